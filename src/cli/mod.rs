@@ -1,0 +1,517 @@
+//! The command line: clap definitions only. Commands get these typed arguments and no clap types.
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+mod help;
+
+/// Run claude, opencode or codex as a persona, in a private copy-on-write mount of your project.
+#[derive(Debug, Parser)]
+#[command(name = "agentworkforce", version = env!("AGENTWORKFORCE_VERSION"), disable_help_subcommand = true)]
+pub struct Cli {
+    /// Answer with one JSON object on stdout
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a persona, or show with --dry-run what would run
+    Agent(Box<AgentArgs>),
+    /// Run any command in a private view of the project, then review and apply its changes
+    Mount(Box<MountArgs>),
+    /// List, show, apply, undo, recover or prune what runs left behind
+    Sessions {
+        #[command(subcommand)]
+        action: SessionsCommand,
+    },
+    /// List the personas of every layer
+    List(ListArgs),
+    /// Show one persona: what it is, where each field came from, what a harness is given
+    Show(ShowArgs),
+    /// Check persona and role files, with the place and the fix of every problem
+    Lint(LintArgs),
+    /// Rename, edit, delete or reset a persona
+    Persona {
+        #[command(subcommand)]
+        action: PersonaCommand,
+    },
+    /// List, show, create, edit or delete roles
+    Role {
+        #[command(subcommand)]
+        action: RoleCommand,
+    },
+    /// Print the JSON Schema of a file or output format
+    Schema(SchemaArgs),
+    /// List, add or remove directories of personas
+    Sources {
+        #[command(subcommand)]
+        action: SourcesCommand,
+    },
+    /// Read and change settings
+    Config {
+        #[command(subcommand)]
+        action: ConfigCommand,
+    },
+    /// Print a completion script for a shell
+    Completions { shell: clap_complete::Shell },
+    /// Print the manual page
+    Man,
+}
+
+#[derive(Debug, Args)]
+pub struct AgentArgs {
+    /// Persona and tier: `code-reviewer`, `debugger@best`
+    #[arg(value_name = "PERSONA[@TIER]")]
+    pub selector: String,
+    /// Decide everything, start nothing, write nothing, and print the plan
+    #[arg(long)]
+    pub dry_run: bool,
+    /// One task, no terminal: runs headless and ends with a report
+    #[arg(short, long, value_name = "TEXT", conflicts_with = "prompt_file")]
+    pub prompt: Option<String>,
+    /// The task from a file; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub prompt_file: Option<PathBuf>,
+    /// A value for an input of the persona; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = name_and_value)]
+    pub input: Vec<(String, String)>,
+    /// Run on this harness instead of the tier's
+    #[arg(long, value_name = "HARNESS")]
+    pub harness: Option<String>,
+    /// Use this model instead of the tier's
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// How the private view of the project is made
+    #[arg(long, value_enum, value_name = "BACKEND")]
+    pub mount: Option<BackendArg>,
+    /// Work in the real directory: no mount, no sidecars (the same as --mount none)
+    #[arg(long, conflicts_with = "mount")]
+    pub install_in_repo: bool,
+    /// Mount this directory instead of the repository's top level
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// What must be protected, or the run is refused
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub sandbox: Option<SandboxArg>,
+    /// End the run after so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    pub timeout: Option<f64>,
+    /// End the run after so many silent seconds
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    pub idle_timeout: Option<f64>,
+    /// Most turns of the model
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_turns: Option<u64>,
+    /// Most money for the run
+    #[arg(long, value_name = "USD", value_parser = not_negative)]
+    pub max_usd: Option<f64>,
+    /// Refuse instead of warn: everything the persona demands must be enforced
+    #[arg(long)]
+    pub strict: bool,
+    /// Arguments for the harness itself
+    #[arg(last = true, value_name = "HARNESS ARGS")]
+    pub harness_args: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum BackendArg {
+    Auto,
+    Overlay,
+    Copy,
+    None,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum SandboxArg {
+    Off,
+    Project,
+    Strict,
+}
+
+#[derive(Debug, Args)]
+pub struct MountArgs {
+    /// See what this persona sees: its rules and its sidecar
+    #[arg(long, value_name = "PERSONA[@TIER]")]
+    pub persona: Option<String>,
+    /// What becomes of the changes; default: ask on a terminal, else auto
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub apply: Option<ApplyArg>,
+    /// Apply changes to paths that git ignores, too
+    #[arg(long)]
+    pub include_ignored: bool,
+    /// Keep the mount after its changes were applied
+    #[arg(long)]
+    pub keep: bool,
+    /// How the private view of the project is made
+    #[arg(long, value_enum, value_name = "BACKEND")]
+    pub mount: Option<BackendArg>,
+    /// Mount this directory instead of the repository's top level
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// What must be protected, or the run is refused
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub sandbox: Option<SandboxArg>,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ApplyArg {
+    /// Apply when the run succeeded and nothing is in conflict
+    Auto,
+    /// Ask at the terminal
+    Ask,
+    /// Hold the changes in the session
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SessionsCommand {
+    /// All sessions, newest first
+    List,
+    /// One session: state, changes, journals
+    Show {
+        /// The session, or the start of its name
+        id: String,
+    },
+    /// What a session changed, as a diff
+    Diff {
+        /// The session, or the start of its name
+        id: String,
+        /// Only this path and what is below it
+        path: Option<PathBuf>,
+        /// Also paths that git ignores
+        #[arg(long)]
+        include_ignored: bool,
+    },
+    /// Apply a held session; nothing is applied while anything is in conflict
+    Apply {
+        /// The session, or the start of its name
+        id: String,
+        /// Only this path; may be repeated
+        #[arg(long, value_name = "PATH")]
+        only: Vec<PathBuf>,
+        /// Take the agent's version of a path in conflict; may be repeated
+        #[arg(long, value_name = "PATH")]
+        theirs: Vec<PathBuf>,
+        /// Keep your version of a path in conflict; may be repeated
+        #[arg(long, value_name = "PATH")]
+        ours: Vec<PathBuf>,
+        /// Also paths that git ignores
+        #[arg(long)]
+        include_ignored: bool,
+        /// Keep the mount after its changes were applied
+        #[arg(long)]
+        keep: bool,
+    },
+    /// Throw a session's work away
+    Discard {
+        /// The session, or the start of its name
+        id: String,
+    },
+    /// Restore the files as they were before an apply, if they have not changed since
+    Undo {
+        /// The session, or the start of its name
+        id: String,
+    },
+    /// Take up sessions whose runner died: finish or roll back, then hold their work
+    Recover {
+        /// The session, or the start of its name; without it, all that need it
+        id: Option<String>,
+    },
+    /// Remove sessions that hold nothing that is not applied
+    Prune {
+        /// How old they must be: 7d, 12h, 30m, 90s
+        #[arg(long, default_value = "7d", value_name = "AGE")]
+        older_than: String,
+        /// Also those with work that was never applied
+        #[arg(long)]
+        force: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// One row for every tier instead of the default tier
+    #[arg(long, visible_alias = "no-recommended")]
+    pub all: bool,
+    /// Only this tier
+    #[arg(long, visible_alias = "filter-rating", value_name = "TIER")]
+    pub tier: Option<String>,
+    /// Only personas on this harness
+    #[arg(long, visible_alias = "filter-harness", value_name = "HARNESS")]
+    pub harness: Option<String>,
+    /// Only personas with this tag
+    #[arg(long, visible_alias = "filter-tag", value_name = "TAG")]
+    pub tag: Option<String>,
+    /// One row a persona: the default, accepted for old scripts
+    #[arg(long, hide = true)]
+    pub recommended: bool,
+    /// Accepted for old scripts
+    #[arg(long, hide = true)]
+    pub display_description: bool,
+    /// Leave the descriptions out
+    #[arg(long)]
+    pub no_display_description: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Persona and tier
+    #[arg(value_name = "PERSONA[@TIER]")]
+    pub selector: String,
+    /// Which file set each field
+    #[arg(long)]
+    pub origins: bool,
+    /// The system prompt, exactly as the harness is given it
+    #[arg(long)]
+    pub prompt: bool,
+    /// The path rules with what they match, or the decision for one path
+    #[arg(long, value_name = "PATH", num_args = 0..=1)]
+    #[allow(clippy::option_option)]
+    pub files: Option<Option<PathBuf>>,
+    /// What becomes of each demand on the harness
+    #[arg(long)]
+    pub enforcement: bool,
+    /// Every tier, where the persona has several
+    #[arg(long)]
+    pub all: bool,
+    /// Look at it on this harness
+    #[arg(long, value_name = "HARNESS")]
+    pub harness: Option<String>,
+    /// A value for an input of the persona; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = name_and_value)]
+    pub input: Vec<(String, String)>,
+}
+
+#[derive(Debug, Args)]
+pub struct LintArgs {
+    /// Files, directories or persona ids; without any, every layer
+    #[arg(value_name = "PATH|ID")]
+    pub targets: Vec<String>,
+    /// Warnings count as errors
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// Which format
+    #[arg(value_enum)]
+    pub format: SchemaFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SchemaFormat {
+    /// Persona files, overlays included
+    Persona,
+    /// Role files
+    Role,
+    /// What `agent --dry-run --json` prints
+    Plan,
+    /// What `agent -p ... --json` prints
+    Report,
+    /// config.json
+    Config,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PersonaCommand {
+    /// Change the display name (and emoji); the id never changes
+    Rename {
+        id: String,
+        /// The new display name
+        name: String,
+        /// The new emoji; an empty text takes it away
+        #[arg(long)]
+        emoji: Option<String>,
+    },
+    /// Edit a persona, in its own file or in an overlay
+    Set(PersonaSetArgs),
+    /// Delete a persona's file; built-ins cannot be deleted
+    Delete { id: String },
+    /// Take the overlay of a built-in away, or all of a layer's personas and overlays
+    Reset {
+        id: Option<String>,
+        /// Which layer
+        #[arg(long = "in", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
+        layer: LayerArg,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct PersonaSetArgs {
+    pub id: String,
+    /// Key of the role whose charter it follows; an empty text takes it away
+    #[arg(long)]
+    pub role: Option<String>,
+    /// What it is good at, with commas; an empty text takes it away
+    #[arg(long, value_name = "A,B")]
+    pub expertise: Option<String>,
+    /// When to use it
+    #[arg(long)]
+    pub description: Option<String>,
+    /// Words to find it by, with commas
+    #[arg(long, value_name = "A,B")]
+    pub tags: Option<String>,
+    /// The tier when none is asked for
+    #[arg(long, value_name = "TIER")]
+    pub default_tier: Option<String>,
+    /// The harness, for the tier of --tier or for all
+    #[arg(long)]
+    pub harness: Option<String>,
+    /// The model, for the tier of --tier or for all
+    #[arg(long)]
+    pub model: Option<String>,
+    /// The tier that --harness and --model speak of
+    #[arg(long, value_name = "TIER")]
+    pub tier: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LayerArg {
+    Project,
+    User,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum RoleCommand {
+    /// List the roles with their personas
+    List,
+    /// Show a role's charter and where it came from
+    Show { key: String },
+    /// Make a role; the charter comes from a file or from standard input
+    Create {
+        key: String,
+        /// The role's name as people say it
+        #[arg(long)]
+        label: String,
+        #[command(flatten)]
+        fields: RoleFields,
+        /// Which layer
+        #[arg(long = "in", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
+        layer: LayerArg,
+    },
+    /// Edit a role, in its own file or, for a built-in, in an overlay
+    Set {
+        key: String,
+        /// The role's name as people say it
+        #[arg(long)]
+        label: Option<String>,
+        #[command(flatten)]
+        fields: RoleFields,
+        /// Which layer an overlay goes to
+        #[arg(long = "in", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
+        layer: LayerArg,
+    },
+    /// Delete a role; built-ins and roles in use stay
+    Delete {
+        key: String,
+        /// Give its personas this role first
+        #[arg(long, value_name = "KEY")]
+        reassign_to: Option<String>,
+    },
+    /// Take the overlay of a built-in role away, or all roles of a layer
+    Reset {
+        key: Option<String>,
+        /// Which layer
+        #[arg(long = "in", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
+        layer: LayerArg,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct RoleFields {
+    /// The charter's text; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub charter_file: Option<PathBuf>,
+    /// Harness of personas that name none; an empty text takes it away
+    #[arg(long)]
+    pub harness: Option<String>,
+    /// Model of personas that name none; an empty text takes it away
+    #[arg(long)]
+    pub model: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SourcesCommand {
+    /// The layers, highest first
+    List,
+    /// Add a directory of personas
+    Add {
+        dir: PathBuf,
+        /// Its place among the configured directories, from 1
+        #[arg(long, value_name = "N")]
+        position: Option<usize>,
+    },
+    /// Take a configured directory out, by its number or its path
+    Remove { which: String },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// The value of a setting
+    Get { key: String },
+    /// Change a setting; lists take several values
+    Set {
+        key: String,
+        #[arg(required = true, allow_hyphen_values = true)]
+        values: Vec<String>,
+    },
+    /// Take a setting out
+    Unset { key: String },
+    /// Every setting with its value and meaning
+    List,
+    /// The feature flags and who decided them
+    Features,
+}
+
+fn name_and_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write it as NAME=VALUE".into()),
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
+        _ => Err("must be a number above 0".into()),
+    }
+}
+
+fn not_negative(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+        _ => Err("must be a number from 0 on".into()),
+    }
+}
+
+/// The clap command with help grouped the way people look for things. `hidden` leaves the help: features that are off.
+pub fn command(hidden: &[&str]) -> clap::Command {
+    help::grouped(Cli::command(), hidden)
+}
+
+/// Reads the arguments; on a problem, clap's own error with its suggestion.
+pub fn parse(args: impl IntoIterator<Item = OsString>, hidden: &[&str]) -> Result<Cli, clap::Error> {
+    let matches = command(hidden).try_get_matches_from(args)?;
+    Cli::from_arg_matches(&matches)
+}
+
+/// Whether this "error" is a request for help, or ends in it.
+pub fn shows_help(error: &clap::Error) -> bool {
+    !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+}

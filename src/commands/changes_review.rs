@@ -1,0 +1,170 @@
+//! The review of what a run changed: a summary, and on a terminal a prompt that decides what becomes of it.
+
+use crate::error::Result;
+use crate::mount::apply::Selection;
+use crate::mount::changes::{Change, Ignored, Review, review};
+use crate::mount::diff::{diff, printable_name};
+use crate::session::Session;
+use crate::ui::{BOLD, DIM, Ui, printable};
+use std::io::BufRead;
+use std::path::PathBuf;
+
+/// When changes are applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApplyPolicy {
+    /// When the command succeeded.
+    Auto,
+    /// When the person at the terminal says so.
+    Ask,
+    Never,
+}
+
+/// What is to become of the changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    Apply(Selection),
+    Keep,
+    Discard,
+}
+
+const SHOWN: usize = 40;
+
+pub fn decide(
+    session: &Session,
+    policy: ApplyPolicy,
+    succeeded: bool,
+    include_ignored: bool,
+    ui: &mut Ui,
+) -> Result<Decision> {
+    match policy {
+        ApplyPolicy::Never => Ok(Decision::Keep),
+        ApplyPolicy::Auto if succeeded => Ok(Decision::Apply(Selection::all())),
+        ApplyPolicy::Auto => {
+            let found = look(session, include_ignored)?;
+            // Nothing to hold back: the session is settled the same way as after a success.
+            let empty = found.is_some_and(|review| review.changes.is_empty());
+            Ok(if empty { Decision::Apply(Selection::all()) } else { Decision::Keep })
+        }
+        ApplyPolicy::Ask => ask(session, include_ignored, ui),
+    }
+}
+
+fn look(session: &Session, include_ignored: bool) -> Result<Option<Review>> {
+    let Some(work) = session.work()? else { return Ok(None) };
+    let ignored = if include_ignored { Ignored::Include } else { Ignored::KeepOut };
+    Ok(Some(review(&work.sides()?, ignored)?))
+}
+
+fn ask(session: &Session, include_ignored: bool, ui: &mut Ui) -> Result<Decision> {
+    let Some(found) = look(session, include_ignored)? else { return Ok(Decision::Keep) };
+    if found.changes.is_empty() {
+        say_kept_out(&found, ui);
+        return Ok(Decision::Apply(Selection::all()));
+    }
+    say_changes(&found, ui);
+    loop {
+        ui.say("[a]pply, [d]iff, [p]ick files, [k]eep for later, discard with [x]?");
+        let mut answer = String::new();
+        if std::io::stdin().lock().read_line(&mut answer)? == 0 {
+            return Ok(Decision::Keep);
+        }
+        match answer.trim() {
+            "a" | "apply" => return Ok(Decision::Apply(Selection::all())),
+            "d" | "diff" => say_diff(session, include_ignored, ui)?,
+            "p" | "pick" => {
+                if let Some(picked) = pick(&found, ui)? {
+                    return Ok(Decision::Apply(Selection { only: Some(picked), ..Selection::all() }));
+                }
+            }
+            "k" | "keep" | "" => return Ok(Decision::Keep),
+            "x" | "discard" => {
+                ui.say(&format!("discard {} change(s) for good? [y/N]", found.changes.len()));
+                let mut sure = String::new();
+                std::io::stdin().lock().read_line(&mut sure)?;
+                if matches!(sure.trim(), "y" | "Y" | "yes") {
+                    return Ok(Decision::Discard);
+                }
+            }
+            other => ui.say(&format!("`{}` is none of these", printable(other))),
+        }
+    }
+}
+
+fn pick(found: &Review, ui: &mut Ui) -> Result<Option<Vec<PathBuf>>> {
+    for (index, change) in found.changes.iter().enumerate() {
+        ui.say(&format!("{:>4}  {}", index + 1, line(change)));
+    }
+    ui.say("Numbers with spaces, Enter to go back:");
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    let mut picked = Vec::new();
+    for word in answer.split([' ', ',']).map(str::trim).filter(|word| !word.is_empty()) {
+        let change = word.parse::<usize>().ok().and_then(|number| found.changes.get(number.checked_sub(1)?));
+        match change {
+            Some(change) => picked.push(AsRef::<std::path::Path>::as_ref(&change.path).to_owned()),
+            None => {
+                ui.say(&format!("`{}` is not one of the numbers", printable(word)));
+                return Ok(None);
+            }
+        }
+    }
+    Ok((!picked.is_empty()).then_some(picked))
+}
+
+fn say_diff(session: &Session, include_ignored: bool, ui: &mut Ui) -> Result<()> {
+    let Some(work) = session.work()? else { return Ok(()) };
+    let sides = work.sides()?;
+    let ignored = if include_ignored { Ignored::Include } else { Ignored::KeepOut };
+    let found = review(&sides, ignored)?;
+    for file in diff(&sides, &found, None)? {
+        ui.say(printable(&file.text).trim_end());
+    }
+    Ok(())
+}
+
+/// One change on one line: what happened to which path.
+pub fn line(change: &Change) -> String {
+    let kind = serde_json::to_value(change.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
+    let conflict = change.conflict.as_ref().map_or("", |_| "  (conflict: you changed it too)");
+    format!("{:<9} {}{conflict}", kind.unwrap_or_default(), printable_name(change.path.as_ref()))
+}
+
+pub fn say_changes(found: &Review, ui: &mut Ui) {
+    let conflicts = found.conflicts().count();
+    let note = if conflicts == 0 { String::new() } else { format!(", {conflicts} in conflict") };
+    ui.say(&format!("{BOLD}{} change(s){note}{BOLD:#}", found.changes.len()));
+    for change in found.changes.iter().take(SHOWN) {
+        ui.say(&format!("  {}", line(change)));
+    }
+    if found.changes.len() > SHOWN {
+        ui.say(&format!("  {DIM}and {} more{DIM:#}", found.changes.len() - SHOWN));
+    }
+    say_kept_out(found, ui);
+}
+
+/// What will not be applied, whatever is answered: never silent.
+pub fn say_kept_out(found: &Review, ui: &mut Ui) {
+    for protected in &found.protected {
+        let rule = protected
+            .rule
+            .as_ref()
+            .map_or("protected".to_owned(), |rule| format!("`{}` ({})", rule.pattern, rule.origin));
+        ui.say(&format!(
+            "  not applied: {} by {}",
+            printable_name(protected.path.as_ref()),
+            printable(&rule)
+        ));
+    }
+    if found.ignored.count > 0 {
+        ui.say(&format!(
+            "  not applied: {} path(s) that git ignores (`--include-ignored` applies them)",
+            found.ignored.count
+        ));
+    }
+    for path in &found.special {
+        ui.say(&format!("  not applied: {} is no file, directory or link", printable_name(path.as_ref())));
+    }
+    for path in &found.unreadable {
+        ui.say(&format!("  not applied: {} cannot be read", printable_name(path.as_ref())));
+    }
+}

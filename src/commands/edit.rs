@@ -1,0 +1,67 @@
+//! What the editing commands share: where a change goes, and the record of it.
+
+use super::workforce::Workforce;
+use crate::cli::LayerArg;
+use crate::error::{CommandError, Result};
+use crate::load::layers::{PROJECT_DIR, USER};
+use crate::store::lock::cannot_write;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// The directory of a layer that edits may go to.
+pub fn layer_dir(workforce: &Workforce, layer: LayerArg) -> PathBuf {
+    match layer {
+        LayerArg::User => workforce.layers.home.clone(),
+        LayerArg::Project => {
+            let root = workforce.layers.project_root.clone();
+            root.unwrap_or_else(|| workforce.host.cwd.clone()).join(PROJECT_DIR)
+        }
+    }
+}
+
+/// Where overlays of built-in personas go: the user's personas.
+pub fn user_personas(workforce: &Workforce) -> Result<PathBuf> {
+    let layer = workforce.layers.all.iter().find(|layer| layer.label == USER);
+    layer.and_then(|layer| layer.personas.clone()).ok_or_else(|| {
+        CommandError::usage("the config leaves the user's own personas out of the layers").hint(
+            "add their directory with `agentworkforce sources add`, or write the overlay into the project",
+        )
+    })
+}
+
+/// One line in the home's log: what was changed, from what, to what.
+pub fn audit(workforce: &Workforce, text: &str) -> Result<()> {
+    let dir = workforce.layers.home.join("logs");
+    std::fs::create_dir_all(&dir).map_err(|error| cannot_write(&dir, &error))?;
+    let path = dir.join("audit.log");
+    let fail = |error: std::io::Error| cannot_write(&path, &error);
+    let mut log = std::fs::OpenOptions::new().create(true).append(true).open(&path).map_err(fail)?;
+    let time = workforce.host.now().strftime("%Y-%m-%dT%H:%M:%SZ");
+    // One write: lines of processes that run at once do not mix.
+    log.write_all(format!("{time} {}\n", text.replace(['\n', '\r'], " ")).as_bytes()).map_err(fail)
+}
+
+/// Text that may be cleared: an empty one is `None`.
+pub fn optional(text: &str) -> Option<String> {
+    let trimmed = text.trim();
+    (!trimmed.is_empty()).then(|| trimmed.to_owned())
+}
+
+/// A list written with commas.
+pub fn words(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// Asks on a terminal; without one the answer must have been given beforehand.
+pub fn confirmed(workforce: &Workforce, question: &str, yes: bool, ui: &mut crate::ui::Ui) -> Result<bool> {
+    if yes {
+        return Ok(true);
+    }
+    if !workforce.host.stdin_is_terminal || ui.is_json() {
+        return Err(CommandError::usage(format!("{question} needs a yes")).hint("add `--yes`"));
+    }
+    ui.say(&format!("{question}? [y/N]"));
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

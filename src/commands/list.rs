@@ -1,0 +1,176 @@
+//! `list`: the catalogue, one row a persona or one row a tier.
+
+use super::request::{parse_harness, parse_tier};
+use super::workforce::{Found, RoleOf, Workforce, warning_lines};
+use crate::cli::ListArgs;
+use crate::error::Result;
+use crate::exit::Exit;
+use crate::host::Host;
+use crate::model::features::AGENT_LIBRARY;
+use crate::model::text_rules::slugged;
+use crate::model::tier::Tier;
+use crate::resolve::select::{Levels, select};
+use crate::ui::{Table, Ui, printable};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The incumbent's keys first, so that scripts go on working, then ours.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Row {
+    pub persona: String,
+    pub source: String,
+    pub harness: Option<String>,
+    pub model: Option<String>,
+    pub intent: Option<String>,
+    pub tags: Vec<String>,
+    pub description: Option<String>,
+    /// The tier.
+    pub rating: Option<Tier>,
+    pub name: String,
+    pub emoji: Option<String>,
+    pub role: Option<String>,
+    pub expertise: Vec<String>,
+    pub file: Option<String>,
+    pub runnable: bool,
+    /// Why not, where it is not.
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Listing {
+    schema_version: u32,
+    personas: Vec<Row>,
+    warnings: Vec<String>,
+}
+
+pub fn run(args: &ListArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
+    let tier = args.tier.as_deref().map(parse_tier).transpose()?;
+    let harness = args.harness.as_deref().map(parse_harness).transpose()?;
+    let workforce = Workforce::open_outlines(host)?;
+    let (found, problems) = workforce.all();
+    let mut warnings = workforce.general_warnings();
+    warnings.extend(warning_lines(&problems));
+    for persona in &found {
+        warnings.extend(warning_lines(&persona.problems));
+    }
+    for warning in &warnings {
+        ui.warning(printable(warning));
+    }
+    let mut rows = rows(&workforce, &found, tier, args.all);
+    rows.retain(|row| harness.is_none_or(|harness| row.harness.as_deref() == Some(harness.name())));
+    rows.retain(|row| args.tag.as_ref().is_none_or(|tag| row.tags.contains(tag)));
+    if ui.is_json() {
+        ui.json(&Listing { schema_version: 1, personas: rows, warnings });
+    } else {
+        print(&rows, args, ui);
+    }
+    // The process ends with this command; taking hundreds of personas apart first would only cost time.
+    std::mem::forget((workforce, found));
+    Ok(Exit::Done)
+}
+
+/// One row a persona at its default tier, or at this tier, or at every tier it offers.
+pub fn rows(workforce: &Workforce, found: &[Found], tier: Option<Tier>, every_tier: bool) -> Vec<Row> {
+    let mut roles: BTreeMap<String, RoleOf> = BTreeMap::new();
+    let mut rows = Vec::new();
+    for persona in found {
+        let resolved = &persona.resolved;
+        // Personas that name a role by its key share its files; what a label means depends on the persona.
+        let key = match &resolved.persona.role {
+            Some(said) if slugged(said) == *said => said.clone(),
+            _ => format!("\0{}", resolved.id()),
+        };
+        let role = roles.entry(key).or_insert_with(|| workforce.role_of(resolved));
+        let offered = resolved.tiers();
+        let asked: Vec<Option<Tier>> = match (tier, every_tier) {
+            (Some(tier), _) if offered.contains(&tier) => vec![Some(tier)],
+            (Some(_), _) => continue,
+            (None, true) if !offered.is_empty() => offered.into_iter().map(Some).collect(),
+            (None, _) => vec![None],
+        };
+        rows.extend(asked.into_iter().map(|tier| row(workforce, persona, role, tier)));
+    }
+    rows
+}
+
+fn row(workforce: &Workforce, persona: &Found, role: &RoleOf, tier: Option<Tier>) -> Row {
+    let resolved = &persona.resolved;
+    let settings = &workforce.config.settings;
+    let levels = Levels {
+        role: role.role.as_ref().filter(|_| workforce.feature(AGENT_LIBRARY)),
+        config_harness: settings.default_harness.as_deref(),
+        config_model: settings.default_model.as_deref(),
+        ..Levels::default()
+    };
+    let selection = select(resolved, tier, &levels);
+    let (selected, reason) = match &selection {
+        Ok(selection) => (Some(selection), None),
+        Err(error) => (None, Some(resolved.not_runnable().unwrap_or_else(|| error.message.clone()))),
+    };
+    let p = &resolved.persona;
+    Row {
+        persona: resolved.id().to_owned(),
+        source: resolved.source().layer.clone(),
+        harness: selected.map(|selection| selection.harness.value.name().to_owned()),
+        model: selected.and_then(|selection| selection.model.as_ref()).map(|model| model.value.clone()),
+        intent: p.intent.clone(),
+        tags: p.tags.clone(),
+        description: p.description.clone(),
+        rating: selected.map(|selection| selection.tier),
+        name: resolved.display_name().to_owned(),
+        emoji: p.emoji.clone().filter(|emoji| !emoji.is_empty()),
+        role: role.part.as_ref().and_then(|part| part.key.clone().or_else(|| part.label.clone())),
+        expertise: p.expertise.clone(),
+        file: resolved.source().file.as_ref().map(|file| file.display().to_string()),
+        runnable: selected.is_some(),
+        reason,
+    }
+}
+
+fn print(rows: &[Row], args: &ListArgs, ui: &mut Ui) {
+    let describe = !args.no_display_description;
+    let mut header = vec!["PERSONA", "NAME", "TIER", "HARNESS", "MODEL", "SOURCE"];
+    if describe {
+        header.push("DESCRIPTION");
+    }
+    let mut table = Table::new(&header);
+    for row in rows {
+        let name = match (&row.emoji, row.name == row.persona) {
+            (Some(emoji), true) => emoji.clone(),
+            (Some(emoji), false) => format!("{emoji} {}", row.name),
+            (None, true) => String::new(),
+            (None, false) => row.name.clone(),
+        };
+        let mut cells = vec![
+            row.persona.clone(),
+            name,
+            row.rating.map(|tier| tier.name().to_owned()).unwrap_or_default(),
+            row.harness.clone().unwrap_or_else(|| "-".to_owned()),
+            row.model.clone().unwrap_or_else(|| "-".to_owned()),
+            shown_source(&row.source),
+        ];
+        if describe {
+            cells.push(match &row.reason {
+                Some(reason) => format!("(not runnable: {reason})"),
+                None => row.description.clone().unwrap_or_default(),
+            });
+        }
+        table.row(cells);
+    }
+    ui.table(&table);
+    let mut ids: Vec<&str> = rows.iter().map(|row| row.persona.as_str()).collect();
+    ids.dedup();
+    ui.line("");
+    ui.line(format!("{} persona(s), {} row(s)", ids.len(), rows.len()));
+}
+
+/// What people call the layers.
+pub fn shown_source(label: &str) -> String {
+    match label {
+        "cwd" => "project".into(),
+        "library" => "built-in".into(),
+        other => other.to_owned(),
+    }
+}

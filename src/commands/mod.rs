@@ -1,0 +1,108 @@
+//! One file a command: the only place where the stages are put together.
+
+use crate::cli::{Cli, Command};
+use crate::error::{CommandError, Result};
+use crate::exit::Exit;
+use crate::host::Host;
+use crate::model::features::{AGENT_LIBRARY, AGENT_RENAME};
+use crate::ui::Ui;
+use clap::FromArgMatches;
+use std::ffi::OsString;
+
+mod agent;
+mod changes_review;
+mod config;
+mod edit;
+mod lint;
+mod list;
+mod mount;
+mod persona;
+mod picker;
+mod request;
+mod role;
+mod schema;
+mod sessions;
+mod show;
+mod sources;
+mod workforce;
+
+pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
+    match &cli.command {
+        Some(Command::Agent(args)) => agent::run(args, host, ui),
+        Some(Command::Mount(args)) => mount::run(args, host, ui),
+        Some(Command::Sessions { action }) => sessions::run(action, host, ui),
+        Some(Command::List(args)) => list::run(args, host, ui),
+        Some(Command::Show(args)) => show::run(args, host, ui),
+        Some(Command::Lint(args)) => lint::run(args, host, ui),
+        Some(Command::Persona { action }) => persona::run(action, host, ui),
+        Some(Command::Role { action }) => role::run(action, host, ui),
+        Some(Command::Schema(args)) => Ok(schema::run(args.format, ui)),
+        Some(Command::Sources { action }) => sources::run(action, host, ui),
+        Some(Command::Config { action }) => config::run(action, host, ui),
+        Some(Command::Completions { shell }) => Ok(completions(*shell, ui)),
+        Some(Command::Man) => man(ui),
+        None => bare(host, ui),
+    }
+}
+
+/// On a terminal a picker, otherwise the help.
+fn bare(host: &Host, ui: &mut Ui) -> Result<Exit> {
+    if ui.is_json() {
+        return Err(
+            CommandError::usage("no command is given").hint("`agentworkforce --help` shows the commands")
+        );
+    }
+    if !host.stdin_is_terminal || !host.stderr_is_terminal {
+        ui.text(&crate::cli::command(&[]).render_help().ansi().to_string());
+        return Ok(Exit::Usage);
+    }
+    let workforce = workforce::Workforce::open_outlines(host)?;
+    match picker::pick(&workforce, ui)? {
+        Some(selector) => {
+            let words = ["agentworkforce", "agent", "--dry-run", selector.as_str()].map(OsString::from);
+            let matches = crate::cli::command(&[]).try_get_matches_from(words);
+            let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+            match cli.map(|cli| cli.command) {
+                Ok(Some(Command::Agent(args))) => agent::run(&args, host, ui),
+                _ => Err(CommandError::usage(format!("`{selector}` cannot be run"))),
+            }
+        }
+        None => Ok(Exit::Done),
+    }
+}
+
+fn completions(shell: clap_complete::Shell, ui: &mut Ui) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut crate::cli::command(&[]), "agentworkforce", &mut script);
+    ui.verbatim(&script);
+    Exit::Done
+}
+
+fn man(ui: &mut Ui) -> Result<Exit> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(crate::cli::command(&[])).render(&mut page)?;
+    ui.verbatim(&page);
+    Ok(Exit::Done)
+}
+
+/// A command whose feature is switched off, and how to switch it on.
+fn disabled(what: &str, feature: &str) -> CommandError {
+    CommandError::usage(format!("`{what}` is switched off: feature `{feature}`"))
+        .hint(format!("`agentworkforce config set features.{feature} true` switches it on"))
+}
+
+/// The commands that the help leaves out because their feature is off.
+pub fn hidden(host: &Host) -> Vec<&'static str> {
+    let Ok(home) = host.workforce_home() else { return Vec::new() };
+    let config = crate::load::config::read(&crate::load::layers::config_path(&home));
+    let states = crate::model::features::states(&host.env, &config.settings.features).unwrap_or_default();
+    let off = |id: &str| states.iter().any(|state| state.feature.id == id && !state.on);
+    let mut hidden = Vec::new();
+    if off(AGENT_LIBRARY) {
+        hidden.extend(["role create", "role set", "role delete", "role reset"]);
+    }
+    if off(AGENT_RENAME) {
+        hidden.push("persona rename");
+    }
+    hidden
+}

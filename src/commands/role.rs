@@ -1,0 +1,366 @@
+//! `role list|show|create|set|delete|reset`: the charters that personas share.
+
+use super::edit::{audit, layer_dir, optional};
+use super::persona::finish_reset;
+use super::request::{parse_harness, read_named};
+use super::workforce::{Found, Workforce, warning_lines};
+use crate::cli::{LayerArg, RoleCommand, RoleFields};
+use crate::error::{CommandError, Result};
+use crate::exit::Exit;
+use crate::host::Host;
+use crate::load::catalogue::json_files;
+use crate::load::{library, roles};
+use crate::model::features::AGENT_LIBRARY;
+use crate::model::path_text::path_text;
+use crate::model::role::{Charter, Role};
+use crate::model::shape::{Law, Object};
+use crate::model::text_rules;
+use crate::model::words::nearest;
+use crate::store::{backup, json_file, lock};
+use crate::ui::{BOLD, DIM, Ui, printable};
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+
+pub fn run(command: &RoleCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
+    let workforce = Workforce::open(host)?;
+    let writes = !matches!(command, RoleCommand::List | RoleCommand::Show { .. });
+    if writes && !workforce.feature(AGENT_LIBRARY) {
+        return Err(super::disabled("role create, set, delete and reset", AGENT_LIBRARY));
+    }
+    match command {
+        RoleCommand::List => list(&workforce, ui),
+        RoleCommand::Show { key } => show(&workforce, key, ui),
+        RoleCommand::Create { key, label, fields, layer } => {
+            create(&workforce, key, label, fields, *layer, ui)
+        }
+        RoleCommand::Set { key, label, fields, layer } => {
+            set(&workforce, key, label.as_deref(), fields, *layer, ui)
+        }
+        RoleCommand::Delete { key, reassign_to } => delete(&workforce, key, reassign_to.as_deref(), ui),
+        RoleCommand::Reset { key, layer, yes } => reset(&workforce, key.as_deref(), *layer, *yes, ui),
+    }
+}
+
+pub fn unknown_role(workforce: &Workforce, key: &str) -> CommandError {
+    let (keys, _) = roles::keys(&workforce.catalogue.layers);
+    let near = nearest(key, keys.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
+    CommandError::usage(format!("there is no role `{key}`"))
+        .maybe_hint(near)
+        .hint("`agentworkforce role list` shows them")
+}
+
+fn charter_text(role: &Role) -> Option<&str> {
+    match &role.charter {
+        Some(Charter::Text { text, .. }) => Some(text),
+        _ => None,
+    }
+}
+
+/// The personas whose role this is, by id.
+fn members<'f>(workforce: &Workforce, found: &'f [Found], key: &str) -> Vec<&'f Found> {
+    let is_member = |persona: &&Found| {
+        let part = workforce.role_of(&persona.resolved).part;
+        part.and_then(|part| part.key).as_deref() == Some(key)
+    };
+    found.iter().filter(is_member).collect()
+}
+
+fn list(workforce: &Workforce, ui: &mut Ui) -> Result<Exit> {
+    let (keys, mut problems) = roles::keys(&workforce.catalogue.layers);
+    let (personas, _) = workforce.all();
+    let mut rows = Vec::new();
+    for key in keys {
+        let (role, found) = workforce.role(&key);
+        problems.extend(found);
+        if let Some(role) = role {
+            let members = members(workforce, &personas, &role.key);
+            rows.push((role, members));
+        }
+    }
+    for warning in warning_lines(&problems) {
+        ui.warning(printable(&warning));
+    }
+    if ui.is_json() {
+        let roles: Map<String, Value> =
+            rows.iter().map(|(role, members)| (role.key.clone(), role_json(role, members))).collect();
+        ui.json(&json!({"schemaVersion": 1, "roles": roles}));
+        return Ok(Exit::Done);
+    }
+    for (role, members) in &rows {
+        let origin = super::list::shown_source(&role.source.layer);
+        ui.line(format!("{BOLD}{}{BOLD:#}  {} {DIM}({origin}){DIM:#}", role.key, printable(&role.label)));
+        for member in members {
+            let resolved = &member.resolved;
+            let emoji = resolved.persona.emoji.as_deref().unwrap_or_default();
+            let name = format!("{emoji} {}", resolved.display_name());
+            ui.line(printable(&format!("    {}  {}", name.trim(), resolved.persona.expertise.join(", "))));
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn role_json(role: &Role, members: &[&Found]) -> Value {
+    let ids: Vec<&str> = members.iter().map(|member| member.resolved.id()).collect();
+    json!({
+        "label": role.label,
+        "charter": charter_text(role),
+        "defaultHarness": role.default_harness,
+        "defaultModel": role.default_model,
+        "builtin": role.builtin,
+        "origin": role.source.layer,
+        "agentIds": ids,
+    })
+}
+
+fn show(workforce: &Workforce, key: &str, ui: &mut Ui) -> Result<Exit> {
+    let (role, problems) = workforce.role(key);
+    for warning in warning_lines(&problems) {
+        ui.warning(printable(&warning));
+    }
+    let role = match (role, problems.first()) {
+        (Some(role), _) => role,
+        (None, Some(problem)) => {
+            return Err(CommandError::usage(format!("role `{key}` is not valid"))
+                .caused_by(problem)
+                .maybe_hint(problem.fix.clone()));
+        }
+        (None, None) => return Err(unknown_role(workforce, key)),
+    };
+    let charter_origin = match &role.charter {
+        Some(Charter::Text { source, .. }) => Some(source.describe()),
+        _ => None,
+    };
+    if ui.is_json() {
+        let (personas, _) = workforce.all();
+        let mut value = role_json(&role, &members(workforce, &personas, key));
+        value["schemaVersion"] = json!(1);
+        value["key"] = json!(key);
+        value["charterOrigin"] = json!(charter_origin);
+        ui.json(&value);
+        return Ok(Exit::Done);
+    }
+    ui.line(format!("{BOLD}{}{BOLD:#}  {}", role.key, printable(&role.label)));
+    let mut row = |name: &str, value: Option<&str>| {
+        if let Some(value) = value {
+            ui.line(format!("{DIM}{name:<8}{DIM:#} {}", printable(value)));
+        }
+    };
+    row("origin", Some(&role.source.describe()));
+    row("charter", charter_origin.as_deref());
+    row("harness", role.default_harness.as_deref());
+    row("model", role.default_model.as_deref());
+    ui.line("");
+    ui.text(&printable(charter_text(&role).unwrap_or("(no charter)\n")));
+    Ok(Exit::Done)
+}
+
+/// The fields of a role file that the command line sets; the outer `Some` means "said".
+struct Changes(Vec<(&'static str, Option<Value>)>);
+
+fn changes(label: Option<&str>, fields: &RoleFields) -> Result<Changes> {
+    let mut changes = Vec::new();
+    if let Some(label) = label {
+        text_rules::display_name(label)
+            .map_err(|reason| CommandError::usage(format!("the label {reason}")))?;
+        changes.push(("label", Some(json!(label.trim()))));
+    }
+    if let Some(file) = &fields.charter_file {
+        let charter = read_named(file, "the charter file")?;
+        if charter.trim().is_empty() {
+            return Err(
+                CommandError::usage("the charter is empty").hint("write what it means to hold this role")
+            );
+        }
+        changes.push(("charterFile", None));
+        changes.push(("charter", Some(json!(charter))));
+    }
+    if let Some(harness) = &fields.harness {
+        let harness = optional(harness).map(|harness| parse_harness(&harness)).transpose()?;
+        changes.push(("defaultHarness", harness.map(|harness| json!(harness))));
+    }
+    if let Some(model) = &fields.model {
+        changes.push(("defaultModel", optional(model).map(Value::from)));
+    }
+    Ok(Changes(changes))
+}
+
+impl Changes {
+    fn apply(self, object: &mut Object) {
+        for (key, value) in self.0 {
+            json_file::set(object, key, value);
+        }
+    }
+}
+
+fn create(
+    workforce: &Workforce,
+    key: &str,
+    label: &str,
+    fields: &RoleFields,
+    layer: LayerArg,
+    ui: &mut Ui,
+) -> Result<Exit> {
+    text_rules::check(Law::RoleKey, key)
+        .map_err(|reason| CommandError::usage(format!("the key `{key}` {reason}")))?;
+    let exists = || {
+        CommandError::usage(format!("there is a role `{key}` already"))
+            .hint(format!("`agentworkforce role set {key}` edits it"))
+    };
+    if library::has_role(key) || workforce.role(key).0.is_some() {
+        return Err(exists());
+    }
+    if fields.charter_file.is_none() && workforce.host.stdin_is_terminal {
+        return Err(CommandError::usage("a role needs a charter")
+            .hint("name a file with `--charter-file`, or pipe the text in"));
+    }
+    let fields = RoleFields {
+        charter_file: Some(fields.charter_file.clone().unwrap_or_else(|| PathBuf::from("-"))),
+        harness: fields.harness.clone(),
+        model: fields.model.clone(),
+    };
+    let changes = changes(Some(label), &fields)?;
+    let dir = layer_dir(workforce, layer).join("roles");
+    let file = dir.join(format!("{key}.json"));
+    let _lock = lock::directories(&[&dir])?;
+    // Looked at again under the lock: another process may have been faster.
+    if file.symlink_metadata().is_ok() {
+        return Err(exists());
+    }
+    json_file::edit(&file, |object| {
+        changes.apply(object);
+        Ok(())
+    })?;
+    audit(workforce, &format!("role create {key}"))?;
+    done(ui, key, "created", &file)
+}
+
+fn set(
+    workforce: &Workforce,
+    key: &str,
+    label: Option<&str>,
+    fields: &RoleFields,
+    layer: LayerArg,
+    ui: &mut Ui,
+) -> Result<Exit> {
+    let (role, problems) = workforce.role(key);
+    let Some(role) = role else {
+        let mut error = unknown_role(workforce, key);
+        error.causes = problems.iter().map(ToString::to_string).collect();
+        return Err(error);
+    };
+    let changes = changes(label, fields)?;
+    if changes.0.is_empty() {
+        return Err(CommandError::usage("nothing to set")
+            .hint("`agentworkforce role set --help` lists what can be set"));
+    }
+    let file = match &role.source.file {
+        Some(file) => file.clone(),
+        None => layer_dir(workforce, layer).join("roles").join(format!("{key}.json")),
+    };
+    let _lock = lock::directories(&[file.parent().unwrap_or(Path::new("."))])?;
+    json_file::edit(&file, |object| {
+        changes.apply(object);
+        Ok(())
+    })?;
+    audit(workforce, &format!("role set {key}"))?;
+    done(ui, key, "set", &file)
+}
+
+fn delete(workforce: &Workforce, key: &str, reassign_to: Option<&str>, ui: &mut Ui) -> Result<Exit> {
+    if library::has_role(key) {
+        return Err(CommandError::usage(format!("role `{key}` is built in and cannot be deleted"))
+            .hint(format!("`agentworkforce role reset {key}` takes your overlay of it away")));
+    }
+    let (role, problems) = workforce.role(key);
+    if role.is_none() && problems.is_empty() {
+        return Err(unknown_role(workforce, key));
+    }
+    if let Some(target) = reassign_to
+        && (target == key || workforce.role(target).0.is_none())
+    {
+        return Err(unknown_role(workforce, target));
+    }
+    let (personas, _) = workforce.all();
+    let members = members(workforce, &personas, key);
+    if !members.is_empty() && reassign_to.is_none() {
+        let ids: Vec<&str> = members.iter().map(|member| member.resolved.id()).collect();
+        return Err(CommandError::usage(format!("role `{key}` is in use by {}", ids.join(", ")))
+            .hint("give them another one with `--reassign-to KEY`"));
+    }
+    let role_files: Vec<PathBuf> = workforce
+        .catalogue
+        .layers
+        .iter()
+        .filter_map(|layer| layer.roles.as_ref())
+        .map(|dir| dir.join(format!("{key}.json")))
+        .filter(|file| file.symlink_metadata().is_ok())
+        .collect();
+    // Every file that says `role: key`, not only the highest: a lower one would bring the deleted role back.
+    let persona_files: Vec<PathBuf> = workforce
+        .catalogue
+        .entries
+        .iter()
+        .filter_map(|entry| entry.source.file.clone())
+        .filter(|file| matches!(json_file::read(file), Ok(Some(object)) if says_role(&object, key)))
+        .collect();
+    let dirs: Vec<&Path> = role_files.iter().chain(&persona_files).filter_map(|file| file.parent()).collect();
+    let _lock = lock::directories(&dirs)?;
+    // All reassignments are staged before the first is put in place; the role goes last.
+    let mut staged = Vec::new();
+    if let Some(target) = reassign_to {
+        for file in &persona_files {
+            let Some(mut object) = json_file::read(file)? else { continue };
+            if says_role(&object, key) {
+                json_file::set(&mut object, "role", Some(json!(target)));
+                staged.push(json_file::stage(file, &object)?);
+            }
+        }
+    }
+    for file in staged {
+        file.commit()?;
+    }
+    let kept =
+        backup::move_aside(&workforce.host, &workforce.layers.home, &format!("role-{key}"), &role_files)?;
+    audit(workforce, &format!("role delete {key}"))?;
+    if ui.is_json() {
+        let ids: Vec<&str> = members.iter().map(|member| member.resolved.id()).collect();
+        ui.json(&json!({"schemaVersion": 1, "role": key, "action": "deleted", "reassigned": ids, "reassignedTo": reassign_to, "backup": kept}));
+    } else {
+        ui.line(printable(&format!("deleted role {key}; a copy is in {}", kept.display())));
+    }
+    Ok(Exit::Done)
+}
+
+fn says_role(object: &Object, key: &str) -> bool {
+    object
+        .get("role")
+        .and_then(Value::as_str)
+        .is_some_and(|role| role == key || text_rules::slugged(role) == key)
+}
+
+fn reset(workforce: &Workforce, key: Option<&str>, layer: LayerArg, yes: bool, ui: &mut Ui) -> Result<Exit> {
+    let dir = layer_dir(workforce, layer).join("roles");
+    let files = match key {
+        Some(key) if !library::has_role(key) => {
+            return Err(CommandError::usage(format!(
+                "role `{key}` is not built in: there is nothing to reset it to"
+            ))
+            .hint(format!("`agentworkforce role delete {key}` deletes it")));
+        }
+        Some(key) => vec![dir.join(format!("{key}.json"))]
+            .into_iter()
+            .filter(|file| file.symlink_metadata().is_ok())
+            .collect(),
+        None => json_files(&dir).map_err(|error| lock::cannot_write(&dir, &error))?,
+    };
+    finish_reset(workforce, "role", key, &dir, &files, yes, ui)
+}
+
+fn done(ui: &mut Ui, key: &str, what: &str, file: &Path) -> Result<Exit> {
+    if ui.is_json() {
+        ui.json(&json!({"schemaVersion": 1, "role": key, "action": what, "file": path_text(file)}));
+    } else {
+        ui.line(printable(&format!("{what} role {key} ({})", file.display())));
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,37 @@
+//! `schema`: the JSON Schema of what people write and of what this program prints.
+
+use crate::cli::SchemaFormat;
+use crate::exit::Exit;
+use crate::model::formats::{CONFIG, PERSONA, ROLE};
+use crate::model::json_schema;
+use crate::model::plan::RunPlan;
+use crate::model::report::RunReport;
+use crate::ui::Ui;
+use serde_json::Value;
+
+pub fn run(format: SchemaFormat, ui: &mut Ui) -> Exit {
+    ui.json(&schema(format));
+    Exit::Done
+}
+
+fn schema(format: SchemaFormat) -> Value {
+    match format {
+        SchemaFormat::Persona => json_schema::schema(
+            "agentworkforce persona",
+            "A persona file. An overlay says only what it changes; `extends` or the same id in a lower layer supplies the rest.",
+            PERSONA,
+            &["id"],
+        ),
+        SchemaFormat::Role => json_schema::schema(
+            "agentworkforce role",
+            "A role file, named after the role's key. An overlay says only what it changes.",
+            ROLE,
+            &[],
+        ),
+        SchemaFormat::Config => {
+            json_schema::schema("agentworkforce config", "config.json in the workforce home.", CONFIG, &[])
+        }
+        SchemaFormat::Plan => schemars::schema_for!(RunPlan).to_value(),
+        SchemaFormat::Report => schemars::schema_for!(RunReport).to_value(),
+    }
+}

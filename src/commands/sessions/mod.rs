@@ -1,0 +1,297 @@
+//! `sessions`: what runs left behind, and what becomes of it.
+
+pub mod work;
+
+use super::changes_review;
+use super::mount::instants;
+use crate::cli::SessionsCommand;
+use crate::error::{CommandError, Result};
+use crate::exit::Exit;
+use crate::host::Host;
+use crate::mount::apply::{ApplyStatus, Selection, UndoStatus};
+use crate::session::{SessionState, SessionStore};
+use crate::ui::{Table, Ui, printable};
+use serde::Serialize;
+use serde_json::json;
+use std::path::PathBuf;
+use std::time::Duration;
+use work::{Applied, ApplyRequest, PruneRequest, Sessions};
+
+pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
+    let store = SessionStore::new(&host.workforce_home()?);
+    let instants = instants(host)?;
+    let sessions = Sessions { store: &store, host, instants: &instants };
+    match command {
+        SessionsCommand::List => list(&sessions, ui),
+        SessionsCommand::Show { id } => show(&sessions, id, ui),
+        SessionsCommand::Diff { id, path, include_ignored } => {
+            diff(&sessions, id, path.as_ref(), *include_ignored, ui)
+        }
+        SessionsCommand::Apply { id, only, theirs, ours, include_ignored, keep } => {
+            let request = ApplyRequest {
+                session: id.clone(),
+                selection: Selection {
+                    only: (!only.is_empty()).then(|| only.clone()),
+                    theirs: theirs.clone(),
+                    ours: ours.clone(),
+                },
+                include_ignored: *include_ignored,
+                keep: *keep,
+            };
+            let applied = sessions.apply(&request)?;
+            if ui.is_json() {
+                answer(&applied, ui);
+            } else {
+                for warning in &applied.warnings {
+                    ui.warning(printable(warning));
+                }
+                say_applied(&applied, ui);
+            }
+            Ok(applied.exit())
+        }
+        SessionsCommand::Discard { id } => {
+            let entry = sessions.discard(id)?;
+            if ui.is_json() {
+                answer(&entry, ui);
+            } else {
+                ui.line(format!("discarded {}", entry.id));
+            }
+            Ok(Exit::Done)
+        }
+        SessionsCommand::Undo { id } => undo(&sessions, id, ui),
+        SessionsCommand::Recover { id } => recover(&sessions, id.as_deref(), ui),
+        SessionsCommand::Prune { older_than, force } => prune(&sessions, older_than, *force, ui),
+    }
+}
+
+/// A result as the one JSON object, with our version in front.
+fn answer(value: &impl Serialize, ui: &mut Ui) {
+    let mut whole = json!({"schemaVersion": 1});
+    if let (Some(object), Ok(serde_json::Value::Object(fields))) =
+        (whole.as_object_mut(), serde_json::to_value(value))
+    {
+        object.extend(fields);
+    }
+    ui.json(&whole);
+}
+
+fn word(state: SessionState) -> String {
+    serde_json::to_value(state).ok().and_then(|state| state.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn list(sessions: &Sessions, ui: &mut Ui) -> Result<Exit> {
+    let entries = sessions.list()?;
+    if ui.is_json() {
+        ui.json(&json!({"schemaVersion": 1, "sessions": entries}));
+        return Ok(Exit::Done);
+    }
+    let mut table = Table::new(&["SESSION", "STATE", "STARTED", "PROJECT"]);
+    for entry in &entries {
+        let status = entry.status.as_ref();
+        let state = if entry.live { format!("{} (live)", word(entry.state)) } else { word(entry.state) };
+        let started =
+            status.map(|status| status.started_at.chars().take(19).collect::<String>()).unwrap_or_default();
+        let root =
+            status.map(|status| crate::mount::diff::printable_name(status.root.as_ref())).unwrap_or_default();
+        table.row([entry.id.clone(), state, started, root]);
+    }
+    ui.table(&table);
+    if entries.iter().any(|entry| entry.state == SessionState::Interrupted) {
+        ui.hint("`agentworkforce sessions recover` takes up sessions whose runner died");
+    }
+    Ok(Exit::Done)
+}
+
+fn show(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
+    let shown = sessions.show(id)?;
+    if ui.is_json() {
+        answer(&shown, ui);
+        return Ok(Exit::Done);
+    }
+    ui.line(format!("{}  {}", shown.entry.id, word(shown.entry.state)));
+    if let Some(status) = &shown.entry.status {
+        ui.line(printable(&format!("persona   {}", status.persona)));
+        ui.line(format!("project   {}", crate::mount::diff::printable_name(status.root.as_ref())));
+    }
+    ui.line(format!("directory {}", crate::mount::diff::printable_name(shown.directory.as_ref())));
+    if let Some(problem) = &shown.problem {
+        ui.warning(printable(problem));
+    }
+    if let Some(review) = &shown.review {
+        for change in &review.changes {
+            ui.line(format!("  {}", changes_review::line(change)));
+        }
+        changes_review::say_kept_out(review, ui);
+    }
+    for journal in &shown.journals {
+        let what = if journal.is_undo { "undo" } else { "apply" };
+        let state = match (journal.applied, journal.unfinished) {
+            (_, true) => "unfinished",
+            (true, _) => "done",
+            _ => "rolled back",
+        };
+        ui.line(format!("journal {}: {what}, {state}, {} path(s)", journal.number, journal.paths.len()));
+    }
+    Ok(Exit::Done)
+}
+
+fn diff(
+    sessions: &Sessions,
+    id: &str,
+    path: Option<&PathBuf>,
+    include_ignored: bool,
+    ui: &mut Ui,
+) -> Result<Exit> {
+    let files = sessions.diff(id, path, include_ignored)?;
+    if ui.is_json() {
+        ui.json(&json!({"schemaVersion": 1, "files": files}));
+        return Ok(Exit::Done);
+    }
+    for file in &files {
+        ui.text(&printable(&file.text));
+    }
+    if files.is_empty() {
+        ui.say("no changes");
+    }
+    Ok(Exit::Done)
+}
+
+/// What an apply did, for people.
+pub fn say_applied(applied: &Applied, ui: &mut Ui) {
+    let outcome = &applied.outcome;
+    match outcome.status {
+        ApplyStatus::Conflict => {
+            let conflicts: Vec<&crate::mount::changes::Change> = outcome.review.conflicts().collect();
+            ui.say(&format!(
+                "{} conflict(s): nothing was applied, the work is held in session {}",
+                conflicts.len(),
+                applied.session
+            ));
+            for change in conflicts {
+                ui.say(&format!("  {}", changes_review::line(change)));
+            }
+            ui.hint(format!("`agentworkforce sessions diff {}` shows both sides", applied.session));
+            ui.hint(format!(
+                "`agentworkforce sessions apply {} --theirs PATH --ours PATH` takes the agent's or keeps yours",
+                applied.session
+            ));
+        }
+        ApplyStatus::Nothing => ui.say("nothing to apply"),
+        ApplyStatus::Applied => {
+            ui.say(&format!("applied {} change(s) of session {}", outcome.applied.len(), applied.session));
+            for change in outcome.applied.iter().take(20) {
+                ui.say(&format!("  {}", changes_review::line(change)));
+            }
+            if outcome.applied.len() > 20 {
+                ui.say(&format!("  and {} more", outcome.applied.len() - 20));
+            }
+            if !outcome.remaining.is_empty() {
+                ui.say(&format!("{} change(s) stay in the session", outcome.remaining.len()));
+            }
+            ui.hint(format!("`agentworkforce sessions undo {}` takes it back", applied.session));
+        }
+    }
+    changes_review::say_kept_out(&outcome.review, ui);
+    for branch in &applied.git.exported {
+        let reference = crate::mount::diff::printable_name(branch.reference.as_ref());
+        ui.say(&format!("{} commit(s) of the agent are kept as {reference}", branch.commits.len()));
+        ui.hint(printable(&branch.command));
+    }
+    for branch in &applied.git.held {
+        let name = crate::mount::diff::printable_name(branch.branch.as_ref());
+        ui.say(&format!("commits on {name} are held: {}", printable(&branch.reason)));
+    }
+}
+
+fn undo(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
+    let undone = sessions.undo(id)?;
+    if ui.is_json() {
+        answer(&undone, ui);
+        return Ok(undone.exit());
+    }
+    match undone.outcome.status {
+        UndoStatus::Undone => ui.line(format!("undone: the project is as it was before {}", undone.session)),
+        UndoStatus::Nothing => {
+            return Err(CommandError::usage(format!(
+                "session `{}` has nothing that could be undone",
+                undone.session
+            )));
+        }
+        UndoStatus::Conflict => {
+            ui.say("not undone: these have changed since");
+            for path in &undone.outcome.changed {
+                ui.say(&format!("  {}", crate::mount::diff::printable_name(path.as_ref())));
+            }
+        }
+    }
+    Ok(undone.exit())
+}
+
+fn recover(sessions: &Sessions, id: Option<&str>, ui: &mut Ui) -> Result<Exit> {
+    let recovered = sessions.recover(id)?;
+    let failed = recovered.iter().any(|session| session.problem.is_some());
+    if ui.is_json() {
+        ui.json(&json!({"schemaVersion": 1, "recovered": recovered}));
+    } else if recovered.is_empty() {
+        ui.line("nothing to recover");
+    } else {
+        for session in &recovered {
+            ui.line(format!(
+                "{}  {}  {} change(s), {} conflict(s)",
+                session.session,
+                word(session.state),
+                session.changes,
+                session.conflicts
+            ));
+            if let Some(problem) = &session.problem {
+                ui.warning(printable(problem));
+            }
+            if session.state == SessionState::Held {
+                ui.hint(format!(
+                    "`agentworkforce sessions diff {0}`, then `sessions apply {0}` or `sessions discard {0}`",
+                    session.session
+                ));
+            }
+        }
+    }
+    Ok(if failed { Exit::Failed } else { Exit::Done })
+}
+
+fn prune(sessions: &Sessions, older_than: &str, force: bool, ui: &mut Ui) -> Result<Exit> {
+    let older_than = parse_age(older_than)?;
+    let pruned = sessions.prune(&PruneRequest { older_than, force })?;
+    if ui.is_json() {
+        answer(&pruned, ui);
+        return Ok(Exit::Done);
+    }
+    for id in &pruned.removed {
+        ui.line(format!("removed {id}"));
+    }
+    for kept in &pruned.kept {
+        ui.line(printable(&format!("kept {}: {}", kept.session, kept.reason)));
+    }
+    if pruned.removed.is_empty() && pruned.kept.is_empty() {
+        ui.line("there are no sessions");
+    }
+    Ok(Exit::Done)
+}
+
+/// `7d`, `12h`, `30m`, `90s`, or plain seconds.
+fn parse_age(text: &str) -> Result<Duration> {
+    let wrong = || {
+        CommandError::usage(format!("`{text}` is not an age")).hint("write it as `7d`, `12h`, `30m` or `90s`")
+    };
+    let (number, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
+        Some(at) => text.split_at(at),
+        None => (text, "s"),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86400,
+        _ => return Err(wrong()),
+    };
+    Ok(Duration::from_secs(number.saturating_mul(seconds)))
+}

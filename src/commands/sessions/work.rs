@@ -1,0 +1,421 @@
+//! What `sessions list|show|diff|apply|discard|undo|recover|prune` do, as functions from typed requests to typed results.
+//! Nothing is parsed or printed here.
+
+use crate::error::{CommandError, Result};
+use crate::exit::Exit;
+use crate::host::Host;
+use crate::model::mount_record::MountRecord;
+use crate::model::raw_path::RawPath;
+use crate::mount::apply::journal::{Journal, Purpose, State};
+use crate::mount::apply::{self, ApplyOutcome, ApplyStatus, Instants, Recovered, Selection, UndoOutcome};
+use crate::mount::changes::{Ignored, Review, review};
+use crate::mount::diff::{FileDiff, diff};
+use crate::mount::git_export::{GitExport, export};
+use crate::session::store::SessionEntry;
+use crate::session::{Session, SessionState, SessionStore};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where sessions are, and what stands for the machine.
+pub struct Sessions<'a> {
+    pub store: &'a SessionStore,
+    pub host: &'a Host,
+    pub instants: &'a Instants,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Shown {
+    #[serde(flatten)]
+    pub entry: SessionEntry,
+    pub directory: RawPath,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mount: Option<MountRecord>,
+    /// `None` when the mount is gone or never was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<Review>,
+    /// Why there is no review although there is a mount.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    pub journals: Vec<JournalEntry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct JournalEntry {
+    pub number: u32,
+    pub is_undo: bool,
+    pub applied: bool,
+    pub unfinished: bool,
+    pub paths: Vec<RawPath>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ApplyRequest {
+    pub session: String,
+    pub selection: Selection,
+    pub include_ignored: bool,
+    /// Keep the mount after all is applied.
+    pub keep: bool,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Applied {
+    pub session: String,
+    pub state: SessionState,
+    pub outcome: ApplyOutcome,
+    pub git: GitExport,
+    pub mount_removed: bool,
+    pub warnings: Vec<String>,
+}
+
+impl Applied {
+    pub fn exit(&self) -> Exit {
+        if self.outcome.status == ApplyStatus::Conflict { Exit::Conflict } else { Exit::Done }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Undone {
+    pub session: String,
+    pub state: SessionState,
+    pub outcome: UndoOutcome,
+}
+
+impl Undone {
+    pub fn exit(&self) -> Exit {
+        match self.outcome.status {
+            apply::UndoStatus::Undone => Exit::Done,
+            apply::UndoStatus::Nothing => Exit::Usage,
+            apply::UndoStatus::Conflict => Exit::Conflict,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RecoveredSession {
+    pub session: String,
+    pub state: SessionState,
+    pub journals: Vec<Recovered>,
+    /// How many changes wait to be applied.
+    pub changes: usize,
+    pub conflicts: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PruneRequest {
+    pub older_than: Duration,
+    /// Also those with work that was never applied.
+    pub force: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Pruned {
+    pub removed: Vec<String>,
+    pub kept: Vec<KeptSession>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptSession {
+    pub session: String,
+    pub reason: String,
+}
+
+impl Sessions<'_> {
+    pub fn list(&self) -> Result<Vec<SessionEntry>> {
+        self.store.list()
+    }
+
+    pub fn show(&self, wanted: &str) -> Result<Shown> {
+        let session = self.store.find(wanted)?;
+        let (review, problem) = match review_of(&session) {
+            Ok(review) => (review, None),
+            Err(error) => (None, Some(whole(&error))),
+        };
+        let journals = Journal::all(&session.dir)?.iter().map(journal_entry).collect();
+        Ok(Shown {
+            entry: session.entry()?,
+            directory: session.dir.clone().into(),
+            mount: session.record()?,
+            review,
+            problem,
+            journals,
+        })
+    }
+
+    /// The diffs of a session, or of what is at or below one path.
+    pub fn diff(
+        &self,
+        wanted: &str,
+        below: Option<&PathBuf>,
+        include_ignored: bool,
+    ) -> Result<Vec<FileDiff>> {
+        let session = self.store.find(wanted)?;
+        let work = session.work()?.ok_or_else(|| mount_is_gone(&session))?;
+        let sides = work.sides()?;
+        let review = review(&sides, ignored(include_ignored))?;
+        Ok(diff(&sides, &review, below.map(PathBuf::as_path))?)
+    }
+
+    pub fn apply(&self, request: &ApplyRequest) -> Result<Applied> {
+        let mut session = self.store.find(&request.session)?;
+        session.lock()?;
+        self.apply_locked(&session, request)
+    }
+
+    /// For the runner, which holds the session already.
+    pub fn apply_locked(&self, session: &Session, request: &ApplyRequest) -> Result<Applied> {
+        self.end_journals(session)?;
+        let work = session.work()?.ok_or_else(|| mount_is_gone(session))?;
+        let sides = work.sides()?;
+        let outcome = self.store.with_context(session, self.instants, |context| {
+            apply::apply(context, &sides, &request.selection, ignored(request.include_ignored))
+        })?;
+        let mut warnings: Vec<String> = Vec::new();
+        for path in request.selection.unknown(&outcome.review) {
+            warnings.push(format!("no change of the agent is at `{}`", path.display()));
+        }
+        self.instants.at("apply: ended");
+        let mut git = GitExport::default();
+        if outcome.status != ApplyStatus::Conflict {
+            match export(&session.dir, session.id.as_str(), &work.record, &work.rules) {
+                Ok(export) => git = export,
+                Err(error) => warnings.push(format!("the agent's commits could not be looked at: {error:#}")),
+            }
+        }
+        let is_complete = outcome.status != ApplyStatus::Conflict && outcome.remaining.is_empty();
+        let state = match (is_complete, outcome.status) {
+            (false, _) => SessionState::Held,
+            (true, ApplyStatus::Nothing) if !was_applied(session)? => SessionState::Nothing,
+            (true, _) => SessionState::Applied,
+        };
+        self.instants.at("apply: commits kept");
+        session.set_state(self.host, state)?;
+        self.instants.at("apply: state written");
+        // What was kept out exists nowhere else, so the mount stays with it until the session is pruned.
+        let keeps_something = outcome.review.keeps_something_out() || !git.held.is_empty();
+        let mount_removed = is_complete && !request.keep && !keeps_something;
+        drop(sides);
+        if mount_removed {
+            session.remove_mount(self.instants)?;
+            self.instants.at("apply: mount removed");
+        }
+        Ok(Applied { session: session.id.to_string(), state, outcome, git, mount_removed, warnings })
+    }
+
+    /// The agent's work goes; what was applied of it before stays applied and can still be undone.
+    pub fn discard(&self, wanted: &str) -> Result<SessionEntry> {
+        let mut session = self.store.find(wanted)?;
+        session.lock()?;
+        self.end_journals(&session)?;
+        session.set_state(self.host, SessionState::Discarded)?;
+        session.remove_mount(self.instants)?;
+        let mut entry = session.entry()?;
+        entry.live = false;
+        Ok(entry)
+    }
+
+    pub fn undo(&self, wanted: &str) -> Result<Undone> {
+        let mut session = self.store.find(wanted)?;
+        session.lock()?;
+        self.end_journals(&session)?;
+        let outcome = self.store.with_context(&session, self.instants, apply::undo)?;
+        if outcome.status == apply::UndoStatus::Undone {
+            session.set_state(self.host, SessionState::Undone)?;
+        }
+        let state = session.entry()?.state;
+        Ok(Undone { session: session.id.to_string(), state, outcome })
+    }
+
+    /// One session, or all whose runner died or whose journal is not ended. Live sessions are left alone.
+    pub fn recover(&self, wanted: Option<&str>) -> Result<Vec<RecoveredSession>> {
+        let mut sessions = match wanted {
+            Some(wanted) => vec![self.store.find(wanted)?],
+            None => self.store.ids()?.iter().map(|id| self.store.find(id.as_str())).collect::<Result<_>>()?,
+        };
+        let mut recovered = Vec::new();
+        for session in &mut sessions {
+            let entry = session.entry()?;
+            let needs_it = entry.state == SessionState::Interrupted
+                || session.has_unfinished_journal().unwrap_or(true)
+                || (entry.state == SessionState::Held && is_applied_without_saying(session));
+            if wanted.is_none() && (entry.live || !needs_it) {
+                continue;
+            }
+            session.lock()?;
+            recovered.push(self.recover_one(session)?);
+        }
+        Ok(recovered)
+    }
+
+    fn recover_one(&self, session: &Session) -> Result<RecoveredSession> {
+        let mut result = RecoveredSession {
+            session: session.id.to_string(),
+            state: SessionState::Held,
+            journals: Vec::new(),
+            changes: 0,
+            conflicts: 0,
+            problem: None,
+        };
+        match self.end_journals(session) {
+            Ok(journals) => result.journals = journals,
+            Err(error) => result.problem = Some(whole(&error)),
+        }
+        let mut was_reviewed = false;
+        match review_of(session) {
+            Ok(Some(review)) => {
+                was_reviewed = true;
+                result.changes = review.changes.len();
+                result.conflicts = review.conflicts().count();
+                let was_applied = was_applied(session)?;
+                result.state = match (review.changes.is_empty(), was_applied) {
+                    (true, true) => SessionState::Applied,
+                    (true, false) if !review.keeps_something_out() => SessionState::Nothing,
+                    _ => SessionState::Held,
+                };
+            }
+            Ok(None) => {
+                let said = session.status()?.map_or(SessionState::Nothing, |status| status.state);
+                result.state = if said.is_active() { SessionState::Nothing } else { said };
+            }
+            Err(error) => result.problem = Some(whole(&error)),
+        }
+        session.set_state(self.host, result.state)?;
+        if was_reviewed && matches!(result.state, SessionState::Applied | SessionState::Nothing) {
+            // No file waits, but the agent's commits may still be only in the mount.
+            match self.keep_commits(session) {
+                Ok(problem) => result.problem = result.problem.or(problem),
+                Err(error) => result.problem = Some(whole(&error)),
+            }
+        }
+        Ok(result)
+    }
+
+    pub fn prune(&self, request: &PruneRequest) -> Result<Pruned> {
+        self.store.empty_trash()?;
+        let mut pruned = Pruned::default();
+        for id in self.store.ids()? {
+            let mut session = self.store.find(id.as_str())?;
+            match self.may_go(&mut session, request) {
+                Ok(None) => {
+                    self.store.remove(&session)?;
+                    pruned.removed.push(id.to_string());
+                }
+                Ok(Some(reason)) => pruned.kept.push(KeptSession { session: id.to_string(), reason }),
+                Err(error) => {
+                    let reason = format!("it could not be looked at: {}", whole(&error));
+                    pruned.kept.push(KeptSession { session: id.to_string(), reason });
+                }
+            }
+        }
+        Ok(pruned)
+    }
+
+    /// The commits of a session whose files are all applied or never changed; what could not be kept.
+    fn keep_commits(&self, session: &Session) -> Result<Option<String>> {
+        let rest = ApplyRequest { session: session.id.to_string(), keep: true, ..ApplyRequest::default() };
+        let applied = self.apply_locked(session, &rest)?;
+        let held = applied.git.held.first().map(|branch| format!("commits are held: {}", branch.reason));
+        Ok(applied.warnings.into_iter().next().or(held))
+    }
+
+    /// Why a session stays, or `None`.
+    fn may_go(&self, session: &mut Session, request: &PruneRequest) -> Result<Option<String>> {
+        let because = |reason: &str| Ok(Some(reason.to_owned()));
+        if session.is_live()? {
+            return because("its runner is at work");
+        }
+        if !self.is_older(session, request.older_than)? {
+            return because("it is too young");
+        }
+        session.lock()?;
+        // Not even by force: files of the user's may be in the stage of a journal that was cut off.
+        if session.has_unfinished_journal()? {
+            return because("an apply was cut off; run `sessions recover` first");
+        }
+        let state = session.entry()?.state;
+        if state.is_settled() || request.force {
+            return Ok(None);
+        }
+        match review_of(session)? {
+            None if state == SessionState::Undone => {
+                because("its changes were taken back and exist only here")
+            }
+            None => Ok(None),
+            Some(review) if review.changes.is_empty() && !review.keeps_something_out() => {
+                self.keep_commits(session)
+            }
+            Some(_) => because("it holds changes that were never applied"),
+        }
+    }
+
+    fn is_older(&self, session: &Session, age: Duration) -> Result<bool> {
+        let status = session.status().unwrap_or_default();
+        let said = status.map(|status| status.ended_at.unwrap_or(status.started_at));
+        let seconds = if let Some(time) = said.and_then(|time| time.parse::<jiff::Timestamp>().ok()) {
+            self.host.now().as_second() - time.as_second()
+        } else {
+            let modified = std::fs::metadata(&session.dir)?.modified()?;
+            i64::try_from(modified.elapsed().unwrap_or_default().as_secs()).unwrap_or(i64::MAX)
+        };
+        Ok(seconds >= i64::try_from(age.as_secs()).unwrap_or(i64::MAX))
+    }
+
+    fn end_journals(&self, session: &Session) -> Result<Vec<Recovered>> {
+        Ok(self.store.with_context(session, self.instants, apply::recover)?)
+    }
+}
+
+fn review_of(session: &Session) -> Result<Option<Review>> {
+    match session.work()? {
+        None => Ok(None),
+        Some(work) => Ok(Some(review(&work.sides()?, Ignored::KeepOut)?)),
+    }
+}
+
+/// Killed between the end of an apply and the note of it.
+fn is_applied_without_saying(session: &Session) -> bool {
+    was_applied(session).unwrap_or(false)
+        && review_of(session).is_ok_and(|review| review.is_some_and(|review| review.changes.is_empty()))
+}
+
+fn was_applied(session: &Session) -> Result<bool> {
+    let journals = Journal::all(&session.dir)?;
+    Ok(journals.iter().any(|journal| journal.purpose == Purpose::Apply && journal.state == State::Done))
+}
+
+fn journal_entry(journal: &Journal) -> JournalEntry {
+    JournalEntry {
+        number: journal.number,
+        is_undo: journal.purpose != Purpose::Apply,
+        applied: journal.state == State::Done,
+        unfinished: !journal.state.is_finished(),
+        paths: journal.operations.iter().map(|operation| operation.path.clone()).collect(),
+    }
+}
+
+fn ignored(include: bool) -> Ignored {
+    if include { Ignored::Include } else { Ignored::KeepOut }
+}
+
+fn mount_is_gone(session: &Session) -> CommandError {
+    CommandError::usage(format!("session `{}` has no mount any more", session.id))
+        .hint("its work was applied or discarded; `agentworkforce sessions show` says which")
+}
+
+fn whole(error: &CommandError) -> String {
+    std::iter::once(&error.message).chain(&error.causes).map(String::as_str).collect::<Vec<_>>().join(": ")
+}
+
+#[cfg(test)]
+#[path = "work_tests.rs"]
+mod tests;

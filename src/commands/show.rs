@@ -1,0 +1,419 @@
+//! `show`: one persona, seen from the side that was asked for.
+
+use super::request::{self, PlanRequest, Prepared, parse_harness};
+use super::workforce::{Workforce, parse_selector, warning_lines};
+use crate::cli::ShowArgs;
+use crate::error::{CommandError, Result};
+use crate::exit::Exit;
+use crate::host::Host;
+use crate::model::mount::{Effect, MountSpec};
+use crate::model::path_text::path_text;
+use crate::model::plan::RunPlan;
+use crate::model::shape::Object;
+use crate::model::source::Source;
+use crate::model::tier::Tier;
+use crate::plan::rules::{Decision, PathRules, Visibility};
+use crate::resolve::inputs;
+use crate::resolve::persona::ResolvedPersona;
+use crate::resolve::sidecar;
+use crate::ui::{BOLD, DIM, Table, Ui, printable};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub fn run(args: &ShowArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
+    let selector = parse_selector(&args.selector)?;
+    if args.all && selector.tier.is_some() {
+        return Err(CommandError::usage("`--all` shows every tier; a tier in the selector shows one")
+            .hint("leave one of them out"));
+    }
+    let request = PlanRequest {
+        persona: selector.name.clone(),
+        tier: selector.tier,
+        harness: args.harness.as_deref().map(parse_harness).transpose()?,
+        inputs: args.input.iter().cloned().collect(),
+        ..PlanRequest::default()
+    };
+    let workforce = Workforce::open(host)?;
+    for warning in workforce.general_warnings() {
+        ui.warning(printable(&warning));
+    }
+    if args.origins {
+        origins(&workforce, &request, ui)
+    } else if args.prompt {
+        prompt(&workforce, &request, ui)
+    } else if let Some(path) = &args.files {
+        files(&workforce, &request, path.as_deref(), ui)
+    } else if args.enforcement {
+        enforcement(&workforce, &request, ui)
+    } else {
+        overview(&workforce, &request, args.all, ui)
+    }
+}
+
+fn say_warnings(warnings: &[String], ui: &mut Ui) {
+    for warning in warnings {
+        ui.warning(printable(warning));
+    }
+}
+
+fn origins(workforce: &Workforce, request: &PlanRequest, ui: &mut Ui) -> Result<Exit> {
+    let found = workforce.find(&request.persona)?;
+    say_warnings(&warning_lines(&found.problems), ui);
+    let resolved = &found.resolved;
+    if ui.is_json() {
+        let origins = resolved.origins();
+        let fields: serde_json::Map<String, Value> =
+            origins.iter().map(|(path, sources)| (path.clone(), json!(plain(sources)))).collect();
+        let chain: Vec<&Source> = plain(&resolved.sources);
+        ui.json(&json!({"schemaVersion": 1, "persona": resolved.id(), "chain": chain, "origins": fields}));
+    } else {
+        let mut table = Table::new(&["FIELD", "LAYER", "FILE"]);
+        for (path, sources) in &resolved.origins() {
+            for source in sources {
+                table.row([path.clone(), source.layer.clone(), source.describe()]);
+            }
+        }
+        ui.table(&table);
+    }
+    Ok(Exit::Done)
+}
+
+fn plain(sources: &[Arc<Source>]) -> Vec<&Source> {
+    sources.iter().map(|source| &**source).collect()
+}
+
+fn prompt(workforce: &Workforce, request: &PlanRequest, ui: &mut Ui) -> Result<Exit> {
+    let prepared = request::prepare(workforce, request)?;
+    say_warnings(&prepared.warnings, ui);
+    let values = inputs::by_name(&prepared.inputs);
+    let text = crate::plan::run::system_prompt(&prepared.parts(workforce), &values);
+    if ui.is_json() {
+        ui.json(&json!({
+            "schemaVersion": 1,
+            "persona": prepared.found.resolved.id(),
+            "tier": prepared.selection.tier,
+            "harness": prepared.selection.harness.value,
+            "systemPrompt": text,
+        }));
+    } else {
+        ui.verbatim(text.as_bytes());
+    }
+    Ok(Exit::Done)
+}
+
+fn enforcement(workforce: &Workforce, request: &PlanRequest, ui: &mut Ui) -> Result<Exit> {
+    let (_, plan) = request::look(workforce, request)?;
+    say_warnings(&plan.warnings, ui);
+    if ui.is_json() {
+        ui.json(&json!({
+            "schemaVersion": 1,
+            "persona": plan.persona.id,
+            "tier": plan.persona.tier,
+            "harness": plan.harness.kind,
+            "enforcement": plan.enforcement,
+        }));
+        return Ok(Exit::Done);
+    }
+    let mut table = Table::new(&["FIELD", "LEVEL", "HOW"]);
+    for row in &plan.enforcement {
+        let level = serde_json::to_value(row.level).unwrap_or_default();
+        table.row([row.field.clone(), level.as_str().unwrap_or_default().to_owned(), row.how.clone()]);
+    }
+    ui.line(format!("{} [{}] on {}", plan.persona.id, plan.persona.tier, plan.harness.kind));
+    ui.line("");
+    ui.table(&table);
+    Ok(Exit::Done)
+}
+
+fn files(workforce: &Workforce, request: &PlanRequest, path: Option<&Path>, ui: &mut Ui) -> Result<Exit> {
+    let (_, plan) = request::look(workforce, request)?;
+    say_warnings(&plan.warnings, ui);
+    let spec = &plan.mount;
+    let rules = PathRules::compile(&spec.rules).map_err(|error| {
+        CommandError::usage(format!("{}: {}", spec.rules[error.index].origin, error.message))
+    })?;
+    match path {
+        Some(path) => one_path(workforce, spec, &rules, path, ui),
+        None => {
+            let counts = count(&spec.root, &rules, spec.rules.len());
+            rule_table(spec, &counts, ui);
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn one_path(
+    workforce: &Workforce,
+    spec: &MountSpec,
+    rules: &PathRules,
+    path: &Path,
+    ui: &mut Ui,
+) -> Result<Exit> {
+    let absolute = workforce.host.absolute(path);
+    let Ok(relative) = absolute.strip_prefix(&spec.root) else {
+        return Err(CommandError::usage(format!(
+            "{} is outside {}",
+            absolute.display(),
+            spec.root.display()
+        ))
+        .hint("name a path inside the project"));
+    };
+    let metadata = absolute.symlink_metadata().ok();
+    let is_dir = metadata.as_ref().is_some_and(std::fs::Metadata::is_dir);
+    let decision = rules.decide(relative, is_dir);
+    let rule = decision.rule.map(|index| &spec.rules[index]);
+    if ui.is_json() {
+        ui.json(&json!({
+            "schemaVersion": 1,
+            "path": relative.display().to_string(),
+            "exists": metadata.is_some(),
+            "decision": word(&decision),
+            "rule": rule,
+        }));
+        return Ok(Exit::Done);
+    }
+    let why = rule.map_or("no rule".to_owned(), |rule| format!("`{}` ({})", rule.pattern, rule.origin));
+    ui.line(printable(&format!("{}: {} by {why}", relative.display(), word(&decision))));
+    Ok(Exit::Done)
+}
+
+fn word(decision: &Decision) -> &'static str {
+    match decision.visibility {
+        Visibility::Hidden => "hidden",
+        Visibility::Readonly => "readonly",
+        Visibility::Writable => "writable",
+    }
+}
+
+struct Counts {
+    by_rule: Vec<usize>,
+    hidden: usize,
+    readonly: usize,
+    writable: usize,
+}
+
+/// What each rule decides in the project. A hidden directory counts once; nobody looks below it.
+fn count(root: &Path, rules: &PathRules, number: usize) -> Counts {
+    let mut counts = Counts { by_rule: vec![0; number], hidden: 0, readonly: 0, writable: 0 };
+    let mut pending = vec![(PathBuf::new(), rules.decide(Path::new(""), true))];
+    while let Some((dir, decision)) = pending.pop() {
+        let Ok(entries) = std::fs::read_dir(root.join(&dir)) else { continue };
+        for entry in entries.flatten() {
+            let path = dir.join(entry.file_name());
+            let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if path == Path::new(".git") {
+                continue;
+            }
+            let child = rules.decide_child(&decision, &path, is_dir);
+            match child.visibility {
+                Visibility::Hidden => counts.hidden += 1,
+                _ if is_dir => {
+                    pending.push((path, child));
+                    continue;
+                }
+                Visibility::Readonly => counts.readonly += 1,
+                Visibility::Writable => counts.writable += 1,
+            }
+            if let Some(index) = child.rule {
+                counts.by_rule[index] += 1;
+            }
+        }
+    }
+    counts
+}
+
+fn rule_table(spec: &MountSpec, counts: &Counts, ui: &mut Ui) {
+    let note = "hidden files that git tracks stay readable through git objects (`git show HEAD:path`)";
+    if ui.is_json() {
+        let rules: Vec<Value> = spec
+            .rules
+            .iter()
+            .zip(&counts.by_rule)
+            .map(|(rule, count)| {
+                let mut value = json!(rule);
+                value["matches"] = json!(count);
+                value
+            })
+            .collect();
+        ui.json(&json!({
+            "schemaVersion": 1, "root": path_text(&spec.root), "rules": rules, "note": note,
+            "hidden": counts.hidden, "readonly": counts.readonly, "writable": counts.writable,
+        }));
+        return;
+    }
+    let mut table = Table::new(&["EFFECT", "PATTERN", "MATCHES", "ORIGIN"]);
+    for (rule, count) in spec.rules.iter().zip(&counts.by_rule) {
+        let effect = match rule.effect {
+            Effect::Hidden => "hidden",
+            Effect::Readonly => "readonly",
+            Effect::Reveal => "reveal",
+        };
+        table.row([effect.to_owned(), rule.pattern.clone(), count.to_string(), rule.origin.clone()]);
+    }
+    ui.table(&table);
+    ui.line("");
+    ui.line(format!(
+        "{} hidden, {} read-only, {} writable below {}",
+        counts.hidden,
+        counts.readonly,
+        counts.writable,
+        spec.root.display()
+    ));
+    ui.line(format!("note: {note}"));
+}
+
+fn overview(workforce: &Workforce, request: &PlanRequest, every_tier: bool, ui: &mut Ui) -> Result<Exit> {
+    let found = workforce.find(&request.persona)?;
+    let resolved = &found.resolved;
+    if let Some(reason) = resolved.not_runnable() {
+        ui.warning(format!("persona `{}` cannot be run: {reason}", resolved.id()));
+        if ui.is_json() {
+            let spec = Value::Object(resolved.object.clone());
+            ui.json(&json!({"schemaVersion": 1, "source": resolved.source().layer, "spec": spec, "runnable": false, "reason": reason}));
+        } else {
+            heading(resolved, &[], ui);
+        }
+        return Ok(Exit::Done);
+    }
+    let (prepared, plan) = request::look(workforce, request)?;
+    say_warnings(&plan.warnings, ui);
+    let shown: Vec<Tier> = if every_tier { resolved.tiers() } else { vec![prepared.selection.tier] };
+    if ui.is_json() {
+        let role = prepared
+            .role
+            .as_ref()
+            .map(|role| json!({"key": role.key, "label": role.label, "charterOrigin": role.charter_origin}));
+        ui.json(&json!({
+            "schemaVersion": 1,
+            "source": resolved.source().layer,
+            "spec": spec_for(resolved, &shown),
+            "file": resolved.source().file.as_deref().map(path_text),
+            "name": resolved.display_name(),
+            "emoji": plan.persona.emoji,
+            "role": role,
+            "expertise": resolved.persona.expertise,
+            "tier": prepared.selection.tier,
+            "tiers": resolved.tiers(),
+            "harness": plan.harness,
+            "model": plan.model,
+            "version": plan.persona.version,
+            "runnable": true,
+        }));
+        return Ok(Exit::Done);
+    }
+    heading(resolved, &shown, ui);
+    details(&prepared, &plan, ui);
+    for tier in shown {
+        let request = PlanRequest { tier: Some(tier), ..request.clone() };
+        let (_, plan) = request::look(workforce, &request)?;
+        tier_section(&plan, ui);
+    }
+    Ok(Exit::Done)
+}
+
+/// The merged JSON with the tiers that are shown, and sidecar paths that are absolute.
+fn spec_for(resolved: &ResolvedPersona, shown: &[Tier]) -> Value {
+    let mut object: Object = resolved.object.clone();
+    if let Some(Value::Object(tiers)) = object.get_mut("tiers") {
+        tiers.retain(|name, _| shown.iter().any(|tier| tier.name() == name));
+    }
+    let mut value = Value::Object(object);
+    for sidecar in sidecar::all(resolved) {
+        if let sidecar::SidecarText::File(path) = &sidecar.text {
+            let pointer = format!("/{}", sidecar.key.replace('.', "/"));
+            if let Some(slot) = value.pointer_mut(&pointer) {
+                *slot = json!(path_text(path));
+            }
+        }
+    }
+    value
+}
+
+fn row(key: &str, value: &str, ui: &mut Ui) {
+    if !value.is_empty() {
+        ui.line(format!("{DIM}{key:<12}{DIM:#} {}", printable(value)));
+    }
+}
+
+fn heading(resolved: &ResolvedPersona, shown: &[Tier], ui: &mut Ui) {
+    let p = &resolved.persona;
+    let emoji = p.emoji.as_deref().unwrap_or_default();
+    row("PERSONA", format!("{} {emoji}", resolved.id()).trim(), ui);
+    if let Some(name) = &p.name {
+        row("NAME", name, ui);
+    }
+    row("SOURCE", &format!("{} ({})", resolved.source().layer, resolved.source().describe()), ui);
+    row("INTENT", p.intent.as_deref().unwrap_or_default(), ui);
+    row("TAGS", &p.tags.join(", "), ui);
+    row("DESCRIPTION", p.description.as_deref().unwrap_or_default(), ui);
+    let tiers = |tiers: &[Tier]| tiers.iter().map(|tier| tier.name()).collect::<Vec<_>>().join(", ");
+    row("TIERS", &tiers(&resolved.tiers()), ui);
+    row("TIERS SHOWN", &tiers(shown), ui);
+    row("EXPERTISE", &p.expertise.join(", "), ui);
+}
+
+fn details(prepared: &Prepared, plan: &RunPlan, ui: &mut Ui) {
+    let p = &prepared.found.resolved.persona;
+    if let Some(role) = &plan.persona.role {
+        row(
+            "ROLE",
+            &format!("{} ({})", role.label, role.charter_origin.as_deref().unwrap_or("no charter")),
+            ui,
+        );
+    }
+    section("SKILLS", plan.skills.iter().map(|skill| format!("{}  {}", skill.id, skill.source)), ui);
+    section(
+        "INPUTS",
+        plan.inputs.iter().map(|input| format!("{} = {:?} ({})", input.name, input.value, input.from)),
+        ui,
+    );
+    let servers = p.mcp_servers.iter().map(|(name, server)| {
+        let keys: Vec<&str> = server.headers.keys().chain(server.env.keys()).map(String::as_str).collect();
+        let target = server.url.as_deref().or(server.command.as_deref()).unwrap_or_default();
+        format!("{name}  {target}  {}", keys.join(", "))
+    });
+    section("MCP SERVERS", servers, ui);
+    let permissions = &p.permissions;
+    let list = |what: &str, entries: &[String]| {
+        (!entries.is_empty()).then(|| format!("{what}: {}", entries.join(", ")))
+    };
+    let rows = [
+        permissions.allow.as_ref().and_then(|allow| list("allow", allow)),
+        list("deny", &permissions.deny),
+        permissions.mode.as_ref().map(|mode| format!("mode: {mode}")),
+    ];
+    section("PERMISSIONS", rows.into_iter().flatten(), ui);
+    let rows = [
+        list("ignored", &p.mount.ignored_patterns),
+        list("read-only", &p.mount.readonly_patterns),
+        list("revealed", &p.mount.reveal_patterns),
+    ];
+    section("MOUNT", rows.into_iter().flatten(), ui);
+    // As written: references, never values.
+    section("ENV", p.env.iter().map(|(key, value)| format!("{key} = {value}")), ui);
+}
+
+fn section(title: &str, rows: impl Iterator<Item = String>, ui: &mut Ui) {
+    let rows: Vec<String> = rows.collect();
+    if rows.is_empty() {
+        return;
+    }
+    ui.line("");
+    ui.line(format!("{BOLD}{title}{BOLD:#}"));
+    for row in rows {
+        ui.line(format!("  {}", printable(&row)));
+    }
+}
+
+fn tier_section(plan: &RunPlan, ui: &mut Ui) {
+    let model = plan.model.as_ref().map_or("the harness's own", |model| model.value.as_str());
+    let mut rows =
+        vec![format!("harness: {} ({})", plan.harness.kind, plan.harness.from), format!("model: {model}")];
+    rows.extend(plan.reasoning.as_ref().map(|reasoning| format!("reasoning: {reasoning}")));
+    rows.extend(
+        plan.sidecar.as_ref().map(|sidecar| format!("sidecar: {} from {}", sidecar.target, sidecar.origin)),
+    );
+    rows.push(format!("system prompt: {} bytes (`--prompt` prints it)", plan.system_prompt.len()));
+    section(&format!("TIER: {}", plan.persona.tier), rows.into_iter(), ui);
+}

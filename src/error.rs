@@ -1,0 +1,68 @@
+//! `CommandError`: what went wrong, which exit code that is, and what the user can do next.
+//! It carries text; how the text is printed is decided in `ui`.
+
+use crate::exit::Exit;
+use std::fmt::Display;
+
+pub type Result<T, E = CommandError> = std::result::Result<T, E>;
+
+/// An error on its way to the user. Messages are lower case without a full stop and name the file and the key.
+#[derive(Debug)]
+pub struct CommandError {
+    pub exit: Exit,
+    pub message: String,
+    /// From the outermost cause to the innermost.
+    pub causes: Vec<String>,
+    pub hints: Vec<String>,
+}
+
+impl CommandError {
+    pub fn new(exit: Exit, message: impl Display) -> Self {
+        CommandError { exit, message: message.to_string(), causes: Vec::new(), hints: Vec::new() }
+    }
+
+    /// Something the user asked for cannot be done as asked; nothing was started.
+    pub fn usage(message: impl Display) -> Self {
+        CommandError::new(Exit::Usage, message)
+    }
+
+    /// The runner itself failed: I/O it relies on, or a bug.
+    pub fn internal(message: impl Display) -> Self {
+        CommandError::new(Exit::Internal, message)
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Display) -> Self {
+        self.hints.push(hint.to_string());
+        self
+    }
+
+    #[must_use]
+    pub fn maybe_hint(self, hint: Option<String>) -> Self {
+        match hint {
+            Some(hint) => self.hint(hint),
+            None => self,
+        }
+    }
+
+    #[must_use]
+    pub fn caused_by(mut self, cause: impl Display) -> Self {
+        self.causes.push(cause.to_string());
+        self
+    }
+}
+
+impl From<std::io::Error> for CommandError {
+    fn from(error: std::io::Error) -> Self {
+        CommandError::internal(error)
+    }
+}
+
+impl From<anyhow::Error> for CommandError {
+    fn from(error: anyhow::Error) -> Self {
+        let mut chain = error.chain().map(ToString::to_string);
+        let mut command_error = CommandError::internal(chain.next().unwrap_or_default());
+        command_error.causes = chain.collect();
+        command_error
+    }
+}

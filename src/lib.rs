@@ -1,0 +1,90 @@
+//! One binary that runs a coding agent as a persona. This page is the map.
+//!
+//! A run goes through stages, and data flows one way:
+//!
+//! ```text
+//! args -> request -> layers -> resolved persona -> plan -> mount -> changes -> apply
+//! cli     commands   load      resolve             plan    mount    mount      mount
+//! ```
+//!
+//! | module | job |
+//! |---|---|
+//! | `host` | the process's world as a value; the only reader of process state |
+//! | `ui` | the only writer to stdout and stderr |
+//! | `error`, `exit` | what went wrong and what to do next; the table of exit codes |
+//! | `cli` | clap definitions only |
+//! | `commands` | one file a command; the only place where stages are put together |
+//! | `model` | plain data: formats, persona, role, plan, report |
+//! | `load` | finds and reads layers; nothing merged |
+//! | `resolve` | merges, selects, composes the prompt; says where every field came from |
+//! | `plan` | from a resolved persona to a `RunPlan`; one adapter file a harness |
+//! | `mount` | the private view of the project: makes it, runs in it, says what changed, applies, undoes, recovers |
+//! | `session` | the session directory: create, list, lock, recover, prune |
+//! | `store` | locked, atomic writes of our own JSON files |
+//!
+//! `model`, `resolve` and `plan` are pure: no file, environment, clock or process. A stage uses `model` and the
+//! stages before it, never a later one. `tests/it/architecture.rs` holds these edges.
+//!
+//! Files on disk, all below the workforce home (`~/.agentworkforce/workforce`, or `AGENT_WORKFORCE_HOME`):
+//! `config.json` (`commands::config`, `commands::sources`), `personas/` and `roles/` (`commands::persona`,
+//! `commands::role`), `recents.json` (`commands::picker`), `logs/audit.log` (`commands::edit`), `backups/`
+//! (`store::backup`), `sessions/` (`session`), `locks/` and `probe.json` (`mount`).
+
+pub mod cli;
+pub mod commands;
+pub mod error;
+pub mod exit;
+pub mod host;
+pub mod load;
+pub mod model;
+pub mod mount;
+pub mod plan;
+pub mod resolve;
+pub mod session;
+pub mod store;
+pub mod ui;
+
+use error::CommandError;
+use exit::Exit;
+use host::Host;
+use std::ffi::OsString;
+use ui::Ui;
+
+/// Runs the program with these arguments and returns its exit code.
+pub fn run(args: Vec<OsString>) -> u8 {
+    // Before anything starts a thread: a user namespace can only be entered while there is one.
+    if let Some(code) = mount::inside::run_if_hidden(&args[1.min(args.len())..]) {
+        return code;
+    }
+    // clap decides about `--json` too late for errors about the command line itself.
+    let json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
+    let mut ui = Ui::new(json);
+    let exit = run_with(args, &mut ui).unwrap_or_else(|error| {
+        ui.error(&error);
+        error.exit
+    });
+    ui.finish(exit).code()
+}
+
+fn run_with(args: Vec<OsString>, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let host = Host::of_this_process()?;
+    if args.get(1).is_some_and(|name| name == mount::try_out::NAME) {
+        return mount::try_out::run(&host, &args[2..], &mut |text| ui.say(text));
+    }
+    if let [_, name, dir] = args.as_slice()
+        && name == mount::try_out::REMOVE
+    {
+        mount::cleanup::remove_tree(dir.as_ref())?;
+        return Ok(Exit::Done);
+    }
+    let parsed = cli::parse(args.clone(), &[]);
+    // Reading the config for the sake of the help is only worth it where the help is shown.
+    let parsed = match parsed {
+        Err(error) if cli::shows_help(&error) => cli::parse(args, &commands::hidden(&host)),
+        other => other,
+    };
+    match parsed {
+        Ok(cli) => commands::run(&cli, &host, ui),
+        Err(error) => ui.usage(&error),
+    }
+}

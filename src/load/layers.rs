@@ -1,0 +1,139 @@
+//! Which directories are layers, highest first: project, configured directories or the user's, the embedded library.
+
+use super::config::Config;
+use crate::error::Result;
+use crate::host::Host;
+use crate::model::source::LIBRARY;
+use std::path::{Path, PathBuf};
+
+pub const PROJECT_DIR: &str = ".agentworkforce/workforce";
+pub const PROJECT: &str = "cwd";
+pub const USER: &str = "user";
+
+/// One layer. The library has no directories.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    /// `cwd`, `user`, `dir:<n>` or `library`.
+    pub label: String,
+    /// Where its persona files are.
+    pub personas: Option<PathBuf>,
+    /// Where its role files are.
+    pub roles: Option<PathBuf>,
+    pub root: Option<PathBuf>,
+    /// Whether the root has a legacy `agents` directory at all.
+    pub has_agents: bool,
+}
+
+/// The layers of this run, and where a project or user file would be written.
+#[derive(Debug, Clone)]
+pub struct Layers {
+    pub all: Vec<Layer>,
+    pub home: PathBuf,
+    /// The directory that holds `.agentworkforce`, if one was found.
+    pub project_root: Option<PathBuf>,
+    pub warnings: Vec<String>,
+}
+
+/// The workforce home's config file.
+pub fn config_path(home: &Path) -> PathBuf {
+    home.join("config.json")
+}
+
+/// Where the user's own personas are: `AGENT_WORKFORCE_CONFIG_DIR` (legacy) or `personas` in the home.
+pub fn user_personas(host: &Host, home: &Path) -> PathBuf {
+    match host.var("AGENT_WORKFORCE_CONFIG_DIR") {
+        Some(dir) => host.absolute(&host.expand_tilde(dir)),
+        None => home.join("personas"),
+    }
+}
+
+/// A configured directory as an absolute path: `~` expanded, relative ones seen from the config file.
+pub fn configured_dir(host: &Host, home: &Path, text: &str) -> PathBuf {
+    host.absolute(&home.join(host.expand_tilde(text)))
+}
+
+pub fn find(host: &Host, config: &Config) -> Result<Layers> {
+    let home = host.workforce_home()?;
+    let user_dir = user_personas(host, &home);
+    let mut warnings = Vec::new();
+    let mut all = Vec::new();
+
+    let project_root = project_root(host, &home);
+    if let Some(root) = &project_root {
+        let dir = root.join(PROJECT_DIR);
+        all.push(Layer {
+            label: PROJECT.into(),
+            personas: Some(dir.join("personas")),
+            roles: Some(dir.join("roles")),
+            has_agents: dir.join("agents").is_dir(),
+            root: Some(dir),
+        });
+    }
+
+    let configured = match &config.settings.persona_dirs {
+        Some(dirs) => dirs.iter().map(|dir| configured_dir(host, &home, dir)).collect(),
+        None => vec![user_dir.clone()],
+    };
+    let mut seen: Vec<PathBuf> = Vec::new();
+    for (index, dir) in configured.into_iter().enumerate() {
+        if seen.contains(&dir) {
+            warnings.push(format!(
+                "[config] duplicate persona source directory {}; keeping first",
+                dir.display()
+            ));
+            continue;
+        }
+        seen.push(dir.clone());
+        all.push(if dir == user_dir {
+            user_layer(&home, Some(user_dir.clone()))
+        } else {
+            let nested = dir.join("personas");
+            Layer {
+                label: format!("dir:{}", index + 1),
+                personas: Some(if nested.is_dir() { nested } else { dir.clone() }),
+                roles: Some(dir.join("roles")),
+                has_agents: dir.join("agents").is_dir(),
+                root: Some(dir),
+            }
+        });
+    }
+    if !all.iter().any(|layer| layer.label == USER) {
+        // Personas of the home count only where the config names them; its roles always do.
+        all.push(user_layer(&home, None));
+    }
+    all.push(Layer { label: LIBRARY.into(), personas: None, roles: None, root: None, has_agents: false });
+    Ok(Layers { all, home, project_root, warnings })
+}
+
+fn user_layer(home: &Path, personas: Option<PathBuf>) -> Layer {
+    Layer {
+        label: USER.into(),
+        personas,
+        roles: Some(home.join("roles")),
+        root: Some(home.to_owned()),
+        has_agents: home.join("agents").is_dir(),
+    }
+}
+
+/// The nearest directory from the working directory up that has `.agentworkforce/workforce`,
+/// not above the top level of the repository nor above the home directory.
+fn project_root(host: &Host, workforce_home: &Path) -> Option<PathBuf> {
+    let home = host.home_dir();
+    for dir in host.cwd.ancestors() {
+        let candidate = dir.join(PROJECT_DIR);
+        // In the home directory itself that name is the user's own home, not a project.
+        if candidate.is_dir() && !same_directory(&candidate, workforce_home) {
+            return Some(dir.to_owned());
+        }
+        let is_home = || home.as_deref().is_some_and(|home| same_directory(home, dir));
+        if dir.join(".git").symlink_metadata().is_ok() || is_home() {
+            return None;
+        }
+    }
+    None
+}
+
+/// Whether two paths lead to one directory: the home may be named through a link.
+pub fn same_directory(a: &Path, b: &Path) -> bool {
+    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}

@@ -1,0 +1,29 @@
+//! Reads the text of a sidecar that survived the merge. A missing file is a missing file, never an error.
+
+use super::file::FileProblem;
+use super::roles::contained;
+use std::path::Path;
+
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// The bytes of a sidecar as text, or the reason why the persona runs without it.
+/// `anchor` is the directory of the JSON that declared it.
+pub fn read(anchor: &Path, path: &Path) -> Result<String, FileProblem> {
+    let problem = |message: String| FileProblem::whole_file(path, message);
+    let metadata = match std::fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(problem("sidecar file not found".into()).with_fix("write it, or take the key out"));
+        }
+        Err(error) => return Err(problem(format!("sidecar cannot be read: {error}"))),
+    };
+    contained(anchor, path)?;
+    if !metadata.is_file() {
+        return Err(problem("sidecar is not a file".into()));
+    }
+    if metadata.len() > MAX_BYTES {
+        return Err(problem("sidecar is too large: at most 16 MB are read".into()));
+    }
+    let bytes = std::fs::read(path).map_err(|error| problem(format!("sidecar cannot be read: {error}")))?;
+    String::from_utf8(bytes).map_err(|_| problem("sidecar is not UTF-8 text".into()))
+}

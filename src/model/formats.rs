@@ -1,0 +1,307 @@
+//! The three file formats, written down once: persona, role and config. Everything that reads, merges, documents or
+//! validates them walks these tables.
+
+use super::shape::{Field, Law, Merge, Shape, Status};
+
+pub const TIERS: [&str; 3] = ["best", "best-value", "minimum"];
+pub const SIDECAR_MODES: [&str; 2] = ["overwrite", "extend"];
+pub const PERMISSION_MODES: [&str; 4] = ["default", "acceptEdits", "bypassPermissions", "plan"];
+
+const NOT_BLANK: Shape = Shape::Checked(Law::NotBlank);
+const TEXTS: Shape = Shape::List(&NOT_BLANK);
+const TEXT_MAP: Shape = Shape::Map(Law::NotBlank, &Shape::Text);
+const VARIABLES: Shape = Shape::Map(Law::VariableName, &Shape::Text);
+const SIDECAR_PATH: Shape = Shape::Checked(Law::SidecarPath);
+const HARNESS: Shape = Shape::Checked(Law::Harness);
+
+const CLAUDE_MD: Field =
+    Field::new("claudeMd", SIDECAR_PATH, "The persona's own CLAUDE.md: a `.md` file beside this one.")
+        .clears("claudeMdContent");
+const CLAUDE_MD_CONTENT: Field =
+    Field::new("claudeMdContent", NOT_BLANK, "The same as text, as packs inline it.").clears("claudeMd");
+const CLAUDE_MD_MODE: Field = Field::new(
+    "claudeMdMode",
+    Shape::Choice(&SIDECAR_MODES),
+    "`overwrite` replaces the repository's CLAUDE.md in the mount, `extend` comes after it.",
+);
+const AGENTS_MD: Field =
+    Field::new("agentsMd", SIDECAR_PATH, "The persona's own AGENTS.md, for opencode and codex.")
+        .clears("agentsMdContent");
+const AGENTS_MD_CONTENT: Field =
+    Field::new("agentsMdContent", NOT_BLANK, "The same as text, as packs inline it.").clears("agentsMd");
+const AGENTS_MD_MODE: Field = Field::new(
+    "agentsMdMode",
+    Shape::Choice(&SIDECAR_MODES),
+    "`overwrite` replaces the repository's AGENTS.md in the mount, `extend` comes after it.",
+);
+
+const SETTINGS: [Field; 7] = [
+    Field::text("reasoning", "How hard to think: low, medium, high, or what the harness knows."),
+    Field::new(
+        "timeoutSeconds",
+        Shape::Above(0.0),
+        "Wall-clock limit of a run, unless `limits.wallSeconds` is set.",
+    ),
+    Field::new(
+        "sandboxMode",
+        Shape::Choice(&["read-only", "workspace-write", "danger-full-access"]),
+        "codex's own sandbox.",
+    ),
+    Field::new(
+        "approvalPolicy",
+        Shape::Choice(&["untrusted", "on-failure", "on-request", "never"]),
+        "When codex asks before it runs something.",
+    ),
+    Field::new("workspaceWriteNetworkAccess", Shape::Flag, "Network inside codex's workspace-write sandbox."),
+    Field::new("webSearch", Shape::Flag, "codex's web search."),
+    Field::new(
+        "dangerouslyBypassApprovalsAndSandbox",
+        Shape::Flag,
+        "codex without approvals and sandbox; the mount is then the only barrier.",
+    ),
+];
+
+const RUNTIME_HARNESS: Field =
+    Field::new("harness", HARNESS, "Which coding agent serves this: claude, opencode or codex.");
+const RUNTIME_MODEL: Field = Field::text("model", "The model; left out, the harness picks.");
+const RUNTIME_PROMPT: Field =
+    Field::text("systemPrompt", "The job. `$NAME` and `${NAME}` of declared inputs are filled in.");
+const RUNTIME_SETTINGS: Field =
+    Field::new("harnessSettings", Shape::Object(&SETTINGS), "Settings of the harness, merged per field.");
+
+const TIER: [Field; 10] = [
+    RUNTIME_HARNESS,
+    RUNTIME_MODEL,
+    RUNTIME_PROMPT,
+    RUNTIME_SETTINGS,
+    CLAUDE_MD,
+    CLAUDE_MD_CONTENT,
+    CLAUDE_MD_MODE,
+    AGENTS_MD,
+    AGENTS_MD_CONTENT,
+    AGENTS_MD_MODE,
+];
+
+const TIER_TABLE: [Field; 3] = [
+    Field::new("best", Shape::Object(&TIER), "The strongest choice for the job."),
+    Field::new("best-value", Shape::Object(&TIER), "The everyday choice; the default."),
+    Field::new("minimum", Shape::Object(&TIER), "The cheapest choice that still does the job."),
+];
+
+const INPUT: [Field; 6] = [
+    Field::text("description", "What to give."),
+    Field::new(
+        "env",
+        Shape::Checked(Law::InputName),
+        "The environment variable that supplies it; default: the name.",
+    ),
+    Field::text("default", "Used when nothing else supplies a value."),
+    Field::new("optional", Shape::Flag, "Missing is fine; the value is then empty."),
+    Field::new("type", Shape::Anything, "Kept for other tools.").status(Status::NotUsed),
+    Field::new("picker", Shape::Anything, "Kept for other tools.").status(Status::NotUsed),
+];
+
+const SKILL: [Field; 3] = [
+    Field::new("id", NOT_BLANK, "Its name."),
+    Field::new(
+        "source",
+        NOT_BLANK,
+        "A local directory or `.md`, a git URL, a prpm package, or a skills.sh form.",
+    ),
+    Field::text("description", "What it is for."),
+];
+
+const MCP_SERVER: [Field; 7] = [
+    Field::new(
+        "type",
+        Shape::Choice(&["http", "sse", "stdio"]),
+        "How to reach it; default: by `command` or `url`.",
+    ),
+    Field::new("command", NOT_BLANK, "The program of a stdio server."),
+    Field::new("args", Shape::List(&Shape::Text), "Its arguments."),
+    Field::new("env", VARIABLES, "Its environment; values may be env references."),
+    Field::new("url", NOT_BLANK, "The address of an http or sse server."),
+    Field::new("headers", TEXT_MAP, "Its headers; values may be env references."),
+    Field::new("cwd", Shape::Anything, "Kept for other tools.").status(Status::NotUsed),
+];
+
+const PERMISSIONS: [Field; 5] = [
+    Field::new("allow", TEXTS, "Tools and tool patterns that run without asking.")
+        .merge(Merge::Union { removed_by: "removeAllow" }),
+    Field::new("deny", TEXTS, "Tools and tool patterns that never run; beats `allow`.")
+        .merge(Merge::Union { removed_by: "removeDeny" }),
+    Field::new("removeAllow", TEXTS, "Entries to take out of an inherited `allow`.")
+        .merge(Merge::Union { removed_by: "" }),
+    Field::new("removeDeny", TEXTS, "Entries to take out of an inherited `deny`.")
+        .merge(Merge::Union { removed_by: "" }),
+    Field::new("mode", Shape::Choice(&PERMISSION_MODES), "What happens to everything else."),
+];
+
+const MOUNT: [Field; 8] = [
+    Field::new("ignoredPatterns", TEXTS, "Gitignore patterns of paths that the agent must not see.")
+        .merge(Merge::Append),
+    Field::new("readonlyPatterns", TEXTS, "Gitignore patterns of paths whose changes are never applied.")
+        .merge(Merge::Append),
+    Field::new(
+        "includePatterns",
+        TEXTS,
+        "Heavy ignored directories that the copy backend brings in all the same.",
+    )
+    .merge(Merge::Append),
+    Field::new("revealPatterns", TEXTS, "Paths that the built-in secret rules hide and this persona needs.")
+        .merge(Merge::Append),
+    Field::new("backend", Shape::Choice(&["auto", "overlay", "copy"]), "How the private view is made."),
+    Field::new(
+        "sandbox",
+        Shape::Choice(&["off", "project", "strict"]),
+        "What must be protected, or the run is refused.",
+    ),
+    Field::new(
+        "enabled",
+        Shape::Flag,
+        "Kept for other tools; a persona cannot choose to run without a mount.",
+    )
+    .status(Status::Unsupported),
+    Field::new("roots", Shape::Anything, "Kept for other tools.").status(Status::Unsupported),
+];
+
+const LIMITS: [Field; 4] = [
+    Field::new("wallSeconds", Shape::Above(0.0), "Wall-clock limit of a run."),
+    Field::new("idleSeconds", Shape::Above(0.0), "Longest silence while no tool runs."),
+    Field::new("turns", Shape::Whole(1), "Most turns of the model."),
+    Field::new("usd", Shape::AtLeast(0.0), "Most money; 0 refuses to launch."),
+];
+
+const NOT_USED: &str = "Read by other tools; not used by this runner.";
+const fn not_used(key: &'static str) -> Field {
+    Field::new(key, Shape::Anything, NOT_USED).status(Status::NotUsed)
+}
+
+/// A persona file, in the order in which people write one.
+pub const PERSONA: &[Field] = &[
+    Field::new("id", Shape::Checked(Law::Slug), "The persona's id; never changes."),
+    Field::new("extends", NOT_BLANK, "The persona of a lower layer that this file builds on."),
+    Field::text(
+        "intent",
+        "What it is for, as one word; with it and without `extends` the file stands alone.",
+    ),
+    Field::text("description", "One sentence: when to use it."),
+    Field::new("tags", TEXTS, "Words to find it by."),
+    Field::new("name", Shape::Checked(Law::DisplayName), "Display name; default: the id."),
+    Field::new(
+        "emoji",
+        Shape::Checked(Law::Emoji),
+        "Shown beside the name; an empty text clears an inherited one.",
+    ),
+    Field::text("role", "Key of the role whose charter it follows, or free text."),
+    Field::new(
+        "expertise",
+        Shape::Either(&[TEXTS, Shape::Text]),
+        "What this one is good at: a list, or text with commas.",
+    ),
+    Field::new("defaultTier", Shape::Choice(&TIERS), "The tier when none is asked for; default: best-value."),
+    RUNTIME_HARNESS.reaches_tiers(),
+    RUNTIME_MODEL.reaches_tiers(),
+    RUNTIME_PROMPT.reaches_tiers(),
+    RUNTIME_SETTINGS.reaches_tiers(),
+    Field::new("tiers", Shape::Object(&TIER_TABLE), "What each tier runs on."),
+    CLAUDE_MD,
+    CLAUDE_MD_CONTENT,
+    CLAUDE_MD_MODE,
+    AGENTS_MD,
+    AGENTS_MD_CONTENT,
+    AGENTS_MD_MODE,
+    Field::new(
+        "skills",
+        Shape::List(&Shape::Either(&[Shape::Object(&SKILL), Shape::Text])),
+        "Skills to bring along.",
+    ),
+    Field::new(
+        "inputs",
+        Shape::Map(Law::InputName, &Shape::Either(&[Shape::Object(&INPUT), Shape::Text])),
+        "Values that a run fills in; a text is the default.",
+    ),
+    Field::new("env", VARIABLES, "Environment of the harness; values may be env references."),
+    Field::new("mcpServers", Shape::Map(Law::NotBlank, &Shape::Object(&MCP_SERVER)), "MCP servers by name."),
+    Field::new("permissions", Shape::Object(&PERMISSIONS), "What the agent may do."),
+    Field::new("mount", Shape::Object(&MOUNT), "What the agent sees."),
+    Field::new("limits", Shape::Object(&LIMITS), "When a run is stopped."),
+    Field::new("bareMode", Shape::Flag, "claude's bare mode: no CLAUDE.md, no extras."),
+    Field::new("hermetic", Shape::Flag, "No user-level instruction files, skills or MCP servers."),
+    Field::new("hermeticHarness", Shape::Flag, "Legacy spelling of `hermetic`.")
+        .status(Status::Legacy("hermetic-harness")),
+    Field::new("maxBudgetUsd", Shape::AtLeast(0.0), "Legacy spelling of `limits.usd`.")
+        .status(Status::Legacy("max-budget-usd")),
+    Field::new("monthlyBudgetUsd", Shape::AtLeast(0.0), "A budget over runs; not enforced yet.")
+        .status(Status::Unsupported),
+    Field::new("workspace_manifest", Shape::Anything, "A manifest of several workspaces; not read yet.")
+        .status(Status::Unsupported),
+    Field::new("builtin", Shape::Anything, "Ignored: it follows from the embedded library.")
+        .status(Status::NotUsed),
+    not_used("version"),
+    not_used("slug"),
+    not_used("traits"),
+    not_used("cloud"),
+    not_used("useSubscription"),
+    not_used("integrations"),
+    not_used("onEvent"),
+    not_used("schedules"),
+    not_used("watch"),
+    not_used("memory"),
+    not_used("relay"),
+    not_used("capabilities"),
+    not_used("sandbox"),
+    not_used("deploy"),
+    not_used("runtime"),
+    not_used("aiMemory"),
+    not_used("author"),
+    not_used("license"),
+];
+
+/// A role file.
+pub const ROLE: &[Field] = &[
+    Field::new("label", Shape::Checked(Law::DisplayName), "The role's name as people say it."),
+    Field::text("charter", "What it means to hold this role, as markdown.").clears("charterFile"),
+    Field::new("charterFile", SIDECAR_PATH, "The same as a `.md` file beside this one.").clears("charter"),
+    Field::new("defaultHarness", HARNESS, "Harness of personas that name none."),
+    Field::text("defaultModel", "Model of personas that name none, on that harness."),
+    Field::new("builtin", Shape::Anything, "Ignored: it follows from the embedded library.")
+        .status(Status::NotUsed),
+];
+
+const SIDECAR_CONFIG: [Field; 1] = [Field::new(
+    "codex",
+    Shape::Choice(&["mount", "skip"]),
+    "`skip` gives codex no AGENTS.md sidecar; default `mount`.",
+)];
+
+const CONFIG_BACKENDS: Shape = Shape::Choice(&["auto", "overlay", "copy", "none"]);
+const MOUNT_CONFIG: [Field; 5] = [
+    Field::new("backend", CONFIG_BACKENDS, "How mounts are made; default auto."),
+    Field::new(
+        "sandbox",
+        Shape::Choice(&["off", "project", "strict"]),
+        "The level that every run must reach.",
+    ),
+    Field::new("ignoredPatterns", TEXTS, "Paths hidden from every persona."),
+    Field::new("readonlyPatterns", TEXTS, "Paths whose changes are never applied, for every persona."),
+    Field::new("revealPatterns", TEXTS, "Built-in secrets that every persona may see."),
+];
+
+/// `config.json` in the workforce home.
+pub const CONFIG: &[Field] = &[
+    Field::new("personaDirs", TEXTS, "Directories of personas, highest first; replaces the user directory."),
+    Field::new("defaultCreateTarget", NOT_BLANK, "Where `create` writes: project, user or a directory."),
+    Field::new("defaultHarness", HARNESS, "Harness where neither persona nor role names one."),
+    Field::text("defaultModel", "Model where neither persona nor role names one, on that harness."),
+    Field::new("bareMode", Shape::Flag, "claude's bare mode for personas that do not say."),
+    Field::new("hermetic", Shape::Flag, "Hermetic runs for personas that do not say."),
+    Field::new("limits", Shape::Object(&LIMITS), "Limits for personas that do not say."),
+    Field::new(
+        "mount",
+        Shape::Either(&[Shape::Object(&MOUNT_CONFIG), CONFIG_BACKENDS]),
+        "Backend, sandbox and path rules for every persona; a text is the backend.",
+    ),
+    Field::new("sidecar", Shape::Object(&SIDECAR_CONFIG), "Which harnesses get a sidecar."),
+    Field::new("features", Shape::Map(Law::NotBlank, &Shape::Flag), "Feature flags; see `config features`."),
+];

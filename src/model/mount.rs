@@ -1,0 +1,90 @@
+//! What a mount is asked to be: root, backend, sandbox level and the rules for paths. Plain data; nothing is mounted here.
+
+use super::path_text;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// How the private view of the project is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// Overlay where it really works here, else copy, with the reason.
+    Auto,
+    /// An overlay at the project's own path, in the child's mount namespace (Linux).
+    Overlay,
+    /// A reflinked or copied directory in the session.
+    Copy,
+    /// The real directory: `--install-in-repo`.
+    None,
+}
+
+/// What must be protected while the harness runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Sandbox {
+    Off,
+    /// The real project cannot be written and hidden files cannot be opened from inside.
+    Project,
+    /// Besides, nothing outside the mount, the harness's own state, caches and temp is writable.
+    Strict,
+}
+
+/// What a rule does to the paths that its pattern matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// Not there at all, from inside.
+    Hidden,
+    /// May be written inside; never applied.
+    Readonly,
+    /// Lifts a built-in secret rule; comes only from `mount.revealPatterns` of a persona or the config.
+    Reveal,
+}
+
+/// Where a rule came from, in rising order of precedence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RuleSource {
+    /// Our own: secrets that are hidden by default.
+    BuiltinSecret,
+    /// Our own: the repository's harness configuration, hidden so that the persona decides.
+    BuiltinHarness,
+    Config,
+    Persona,
+    /// `.agentignore` or `.agentreadonly` in the project root.
+    ProjectFile,
+    /// `.<id>.agentignore` or `.<id>.agentreadonly` in the project root.
+    PersonaFile,
+}
+
+/// One line of gitignore grammar with its meaning and its origin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PathRule {
+    pub pattern: String,
+    pub effect: Effect,
+    pub source: RuleSource,
+    /// For people: the file (and line) or the key that says so.
+    pub origin: String,
+}
+
+/// The mount that a plan asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MountSpec {
+    /// The directory that is mounted, absolute.
+    #[serde(serialize_with = "path_text::serialize")]
+    pub root: PathBuf,
+    /// The child's working directory, relative to the root.
+    #[serde(serialize_with = "path_text::serialize")]
+    pub cwd: PathBuf,
+    pub backend: Backend,
+    /// The level that was asked for; `None` means the best the backend gives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Sandbox>,
+    pub rules: Vec<PathRule>,
+    /// Heavy ignored directories that the copy backend brings in all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub include: Vec<String>,
+}

@@ -1,0 +1,205 @@
+//! Everything a run will do, decided, as one printable value. `--dry-run --json` is this value; a run obeys it.
+
+use super::mount::MountSpec;
+use super::persona::{Limits, SidecarMode};
+use super::source::Source;
+use super::template::Template;
+use super::tier::{Harness, Tier};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunPlan {
+    pub schema_version: u32,
+    pub persona: PlannedPersona,
+    pub harness: PlannedHarness,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Sourced>,
+    /// How hard the model thinks, where the persona says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+    pub mode: Mode,
+    pub command: PlannedCommand,
+    /// What the harness is told it is, exactly.
+    pub system_prompt: String,
+    /// The task of a headless run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// Files that are written for the harness, in the session directory or in the mount, mode 0600.
+    pub files: Vec<PlannedFile>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sidecar: Option<PlannedSidecar>,
+    pub skills: Vec<PlannedSkill>,
+    pub inputs: Vec<PlannedInput>,
+    pub mcp_servers: Vec<String>,
+    pub mount: MountSpec,
+    pub limits: Limits,
+    /// What becomes of the persona's demands on this harness.
+    pub enforcement: Vec<Enforcement>,
+    pub warnings: Vec<String>,
+    /// For every field of the persona: the files that set it, lowest layer first.
+    pub origins: BTreeMap<String, Vec<Source>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedPersona {
+    pub id: String,
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub emoji: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<PlannedRole>,
+    pub expertise: Vec<String>,
+    pub tier: Tier,
+    /// The layer and file that make it what it is here.
+    pub origin: Source,
+    /// Hash of the merged persona before inputs are filled in.
+    pub version: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedRole {
+    /// The key, where a role file stands behind it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    pub label: String,
+    /// The file that the charter came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub charter_origin: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedHarness {
+    pub kind: Harness,
+    /// `flag`, `persona`, `role`, `config` or `default`.
+    pub from: String,
+}
+
+/// A value with the level that decided it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Sourced {
+    pub value: String,
+    pub from: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// A person at a terminal; stdio is inherited.
+    Interactive,
+    /// One task, no terminal, ends with a report.
+    Headless,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedCommand {
+    pub program: String,
+    pub args: Vec<Template>,
+    /// What is added to the user's own environment. Secrets are references, never values.
+    pub env: BTreeMap<String, Template>,
+    pub stdin: Stdin,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Stdin {
+    /// The terminal of the user.
+    Inherit,
+    /// The task, then end of file.
+    Prompt,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedFile {
+    pub path: Template,
+    pub purpose: String,
+    #[serde(flatten)]
+    pub body: FileBody,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum FileBody {
+    /// Written with this text.
+    Content(Template),
+    /// A directory of links to these entries of the user's own directory, `*` for all of them.
+    LinksTo(LinkFarm),
+    /// An empty directory.
+    Directory(bool),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LinkFarm {
+    pub directory: String,
+    pub entries: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedSidecar {
+    /// The file in the mount, relative to its root.
+    pub target: String,
+    pub mode: SidecarMode,
+    /// The key and file that declared it.
+    pub origin: String,
+    /// The persona's own text, exactly.
+    pub content: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedSkill {
+    pub id: String,
+    pub source: String,
+    pub kind: SkillKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SkillKind {
+    /// A directory with SKILL.md, or a single `.md`.
+    Local,
+    /// A git repository, with an optional `#name` or `/tree/<ref>/<path>`.
+    Git,
+    /// A prpm package.
+    Prpm,
+    /// A form of skills.sh.
+    SkillsSh,
+    /// No known form; the run goes on without it.
+    Unknown,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PlannedInput {
+    pub name: String,
+    pub value: String,
+    /// `flag`, `env:<VAR>`, `default` or `optional`.
+    pub from: String,
+}
+
+/// What becomes of one demand of the persona.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Enforcement {
+    pub field: String,
+    pub level: EnforcementLevel,
+    pub how: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EnforcementLevel {
+    /// The harness, the mount or the runner really holds it.
+    Enforced,
+    /// The agent is told; nothing stops it.
+    Advisory,
+    /// Nothing happens with it on this harness.
+    Unsupported,
+}

@@ -1,0 +1,214 @@
+//! The laws for texts that become names, paths or keys: pure predicates with the reason when they fail.
+
+use super::shape::Law;
+
+pub const HARNESSES: [&str; 3] = ["claude", "opencode", "codex"];
+/// Harness names that files in the wild carry and this runner does not launch.
+pub const FOREIGN_HARNESSES: [&str; 1] = ["grok"];
+
+pub fn check(law: Law, text: &str) -> Result<(), String> {
+    match law {
+        Law::NotBlank => not_blank(text),
+        Law::Slug => slug(text),
+        Law::RoleKey => role_key(text),
+        Law::InputName => input_name(text),
+        Law::VariableName => variable_name(text),
+        Law::SidecarPath => sidecar_path(text),
+        Law::DisplayName => display_name(text),
+        Law::Emoji => emoji(text),
+        Law::Harness => harness(text),
+    }
+}
+
+/// What a schema can say about a law: a regular expression, where one is enough.
+pub fn pattern(law: Law) -> Option<&'static str> {
+    match law {
+        Law::Slug => Some("^[A-Za-z0-9][A-Za-z0-9._-]*$"),
+        Law::RoleKey => Some("^[a-z0-9]+(-[a-z0-9]+)*$"),
+        Law::InputName => Some("^[A-Z_][A-Z0-9_]*$"),
+        Law::VariableName => Some("^[A-Za-z_][A-Za-z0-9_]*$"),
+        Law::SidecarPath => Some("\\.[mM][dD]$"),
+        Law::NotBlank => Some("\\S"),
+        Law::DisplayName | Law::Emoji | Law::Harness => None,
+    }
+}
+
+fn not_blank(text: &str) -> Result<(), String> {
+    if text.trim().is_empty() { Err("must not be blank".into()) } else { Ok(()) }
+}
+
+/// Ids become file, directory and git ref names, so they must be safe as all three.
+pub fn slug(text: &str) -> Result<(), String> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if text.is_empty() {
+        Err("must not be empty".into())
+    } else if !text.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        Err("must start with a letter or a digit".into())
+    } else if let Some(bad) = text.chars().find(|c| !allowed(*c)) {
+        Err(format!("must be a slug of letters, digits, `.`, `_` and `-`; it has {bad:?}"))
+    } else if text.contains("..") || text.ends_with('.') || text.to_ascii_lowercase().ends_with(".lock") {
+        Err("must not contain `..` or end in `.` or `.lock`: it becomes a file and a git ref name".into())
+    } else if text.len() > 128 {
+        Err("must be at most 128 characters long".into())
+    } else {
+        Ok(())
+    }
+}
+
+fn role_key(text: &str) -> Result<(), String> {
+    if !text.is_empty() && slugged(text) == text && text.len() <= 128 {
+        Ok(())
+    } else {
+        Err("must be a lower-case slug such as `lead-explorer`".into())
+    }
+}
+
+/// A label as a key: lower case, runs of anything else become `-`, trimmed (`Lead / Explorer` -> `lead-explorer`).
+pub fn slugged(label: &str) -> String {
+    let mut slug = String::with_capacity(label.len());
+    for c in label.chars().flat_map(char::to_lowercase) {
+        if c.is_ascii_alphanumeric() {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.truncate(slug.trim_end_matches('-').len());
+    slug
+}
+
+pub fn input_name(text: &str) -> Result<(), String> {
+    let mut chars = text.chars();
+    let first = chars.next().is_some_and(|c| c.is_ascii_uppercase() || c == '_');
+    if first && chars.all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_') {
+        Ok(())
+    } else {
+        Err("must be an upper-case name such as `TARGET_DIR`".into())
+    }
+}
+
+/// Names of variables go to processes and into a shell line, so nothing else may be in them.
+fn variable_name(text: &str) -> Result<(), String> {
+    let mut chars = text.chars();
+    let first = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    if first && chars.all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        Ok(())
+    } else {
+        Err("must be the name of a variable: letters, digits and `_`".into())
+    }
+}
+
+fn sidecar_path(text: &str) -> Result<(), String> {
+    let bytes = text.as_bytes();
+    let drive = bytes.len() >= 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':';
+    if text.trim().is_empty() {
+        Err("must not be empty".into())
+    } else if text.contains('\0') {
+        Err("must not contain a NUL character".into())
+    } else if text.starts_with(['/', '\\']) || drive {
+        Err("must be relative to the file that names it, not absolute".into())
+    } else if text.split(['/', '\\']).any(|segment| segment == "..") {
+        Err("must not leave its directory with `..`".into())
+    } else if !text.to_ascii_lowercase().ends_with(".md") {
+        Err("must name a `.md` file".into())
+    } else {
+        Ok(())
+    }
+}
+
+fn no_hostile_characters(text: &str) -> Result<(), String> {
+    match text.chars().find(|c| c.is_control() || is_invisible_override(*c)) {
+        Some(c) => Err(format!("must not contain the character {}", c.escape_unicode())),
+        None => Ok(()),
+    }
+}
+
+/// Characters that reorder or break lines invisibly: U+2028, U+2029 and the bidi controls.
+pub fn is_invisible_override(c: char) -> bool {
+    matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{061c}'
+        | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+pub fn display_name(text: &str) -> Result<(), String> {
+    no_hostile_characters(text)?;
+    match text.trim().chars().count() {
+        0 => Err("must not be blank".into()),
+        1..=64 => Ok(()),
+        length => Err(format!("must be at most 64 characters long; it has {length}")),
+    }
+}
+
+/// An empty text is allowed: it clears an inherited emoji.
+pub fn emoji(text: &str) -> Result<(), String> {
+    no_hostile_characters(text)?;
+    match text.chars().count() {
+        0..=16 => Ok(()),
+        length => Err(format!("must be at most 16 characters long; it has {length}")),
+    }
+}
+
+fn harness(text: &str) -> Result<(), String> {
+    if HARNESSES.contains(&text) || FOREIGN_HARNESSES.contains(&text) {
+        Ok(())
+    } else {
+        Err(format!("`{text}` is not a harness: {}", HARNESSES.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_are_safe_as_file_and_ref_names() {
+        for good in ["a", "code-reviewer", "A.b_c-9", "x1"] {
+            assert_eq!(slug(good), Ok(()), "{good}");
+        }
+        for bad in ["", "-a", ".a", "a b", "a/b", "a\\b", "a..b", "a.", "a.lock", "a.LOCK", "é", "a\n"] {
+            assert!(slug(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn labels_become_keys() {
+        assert_eq!(slugged("Lead / Explorer"), "lead-explorer");
+        assert_eq!(slugged("  --Ünïcode 9 --"), "n-code-9");
+        assert_eq!(slugged("///"), "");
+    }
+
+    #[test]
+    fn a_sidecar_path_with_dotdot_absolute_empty_or_not_md_is_rejected() {
+        for good in ["a.md", "dir/a.MD", "./a.md", "notes..md", "a..b/c.md"] {
+            assert_eq!(sidecar_path(good), Ok(()), "{good}");
+        }
+        let bad = [
+            "",
+            " ",
+            "../a.md",
+            "a/../b.md",
+            "a\\..\\b.md",
+            "/a.md",
+            "\\\\srv\\a.md",
+            "C:\\a.md",
+            "c:a.md",
+            "a.txt",
+            "a.md\0",
+            "a.md/",
+            "x\0.md",
+        ];
+        for bad in bad {
+            assert!(sidecar_path(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn names_have_no_control_or_bidi_characters_and_at_most_64_scalars() {
+        assert_eq!(display_name(" Ripley "), Ok(()));
+        assert_eq!(display_name(&"é".repeat(64)), Ok(()));
+        for bad in ["", "  ", "a\nb", "a\u{202e}b", "a\u{2028}b", &"x".repeat(65)] {
+            assert!(display_name(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(emoji(""), Ok(()));
+        assert!(emoji(&"x".repeat(17)).is_err());
+    }
+}

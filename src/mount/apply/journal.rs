@@ -1,0 +1,208 @@
+//! The record of one apply or undo: written before the project is touched, enough to finish or take back from there.
+//! It is data and a file; what is done with it is elsewhere.
+
+use crate::model::raw_path::RawPath;
+use crate::mount::stat::Stat;
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// In the session directory.
+pub const JOURNAL_DIR: &str = "journal";
+/// In the session directory: what an apply took out of the project, one directory a journal.
+pub const UNDO_DIR: &str = "undo";
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Journal {
+    pub schema_version: u32,
+    pub number: u32,
+    pub purpose: Purpose,
+    pub state: State,
+    /// The real project, and which inode it was: an undo in another directory of that name would be wrong.
+    pub root: RawPath,
+    pub root_dev: u64,
+    pub root_ino: u64,
+    pub stage: Stage,
+    pub operations: Vec<Operation>,
+    /// Directories that were to go and hold something that is not the agent's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept_directories: Vec<RawPath>,
+    /// Files that were taken out and put back untouched: a rename gives them a new ctime, and a later comparison with the
+    /// base must know that this was not the user.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub restored: Vec<Restored>,
+}
+
+/// A file that we ourselves put back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Restored {
+    pub path: RawPath,
+    /// What it was when it was taken out.
+    pub was: Stat,
+    /// What it is since it was put back.
+    pub is: Stat,
+}
+
+/// What a session's journals put back, by path.
+pub type Restorations = HashMap<PathBuf, Vec<Restored>>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purpose {
+    Apply,
+    /// Takes back the journal of this number.
+    Undo {
+        of: u32,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// New content is being written beside the project; nothing of the project was touched.
+    Staging,
+    /// All is staged and durable; the project is being changed.
+    Exchanging,
+    /// The project is changed; what was taken out is being put away.
+    Committed,
+    Done,
+    RolledBack,
+    /// Applied once, and taken back by a later journal.
+    Undone,
+}
+
+impl State {
+    pub fn is_finished(self) -> bool {
+        matches!(self, State::Done | State::RolledBack | State::Undone)
+    }
+}
+
+/// Where new content waits and old content goes: always on the project's filesystem.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// `undo/<number>` of the session, where the old content can stay.
+    Session,
+    /// A directory of this name in the project's root, because the session is on another filesystem.
+    Project { name: String },
+}
+
+/// One step, told so that it can be recognised as done or not done by inode alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Operation {
+    pub path: RawPath,
+    pub action: Action,
+    /// The name in the stage of the new content before, and of the old content after.
+    pub slot: String,
+    /// What was in the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old: Option<Stat>,
+    /// What was staged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new: Option<Stat>,
+    /// What the path was when all was done; an undo must still find it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub post: Option<Stat>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// Swap the staged entry with the project's.
+    Replace,
+    /// Move the staged entry to where nothing is.
+    Create,
+    /// Move the project's file or symlink to the stage.
+    Delete,
+    /// Remove a directory, if it is empty.
+    RemoveDir,
+    /// Set the permission bits in place.
+    Chmod { from: u32, to: u32 },
+}
+
+impl Journal {
+    /// Writes the whole journal anew; a crash leaves the old or the new one.
+    pub fn write(&self, session: &Path, durable: bool) -> anyhow::Result<()> {
+        let directory = session.join(JOURNAL_DIR);
+        let path = directory.join(format!("{}.json", self.number));
+        let write = || -> std::io::Result<()> {
+            std::fs::create_dir_all(&directory)?;
+            let temporary = path.with_extension("new");
+            let mut file = File::create(&temporary)?;
+            file.write_all(&serde_json::to_vec(self)?)?;
+            if durable {
+                file.sync_all()?;
+            }
+            std::fs::rename(&temporary, &path)?;
+            if durable {
+                File::open(&directory)?.sync_all()?;
+            }
+            Ok(())
+        };
+        write().with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    pub fn read(session: &Path, number: u32) -> anyhow::Result<Journal> {
+        let path = session.join(JOURNAL_DIR).join(format!("{number}.json"));
+        let text = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))
+    }
+
+    /// All journals of a session, oldest first.
+    pub fn all(session: &Path) -> anyhow::Result<Vec<Journal>> {
+        let mut numbers = numbers(session)?;
+        numbers.sort_unstable();
+        numbers.into_iter().map(|number| Journal::read(session, number)).collect()
+    }
+
+    /// Everything that was put back by the journals of a session.
+    pub fn restorations(session: &Path) -> anyhow::Result<Restorations> {
+        let mut all = Restorations::new();
+        for restored in Journal::all(session)?.into_iter().flat_map(|journal| journal.restored) {
+            all.entry(restored.path.0.clone()).or_default().push(restored);
+        }
+        Ok(all)
+    }
+
+    pub fn next_number(session: &Path) -> anyhow::Result<u32> {
+        Ok(numbers(session)?.into_iter().max().unwrap_or(0) + 1)
+    }
+
+    /// Where the stage is.
+    pub fn stage_path(&self, session: &Path) -> PathBuf {
+        match &self.stage {
+            Stage::Session => session.join(UNDO_DIR).join(self.number.to_string()),
+            Stage::Project { name } => self.root.join(name),
+        }
+    }
+
+    /// Where the old content ends up.
+    pub fn undo_path(&self, session: &Path) -> PathBuf {
+        session.join(UNDO_DIR).join(self.number.to_string())
+    }
+}
+
+fn numbers(session: &Path) -> anyhow::Result<Vec<u32>> {
+    let directory = session.join(JOURNAL_DIR);
+    let entries = match std::fs::read_dir(&directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", directory.display())),
+    };
+    let mut numbers = Vec::new();
+    for entry in entries {
+        let name = entry?.file_name();
+        numbers.extend(
+            name.to_str()
+                .and_then(|name| name.strip_suffix(".json"))
+                .and_then(|number| number.parse::<u32>().ok()),
+        );
+    }
+    Ok(numbers)
+}

@@ -1,0 +1,73 @@
+//! One apply at a time for a project, whatever path it is reached by; and a note of the journal that is under way, so
+//! that whoever comes next finishes it first. It never waits for ever.
+
+use crate::model::raw_path::RawPath;
+use crate::mount::stat::Stat;
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The journal that is under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Underway {
+    pub(super) session: RawPath,
+    pub(super) number: u32,
+}
+
+/// Held until it is dropped, or the process dies.
+#[derive(Debug)]
+pub(super) struct ProjectLock {
+    file: File,
+}
+
+impl ProjectLock {
+    /// `locks` is a directory of ours. The lock goes by device and inode: two paths to a project are one project.
+    pub(super) fn take(locks: &Path, root: &Stat, patience: Duration) -> anyhow::Result<ProjectLock> {
+        let path = locks.join(format!("{:x}-{:x}.lock", root.dev, root.ino));
+        let open = || -> std::io::Result<File> {
+            std::fs::create_dir_all(locks)?;
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path)
+        };
+        let file = open().with_context(|| format!("cannot open {}", path.display()))?;
+        let start = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(ProjectLock { file }),
+                Err(TryLockError::WouldBlock) if start.elapsed() < patience => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                Err(TryLockError::WouldBlock) => {
+                    bail!("another apply to this project is under way (lock {})", path.display())
+                }
+                Err(TryLockError::Error(error)) => {
+                    return Err(error).with_context(|| format!("cannot lock {}", path.display()));
+                }
+            }
+        }
+    }
+
+    /// What a process that died while it held the lock was doing.
+    pub(super) fn left_over(&mut self) -> anyhow::Result<Option<Underway>> {
+        let mut text = String::new();
+        self.file.rewind()?;
+        self.file.read_to_string(&mut text)?;
+        // A note that was cut off was written before anything was staged.
+        Ok(serde_json::from_str(&text).ok())
+    }
+
+    pub(super) fn note(&mut self, underway: Option<&Underway>, durable: bool) -> anyhow::Result<()> {
+        self.file.rewind()?;
+        self.file.set_len(0)?;
+        if let Some(underway) = underway {
+            self.file.write_all(&serde_json::to_vec(underway)?)?;
+        }
+        if durable {
+            self.file.sync_all()?;
+        }
+        Ok(())
+    }
+}

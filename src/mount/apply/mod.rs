@@ -1,0 +1,183 @@
+//! Brings the agent's changes into the project, all or nothing, and takes them back again.
+//! Every step is journaled in the session first; whatever the user did meanwhile is a conflict and never overwritten.
+
+mod exchange;
+pub mod instants;
+pub mod journal;
+mod lock;
+mod recover;
+mod run;
+mod select;
+mod stage;
+mod steps;
+mod undo;
+
+pub use instants::Instants;
+pub use recover::{Recovered, recover};
+pub use select::Selection;
+pub use undo::{UndoOutcome, UndoStatus, undo};
+
+use crate::model::raw_path::RawPath;
+use crate::mount::changes::{Change, Ignored, Review, Sides, review};
+use crate::mount::compare::ConflictReason;
+use crate::mount::tree::Tree;
+use anyhow::bail;
+use journal::{Journal, Purpose};
+use lock::ProjectLock;
+use run::{Job, Ran, raw, run};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long an apply waits for another one to the same project.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Where an apply keeps its records.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// The session directory.
+    pub session: &'a Path,
+    /// A directory of ours for the locks of projects.
+    pub locks: &'a Path,
+    pub instants: &'a Instants,
+    /// Whether a loss of power must be survived too; tests on thousands of trees do without.
+    pub durable: bool,
+}
+
+/// What became of an apply.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApplyOutcome {
+    pub status: ApplyStatus,
+    /// What was applied.
+    pub applied: Vec<Change>,
+    /// Changes of the agent's that an apply could still bring: conflicts, and what was not picked.
+    pub remaining: Vec<Change>,
+    /// Directories that the agent removed and that hold something that is not its to delete.
+    pub kept_directories: Vec<RawPath>,
+    /// Files that had to be put aside because the user saved at the very moment.
+    pub preserved: Vec<RawPath>,
+    /// Everything that was found, as the report lists it.
+    pub review: Review,
+    /// The journal that an undo would take back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub journal: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ApplyStatus {
+    Applied,
+    /// There was nothing to apply.
+    Nothing,
+    /// Nothing was changed: something needs a decision first.
+    Conflict,
+}
+
+/// Applies what is chosen of the agent's changes.
+pub fn apply(
+    context: &Context<'_>,
+    sides: &Sides<'_>,
+    selection: &Selection,
+    ignored: Ignored,
+) -> anyhow::Result<ApplyOutcome> {
+    check_root(sides)?;
+    let mut lock = ProjectLock::take(context.locks, &sides.project.root_stat()?, PATIENCE)?;
+    context.instants.at("apply: locked");
+    recover::finish_left_over(context, &mut lock, sides.project)?;
+    // Under the lock: what is compared is what is applied. The left-over may have put files back.
+    let restored = Journal::restorations(context.session)?;
+    let sides = &Sides { restored, ..*sides };
+    let review = review(sides, ignored)?;
+    let chosen = selection.choose(&review);
+    let mut outcome = ApplyOutcome {
+        status: ApplyStatus::Nothing,
+        applied: Vec::new(),
+        remaining: chosen.rest.iter().map(|change| (*change).clone()).collect(),
+        kept_directories: review.kept_directories.clone(),
+        preserved: Vec::new(),
+        review: review.clone(),
+        journal: None,
+    };
+    if !chosen.undecided.is_empty() {
+        outcome.status = ApplyStatus::Conflict;
+        outcome.remaining.extend(chosen.changes.iter().map(|change| (*change).clone()));
+        return Ok(outcome);
+    }
+    let steps = steps::for_changes(sides, &chosen.changes)?;
+    context.instants.at("apply: planned");
+    if steps.is_empty() {
+        return Ok(outcome);
+    }
+    let job =
+        Job { project: sides.project, mount: Some(sides.mount), purpose: Purpose::Apply, steps: &steps };
+    match run(context, &mut lock, &job)? {
+        Ran::Done(journal) => {
+            outcome.status = ApplyStatus::Applied;
+            outcome.applied = chosen.changes.iter().map(|change| (*change).clone()).collect();
+            outcome.kept_directories.extend(journal.kept_directories);
+            outcome.journal = Some(journal.number);
+        }
+        Ran::Refused { conflicts, preserved } => {
+            outcome.status = ApplyStatus::Conflict;
+            outcome.preserved = raw(preserved);
+            for change in &chosen.changes {
+                let mut change = (*change).clone();
+                let found = conflicts.iter().find(|(path, _)| *path == change.path.0);
+                change.conflict = found.map(|(_, reason)| *reason).or(change.conflict);
+                outcome.remaining.push(change);
+            }
+            let is_named = outcome.remaining.iter().any(|change| change.conflict.is_some());
+            if !is_named && let Some(first) = outcome.remaining.first_mut() {
+                first.conflict = Some(ConflictReason::ChangedDuringApply);
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// The directory at the project's path must be the one that was mounted.
+fn check_root(sides: &Sides<'_>) -> anyhow::Result<()> {
+    if sides.project.root_stat()?.ino != sides.record.root_ino {
+        bail!(
+            "{} is not the directory that the session was started in any more; nothing was changed",
+            sides.project.path().display()
+        );
+    }
+    Ok(())
+}
+
+/// Opens the project of a session, with words for the case that it is gone.
+pub fn open_project(root: &Path) -> anyhow::Result<Tree> {
+    use anyhow::Context as _;
+    Tree::open(root).with_context(|| {
+        format!("the project {} cannot be opened; the work is kept in the session", root.display())
+    })
+}
+
+#[derive(Debug)]
+enum Problem {
+    /// The stage turned out to be on another filesystem than the project.
+    CrossDevice,
+    Other(anyhow::Error),
+}
+
+impl Problem {
+    fn into_error(self) -> anyhow::Error {
+        match self {
+            Problem::CrossDevice => {
+                anyhow::anyhow!(
+                    "a part of the project is on another filesystem, so it cannot be changed in one step"
+                )
+            }
+            Problem::Other(error) => error,
+        }
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Problem {
+    fn from(error: E) -> Problem {
+        Problem::Other(error.into())
+    }
+}

@@ -1,0 +1,374 @@
+//! One journal from the first staged byte to the last: stage, exchange, commit, put away; or back, if anything is not as
+//! expected. It is told what to do; it does not choose.
+
+use super::exchange::{Done, Exchange, Refusal};
+use super::journal::{Action, Journal, Operation, Purpose, Restored, Stage, State};
+use super::lock::{ProjectLock, Underway};
+use super::stage::{Staging, copy_entry, sync_filesystem};
+use super::steps::Step;
+use super::{Context, Problem};
+use crate::model::raw_path::RawPath;
+use crate::mount::compare::ConflictReason;
+use crate::mount::stat::Stat;
+use crate::mount::tree::{self, Tree};
+use anyhow::Context as _;
+use rustix::io::Errno;
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::fs::DirBuilder;
+use std::os::fd::AsFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// From here on one sync of the filesystem costs less than one for each directory.
+const MANY_DIRECTORIES: usize = 64;
+
+/// How a journal ended.
+#[derive(Debug)]
+pub(super) enum Ran {
+    Done(Box<Journal>),
+    /// Nothing was changed.
+    Refused {
+        conflicts: Vec<(PathBuf, ConflictReason)>,
+        preserved: Vec<PathBuf>,
+    },
+}
+
+/// What the steps are taken from and done to.
+pub(super) struct Job<'a> {
+    pub(super) project: &'a Tree,
+    pub(super) mount: Option<&'a Tree>,
+    pub(super) purpose: Purpose,
+    pub(super) steps: &'a [Step],
+}
+
+pub(super) fn run(context: &Context<'_>, lock: &mut ProjectLock, job: &Job<'_>) -> anyhow::Result<Ran> {
+    let in_session = is_on_one_filesystem(context.session, job.project)?;
+    if in_session {
+        match run_staged(context, lock, job, true) {
+            // Two subvolumes or quotas can be told apart only by trying.
+            Err(Problem::CrossDevice) => {}
+            other => return other.map_err(Problem::into_error),
+        }
+    }
+    run_staged(context, lock, job, false).map_err(Problem::into_error)
+}
+
+fn run_staged(
+    context: &Context<'_>,
+    lock: &mut ProjectLock,
+    job: &Job<'_>,
+    in_session: bool,
+) -> Result<Ran, Problem> {
+    let root = job.project.root_stat()?;
+    let number = Journal::next_number(context.session)?;
+    let session_name = context.session.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+    let mut journal = Journal {
+        schema_version: 1,
+        number,
+        purpose: job.purpose,
+        state: State::Staging,
+        root: job.project.path().into(),
+        root_dev: root.dev,
+        root_ino: root.ino,
+        stage: if in_session {
+            Stage::Session
+        } else {
+            Stage::Project { name: format!(".agentworkforce-apply-{session_name}-{number}") }
+        },
+        operations: Vec::new(),
+        kept_directories: Vec::new(),
+        restored: Vec::new(),
+    };
+    context.instants.at("run: locked");
+    let underway = Underway { session: context.session.into(), number };
+    lock.note(Some(&underway), context.durable)?;
+    context.instants.at("run: noted");
+    journal.write(context.session, context.durable)?;
+    context.instants.at("run: journal says staging");
+    match stage_all(context, job, &mut journal) {
+        Ok(stage) => exchange_all(context, lock, job, &mut journal, &stage),
+        Err(error) => {
+            // Nothing of the project was touched, so whatever is in the stage is a copy of ours.
+            let _ = std::fs::remove_dir_all(journal.stage_path(context.session));
+            finish(context, lock, &mut journal, State::RolledBack);
+            Err(error)
+        }
+    }
+}
+
+fn stage_all(context: &Context<'_>, job: &Job<'_>, journal: &mut Journal) -> Result<Tree, Problem> {
+    let path = journal.stage_path(context.session);
+    DirBuilder::new()
+        .recursive(matches!(journal.stage, Stage::Session))
+        .mode(0o700)
+        .create(&path)
+        .with_context(|| format!("cannot make {}", path.display()))?;
+    context.instants.at("run: stage made");
+    let stage = Tree::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
+    let staging = Staging {
+        stage: &stage,
+        project: job.project,
+        mount: job.mount,
+        instants: context.instants,
+        durable: context.durable,
+    };
+    journal.operations = staging.all(job.steps)?;
+    journal.state = State::Exchanging;
+    context.instants.at("run: staged");
+    journal.write(context.session, context.durable)?;
+    context.instants.at("run: journal says exchanging");
+    Ok(stage)
+}
+
+fn exchange_all(
+    context: &Context<'_>,
+    lock: &mut ProjectLock,
+    job: &Job<'_>,
+    journal: &mut Journal,
+    stage: &Tree,
+) -> Result<Ran, Problem> {
+    let exchange = Exchange { project: job.project, stage, instants: context.instants };
+    let mut carried_out = 0;
+    let mut refusal = None;
+    for operation in &journal.operations {
+        match exchange.forward(operation) {
+            Ok(Done::Yes) => {}
+            Ok(Done::Kept) => journal.kept_directories.push(operation.path.clone()),
+            Err(error) => {
+                refusal = Some((operation.path.0.clone(), error));
+                break;
+            }
+        }
+        carried_out += 1;
+    }
+    if refusal.is_none() {
+        refusal = commit(context, job.project, stage, journal).err();
+    }
+    let Some((path, refusal)) = refusal else {
+        put_away(context, job.project, stage, journal).context(
+            "the changes are applied, but what they replaced is not put away yet; `sessions recover` does it",
+        )?;
+        finish(context, lock, journal, State::Done);
+        return Ok(Ran::Done(Box::new(journal.clone())));
+    };
+    let operations = &journal.operations[..carried_out];
+    let left = take_back(&exchange, operations)?;
+    journal.restored = put_back_untouched(job.project, &journal.operations)?;
+    let preserved = clear_stage(context, journal, stage)?;
+    finish(context, lock, journal, State::RolledBack);
+    let preserved = [left, preserved].concat();
+    match refusal {
+        Refusal::Conflict(reason) => Ok(Ran::Refused { conflicts: vec![(path, reason)], preserved }),
+        Refusal::Io(error) if Errno::from_io_error(&error) == Some(Errno::XDEV) => Err(Problem::CrossDevice),
+        Refusal::Io(error) if is_without_exchange(&error) => Err(Problem::Other(anyhow::anyhow!(
+            "the filesystem of {} cannot swap files in one step, so nothing was changed; the work is in the session",
+            job.project.path().display()
+        ))),
+        Refusal::Io(error) => {
+            let path = job.project.path().join(path);
+            Err(Problem::Other(anyhow::Error::new(error).context(format!("cannot write {}", path.display()))))
+        }
+    }
+}
+
+/// Some network and foreign filesystems know neither an exchange nor a rename that replaces nothing.
+fn is_without_exchange(error: &std::io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP))
+}
+
+/// Everything is exchanged: make it durable and say so. From the moment that is written the apply has happened.
+pub(super) fn commit(
+    context: &Context<'_>,
+    project: &Tree,
+    stage: &Tree,
+    journal: &mut Journal,
+) -> Result<(), (PathBuf, Refusal)> {
+    let at_root =
+        |error: anyhow::Error| (PathBuf::new(), Refusal::Io(std::io::Error::other(format!("{error:#}"))));
+    // An editor that held the old file open may have written into it after it was taken out.
+    for operation in &journal.operations {
+        let slot = tree::stat_at(stage.fd(), OsStr::new(&operation.slot))
+            .map_err(|error| (operation.path.0.clone(), error.into()))?;
+        let is_old = matches!(operation.action, Action::Replace | Action::Delete);
+        if is_old
+            && let (Some(slot), Some(old)) = (slot, operation.old)
+            && !slot.is_same_content(&old)
+        {
+            let reason = ConflictReason::ChangedDuringApply;
+            return Err((operation.path.0.clone(), Refusal::Conflict(reason)));
+        }
+    }
+    context.instants.at("commit: checked");
+    let posts: std::io::Result<Vec<Option<Stat>>> =
+        journal.operations.iter().map(|operation| project.stat(&operation.path)).collect();
+    let posts = posts.map_err(|error| at_root(error.into()))?;
+    for (operation, post) in journal.operations.iter_mut().zip(posts) {
+        operation.post = post;
+    }
+    if context.durable {
+        sync_directories(project, &journal.operations).map_err(|error| at_root(error.into()))?;
+    }
+    context.instants.at("commit: durable");
+    let before = std::mem::replace(&mut journal.state, State::Committed);
+    if let Err(error) = journal.write(context.session, context.durable) {
+        journal.state = before;
+        return Err(at_root(error));
+    }
+    context.instants.at("commit: journal says committed");
+    Ok(())
+}
+
+fn sync_directories(project: &Tree, operations: &[Operation]) -> std::io::Result<()> {
+    let parents: BTreeSet<&Path> =
+        operations.iter().filter_map(|operation| operation.path.0.parent()).collect();
+    if parents.len() > MANY_DIRECTORIES {
+        return sync_filesystem(project.fd());
+    }
+    for parent in parents {
+        // A directory that went with what it held needs no sync of its own.
+        if let Ok(dir) = project.open_dir(parent) {
+            rustix::fs::fsync(dir.as_fd())?;
+        }
+    }
+    Ok(())
+}
+
+/// Brings what was taken out of the project into the session, where an undo finds it. Can be repeated.
+pub(super) fn put_away(
+    context: &Context<'_>,
+    project: &Tree,
+    stage: &Tree,
+    journal: &mut Journal,
+) -> anyhow::Result<()> {
+    if let Stage::Project { name } = &journal.stage {
+        let undo = journal.undo_path(context.session);
+        DirBuilder::new().recursive(true).mode(0o700).create(&undo)?;
+        let undo = Tree::open(&undo)?;
+        for operation in &journal.operations {
+            let slot = OsStr::new(&operation.slot);
+            if tree::stat_at(stage.fd(), slot)?.is_none() {
+                continue;
+            }
+            // A copy that a crash cut short is made again.
+            tree::remove_all(undo.fd(), slot)?;
+            copy_entry(stage, Path::new(slot), undo.fd(), slot, context.durable)
+                .with_context(|| format!("cannot keep the old {}", operation.path.display()))?;
+            context.instants.at("put away: one copied");
+        }
+        if context.durable {
+            rustix::fs::fsync(undo.fd())?;
+        }
+        tree::remove_all(project.fd(), OsStr::new(name))?;
+    }
+    if let Purpose::Undo { of } = journal.purpose {
+        journal.restored = given_back(&Journal::read(context.session, of)?, journal);
+        let mut undone = Journal::read(context.session, of)?;
+        undone.state = State::Undone;
+        undone.write(context.session, context.durable)?;
+    }
+    context.instants.at("put away: all");
+    Ok(())
+}
+
+/// Takes operations back, last first. Gives those paths at which the user has been since and which were left alone.
+pub(super) fn take_back(exchange: &Exchange<'_>, operations: &[Operation]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut left = Vec::new();
+    for operation in operations.iter().rev() {
+        let is_back = exchange.back(operation).with_context(|| {
+            format!("cannot restore {}", exchange.project.path().join(&operation.path).display())
+        })?;
+        if !is_back {
+            left.push(operation.path.0.clone());
+        }
+    }
+    Ok(left)
+}
+
+/// The files that are what they were before the operations, but for the ctime.
+pub(super) fn put_back_untouched(project: &Tree, operations: &[Operation]) -> anyhow::Result<Vec<Restored>> {
+    let mut restored = Vec::new();
+    for operation in operations {
+        if let (Some(was), Some(is)) = (operation.old, project.stat(&operation.path)?)
+            && is.is_same_content(&was)
+            && is.mode == was.mode
+        {
+            restored.push(Restored { path: operation.path.clone(), was, is });
+        }
+    }
+    Ok(restored)
+}
+
+/// The files that an undo gave back as the apply had found them.
+fn given_back(applied: &Journal, undo: &Journal) -> Vec<Restored> {
+    let before: HashMap<&Path, Stat> = applied
+        .operations
+        .iter()
+        .filter_map(|operation| Some((operation.path.0.as_path(), operation.old?)))
+        .collect();
+    let given = undo.operations.iter().filter_map(|operation| {
+        let (was, is) = (*before.get(operation.path.0.as_path())?, operation.post?);
+        let is_ours = match (operation.action, operation.new) {
+            (Action::Replace | Action::Create, Some(new)) => is.is_same_content(&new),
+            (Action::Chmod { .. }, _) => is.is_same_content(&was),
+            _ => false,
+        };
+        (is_ours && is.mode == was.mode).then(|| Restored { path: operation.path.clone(), was, is })
+    });
+    given.collect()
+}
+
+/// Removes what we staged. What turns out to be the user's stays, and is named.
+pub(super) fn clear_stage(
+    context: &Context<'_>,
+    journal: &Journal,
+    stage: &Tree,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let mut preserved = Vec::new();
+    for operation in &journal.operations {
+        let slot = OsStr::new(&operation.slot);
+        let Some(stat) = tree::stat_at(stage.fd(), slot)? else { continue };
+        if operation.new.is_some_and(|new| new.ino == stat.ino && new.kind == stat.kind) {
+            tree::remove_all(stage.fd(), slot)?;
+        } else {
+            preserved.push(stage.path().join(slot));
+        }
+        context.instants.at("clear: one");
+    }
+    let _ = std::fs::remove_dir(stage.path());
+    Ok(preserved)
+}
+
+/// Writes the end of a journal. If that cannot be written, the note stays in the lock and the next start does it.
+pub(super) fn finish(context: &Context<'_>, lock: &mut ProjectLock, journal: &mut Journal, state: State) {
+    journal.state = state;
+    context.instants.at("finish: before");
+    if journal.write(context.session, context.durable).is_ok() {
+        context.instants.at("finish: written");
+        let _ = lock.note(None, context.durable);
+    }
+    context.instants.at("finish: after");
+}
+
+fn is_on_one_filesystem(session: &Path, project: &Tree) -> anyhow::Result<bool> {
+    let session = Tree::open(session).with_context(|| format!("cannot open {}", session.display()))?;
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{AtFlags, StatxFlags};
+        let mount = |tree: &Tree| {
+            rustix::fs::statx(tree.fd(), "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)
+                .map(|stat| stat.stx_mnt_id)
+        };
+        if let (Ok(a), Ok(b)) = (mount(&session), mount(project))
+            && a != b
+        {
+            return Ok(false);
+        }
+    }
+    Ok(session.root_stat()?.dev == project.root_stat()?.dev)
+}
+
+/// For reports: paths as the report has them.
+pub(super) fn raw(paths: Vec<PathBuf>) -> Vec<RawPath> {
+    paths.into_iter().map(RawPath::from).collect()
+}

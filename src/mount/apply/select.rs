@@ -1,0 +1,103 @@
+//! Which of the changes are to be applied: all, those that were picked, and conflicts that the user decided.
+//! Pure; a choice that would need another change takes that with it.
+
+use crate::mount::changes::{Change, Review};
+use crate::mount::compare::{After, ChangeKind, ConflictReason};
+use crate::mount::stat::Kind;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Paths mean themselves and everything below them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Only these; `None` means all.
+    pub only: Option<Vec<PathBuf>>,
+    /// Take the agent's version, whatever the user did; the user's goes to the undo copies.
+    pub theirs: Vec<PathBuf>,
+    /// Keep the project's version and leave the agent's in the session.
+    pub ours: Vec<PathBuf>,
+}
+
+pub(super) struct Chosen<'a> {
+    /// To be applied.
+    pub(super) changes: Vec<&'a Change>,
+    /// Chosen, but a conflict that nobody decided. Part of `rest`.
+    pub(super) undecided: Vec<&'a Change>,
+    /// Everything that is not applied.
+    pub(super) rest: Vec<&'a Change>,
+}
+
+impl Selection {
+    pub fn all() -> Selection {
+        Selection::default()
+    }
+
+    /// Paths that were named and that no change is at or below: most likely a slip.
+    pub fn unknown<'a>(&'a self, review: &Review) -> Vec<&'a Path> {
+        let named = self.only.iter().flatten().chain(&self.theirs).chain(&self.ours);
+        named
+            .map(PathBuf::as_path)
+            .filter(|path| !review.changes.iter().any(|change| change.path.starts_with(path)))
+            .collect()
+    }
+
+    pub(super) fn choose<'a>(&self, review: &'a Review) -> Chosen<'a> {
+        let picked = self.with_what_they_need(review);
+        let mut chosen = Chosen { changes: Vec::new(), undecided: Vec::new(), rest: Vec::new() };
+        for change in &review.changes {
+            let path = change.path.0.as_path();
+            let is_picked = picked.as_ref().is_none_or(|picked| picked.contains(path));
+            if !is_picked || covers(&self.ours, path) {
+                chosen.rest.push(change);
+                continue;
+            }
+            let is_decided = change.conflict.is_none_or(|reason| {
+                // To force this would delete what the agent never saw.
+                reason != ConflictReason::NotEmpty && covers(&self.theirs, path)
+            });
+            if is_decided {
+                chosen.changes.push(change);
+            } else {
+                chosen.undecided.push(change);
+                chosen.rest.push(change);
+            }
+        }
+        chosen
+    }
+
+    /// A file in a directory that the agent made out of a file needs that change; a directory that became a file needs
+    /// all the deletions below it.
+    fn with_what_they_need(&self, review: &Review) -> Option<BTreeSet<PathBuf>> {
+        let only = self.only.as_ref()?;
+        let is_forced = |path: &Path| covers(only, path) || covers(&self.theirs, path);
+        let mut picked: BTreeSet<PathBuf> = review
+            .changes
+            .iter()
+            .map(|change| change.path.0.clone())
+            .filter(|path| is_forced(path))
+            .collect();
+        for change in &review.changes {
+            let path = change.path.0.as_path();
+            let becomes_directory = change.node == Kind::Dir && change.after != After::Absent;
+            let is_needed_below = becomes_directory
+                && matches!(change.kind, ChangeKind::Added | ChangeKind::TypeChange)
+                && picked.iter().any(|picked| picked != path && picked.starts_with(path));
+            if is_needed_below {
+                picked.insert(path.to_owned());
+            }
+        }
+        let replaced: Vec<PathBuf> = review
+            .changes
+            .iter()
+            .filter(|change| change.kind == ChangeKind::TypeChange && picked.contains(&change.path.0))
+            .map(|change| change.path.0.clone())
+            .collect();
+        let below = review.changes.iter().filter(|change| covers(&replaced, &change.path));
+        picked.extend(below.map(|change| change.path.0.clone()));
+        Some(picked)
+    }
+}
+
+fn covers(named: &[PathBuf], path: &Path) -> bool {
+    named.iter().any(|named| path.starts_with(named))
+}

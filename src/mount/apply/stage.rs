@@ -1,0 +1,210 @@
+//! Puts new content beside the project, on its filesystem, complete and durable, before the project is touched.
+//! It writes only into the stage directory.
+
+use super::instants::Instants;
+use super::journal::{Action, Operation};
+use super::steps::{Content, Step};
+use crate::mount::stat::{Kind, PERMISSIONS, Stat};
+use crate::mount::tree::{self, Tree};
+use anyhow::Context;
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, Uid};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+
+/// From here on one sync of the filesystem costs less than one for each file.
+const MANY_FILES: usize = 200;
+
+pub(super) struct Staging<'a> {
+    pub(super) stage: &'a Tree,
+    pub(super) project: &'a Tree,
+    /// `None` for an undo, which takes nothing from a mount.
+    pub(super) mount: Option<&'a Tree>,
+    pub(super) instants: &'a Instants,
+    pub(super) durable: bool,
+}
+
+impl Staging<'_> {
+    pub(super) fn all(&self, steps: &[Step]) -> anyhow::Result<Vec<Operation>> {
+        let each = self.durable && steps.len() <= MANY_FILES;
+        let mut operations = Vec::with_capacity(steps.len() + 1);
+        let mut closed_later = Vec::new();
+        for (number, step) in steps.iter().enumerate() {
+            self.instants.at("stage: before one");
+            let slot = number.to_string();
+            let new = match &step.content {
+                None => None,
+                Some(content) => Some(self.one(step, content, &slot, each).with_context(|| {
+                    format!("cannot prepare {}", self.project.path().join(&step.path).display())
+                })?),
+            };
+            if let (Some(Content::Directory { mode, .. }), Some(new)) = (&step.content, &new)
+                && new.permissions() != *mode
+            {
+                closed_later.push((step.path.clone(), new.permissions(), *mode));
+            }
+            operations.push(Operation {
+                path: step.path.clone().into(),
+                action: step.action,
+                slot,
+                old: step.old,
+                new,
+                post: None,
+            });
+        }
+        // Deepest first: a directory that is closed cannot be gone through any more.
+        closed_later.sort_by(|a, b| b.0.cmp(&a.0));
+        for (path, from, to) in closed_later {
+            let slot = operations.len().to_string();
+            let action = Action::Chmod { from, to };
+            operations.push(Operation { path: path.into(), action, slot, old: None, new: None, post: None });
+        }
+        self.instants.at("stage: all written");
+        if self.durable {
+            if each {
+                rustix::fs::fsync(self.stage.fd())?;
+            } else {
+                sync_filesystem(self.stage.fd())?;
+            }
+        }
+        Ok(operations)
+    }
+
+    fn one(&self, step: &Step, content: &Content, slot: &str, sync: bool) -> anyhow::Result<Stat> {
+        let stage = self.stage.fd();
+        match content {
+            Content::MountFile { mode } => {
+                let mount = self.mount.context("there is no mount to take it from")?;
+                let (source, _) = mount.open_file(&step.path)?;
+                let file = self.new_file(slot)?;
+                copy_content(&source, &file)?;
+                self.instants.at("stage: content copied");
+                self.give_to_owner_of(step, file.as_fd());
+                if let Ok((old, _)) = self.project.open_file(&step.path) {
+                    keep_attributes(old.as_fd(), file.as_fd());
+                }
+                // Special bits of the file that is replaced stay; those that the agent set do not come.
+                let special =
+                    step.old.filter(|old| old.kind == Kind::File).map_or(0, |old| old.mode & !PERMISSIONS);
+                rustix::fs::fchmod(&file, Mode::from_raw_mode((mode | special) as _))?;
+                if sync {
+                    file.sync_all()?;
+                }
+            }
+            Content::Symlink { target } => rustix::fs::symlinkat(target, stage, slot)?,
+            Content::Directory { mode, owner } => {
+                rustix::fs::mkdirat(stage, slot, Mode::RWXU)?;
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let dir = rustix::fs::openat(stage, slot, flags, Mode::empty())?;
+                match owner {
+                    Some((uid, gid)) => give(dir.as_fd(), *uid, *gid),
+                    None => self.give_to_owner_of(step, dir.as_fd()),
+                }
+                // Open to us until it is filled.
+                rustix::fs::fchmod(&dir, Mode::from_raw_mode((mode | 0o700) as _))?;
+            }
+            Content::Undo { slot: taken } => self.give_back(taken, slot, sync)?,
+        }
+        self.instants.at("stage: one written");
+        tree::stat_at(stage, OsStr::new(slot))?.context("it went away")
+    }
+
+    fn new_file(&self, slot: &str) -> std::io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(File::from(rustix::fs::openat(self.stage.fd(), slot, flags, Mode::RUSR | Mode::WUSR)?))
+    }
+
+    /// The entry that was taken out: itself where a link to it can be made, else a copy that keeps its times.
+    fn give_back(&self, taken: &Path, slot: &str, sync: bool) -> anyhow::Result<()> {
+        let stage = self.stage.fd();
+        if rustix::fs::linkat(rustix::fs::CWD, taken, stage, slot, AtFlags::empty()).is_ok() {
+            return Ok(());
+        }
+        let directory = Tree::open(taken.parent().context("an undo copy has a directory")?)?;
+        let name = Path::new(taken.file_name().context("an undo copy has a name")?);
+        copy_entry(&directory, name, stage, OsStr::new(slot), sync)
+    }
+
+    /// A run as root on somebody's checkout must not leave files of root behind. Not allowed to others, nor needed.
+    fn give_to_owner_of(&self, step: &Step, file: BorrowedFd<'_>) {
+        let parent = || {
+            let existing = step.path.ancestors().skip(1).find_map(|path| self.project.stat(path).ok()?);
+            existing.map(|stat| (stat.uid, stat.gid))
+        };
+        if let Some((uid, gid)) = step.old.map(|old| (old.uid, old.gid)).or_else(parent) {
+            give(file, uid, gid);
+        }
+    }
+}
+
+fn give(file: BorrowedFd<'_>, uid: u32, gid: u32) {
+    if let Ok(stat) = rustix::fs::fstat(file)
+        && (stat.st_uid, stat.st_gid) != (uid, gid)
+    {
+        let _ = rustix::fs::fchown(file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+    }
+}
+
+/// Access lists and the user's own attributes of the file that is replaced, as far as the filesystem has them.
+fn keep_attributes(old: BorrowedFd<'_>, new: BorrowedFd<'_>) {
+    let mut names = vec![0_u8; 4096];
+    let Ok(length) = rustix::fs::flistxattr(old, &mut names) else { return };
+    for name in names[..length].split(|&byte| byte == 0) {
+        let is_kept = name.starts_with(b"user.") || name == b"system.posix_acl_access";
+        let mut value = vec![0_u8; 4096];
+        if is_kept && let Ok(length) = rustix::fs::fgetxattr(old, name, &mut value) {
+            let _ = rustix::fs::fsetxattr(new, name, &value[..length], rustix::fs::XattrFlags::empty());
+        }
+    }
+}
+
+/// Copies one file or symlink with mode, owner and times, to a name that is free.
+pub(super) fn copy_entry(
+    from: &Tree,
+    name: &Path,
+    to: BorrowedFd<'_>,
+    to_name: &OsStr,
+    sync: bool,
+) -> anyhow::Result<()> {
+    let stat = from.stat(name)?.context("it went away")?;
+    match stat.kind {
+        Kind::Symlink => rustix::fs::symlinkat(from.read_link(name)?, to, to_name)?,
+        Kind::Dir => rustix::fs::mkdirat(to, to_name, Mode::from_raw_mode((stat.mode | 0o700) as _))?,
+        Kind::Special => anyhow::bail!("it is no file"),
+        Kind::File => {
+            let (source, stat) = from.open_file(name)?;
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let file = File::from(rustix::fs::openat(to, to_name, flags, Mode::RUSR | Mode::WUSR)?);
+            copy_content(&source, &file)?;
+            give(file.as_fd(), stat.uid, stat.gid);
+            rustix::fs::fchmod(&file, Mode::from_raw_mode(stat.mode as _))?;
+            let mtime = Timespec { tv_sec: stat.mtime.seconds, tv_nsec: stat.mtime.nanos.into() };
+            rustix::fs::futimens(&file, &Timestamps { last_access: mtime, last_modification: mtime })?;
+            if sync {
+                file.sync_all()?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn copy_content(source: &File, target: &File) -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    if rustix::fs::ioctl_ficlone(target, source).is_ok() {
+        return Ok(());
+    }
+    let (mut source, mut target) = (source, target);
+    std::io::copy(&mut source, &mut target).map(|_| ())
+}
+
+pub(super) fn sync_filesystem(of: BorrowedFd<'_>) -> std::io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::fs::syncfs(of)?;
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = of;
+        rustix::fs::sync();
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! From chosen changes to steps in an order in which each can be done. Looks things up; changes nothing.
+
+use super::journal::{Action, Journal, Operation};
+use crate::mount::changes::{Change, Sides};
+use crate::mount::compare::{After, ChangeKind};
+use crate::mount::stat::{Kind, PERMISSIONS, Stat};
+use crate::mount::tree::Lookup;
+use anyhow::Context;
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The owner may write: without it a directory takes no entries.
+const OWNER_WRITE: u32 = 0o200;
+
+/// A step before anything is staged for it.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    pub(super) path: PathBuf,
+    pub(super) action: Action,
+    pub(super) old: Option<Stat>,
+    pub(super) content: Option<Content>,
+}
+
+/// What is to be staged.
+#[derive(Debug, Clone)]
+pub(super) enum Content {
+    /// The mount's file at the step's path.
+    MountFile {
+        mode: u32,
+    },
+    Symlink {
+        target: OsString,
+    },
+    Directory {
+        mode: u32,
+        owner: Option<(u32, u32)>,
+    },
+    /// The entry itself that an earlier apply took out.
+    Undo {
+        slot: PathBuf,
+    },
+}
+
+/// The steps that carry out the agent's changes.
+pub(super) fn for_changes(sides: &Sides<'_>, changes: &[&Change]) -> anyhow::Result<Vec<Step>> {
+    let mut steps = Vec::new();
+    for change in changes {
+        steps.extend(for_change(sides, change)?);
+    }
+    add_missing_parents(sides, &mut steps)?;
+    Ok(ordered(steps))
+}
+
+fn for_change(sides: &Sides<'_>, change: &Change) -> anyhow::Result<Option<Step>> {
+    let step = |action: Action, content: Option<Content>| {
+        Some(Step { path: change.path.0.clone(), action, old: change.now, content })
+    };
+    let content = match &change.after {
+        After::Absent => {
+            return Ok(match change.now {
+                None => None,
+                Some(stat) if stat.kind == Kind::Dir => step(Action::RemoveDir, None),
+                Some(_) => step(Action::Delete, None),
+            });
+        }
+        After::Special => return Ok(None),
+        After::File { mode, .. } => Content::MountFile { mode: mode & PERMISSIONS },
+        After::Dir { mode } => Content::Directory { mode: mode & PERMISSIONS, owner: None },
+        After::Symlink => {
+            let target = sides.mount.read_link(&change.path).with_context(|| {
+                format!("cannot read {}", sides.mount.path().join(&change.path).display())
+            })?;
+            Content::Symlink { target }
+        }
+    };
+    let permissions = change.after.permissions();
+    Ok(match (change.now, permissions) {
+        (None, _) => step(Action::Create, Some(content)),
+        (Some(stat), Some(mode))
+            if Some(stat.kind) == change.after.kind()
+                && (change.kind == ChangeKind::Mode || stat.kind == Kind::Dir) =>
+        {
+            step(Action::Chmod { from: stat.permissions(), to: mode }, None)
+        }
+        (Some(_), _) => step(Action::Replace, Some(content)),
+    })
+}
+
+/// A picked file may lie in a directory that was not picked, or that a rule keeps from being a change of its own.
+fn add_missing_parents(sides: &Sides<'_>, steps: &mut Vec<Step>) -> anyhow::Result<()> {
+    let mut made: HashSet<PathBuf> = steps.iter().map(|step| step.path.clone()).collect();
+    let mut parents = Vec::new();
+    for step in steps.iter().filter(|step| step.content.is_some()) {
+        for parent in step.path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty()) {
+            if made.contains(parent) || matches!(sides.project.lookup(parent)?, Lookup::Present(_)) {
+                continue;
+            }
+            let stat = sides.mount.stat(parent)?.filter(|stat| stat.kind == Kind::Dir);
+            let permissions = stat.map_or(0o755, |stat| stat.permissions());
+            made.insert(parent.to_owned());
+            parents.push(Step {
+                path: parent.to_owned(),
+                action: Action::Create,
+                old: None,
+                content: Some(Content::Directory { mode: permissions, owner: None }),
+            });
+        }
+    }
+    steps.append(&mut parents);
+    Ok(())
+}
+
+/// The steps that take a finished journal back.
+pub(super) fn for_undo(journal: &Journal, undo: &Path) -> Vec<Step> {
+    let steps = journal.operations.iter().filter_map(|operation| undo_step(operation, undo)).collect();
+    ordered(steps)
+}
+
+fn undo_step(operation: &Operation, undo: &Path) -> Option<Step> {
+    let slot = || Content::Undo { slot: undo.join(&operation.slot) };
+    let content_of = |old: &Stat| match old.kind {
+        Kind::Dir => Content::Directory { mode: old.permissions(), owner: Some((old.uid, old.gid)) },
+        _ => slot(),
+    };
+    let post = operation.post;
+    let (action, content) = match operation.action {
+        Action::Replace => (Action::Replace, operation.old.as_ref().map(content_of)),
+        Action::Create if post?.kind == Kind::Dir => (Action::RemoveDir, None),
+        Action::Create => (Action::Delete, None),
+        // A directory that was kept is still there.
+        Action::RemoveDir if post.is_some() => return None,
+        Action::Delete | Action::RemoveDir => (Action::Create, operation.old.as_ref().map(content_of)),
+        Action::Chmod { from, to } => (Action::Chmod { from: to, to: from }, None),
+    };
+    Some(Step { path: operation.path.0.clone(), action, old: post, content })
+}
+
+/// - a directory that was closed and is to be opened, first;
+/// - what must go before a directory can become a file;
+/// - everything new and changed, parents first;
+/// - everything that goes, children first;
+/// - modes last, so that a directory is filled before it is closed.
+fn ordered(mut steps: Vec<Step>) -> Vec<Step> {
+    let replaced: Vec<PathBuf> = steps
+        .iter()
+        .filter(|step| step.action == Action::Replace && step.old.is_some_and(|old| old.kind == Kind::Dir))
+        .map(|step| step.path.clone())
+        .collect();
+    let is_cleared = |path: &Path| replaced.iter().any(|directory| path.starts_with(directory));
+    let rank = |step: &Step| match step.action {
+        Action::Chmod { from, to } => {
+            if from & OWNER_WRITE == 0 && to & OWNER_WRITE != 0 {
+                0
+            } else {
+                4
+            }
+        }
+        Action::Delete | Action::RemoveDir if is_cleared(&step.path) => 1,
+        Action::Replace | Action::Create => 2,
+        Action::Delete | Action::RemoveDir => 3,
+    };
+    steps.sort_by(|a, b| {
+        let (rank_a, rank_b) = (rank(a), rank(b));
+        let by_path = if matches!(rank_a, 0 | 2) { a.path.cmp(&b.path) } else { b.path.cmp(&a.path) };
+        rank_a.cmp(&rank_b).then(by_path)
+    });
+    steps
+}

@@ -1,0 +1,108 @@
+//! Takes the last apply of a session back, if nothing that it wrote has changed since.
+//! It is an apply itself: staged, journaled, and safe to kill.
+
+use super::journal::{Journal, Operation, Purpose, State};
+use super::lock::ProjectLock;
+use super::recover::finish_left_over;
+use super::run::{Job, Ran, raw, run};
+use super::{Context, PATIENCE, open_project, steps};
+use crate::model::raw_path::RawPath;
+use crate::mount::stat::{Kind, Stat};
+use anyhow::bail;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UndoOutcome {
+    pub status: UndoStatus,
+    /// The paths that are as they were before the apply.
+    pub restored: Vec<RawPath>,
+    /// Why nothing was undone: these were changed after the apply.
+    pub changed: Vec<RawPath>,
+    /// Directories that the apply made and that hold something else by now.
+    pub kept_directories: Vec<RawPath>,
+    pub preserved: Vec<RawPath>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UndoStatus {
+    Undone,
+    /// The session has no apply that could be taken back.
+    Nothing,
+    /// Nothing was changed.
+    Conflict,
+}
+
+pub fn undo(context: &Context<'_>) -> anyhow::Result<UndoOutcome> {
+    let mut outcome = UndoOutcome {
+        status: UndoStatus::Nothing,
+        restored: Vec::new(),
+        changed: Vec::new(),
+        kept_directories: Vec::new(),
+        preserved: Vec::new(),
+    };
+    let Some(last) = last_apply(context)? else { return Ok(outcome) };
+    let project = open_project(&last.root)?;
+    let root = project.root_stat()?;
+    if root.ino != last.root_ino {
+        bail!(
+            "{} is not the directory that was applied to any more; nothing was changed",
+            last.root.display()
+        );
+    }
+    let mut lock = ProjectLock::take(context.locks, &root, PATIENCE)?;
+    finish_left_over(context, &mut lock, &project)?;
+    // The left-over may have been this session's.
+    let Some(mut last) = last_apply(context)? else { return Ok(outcome) };
+    for operation in &mut last.operations {
+        let now = project.stat(&operation.path)?;
+        if !is_as_applied(operation, now) {
+            outcome.changed.push(operation.path.clone());
+        }
+        operation.post = now;
+    }
+    if !outcome.changed.is_empty() {
+        outcome.status = UndoStatus::Conflict;
+        return Ok(outcome);
+    }
+    let steps = steps::for_undo(&last, &last.undo_path(context.session));
+    context.instants.at("undo: planned");
+    let purpose = Purpose::Undo { of: last.number };
+    let job = Job { project: &project, mount: None, purpose, steps: &steps };
+    match run(context, &mut lock, &job)? {
+        Ran::Done(journal) => {
+            outcome.status = UndoStatus::Undone;
+            outcome.restored = steps.into_iter().map(|step| step.path.into()).collect();
+            outcome.kept_directories = journal.kept_directories;
+        }
+        Ran::Refused { conflicts, preserved } => {
+            outcome.status = UndoStatus::Conflict;
+            outcome.changed = conflicts.into_iter().map(|(path, _)| path.into()).collect();
+            outcome.preserved = raw(preserved);
+        }
+    }
+    Ok(outcome)
+}
+
+fn last_apply(context: &Context<'_>) -> anyhow::Result<Option<Journal>> {
+    let journals = Journal::all(context.session)?;
+    let is_applied = |journal: &Journal| {
+        journal.purpose == Purpose::Apply && matches!(journal.state, State::Done | State::Committed)
+    };
+    Ok(journals.into_iter().rev().find(is_applied))
+}
+
+fn is_as_applied(operation: &Operation, now: Option<Stat>) -> bool {
+    match (&operation.post, &now) {
+        (None, None) => true,
+        (Some(post), Some(now)) => {
+            // Not the ctime, nor which inode a directory is: an undo that was taken back has changed both. What comes
+            // out is kept in any case.
+            let is_same_dir = now.kind == Kind::Dir && post.kind == Kind::Dir;
+            (is_same_dir || now.is_same_content(post)) && now.mode == post.mode
+        }
+        _ => false,
+    }
+}

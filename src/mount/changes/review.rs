@@ -1,0 +1,348 @@
+//! Judges what was touched: protected, kept out, or a change with its three-way verdict.
+//! The order of the questions matters: what must never be applied is sorted out before anything is compared.
+
+use super::ignored::IgnoreView;
+use super::{Change, Found, Protected, ProtectedWhy, Review, Sides, Touched, find, is_git_name};
+use crate::model::mount::Backend;
+use crate::model::mount_record::{PlantedRecord, RuleRef};
+use crate::mount::compare::{After, Base, ConflictReason, Now, Verdict, compare};
+use crate::mount::manifest::Manifest;
+use crate::mount::stat::Kind;
+use crate::mount::tree::{self, Lookup, Tree};
+use crate::plan::rules::{PathRules, Visibility};
+use anyhow::{Context, anyhow};
+use std::collections::{HashMap, HashSet};
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+/// Whether changes to paths that git ignores are part of the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ignored {
+    #[default]
+    KeepOut,
+    Include,
+}
+
+pub fn review(sides: &Sides<'_>, ignored: Ignored) -> anyhow::Result<Review> {
+    let rules = PathRules::compile(sides.rules).map_err(|error| anyhow!("{error}"))?;
+    let Found { mut touched, unreadable, git_paths } = find(sides)?;
+    touched.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut review = Review {
+        git_paths,
+        unreadable: unreadable.into_iter().map(Into::into).collect(),
+        ..Review::default()
+    };
+    let candidates = without_protected(sides, &rules, touched, &mut review)?;
+    let candidates = without_ignored(sides, candidates, ignored, &mut review);
+    for candidate in candidates {
+        judge(sides, candidate, &mut review)?;
+    }
+    mark_directories_that_must_stay(sides, &mut review)?;
+    Ok(review)
+}
+
+fn without_protected(
+    sides: &Sides<'_>,
+    rules: &PathRules,
+    touched: Vec<Touched>,
+    review: &mut Review,
+) -> anyhow::Result<Vec<Touched>> {
+    let planted: HashMap<&Path, &PlantedRecord> =
+        sides.record.planted.iter().map(|planted| (planted.path.0.as_path(), planted)).collect();
+    let made_for_planted: HashSet<&Path> = planted.keys().flat_map(|path| path.ancestors().skip(1)).collect();
+    let mut seen_planted = HashSet::new();
+    let mut candidates = Vec::new();
+    for one in touched {
+        let path = one.path.as_path();
+        if path.components().any(|component| is_git_name(component.as_os_str())) {
+            review.git_paths += 1;
+            continue;
+        }
+        if let Some(planted) = planted.get(path) {
+            seen_planted.insert(path.to_owned());
+            if !is_as_planted(sides.mount, planted, &one.after)? {
+                review.protected.push(protected(&one, ProtectedWhy::Planted, None));
+            }
+            continue;
+        }
+        let is_dir = matches!(one.after, After::Dir { .. })
+            || (one.after == After::Absent && base_kind(sides.base, path) == Some(Kind::Dir));
+        // A directory that is only there for a planted file is ours as well.
+        if is_dir && made_for_planted.contains(path) && base_of(sides, path) == Base::Absent {
+            continue;
+        }
+        let decision = rules.decide(path, is_dir);
+        let why = match decision.visibility {
+            Visibility::Hidden => Some(ProtectedWhy::Hidden),
+            Visibility::Readonly => Some(ProtectedWhy::Readonly),
+            Visibility::Writable => None,
+        };
+        if let Some(why) = why {
+            let rule = decision.rule.and_then(|index| sides.rules.get(index)).map(|rule| RuleRef {
+                pattern: rule.pattern.clone(),
+                effect: rule.effect,
+                source: rule.source,
+                origin: rule.origin.clone(),
+            });
+            if is_real_write(sides, &one)? {
+                review.protected.push(protected(&one, why, rule));
+            }
+            continue;
+        }
+        let was_special = one.after == After::Absent && base_kind(sides.base, path) == Some(Kind::Special);
+        if one.after == After::Special || was_special {
+            review.special.push(path.into());
+            continue;
+        }
+        candidates.push(one);
+    }
+    // An overlay shows a removed planted file by nothing at all, a copy as a deletion of something not in the base.
+    for (path, planted) in planted {
+        let is_gone = sides.mount.stat(path)?.is_none_or(|stat| stat.is_whiteout());
+        if is_gone && !seen_planted.contains(path) {
+            let gone = Touched { path: path.to_owned(), after: After::Absent };
+            if !is_as_planted(sides.mount, planted, &gone.after)? {
+                review.protected.push(protected(&gone, ProtectedWhy::Planted, None));
+            }
+        }
+    }
+    review.protected.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(candidates)
+}
+
+fn protected(one: &Touched, why: ProtectedWhy, rule: Option<RuleRef>) -> Protected {
+    Protected { path: one.path.clone().into(), why, deleted: one.after == After::Absent, rule }
+}
+
+fn is_as_planted(mount: &Tree, planted: &PlantedRecord, after: &After) -> anyhow::Result<bool> {
+    let After::File { mode, .. } = after else { return Ok(false) };
+    if mode & 0o777 != planted.mode & 0o777 {
+        return Ok(false);
+    }
+    let mut hasher = blake3::Hasher::new();
+    let (mut file, _) = mount.open_file(&planted.path).with_context(|| unreadable(mount, &planted.path))?;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let length = file.read(&mut buffer)?;
+        if length == 0 {
+            return Ok(hasher.finalize().to_hex().as_str() == planted.blake3);
+        }
+        hasher.update(&buffer[..length]);
+    }
+}
+
+/// A readonly or hidden path that was only passed through or rewritten as it is needs no word in the report.
+fn is_real_write(sides: &Sides<'_>, one: &Touched) -> anyhow::Result<bool> {
+    let base = base_of(sides, &one.path);
+    let now = now_of(sides, &one.path)?;
+    Ok(match (&base, &one.after) {
+        (Base::Absent, After::Absent) => false,
+        (Base::Absent | Base::Unknown, _) => true,
+        (Base::Known(_), after) => {
+            let verdict = compare(&base, &now, after, || same_content(sides, &one.path, after))?;
+            !matches!(verdict, Verdict::Nothing | Verdict::KeepUsers)
+        }
+    })
+}
+
+fn without_ignored(
+    sides: &Sides<'_>,
+    candidates: Vec<Touched>,
+    ignored: Ignored,
+    review: &mut Review,
+) -> Vec<Touched> {
+    if ignored == Ignored::Include {
+        return candidates;
+    }
+    let mut view = IgnoreView::new(sides.project, sides.mount, sides.record.backend == Backend::Overlay);
+    let covers: Vec<Option<PathBuf>> = candidates
+        .iter()
+        .map(|one| {
+            let is_dir = matches!(one.after, After::Dir { .. })
+                || (one.after == After::Absent && base_kind(sides.base, &one.path) == Some(Kind::Dir));
+            view.ignored_by_pattern(&one.path, is_dir)
+        })
+        .collect();
+    let tops: HashSet<PathBuf> = covers.iter().flatten().cloned().collect();
+    let tracked = if tops.is_empty() { HashSet::new() } else { view.tracked(&tops) };
+    let mut rest = Vec::new();
+    for (one, cover) in candidates.into_iter().zip(covers) {
+        if cover.is_some() && !tracked.contains(&one.path) {
+            // A directory that was only passed through on the way to something is no change of its own.
+            let is_passed = matches!((base_of(sides, &one.path), &one.after),
+                (Base::Known(entry), After::Dir { mode }) if entry.mode & 0o777 == mode & 0o777);
+            if !is_passed {
+                review.ignored.add(&one.path);
+            }
+        } else {
+            rest.push(one);
+        }
+    }
+    rest
+}
+
+fn judge(sides: &Sides<'_>, one: Touched, review: &mut Review) -> anyhow::Result<()> {
+    let base = base_of(sides, &one.path);
+    let now = now_of(sides, &one.path)?;
+    let as_compared = before_we_moved_it(sides, &one.path, now);
+    let verdict = compare(&base, &as_compared, &one.after, || same_content(sides, &one.path, &one.after))?;
+    let (kind, conflict) = match verdict {
+        Verdict::Apply(kind) => (kind, None),
+        Verdict::Conflict(kind, reason) => (kind, Some(reason)),
+        Verdict::KeepUsers | Verdict::Nothing => return Ok(()),
+    };
+    let now = match now {
+        Now::Present(stat) => Some(stat),
+        Now::Absent | Now::ParentGone => None,
+    };
+    let was = match base {
+        Base::Known(entry) => entry.kind,
+        Base::Absent | Base::Unknown => now.map_or(Kind::File, |stat| stat.kind),
+    };
+    review.changes.push(Change {
+        node: one.after.kind().unwrap_or(was),
+        mode: one.after.permissions(),
+        size: match one.after {
+            After::File { size, .. } => Some(size),
+            _ => None,
+        },
+        path: one.path.into(),
+        kind,
+        conflict,
+        after: one.after,
+        now,
+    });
+    Ok(())
+}
+
+/// A directory can only go if all it holds is the agent's to delete. One that the agent removed stays otherwise, which
+/// is told; one that it made into something else is a conflict.
+fn mark_directories_that_must_stay(sides: &Sides<'_>, review: &mut Review) -> anyhow::Result<()> {
+    let mut deleted: HashSet<PathBuf> = review
+        .changes
+        .iter()
+        .filter(|change| change.after == After::Absent && change.conflict.is_none())
+        .map(|change| change.path.0.clone())
+        .collect();
+    let mut kept = HashSet::new();
+    // Children first, so that one listing of each directory is enough.
+    for change in review.changes.iter_mut().rev() {
+        let was_dir = change.now.is_some_and(|stat| stat.kind == Kind::Dir);
+        let stays_dir = matches!(change.after, After::Dir { .. });
+        if change.conflict.is_some() || stays_dir || !was_dir {
+            continue;
+        }
+        if holds_only(sides.project, &change.path, &deleted)? {
+            continue;
+        }
+        if change.after == After::Absent {
+            deleted.remove(&change.path.0);
+            kept.insert(change.path.clone());
+        } else {
+            change.conflict = Some(ConflictReason::NotEmpty);
+        }
+    }
+    review.changes.retain(|change| !kept.contains(&change.path));
+    review.kept_directories = kept.into_iter().collect();
+    review.kept_directories.sort();
+    Ok(())
+}
+
+fn holds_only(project: &Tree, directory: &Path, deleted: &HashSet<PathBuf>) -> anyhow::Result<bool> {
+    let Ok(dir) = project.open_dir(directory) else { return Ok(false) };
+    Ok(tree::list(dir.as_fd())?.iter().all(|name| deleted.contains(&directory.join(name))))
+}
+
+fn base_kind(base: Option<&Manifest>, path: &Path) -> Option<Kind> {
+    base?.get(path).map(|entry| entry.kind)
+}
+
+/// What the path was at launch, as far as the manifest can vouch for it.
+pub(crate) fn base_of(sides: &Sides<'_>, path: &Path) -> Base {
+    let Some(base) = sides.base else { return Base::Unknown };
+    if sides.record.left_out.iter().any(|left_out| path.starts_with(&left_out.path)) {
+        return Base::Unknown;
+    }
+    let launched = sides.record.launched_at;
+    if let Some(entry) = base.get(path) {
+        // A directory is judged by what it is, and its ctime moves with what it holds.
+        let vouched = entry.kind == Kind::Dir || entry.ctime < launched;
+        return if vouched { Base::Known(entry) } else { Base::Unknown };
+    }
+    // Not in the manifest: absent at launch, if the nearest directory that is in it was not changed since.
+    for parent in path.ancestors().skip(1) {
+        if let Some(entry) = base.get(parent) {
+            let vouched = entry.kind != Kind::Dir || entry.ctime < launched;
+            return if vouched { Base::Absent } else { Base::Unknown };
+        }
+    }
+    Base::Unknown
+}
+
+pub(crate) fn now_of(sides: &Sides<'_>, path: &Path) -> anyhow::Result<Now> {
+    let lookup = sides.project.lookup(path).with_context(|| unreadable(sides.project, path))?;
+    Ok(match lookup {
+        Lookup::Present(stat) => Now::Present(stat),
+        Lookup::Absent => Now::Absent,
+        Lookup::NoParent { existing } => {
+            let missing: PathBuf = path.components().take(existing + 1).collect();
+            match base_kind(sides.base, &missing) {
+                Some(Kind::Dir) => Now::ParentGone,
+                // The agent made that directory, or made it out of something else.
+                _ => Now::Absent,
+            }
+        }
+    })
+}
+
+/// A file that we took out and put back has a new ctime; what it was before that is what the base knows.
+fn before_we_moved_it(sides: &Sides<'_>, path: &Path, now: Now) -> Now {
+    let Now::Present(mut stat) = now else { return now };
+    for restored in sides.restored.get(path).into_iter().flatten().rev() {
+        if restored.is == stat {
+            stat = restored.was;
+        }
+    }
+    Now::Present(stat)
+}
+
+/// Whether the mount's file or symlink holds the same as the project's. Both are of the same kind.
+pub(crate) fn same_content(sides: &Sides<'_>, path: &Path, after: &After) -> anyhow::Result<bool> {
+    match after {
+        After::File { .. } => {
+            let (mut ours, our_stat) =
+                sides.project.open_file(path).with_context(|| unreadable(sides.project, path))?;
+            let (mut agents, agents_stat) =
+                sides.mount.open_file(path).with_context(|| unreadable(sides.mount, path))?;
+            if our_stat.size != agents_stat.size {
+                return Ok(false);
+            }
+            same_bytes(&mut ours, &mut agents).with_context(|| unreadable(sides.project, path))
+        }
+        After::Symlink => Ok(sides.project.read_link(path)? == sides.mount.read_link(path)?),
+        After::Dir { .. } => Ok(true),
+        After::Absent | After::Special => Ok(false),
+    }
+}
+
+fn same_bytes(a: &mut impl Read, b: &mut impl Read) -> std::io::Result<bool> {
+    const CHUNK: usize = 64 * 1024;
+    let (mut from_a, mut from_b) = (Vec::with_capacity(CHUNK), Vec::with_capacity(CHUNK));
+    loop {
+        from_a.clear();
+        from_b.clear();
+        a.by_ref().take(CHUNK as u64).read_to_end(&mut from_a)?;
+        b.by_ref().take(CHUNK as u64).read_to_end(&mut from_b)?;
+        if from_a != from_b {
+            return Ok(false);
+        }
+        if from_a.is_empty() {
+            return Ok(true);
+        }
+    }
+}
+
+fn unreadable(tree: &Tree, path: &Path) -> String {
+    format!("cannot read {}", tree.path().join(path).display())
+}

@@ -1,0 +1,115 @@
+//! What an overlay's upper directory says was touched: whiteouts and opaque directories expanded to base paths.
+//! It judges nothing; a directory that was only passed through is listed too.
+
+use super::{Found, Touched, is_git_name};
+use crate::model::mount_record::{MountRecord, XattrNamespace};
+use crate::mount::compare::After;
+use crate::mount::manifest::Manifest;
+use crate::mount::stat::Kind;
+use crate::mount::tree::{self, Tree};
+use anyhow::Context;
+use rustix::fs::{Mode, OFlags};
+use std::collections::HashSet;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+pub(super) fn touched(record: &MountRecord, upper: &Tree, base: &Manifest) -> anyhow::Result<Found> {
+    let mut walk = Walk {
+        hidden: record.hidden.iter().map(|hidden| hidden.path.0.as_path()).collect(),
+        xattrs: record.xattrs,
+        base,
+        replaced: Vec::new(),
+        found: Found::default(),
+    };
+    walk.directory(upper.fd(), Path::new(""))
+        .with_context(|| format!("cannot read {}", upper.path().display()))?;
+    let Walk { replaced, mut found, .. } = walk;
+    // What the base had below a directory that does not show through any more, and the mount does not have.
+    let present: HashSet<PathBuf> = found.touched.iter().map(|touched| touched.path.clone()).collect();
+    let mut gone = HashSet::new();
+    for directory in replaced {
+        for (path, _) in base.below(&directory) {
+            if !present.contains(path) && gone.insert(path.to_owned()) {
+                found.deleted(path);
+            }
+        }
+    }
+    Ok(found)
+}
+
+struct Walk<'a> {
+    /// Whiteouts at these paths are ours.
+    hidden: HashSet<&'a Path>,
+    xattrs: Option<XattrNamespace>,
+    base: &'a Manifest,
+    /// Paths below which the base does not show through.
+    replaced: Vec<PathBuf>,
+    found: Found,
+}
+
+impl Walk<'_> {
+    fn directory(&mut self, dir: BorrowedFd<'_>, path: &Path) -> std::io::Result<()> {
+        for name in tree::list(dir)? {
+            let child = path.join(&name);
+            let Some(stat) = tree::stat_at(dir, &name)? else { continue };
+            if is_git_name(&name) {
+                self.found.git_paths += count(dir, &name)?;
+                continue;
+            }
+            if stat.is_whiteout() {
+                if !self.hidden.contains(child.as_path()) {
+                    self.replaced.push(child.clone());
+                    self.found.deleted(&child);
+                }
+                continue;
+            }
+            let after = match stat.kind {
+                Kind::File => After::File { mode: stat.mode, size: stat.size },
+                Kind::Dir => After::Dir { mode: stat.mode },
+                Kind::Symlink => After::Symlink,
+                Kind::Special => After::Special,
+            };
+            let was_dir = self.base.get(&child).is_some_and(|entry| entry.kind == Kind::Dir);
+            if stat.kind != Kind::Dir {
+                if was_dir {
+                    self.replaced.push(child.clone());
+                }
+                self.found.touched.push(Touched { path: child, after });
+                continue;
+            }
+            self.found.touched.push(Touched { path: child.clone(), after });
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            match rustix::fs::openat(dir, &name, flags, Mode::empty()) {
+                Ok(inner) => {
+                    if was_dir && self.is_opaque(inner.as_fd())? {
+                        self.replaced.push(child.clone());
+                    }
+                    self.directory(inner.as_fd(), &child)?;
+                }
+                Err(_) => self.found.unreadable.push(child),
+            }
+        }
+        Ok(())
+    }
+
+    fn is_opaque(&self, dir: BorrowedFd<'_>) -> std::io::Result<bool> {
+        let Some(namespace) = self.xattrs else { return Ok(false) };
+        let mut value = [0_u8; 4];
+        match rustix::fs::fgetxattr(dir, namespace.opaque(), &mut value) {
+            Ok(length) => Ok(length == 1 && value[0] == b'y'),
+            Err(rustix::io::Errno::NODATA | rustix::io::Errno::OPNOTSUPP) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// How many entries there are, the named one included.
+fn count(dir: BorrowedFd<'_>, name: &std::ffi::OsStr) -> std::io::Result<u64> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let Ok(inner) = rustix::fs::openat(dir, name, flags, Mode::empty()) else { return Ok(1) };
+    let mut total = 1;
+    for child in tree::list(inner.as_fd())? {
+        total += count(inner.as_fd(), &child)?;
+    }
+    Ok(total)
+}

@@ -1,0 +1,60 @@
+//! Removes what a mount leaves on disk. It never touches the project.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Removes a directory of a session that mounts or copies were made in, whatever modes an agent left in it.
+pub fn remove_tree(dir: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(dir) {
+        Ok(()) => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(_) => {}
+    }
+    unlock_below(dir);
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// Opens the directories that the kernel makes with mode 000 in an overlay's work directory; for everyone but root they
+/// could not be removed otherwise.
+pub fn unlock_work_dirs(dir: &Path) {
+    unlock_below(&dir.join("work"));
+}
+
+fn unlock_below(dir: &Path) {
+    let mut waiting: Vec<PathBuf> = vec![dir.to_path_buf()];
+    while let Some(dir) = waiting.pop() {
+        let Ok(meta) = fs::symlink_metadata(&dir) else { continue };
+        if !meta.is_dir() {
+            continue;
+        }
+        if meta.permissions().mode() & 0o700 != 0o700 {
+            // What cannot be opened is reported by the removal that follows.
+            let _ = fs::set_permissions(&dir, fs::Permissions::from_mode(0o700));
+        }
+        let below = fs::read_dir(&dir).into_iter().flatten().flatten();
+        waiting.extend(
+            below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path()),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locked_directories_are_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let work = dir.path().join("session/work");
+        fs::create_dir_all(work.join("work/inner")).unwrap();
+        fs::set_permissions(work.join("work"), fs::Permissions::from_mode(0o000)).unwrap();
+        remove_tree(&dir.path().join("session")).unwrap();
+        assert!(!dir.path().join("session").exists());
+        remove_tree(&dir.path().join("session")).unwrap();
+    }
+}

@@ -1,0 +1,174 @@
+//! A process that is killed at any instant of apply or undo, or of the recovery after it, loses nothing: afterwards the
+//! project is exactly as before or exactly as intended.
+
+use super::laws::expected;
+use super::script::Rng;
+use super::snapshot::{Snapshot, snapshot};
+use super::world::{Home, Run, World};
+use crate::mount::apply::{ApplyStatus, Instants, Selection, apply, recover, undo};
+use crate::mount::changes::Ignored;
+use pretty_assertions::assert_eq;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+const SESSION: &str = "AGENTWORKFORCE_CRASH_SESSION";
+const INSTANT: &str = "AGENTWORKFORCE_CRASH_INSTANT";
+const DEED: &str = "AGENTWORKFORCE_CRASH_DEED";
+
+/// What the child does: not a test by itself, but the body of the process that is killed.
+#[test]
+fn crash_child() {
+    let Some(session) = std::env::var_os(SESSION) else { return };
+    let run = Run::load(&PathBuf::from(session));
+    let instants = Instants::kill_at(std::env::var(INSTANT).unwrap().parse().unwrap());
+    act(&run, &std::env::var(DEED).unwrap(), &instants);
+}
+
+fn act(run: &Run, deed: &str, instants: &Instants) {
+    let context = run.context(instants);
+    match deed {
+        "apply" => {
+            run.with_sides(|sides| apply(&context, sides, &Selection::all(), Ignored::KeepOut)).unwrap();
+        }
+        "undo" => {
+            undo(&context).unwrap();
+        }
+        "recover" => {
+            recover(&context).unwrap();
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// Runs a deed in a process of its own; `false` if it ended before the instant came.
+#[must_use]
+fn killed(run: &Run, deed: &str, instant: u64) -> bool {
+    run.save();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "mount::engine_tests::crashes::crash_child", "--nocapture"])
+        .env(SESSION, &run.session)
+        .env(INSTANT, instant.to_string())
+        .env(DEED, deed)
+        .output()
+        .unwrap();
+    let killed = output.status.signal() == Some(9);
+    assert!(killed || output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    killed
+}
+
+/// A tree on which an apply has plenty to do and no conflict.
+fn rich_world(from: u64) -> (u64, World) {
+    for seed in from.. {
+        let world = World::generate(&mut Rng::new(seed));
+        let changed = world.after.iter().filter(|(path, node)| world.seen.get(*path) != Some(node)).count();
+        let gone = world.seen.keys().filter(|path| !world.after.contains_key(*path)).count();
+        if changed >= 6 && gone >= 3 && expected(&world).is_some() {
+            return (seed, world);
+        }
+    }
+    unreachable!()
+}
+
+fn make(world: &World, kind: usize, seed: u64) -> Run {
+    match kind {
+        0 => Run::overlaid(world, &mut Rng::new(seed)),
+        1 => Run::copied(world),
+        _ => Run::copied_in(world, Home::OnAnotherFilesystem),
+    }
+}
+
+fn recover_here(run: &Run) {
+    recover(&run.context(&Instants::none())).unwrap();
+    let leftover = std::fs::read_dir(&run.project)
+        .unwrap()
+        .any(|entry| entry.unwrap().file_name().as_encoded_bytes().starts_with(b".agentworkforce-apply"));
+    assert!(!leftover, "nothing of ours stays in the project");
+}
+
+/// How many instants the deed has on this world.
+fn instants_of(run: &Run, deed: &str) -> u64 {
+    let instants = Instants::none();
+    act(run, deed, &instants);
+    instants.passed()
+}
+
+fn check_one_of(now: &Snapshot, before: &Snapshot, after: &Snapshot, instant: u64) {
+    if now != before {
+        assert_eq!(now, after, "instant {instant}: neither before nor after");
+    }
+}
+
+#[test]
+fn an_apply_killed_at_any_instant_is_applied_or_not_applied() {
+    let mut tried = 0;
+    let mut seed = 0;
+    for kind in [0, 1, 2, 0, 1, 2, 0, 2] {
+        let (found, world) = rich_world(seed);
+        seed = found + 1;
+        let intended = expected(&world).unwrap();
+        let total = instants_of(&make(&world, kind, found), "apply");
+        for instant in 1..=total {
+            let run = make(&world, kind, found);
+            let (before, work) = (snapshot(&run.project), snapshot_of_mount(&run));
+            assert!(killed(&run, "apply", instant));
+            // The recovery is killed as well, at an instant that moves along.
+            let _ = killed(&run, "recover", instant % 11 + 1);
+            recover_here(&run);
+            check_one_of(&snapshot(&run.project), &before, &intended, instant);
+            assert_eq!(snapshot_of_mount(&run), work, "instant {instant}: the agent's work is there");
+            // Whatever it was, the same apply ends well now, and can be undone.
+            assert!(run.apply().status != ApplyStatus::Conflict, "instant {instant}");
+            assert_eq!(snapshot(&run.project), intended, "instant {instant}");
+            undo(&run.context(&Instants::none())).unwrap();
+            assert_eq!(snapshot(&run.project), before, "instant {instant}");
+            tried += 1;
+        }
+    }
+    assert!(tried >= 200, "only {tried} instants");
+}
+
+#[test]
+fn an_undo_killed_at_any_instant_is_undone_or_not_undone() {
+    let mut tried = 0;
+    for (kind, from) in [(0, 100), (2, 200), (1, 300)] {
+        let (seed, world) = rich_world(from);
+        let intended = expected(&world).unwrap();
+        let applied = |run: Run| {
+            assert_eq!(run.apply().status, ApplyStatus::Applied);
+            run
+        };
+        let total = instants_of(&applied(make(&world, kind, seed)), "undo");
+        for instant in 1..=total {
+            let run = make(&world, kind, seed);
+            let before = snapshot(&run.project);
+            let run = applied(run);
+            assert!(killed(&run, "undo", instant));
+            recover_here(&run);
+            check_one_of(&snapshot(&run.project), &before, &intended, instant);
+            undo(&run.context(&Instants::none())).unwrap();
+            assert_eq!(snapshot(&run.project), before, "instant {instant}");
+            tried += 1;
+        }
+    }
+    assert!(tried >= 100, "only {tried} instants");
+}
+
+/// Without reading whiteouts, which are no files.
+fn snapshot_of_mount(run: &Run) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+    let mut found = Vec::new();
+    let mut waiting = vec![run.data()];
+    while let Some(directory) = waiting.pop() {
+        for entry in std::fs::read_dir(&directory).unwrap() {
+            let path = entry.unwrap().path();
+            let kind = std::fs::symlink_metadata(&path).unwrap().file_type();
+            if kind.is_dir() {
+                waiting.push(path.clone());
+            }
+            found.push((path.clone(), kind.is_file().then(|| std::fs::read(&path).unwrap())));
+        }
+    }
+    found.sort();
+    let data = run.data();
+    found.into_iter().map(|(path, bytes)| (path.strip_prefix(&data).unwrap().to_owned(), bytes)).collect()
+}

@@ -1,0 +1,10 @@
+//! The laws of comparison and apply on generated trees and edit scripts. In process, on temporary directories only.
+
+mod concurrent;
+mod crashes;
+mod full_disk;
+mod judgement;
+mod laws;
+mod script;
+mod snapshot;
+mod world;

@@ -1,0 +1,183 @@
+//! Git's index file, as far as marking entries needs it: the names, and a copy with some of them marked skip-worktree.
+//! Anything out of the ordinary (version 4, a split or sparse index, SHA-256) is not read here; git itself is asked then.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+const HEADER: usize = 12;
+/// Times, ids and sizes, then the SHA-1 of the content.
+const BEFORE_FLAGS: usize = 60;
+const HASH: usize = 20;
+/// In the flags of an entry: more flags follow. In those: skip-worktree.
+const EXTENDED: u8 = 0x40;
+const SKIP_WORKTREE: u8 = 0x40;
+
+/// An index that was understood to its last byte.
+pub(super) struct IndexFile {
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+    /// Extensions that say nothing about positions in the file.
+    kept: Vec<Range<usize>>,
+}
+
+struct Entry {
+    start: usize,
+    name: Range<usize>,
+}
+
+impl IndexFile {
+    pub(super) fn parse(bytes: Vec<u8>) -> Option<IndexFile> {
+        let end = bytes.len().checked_sub(HASH)?;
+        if bytes.get(..4)? != b"DIRC" || !matches!(number(&bytes, 4)?, 2 | 3) {
+            return None;
+        }
+        let mut entries = Vec::new();
+        let mut at = HEADER;
+        for _ in 0..number(&bytes, 8)? {
+            let extended = bytes.get(at + BEFORE_FLAGS)? & EXTENDED != 0;
+            let name_start = at + BEFORE_FLAGS + 2 + if extended { 2 } else { 0 };
+            let length = bytes.get(name_start..end)?.iter().position(|&byte| byte == 0)?;
+            let name = name_start..name_start + length;
+            let next = at + padded(name.end - at);
+            if length == 0 || bytes.get(name.end..next)?.iter().any(|&byte| byte != 0) {
+                return None;
+            }
+            entries.push(Entry { start: at, name });
+            at = next;
+        }
+        let mut kept = Vec::new();
+        while at < end {
+            let name = bytes.get(at..at + 4)?;
+            let next = at + 8 + usize::try_from(number(&bytes, at + 4)?).ok()?;
+            match name {
+                // Where entries lie; they move.
+                b"EOIE" | b"IEOT" => {}
+                b"TREE" | b"REUC" | b"UNTR" => kept.push(at..next),
+                _ => return None,
+            }
+            at = next;
+        }
+        (at == end).then_some(IndexFile { bytes, entries, kept })
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &[u8]> {
+        self.entries.iter().map(|entry| &self.bytes[entry.name.clone()])
+    }
+
+    /// The same index with these paths marked. Its hash is left out, as with `index.skipHash`: nobody reads it.
+    pub(super) fn with_skip_worktree(&self, paths: &[PathBuf]) -> Vec<u8> {
+        let marked: HashSet<&[u8]> = paths.iter().map(|path| path.as_os_str().as_bytes()).collect();
+        let mut out = Vec::with_capacity(self.bytes.len() + 16 * marked.len());
+        out.extend_from_slice(b"DIRC\0\0\0\x03");
+        out.extend_from_slice(&self.bytes[8..HEADER]);
+        for entry in &self.entries {
+            let start = out.len();
+            let name = &self.bytes[entry.name.clone()];
+            out.extend_from_slice(&self.bytes[entry.start..entry.name.start]);
+            if marked.contains(name) {
+                if out[start + BEFORE_FLAGS] & EXTENDED == 0 {
+                    out[start + BEFORE_FLAGS] |= EXTENDED;
+                    out.extend_from_slice(&[0, 0]);
+                }
+                out[start + BEFORE_FLAGS + 2] |= SKIP_WORKTREE;
+            }
+            out.extend_from_slice(name);
+            out.resize(start + padded(out.len() - start), 0);
+        }
+        for extension in &self.kept {
+            out.extend_from_slice(&self.bytes[extension.clone()]);
+        }
+        out.extend_from_slice(&[0; HASH]);
+        out
+    }
+}
+
+/// Entries end with one to eight zeros, at a multiple of eight.
+fn padded(length: usize) -> usize {
+    (length / 8 + 1) * 8
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use std::fs;
+    use std::path::Path;
+    use std::process::Stdio;
+
+    fn git(dir: &Path, words: &[&str]) -> String {
+        let mut command = super::super::repository::quiet_git();
+        command.args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(words).current_dir(dir);
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Names of every length modulo eight, an entry with flags of its own and cached trees.
+    fn repository() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().to_path_buf();
+        git(&root, &["init", "-q"]);
+        for length in 1..20 {
+            fs::create_dir_all(root.join(format!("d{}", length % 3))).unwrap();
+            fs::write(root.join(format!("d{}/{}", length % 3, "n".repeat(length))), "x").unwrap();
+        }
+        git(&root, &["add", "-A"]);
+        git(&root, &["commit", "-qm", "one"]);
+        fs::write(root.join("intended"), "y").unwrap();
+        git(&root, &["add", "-N", "intended"]);
+        (dir, root)
+    }
+
+    #[test]
+    fn git_reads_a_marked_index_as_if_it_had_written_it() {
+        let (_dir, root) = repository();
+        let bytes = fs::read(root.join(".git/index")).unwrap();
+        let names: Vec<String> = git(&root, &["ls-files"]).lines().map(str::to_owned).collect();
+        let index = IndexFile::parse(bytes.clone()).unwrap();
+        let read: Vec<String> =
+            index.names().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        assert_eq!(read, names);
+        for step in 1..5 {
+            let marked: Vec<PathBuf> = names.iter().step_by(step).map(PathBuf::from).collect();
+            let ours = IndexFile::parse(bytes.clone()).unwrap().with_skip_worktree(&marked);
+            fs::write(root.join(".git/index"), &ours).unwrap();
+            let seen = (git(&root, &["ls-files", "-v", "-s"]), git(&root, &["status", "--porcelain"]));
+            fs::write(root.join(".git/index"), &bytes).unwrap();
+            let mut words = vec!["update-index", "--skip-worktree"];
+            words.extend(names.iter().step_by(step).map(String::as_str));
+            git(&root, &words);
+            let expected = (git(&root, &["ls-files", "-v", "-s"]), git(&root, &["status", "--porcelain"]));
+            assert_eq!(seen, expected);
+            fs::write(root.join(".git/index"), &bytes).unwrap();
+            // Marking what is marked changes nothing, and our own result is understood again.
+            assert_eq!(IndexFile::parse(ours.clone()).unwrap().with_skip_worktree(&marked), ours);
+        }
+    }
+
+    #[test]
+    fn what_is_out_of_the_ordinary_is_left_to_git() {
+        let (_dir, root) = repository();
+        let index = root.join(".git/index");
+        let plain = fs::read(&index).unwrap();
+        for cut in [0, 3, 11, 40, plain.len() / 2, plain.len() - 1] {
+            assert!(IndexFile::parse(plain[..cut].to_vec()).is_none(), "cut at {cut}");
+        }
+        git(&root, &["update-index", "--index-version", "4"]);
+        assert!(IndexFile::parse(fs::read(&index).unwrap()).is_none());
+        fs::write(&index, &plain).unwrap();
+        git(&root, &["update-index", "--split-index"]);
+        assert!(IndexFile::parse(fs::read(&index).unwrap()).is_none());
+        let other = tempfile::tempdir().unwrap();
+        git(other.path(), &["init", "-q", "--object-format=sha256"]);
+        fs::write(other.path().join("a"), "").unwrap();
+        git(other.path(), &["add", "a"]);
+        assert!(IndexFile::parse(fs::read(other.path().join(".git/index")).unwrap()).is_none());
+    }
+}

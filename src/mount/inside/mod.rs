@@ -1,0 +1,31 @@
+//! The processes inside a mount, all of them this same binary started again with a hidden subcommand.
+//! They act on orders of the runner; no decision is made here.
+
+pub mod caps;
+mod helper;
+mod init;
+mod layers;
+mod namespaces;
+mod probe;
+pub mod protocol;
+
+pub use probe::ProbeAnswer;
+
+use std::ffi::OsString;
+
+/// Runs a hidden subcommand if the arguments (without the program's name) name one. `main` asks before anything else:
+/// a user namespace can only be entered while there is one thread.
+pub fn run_if_hidden(args: &[OsString]) -> Option<u8> {
+    let (name, rest) = args.split_first()?;
+    let order = || rest.first().and_then(|text| text.to_str()).unwrap_or_default();
+    let command = || rest.get(1..).unwrap_or_default();
+    match name.to_str()? {
+        protocol::HELPER => {
+            Some(serde_json::from_str(order()).map_or(125, |spec| helper::run(&spec, command())))
+        }
+        protocol::INIT => Some(serde_json::from_str(order()).map_or(125, |spec| init::run(spec, command()))),
+        protocol::PROBE => Some(probe::run(rest.first()?)),
+        protocol::PROBE_PROC => Some(u8::from(namespaces::mount_proc().is_err())),
+        _ => None,
+    }
+}

@@ -1,0 +1,47 @@
+//! Enters new namespaces, by capability where there is one and through a user namespace where not.
+//! What is mounted in them is decided elsewhere.
+
+use super::protocol::{Failure, Stage};
+use crate::model::mount_facts::OverlayWay;
+use nix::sched::{CloneFlags, unshare};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+
+/// Leaves the caller's namespaces. The process must have one thread only (a user namespace demands it).
+pub(super) fn enter(way: OverlayWay, pid_namespace: bool) -> Result<(), Failure> {
+    let mut flags = CloneFlags::CLONE_NEWNS;
+    if pid_namespace {
+        flags |= CloneFlags::CLONE_NEWPID;
+    }
+    if way == OverlayWay::UserNamespace {
+        // The ids are read before: inside, until they are mapped, they are those of nobody.
+        let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        unshare(flags | CloneFlags::CLONE_NEWUSER)
+            .map_err(|errno| failure(Stage::Namespace, "a user namespace cannot be made", &errno.into()))?;
+        map_own_ids(uid, gid)
+            .map_err(|error| failure(Stage::Namespace, "the own user id cannot be mapped", &error))?;
+    } else {
+        unshare(flags)
+            .map_err(|errno| failure(Stage::Namespace, "a mount namespace cannot be made", &errno.into()))?;
+    }
+    // Before any mount of ours: otherwise it would spread to the host where `/` is shared.
+    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
+        .map_err(|errno| failure(Stage::Mount, "`/` cannot be made a slave mount", &errno.into()))
+}
+
+/// Mounts a `/proc` of the own PID namespace over the host's.
+pub(super) fn mount_proc() -> std::io::Result<()> {
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount("proc", "/proc", "proc", flags, None).map_err(Into::into)
+}
+
+fn map_own_ids(uid: u32, gid: u32) -> std::io::Result<()> {
+    // Without this an unprivileged process may not write `gid_map`.
+    std::fs::write("/proc/self/setgroups", "deny")?;
+    std::fs::write("/proc/self/gid_map", format!("{gid} {gid} 1"))?;
+    std::fs::write("/proc/self/uid_map", format!("{uid} {uid} 1"))
+}
+
+/// An operating system error with what was being done.
+pub(super) fn failure(stage: Stage, what: &str, error: &std::io::Error) -> Failure {
+    Failure { stage, message: format!("{what}: {error}"), errno: error.raw_os_error() }
+}

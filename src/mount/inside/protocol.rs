@@ -1,0 +1,169 @@
+//! What the runner and the processes inside a mount say to each other: the helper's orders and the lines on the two pipes.
+//! Plain data and its encoding; nothing is started or mounted here.
+
+use crate::model::mount_facts::OverlayWay;
+use crate::model::raw_path::RawPath;
+use serde::{Deserialize, Serialize};
+
+/// The hidden subcommand that makes the namespaces and mounts.
+pub const HELPER: &str = "__mount-helper";
+/// The hidden subcommand that is PID 1 of a run.
+pub const INIT: &str = "__init";
+/// The hidden subcommand that tries a real mount in a throwaway namespace.
+pub const PROBE: &str = "__mount-probe";
+/// The hidden subcommand that tries a fresh `/proc`; the probe starts it as PID 1.
+pub const PROBE_PROC: &str = "__mount-probe-proc";
+
+/// Orders from the runner; its end-of-file means that the runner is gone.
+pub const CONTROL_FD: i32 = 3;
+/// Reports to the runner.
+pub const STATUS_FD: i32 = 4;
+/// The session's lock, held as long as any of our own processes lives.
+pub const LOCK_FD: i32 = 5;
+
+/// All that the helper needs to know. It travels on the command line, so it holds paths and no secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HelperSpec {
+    /// By which right mounts are made; `Unavailable` makes none.
+    pub way: OverlayWay,
+    pub pid_namespace: bool,
+    /// Mounted in this order, each on its own path.
+    pub overlays: Vec<OverlaySpec>,
+    /// Directories that nothing inside may reach, with what of them is shown all the same.
+    pub covers: Vec<Cover>,
+    /// `Some` for the sandbox level `strict`: what stays writable besides the overlays and covers.
+    pub writable: Option<Vec<RawPath>>,
+    /// Entered after mounting.
+    pub workdir: RawPath,
+    pub group: Group,
+}
+
+/// One overlay, mounted on `target`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OverlaySpec {
+    pub target: RawPath,
+    /// From the topmost down; usually the target itself.
+    pub lowers: Vec<RawPath>,
+    pub upper: RawPath,
+    pub work: RawPath,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cover {
+    pub dir: RawPath,
+    /// Files and directories below `dir` that stay visible, read-only.
+    pub expose: Vec<RawPath>,
+}
+
+/// Which process group the child is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Group {
+    /// The runner's: the terminal's signals reach it, and `kill(0, SIGTSTP)` reaches us.
+    Ours,
+    /// One of its own, so that a signal can be sent to all of it and to nobody else.
+    Own,
+}
+
+/// What init needs to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InitSpec {
+    pub drop: DroppedCapabilities,
+    pub group: Group,
+    /// Whether it is PID 1 and mounts its own `/proc`.
+    pub pid_namespace: bool,
+}
+
+/// What the child must not be able to do, although we could.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DroppedCapabilities {
+    /// There is no wall to get round (copy).
+    None,
+    /// What would lead root round the mount.
+    Dangerous,
+    /// Everything: they came with our own user namespace, and bubblewrap refuses to start with them.
+    All,
+}
+
+/// From the runner to init, one a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Order {
+    /// Send this signal to the child.
+    Signal(i32),
+    /// The runner was continued; so shall the child be.
+    Continue,
+}
+
+/// From the inside to the runner, one a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Report {
+    /// The child runs.
+    Started,
+    /// The child was stopped by this signal.
+    Stopped(i32),
+    Exited(i32),
+    Signaled(i32),
+    /// Nothing was started.
+    Failed(Failure),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    pub stage: Stage,
+    pub message: String,
+    /// The operating system's number for it, if it has one.
+    pub errno: Option<i32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Stage {
+    Namespace,
+    Mount,
+    Capabilities,
+    Exec,
+}
+
+/// One message as it travels: JSON without line breaks, then one.
+pub fn line(message: &impl Serialize) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec(message).expect("our own messages always serialise");
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Takes the complete lines out of a buffer. A line that is no message is skipped: the other side is our own binary.
+pub fn drain_lines<T: for<'de> Deserialize<'de>>(buffer: &mut Vec<u8>) -> Vec<T> {
+    let mut messages = Vec::new();
+    while let Some(end) = buffer.iter().position(|&byte| byte == b'\n') {
+        let line: Vec<u8> = buffer.drain(..=end).collect();
+        messages.extend(serde_json::from_slice(&line[..end]).ok());
+    }
+    messages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_survive_being_cut_anywhere() {
+        let sent = vec![Report::Started, Report::Stopped(20), Report::Exited(3)];
+        let bytes: Vec<u8> = sent.iter().flat_map(line).collect();
+        for cut in 0..=bytes.len() {
+            let mut buffer = bytes[..cut].to_vec();
+            let mut got: Vec<Report> = drain_lines(&mut buffer);
+            buffer.extend_from_slice(&bytes[cut..]);
+            got.extend(drain_lines(&mut buffer));
+            assert_eq!(got, sent, "cut at {cut}");
+            assert!(buffer.is_empty());
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Reads the kernel's table of mounts (`/proc/self/mountinfo`) into values. It mounts nothing.
+
+use rustix::mount::MountFlags;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// One line of the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mounted {
+    pub path: PathBuf,
+    /// What a remount must keep: dropping one of them is forbidden in a user namespace.
+    pub flags: MountFlags,
+}
+
+/// Parses the table; a line that is not of its form is left out.
+pub fn parse(table: &[u8]) -> Vec<Mounted> {
+    table.split(|&byte| byte == b'\n').filter_map(parse_line).collect()
+}
+
+/// The first mount that lies strictly below a directory.
+pub fn below(table: &[Mounted], dir: &Path) -> Option<PathBuf> {
+    table.iter().map(|mounted| &mounted.path).find(|path| path.starts_with(dir) && *path != dir).cloned()
+}
+
+/// `36 35 98:0 /root /mount/point rw,noatime ... - ext4 /dev/sda rw`
+fn parse_line(line: &[u8]) -> Option<Mounted> {
+    let mut fields = line.split(|&byte| byte == b' ');
+    let path = unescape(fields.nth(4)?);
+    let mut flags = MountFlags::empty();
+    for option in fields.next()?.split(|&byte| byte == b',') {
+        flags |= match option {
+            b"ro" => MountFlags::RDONLY,
+            b"nosuid" => MountFlags::NOSUID,
+            b"nodev" => MountFlags::NODEV,
+            b"noexec" => MountFlags::NOEXEC,
+            b"noatime" => MountFlags::NOATIME,
+            b"nodiratime" => MountFlags::NODIRATIME,
+            b"relatime" => MountFlags::RELATIME,
+            b"nosymfollow" => MountFlags::NOSYMFOLLOW,
+            _ => MountFlags::empty(),
+        };
+    }
+    Some(Mounted { path, flags })
+}
+
+/// Spaces, tabs, line breaks and backslashes are written as three octal digits.
+fn unescape(text: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&first, tail)) = rest.split_first() {
+        let octal = (first == b'\\').then(|| tail.get(..3)).flatten().and_then(|digits| {
+            digits.iter().try_fold(0_u32, |value, &digit| Some(value * 8 + char::from(digit).to_digit(8)?))
+        });
+        if let Some(byte) = octal.and_then(|value| u8::try_from(value).ok()) {
+            bytes.push(byte);
+            rest = &tail[3..];
+        } else {
+            bytes.push(first);
+            rest = tail;
+        }
+    }
+    OsString::from_vec(bytes).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn the_table_is_read_with_odd_names_and_flags() {
+        let table = b"1 0 8:1 / / rw,relatime - ext4 /dev/vda rw\n\
+            2 1 0:5 / /a\\040b/\\134c ro,nosuid,nodev shared:1 - tmpfs tmpfs rw\nnonsense\n";
+        assert_eq!(
+            parse(table),
+            [
+                Mounted { path: "/".into(), flags: MountFlags::RELATIME },
+                Mounted {
+                    path: "/a b/\\c".into(),
+                    flags: MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV
+                },
+            ]
+        );
+    }
+
+    #[test]
+    fn only_mounts_strictly_below_count() {
+        let table =
+            parse(b"1 0 8:1 / /p rw - x x x\n2 0 8:1 / /pq/r rw - x x x\n3 0 8:1 / /p/q rw - x x x\n");
+        assert_eq!(below(&table, Path::new("/p")), Some("/p/q".into()));
+        assert_eq!(below(&table, Path::new("/p/q")), None);
+        assert_eq!(below(&table, Path::new("/pq/r")), None);
+    }
+}

@@ -1,0 +1,177 @@
+//! claude: flags for nearly everything, MCP servers and settings in files of the session.
+
+use super::{SYSTEM_PROMPT, session_file, settings_of_codex, system_prompt_file};
+use crate::model::persona::McpServer;
+use crate::model::plan::Mode;
+use crate::model::template::Template;
+use crate::plan::job::{HarnessPlan, Job};
+use serde_json::{Map, Value, json};
+
+const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
+
+pub fn plan(job: &Job) -> HarnessPlan {
+    let mut plan = HarnessPlan::new("claude");
+    if job.mode == Mode::Headless {
+        for arg in ["-p", "--output-format", "stream-json", "--verbose"] {
+            plan.arg(arg);
+        }
+    }
+    if let Some(model) = job.model {
+        plan.option("--model", model);
+        plan.enforced("model", "--model");
+    }
+    effort(&mut plan, job);
+    if !job.system_prompt.is_empty() {
+        plan.files.push(system_prompt_file(job));
+        plan.option_at("--append-system-prompt-file", Template::session(SYSTEM_PROMPT));
+    }
+    mcp(&mut plan, job);
+    if job.has_skills {
+        plan.option_at("--plugin-dir", Template::session("plugin"));
+        plan.enforced("skills", "--plugin-dir");
+    }
+    permissions(&mut plan, job);
+    settings(&mut plan, job);
+    limits(&mut plan, job);
+    if job.bare {
+        plan.arg("--bare");
+        plan.enforced("bareMode", "--bare");
+        if job.sidecar_bytes.is_some() {
+            plan.warn("`bareMode` makes claude ignore CLAUDE.md: the sidecar is written but not read");
+        }
+    }
+    settings_of_codex(&mut plan, job);
+    plan
+}
+
+fn effort(plan: &mut HarnessPlan, job: &Job) {
+    let Some(reasoning) = job.settings.reasoning.as_deref() else { return };
+    if EFFORTS.contains(&reasoning) {
+        plan.option("--effort", reasoning);
+        plan.enforced("harnessSettings.reasoning", "--effort");
+    } else {
+        plan.unsupported("harnessSettings.reasoning", format!("claude knows {}", EFFORTS.join(", ")));
+    }
+}
+
+/// The file form keeps secrets off the command line; claude fills in `${VAR}` itself.
+fn mcp(plan: &mut HarnessPlan, job: &Job) {
+    let servers: Map<String, Value> =
+        job.mcp_servers.iter().map(|(name, server)| (name.clone(), server_json(server))).collect();
+    let text = serde_json::to_string_pretty(&json!({ "mcpServers": servers })).expect("plain JSON") + "\n";
+    plan.files.push(session_file("mcp.json", "MCP servers", Template::text(text)));
+    // Without the strict flag claude would start servers of the repository's own .mcp.json unasked.
+    plan.option_at("--mcp-config", Template::session("mcp.json"));
+    plan.arg("--strict-mcp-config");
+    if !job.mcp_servers.is_empty() {
+        plan.enforced("mcpServers", "--mcp-config with --strict-mcp-config: these servers and no others");
+    }
+}
+
+fn server_json(server: &McpServer) -> Value {
+    match &server.url {
+        Some(url) => {
+            let kind = server.kind.as_deref().unwrap_or("http");
+            let mut value = json!({"type": kind, "url": braced(url)});
+            if !server.headers.is_empty() {
+                value["headers"] = braced_map(&server.headers);
+            }
+            value
+        }
+        None => {
+            let args: Vec<String> = server.args.iter().map(|arg| braced(arg)).collect();
+            let mut value = json!({"type": "stdio", "command": braced(server.command.as_deref().unwrap_or_default()), "args": args});
+            if !server.env.is_empty() {
+                value["env"] = braced_map(&server.env);
+            }
+            value
+        }
+    }
+}
+
+/// claude expands only the braced form; a whole-value `$VAR` is the same reference.
+fn braced(text: &str) -> String {
+    use crate::resolve::references::{Piece, env_pieces};
+    let piece = |piece: Piece| match piece {
+        Piece::Text(text) => text.to_owned(),
+        Piece::Variable(name) => format!("${{{name}}}"),
+    };
+    env_pieces(text).into_iter().map(piece).collect()
+}
+
+fn braced_map(map: &std::collections::BTreeMap<String, String>) -> Value {
+    map.iter().map(|(key, value)| (key.clone(), Value::String(braced(value)))).collect::<Map<_, _>>().into()
+}
+
+fn permissions(plan: &mut HarnessPlan, job: &Job) {
+    let permissions = job.permissions;
+    if let Some(allow) = &permissions.allow {
+        plan.arg("--allowedTools");
+        if allow.is_empty() {
+            // Said and empty: nothing is allowed beforehand. An omitted flag would say nothing.
+            plan.arg("");
+        }
+        for entry in allow {
+            plan.arg(entry);
+        }
+        plan.enforced("permissions.allow", "--allowedTools: these run without asking");
+    }
+    if !permissions.deny.is_empty() {
+        plan.arg("--disallowedTools");
+        for entry in &permissions.deny {
+            plan.arg(entry);
+        }
+        plan.enforced("permissions.deny", "--disallowedTools: removed, or denied when called");
+    }
+    if let Some(mode) = &permissions.mode {
+        plan.option("--permission-mode", mode);
+        plan.enforced("permissions.mode", "--permission-mode");
+    }
+}
+
+/// Instruction files above the mounted directory belong to other projects; claude would read them all the same.
+fn settings(plan: &mut HarnessPlan, job: &Job) {
+    if job.hermetic {
+        plan.option("--setting-sources", "project,local");
+        plan.enforced("hermetic", "--setting-sources project,local");
+    }
+    if !job.mounted {
+        return;
+    }
+    let names = ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"];
+    let user_level = job.home.map(|home| home.join(".claude"));
+    let excludes: Vec<String> = job
+        .root
+        .ancestors()
+        .skip(1)
+        .flat_map(|dir| names.iter().map(move |name| dir.join(name)))
+        .filter(|file| !user_level.as_ref().is_some_and(|level| file.starts_with(level)))
+        .map(|file| file.display().to_string())
+        .collect();
+    let text =
+        serde_json::to_string_pretty(&json!({ "claudeMdExcludes": excludes })).expect("plain JSON") + "\n";
+    plan.files.push(session_file("claude-settings.json", "claude settings", Template::text(text)));
+    plan.option_at("--settings", Template::session("claude-settings.json"));
+}
+
+fn limits(plan: &mut HarnessPlan, job: &Job) {
+    let headless = job.mode == Mode::Headless;
+    if let Some(turns) = job.limits.turns {
+        if headless {
+            plan.option("--max-turns", turns.to_string());
+            plan.enforced("limits.turns", "--max-turns");
+        } else {
+            plan.unsupported("limits.turns", "claude counts turns in headless runs only");
+        }
+    }
+    if let Some(usd) = job.limits.usd {
+        if usd == 0.0 {
+            plan.enforced("limits.usd", "a cap of zero: the launch is refused");
+        } else if headless {
+            plan.option("--max-budget-usd", usd.to_string());
+            plan.enforced("limits.usd", "--max-budget-usd, checked after each model call");
+        } else {
+            plan.unsupported("limits.usd", "claude caps money in headless runs only");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! From a resolved persona to everything a run will do, as pure functions. Starts and touches nothing.
+
+mod harness;
+pub mod job;
+pub mod mount;
+pub mod rules;
+pub mod run;
+pub mod servers;
+pub mod skill;
+pub mod tool_rule;

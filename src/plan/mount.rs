@@ -1,0 +1,81 @@
+//! The mount that a run asks for: backend, sandbox level and the rules for paths, in their order of precedence.
+
+use super::rules::{builtin_harness_rules, builtin_secret_rules, parse_rule_file};
+use crate::model::mount::{Backend, Effect, MountSpec, PathRule, RuleSource, Sandbox};
+use crate::model::persona::MountPolicy;
+use crate::model::settings::MountSettings;
+use crate::model::tier::Harness;
+use std::path::PathBuf;
+
+/// What the command line says about the mount.
+#[derive(Debug, Clone, Default)]
+pub struct MountFlags {
+    pub backend: Option<Backend>,
+    pub sandbox: Option<Sandbox>,
+}
+
+/// The place of the run and the rule files that were found in it.
+#[derive(Debug, Clone, Default)]
+pub struct MountPlace {
+    pub root: PathBuf,
+    pub cwd: PathBuf,
+    /// Whether the root is the top level of a git repository.
+    pub is_repository: bool,
+    /// Name and text, in rising order of precedence.
+    pub rule_files: Vec<(String, String)>,
+}
+
+/// Without a harness, its own configuration is an ordinary part of the project.
+pub fn spec(
+    persona_id: &str,
+    harness: Option<Harness>,
+    policy: &MountPolicy,
+    settings: &MountSettings,
+    flags: &MountFlags,
+    place: &MountPlace,
+) -> MountSpec {
+    let backend = flags.backend.or(policy.backend).or(settings.backend).unwrap_or(Backend::Auto);
+    MountSpec {
+        root: place.root.clone(),
+        cwd: place.cwd.clone(),
+        backend,
+        sandbox: flags.sandbox.or(policy.sandbox.max(settings.sandbox)),
+        rules: rules(persona_id, harness, policy, settings, place),
+        include: policy.include_patterns.clone(),
+    }
+}
+
+fn rules(
+    persona_id: &str,
+    harness: Option<Harness>,
+    policy: &MountPolicy,
+    settings: &MountSettings,
+    place: &MountPlace,
+) -> Vec<PathRule> {
+    let mut rules = builtin_secret_rules();
+    rules.extend(harness.into_iter().flat_map(|harness| builtin_harness_rules(harness.name())));
+    let mut add = |patterns: &[String], effect: Effect, source: RuleSource, origin: &str| {
+        rules.extend(patterns.iter().map(|pattern| PathRule {
+            pattern: pattern.clone(),
+            effect,
+            source,
+            origin: origin.to_owned(),
+        }));
+    };
+    let config = RuleSource::Config;
+    add(&settings.ignored_patterns, Effect::Hidden, config, "config: mount.ignoredPatterns");
+    add(&settings.readonly_patterns, Effect::Readonly, config, "config: mount.readonlyPatterns");
+    add(&settings.reveal_patterns, Effect::Reveal, config, "config: mount.revealPatterns");
+    let persona = RuleSource::Persona;
+    let origin = |key: &str| format!("persona {persona_id}: mount.{key}");
+    add(&policy.ignored_patterns, Effect::Hidden, persona, &origin("ignoredPatterns"));
+    add(&policy.readonly_patterns, Effect::Readonly, persona, &origin("readonlyPatterns"));
+    add(&policy.reveal_patterns, Effect::Reveal, persona, &origin("revealPatterns"));
+    for (name, text) in &place.rule_files {
+        let effect = if name.ends_with(".agentreadonly") { Effect::Readonly } else { Effect::Hidden };
+        let for_all = matches!(name.as_str(), ".agentignore" | ".agentreadonly");
+        let source = if for_all { RuleSource::ProjectFile } else { RuleSource::PersonaFile };
+        rules.extend(parse_rule_file(text, effect, source, name));
+    }
+    rules
+}

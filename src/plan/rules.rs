@@ -1,0 +1,286 @@
+//! The one decision on a path: hidden, readonly or writable, and which rule says so. Pure; it never looks at a disk.
+//!
+//! Three lists are judged apart, each by its last matching rule:
+//! - *hide* (secrets, and everything else): judged for every directory from the root down; below a hidden
+//!   directory everything is hidden, so a `!` cannot reopen one file of it;
+//! - *reveal*: lifts a built-in secret and nothing else; a directory that it names is meant with all it holds;
+//! - *readonly*: a rule for a directory holds for everything below it until a later rule says otherwise, so that
+//!   the allow-list `*`, `!agents/` leaves `agents/` and all its files writable.
+
+use crate::model::mount::{Effect, PathRule, RuleSource};
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+/// What the agent may do with a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Visibility {
+    /// Not there, from inside.
+    Hidden,
+    /// There; writes are never applied.
+    Readonly,
+    Writable,
+}
+
+/// The answer for one path. It also carries what the walk needs to go on below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decision {
+    pub visibility: Visibility,
+    /// The rule that decided, as an index into the compiled slice; for a writable path the `!` or reveal rule, if any.
+    pub rule: Option<usize>,
+    readonly: Option<usize>,
+    reveal: Option<usize>,
+}
+
+impl Decision {
+    /// The root itself: nothing hides it.
+    pub const ROOT: Decision =
+        Decision { visibility: Visibility::Writable, rule: None, readonly: None, reveal: None };
+
+    pub fn is_hidden(&self) -> bool {
+        self.visibility == Visibility::Hidden
+    }
+
+    fn hidden(rule: Option<usize>) -> Decision {
+        Decision { visibility: Visibility::Hidden, rule, readonly: None, reveal: None }
+    }
+}
+
+/// A pattern that is not gitignore grammar.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("rule {index}: {message}")]
+pub struct RuleError {
+    /// Into the slice that was compiled.
+    pub index: usize,
+    pub message: String,
+}
+
+/// All rules of a mount, ready to be asked.
+#[derive(Debug, Clone)]
+pub struct PathRules {
+    secrets: RuleList,
+    hidden: RuleList,
+    reveal: RuleList,
+    readonly: RuleList,
+}
+
+impl PathRules {
+    /// Compiles rules in rising order of precedence; the order of the slice decides, not the `source` of a rule.
+    pub fn compile(rules: &[PathRule]) -> Result<PathRules, RuleError> {
+        let list = |wanted: fn(&PathRule) -> bool| RuleList::compile(rules, wanted);
+        Ok(PathRules {
+            secrets: list(|rule| rule.effect == Effect::Hidden && rule.source == RuleSource::BuiltinSecret)?,
+            hidden: list(|rule| rule.effect == Effect::Hidden && rule.source != RuleSource::BuiltinSecret)?,
+            reveal: list(|rule| rule.effect == Effect::Reveal)?,
+            readonly: list(|rule| rule.effect == Effect::Readonly)?,
+        })
+    }
+
+    /// The decision for a path relative to the root. A path that leaves the root is hidden: nobody may ask for it.
+    pub fn decide(&self, path: &Path, is_dir: bool) -> Decision {
+        let mut names: Vec<&OsStr> = Vec::new();
+        for component in path.components() {
+            match component {
+                Component::Normal(name) => names.push(name),
+                Component::CurDir | Component::RootDir => {}
+                Component::ParentDir | Component::Prefix(_) => return Decision::hidden(None),
+            }
+        }
+        let mut decision = Decision::ROOT;
+        let mut so_far = PathBuf::new();
+        for (depth, name) in names.iter().enumerate() {
+            so_far.push(name);
+            decision = self.decide_child(&decision, &so_far, is_dir || depth + 1 < names.len());
+        }
+        decision
+    }
+
+    /// The same for a walk that holds the decision for the parent directory already.
+    pub fn decide_child(&self, parent: &Decision, path: &Path, is_dir: bool) -> Decision {
+        if parent.is_hidden() {
+            return *parent;
+        }
+        // Indices rise with precedence, so the later of "matched here" and "matched above" is the greater.
+        let reveal = self.reveal.last_match(path, is_dir).max(parent.reveal);
+        let revealed = reveal.is_some_and(|rule| self.reveal.is_positive(rule));
+        if let Some(rule) = self.hidden.last_match(path, is_dir)
+            && self.hidden.is_positive(rule)
+        {
+            return Decision::hidden(Some(rule));
+        }
+        let secret = self.secrets.last_match(path, is_dir).filter(|&rule| self.secrets.is_positive(rule));
+        if secret.is_some() && !revealed {
+            return Decision::hidden(secret);
+        }
+        let readonly = self.readonly.last_match(path, is_dir).max(parent.readonly);
+        let (visibility, rule) = match readonly {
+            Some(rule) if self.readonly.is_positive(rule) => (Visibility::Readonly, Some(rule)),
+            Some(rule) => (Visibility::Writable, Some(rule)),
+            None => (Visibility::Writable, secret.and(reveal)),
+        };
+        Decision { visibility, rule, readonly, reveal }
+    }
+}
+
+/// The rules of one kind, with the index that each has in the whole slice.
+#[derive(Debug, Clone)]
+struct RuleList {
+    globs: Gitignore,
+    /// By index in the whole slice: whether the rule is without `!`.
+    positive: Vec<bool>,
+}
+
+impl RuleList {
+    fn compile(rules: &[PathRule], wanted: fn(&PathRule) -> bool) -> Result<RuleList, RuleError> {
+        let mut builder = GitignoreBuilder::new("");
+        for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| wanted(rule)) {
+            let error = |message: String| RuleError { index, message };
+            if rule.pattern.contains(['\n', '\0']) {
+                return Err(error(format!("`{}` has a line break or a zero byte in it", rule.pattern)));
+            }
+            // `from` is the only thing that comes back with a match, so the index travels in it.
+            let pattern = with_literal_braces(&rule.pattern);
+            builder.add_line(Some(PathBuf::from(index.to_string())), &pattern).map_err(|cause| {
+                error(format!("`{}` is not a valid pattern: {}", rule.pattern, innermost(&cause)))
+            })?;
+        }
+        let globs = builder.build().map_err(|cause| RuleError {
+            index: 0,
+            message: format!("the patterns are too large: {cause}"),
+        })?;
+        Ok(RuleList { globs, positive: rules.iter().map(|rule| !rule.pattern.starts_with('!')).collect() })
+    }
+
+    fn last_match(&self, path: &Path, is_dir: bool) -> Option<usize> {
+        if self.globs.is_empty() {
+            return None;
+        }
+        let glob = self.globs.matched(path, is_dir).inner().copied()?;
+        glob.from()?.to_str()?.parse().ok()
+    }
+
+    fn is_positive(&self, rule: usize) -> bool {
+        self.positive[rule]
+    }
+}
+
+/// Braces are ordinary characters in gitignore grammar (`{{name}}/` is a real directory of a template), but
+/// alternatives to `globset`.
+fn with_literal_braces(pattern: &str) -> String {
+    let mut result = String::with_capacity(pattern.len() + 4);
+    let mut rest = pattern.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' => {
+                result.push(c);
+                result.extend(rest.next());
+            }
+            // A class is passed on whole; its first character may be a `]` that does not close it.
+            '[' => {
+                let text = rest.as_str();
+                let first = text.trim_start_matches(['!', '^']).chars().next().map_or(0, char::len_utf8);
+                let skip = text.len() - text.trim_start_matches(['!', '^']).len() + first;
+                result.push(c);
+                if let Some(end) = text[skip..].find(']') {
+                    result.push_str(&text[..skip + end]);
+                    rest = text[skip + end..].chars();
+                }
+            }
+            '{' | '}' => {
+                result.push('\\');
+                result.push(c);
+            }
+            _ => result.push(c),
+        }
+    }
+    result
+}
+
+/// The part of an `ignore` error that says what is wrong, without the path that we put our index in.
+fn innermost(error: &ignore::Error) -> String {
+    match error {
+        ignore::Error::WithPath { err, .. }
+        | ignore::Error::WithLineNumber { err, .. }
+        | ignore::Error::WithDepth { err, .. } => innermost(err),
+        ignore::Error::Glob { err, .. } => err.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Secrets that are hidden unless the config or the persona reveals them.
+pub fn builtin_secret_rules() -> Vec<PathRule> {
+    const PATTERNS: [&str; 18] = [
+        ".env",
+        ".env.*",
+        "!.env.example",
+        "!.env.sample",
+        "!.env.template",
+        "*.pem",
+        "*.key",
+        "id_rsa*",
+        "id_ed25519*",
+        ".npmrc",
+        ".pypirc",
+        ".netrc",
+        ".aws/",
+        ".ssh/",
+        "*.p12",
+        "*.pfx",
+        "credentials.json",
+        "service-account*.json",
+    ];
+    builtin(&PATTERNS, RuleSource::BuiltinSecret, "built-in: secrets")
+}
+
+/// The repository's own configuration of the harness, hidden so that the persona decides. A harness that is not
+/// known gets the whole list.
+pub fn builtin_harness_rules(harness: &str) -> Vec<PathRule> {
+    const CLAUDE: [&str; 5] = ["CLAUDE.md", "CLAUDE.local.md", ".claude", ".mcp.json", "AGENTS.md"];
+    const OTHERS: [&str; 6] =
+        ["AGENTS.override.md", ".opencode", "opencode.json*", ".codex", ".agents", ".skills"];
+    let origin = format!("built-in: configuration of {harness}");
+    let mut rules = builtin(&CLAUDE, RuleSource::BuiltinHarness, &origin);
+    if harness != "claude" {
+        rules.extend(builtin(&OTHERS, RuleSource::BuiltinHarness, &origin));
+    }
+    rules
+}
+
+fn builtin(patterns: &[&str], source: RuleSource, origin: &str) -> Vec<PathRule> {
+    let rule = |pattern: &&str| PathRule {
+        pattern: (*pattern).to_owned(),
+        effect: Effect::Hidden,
+        source,
+        origin: origin.to_owned(),
+    };
+    patterns.iter().map(rule).collect()
+}
+
+/// The rules that a gitignore-like file holds: `file_label` and the line number become the origin of each.
+pub fn parse_rule_file(text: &str, effect: Effect, source: RuleSource, file_label: &str) -> Vec<PathRule> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let rule = |(index, line): (usize, &str)| {
+        let line = without_trailing_blanks(line.strip_suffix('\r').unwrap_or(line));
+        let is_rule = !line.is_empty() && !line.starts_with('#');
+        is_rule.then(|| PathRule {
+            pattern: line.to_owned(),
+            effect,
+            source,
+            origin: format!("{file_label}:{}", index + 1),
+        })
+    };
+    text.split('\n').enumerate().filter_map(rule).collect()
+}
+
+/// Trailing spaces and tabs do not count, unless the first of them is escaped with a backslash.
+fn without_trailing_blanks(line: &str) -> &str {
+    let trimmed = line.trim_end_matches([' ', '\t']);
+    let backslashes = trimmed.bytes().rev().take_while(|&byte| byte == b'\\').count();
+    let escaped = backslashes % 2 == 1 && trimmed.len() < line.len();
+    if escaped { &line[..=trimmed.len()] } else { trimmed }
+}
+
+#[cfg(test)]
+#[path = "rules_tests.rs"]
+mod tests;

@@ -1,0 +1,425 @@
+//! Puts the plan of a run together from everything that was decided and found out before.
+
+use super::harness;
+use super::job::{HarnessPlan, Job};
+use super::mount::{self, MountFlags, MountPlace};
+use super::rules::PathRules;
+use super::servers;
+use super::skill;
+use crate::model::mount::{Backend, Effect, MountSpec, Sandbox};
+use crate::model::persona::{Limits, SidecarMode};
+use crate::model::plan::{
+    Enforcement, EnforcementLevel, Mode, PlannedCommand, PlannedHarness, PlannedInput, PlannedPersona,
+    PlannedRole, PlannedSidecar, PlannedSkill, RunPlan, Sourced, Stdin,
+};
+use crate::model::settings::Settings;
+use crate::model::source::Source;
+use crate::model::template::{Hole, Template};
+use crate::model::tier::Harness;
+use crate::resolve::inputs::{InputValue, by_name};
+use crate::resolve::persona::ResolvedPersona;
+use crate::resolve::prompt::{Identity, compose};
+use crate::resolve::references::{Piece, env_pieces, fill_inputs};
+use crate::resolve::select::{Decided, Level, Selection};
+use crate::resolve::sidecar::{Channel, Sidecar, SidecarText};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What the command line asks of this run.
+#[derive(Debug, Clone, Default)]
+pub struct RunFlags {
+    /// A task makes the run headless.
+    pub prompt: Option<String>,
+    pub limits: Limits,
+    pub mount: MountFlags,
+    /// Passed to the harness as they are.
+    pub extra_args: Vec<String>,
+}
+
+/// What was found out about the world for this run.
+#[derive(Debug, Clone, Default)]
+pub struct RunFacts {
+    pub env: BTreeMap<String, String>,
+    pub home: Option<PathBuf>,
+    pub place: MountPlace,
+}
+
+/// The persona of this run, decided, with the texts that were read for it.
+pub struct RunParts<'a> {
+    pub resolved: &'a ResolvedPersona,
+    pub selection: &'a Selection,
+    pub role: Option<RolePart>,
+    pub inputs: &'a [InputValue],
+    /// The chosen sidecar with its text; `None` where there is none or its file is missing.
+    pub sidecar: Option<(&'a Sidecar, String)>,
+    pub settings: &'a Settings,
+}
+
+/// What the persona's role says, or its free text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RolePart {
+    /// The key, where a role stands behind it.
+    pub key: Option<String>,
+    pub label: Option<String>,
+    pub charter: Option<String>,
+    pub charter_origin: Option<String>,
+}
+
+pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<String>) -> RunPlan {
+    let persona = &parts.resolved.persona;
+    let selection = parts.selection;
+    let kind = selection.harness.value;
+    let mut warnings = found;
+    warnings.extend(selection.warnings.iter().cloned());
+
+    let values = by_name(parts.inputs);
+    let system_prompt = system_prompt(parts, &values);
+    let mount = mount::spec(
+        parts.resolved.id(),
+        Some(kind),
+        &persona.mount,
+        &parts.settings.mount,
+        &flags.mount,
+        &facts.place,
+    );
+    let sidecar = planned_sidecar(parts, &values, &mount, &mut warnings);
+    let limits = limits(parts, flags);
+
+    let available =
+        |name: &str| facts.env.get(name).or_else(|| values.get(name)).is_some_and(|value| !value.is_empty());
+    let env = servers::supplied(&persona.env, "env", &available, &mut warnings);
+    let mcp_servers = servers::startable(&persona.mcp_servers, &available, &mut warnings);
+    let skills = planned_skills(parts, &mut warnings);
+
+    let job = Job {
+        persona_id: parts.resolved.id(),
+        mode: if flags.prompt.is_some() { Mode::Headless } else { Mode::Interactive },
+        system_prompt: &system_prompt,
+        model: selection.model.as_ref().map(|model| model.value.as_str()),
+        settings: &selection.settings,
+        permissions: &persona.permissions,
+        limits,
+        mcp_servers: &mcp_servers,
+        has_skills: !skills.is_empty(),
+        sidecar_bytes: sidecar.as_ref().map(|sidecar| sidecar.content.len()),
+        bare: persona.bare_mode.or(parts.settings.bare_mode).unwrap_or(false),
+        hermetic: persona.hermetic.or(parts.settings.hermetic).unwrap_or(false),
+        root: &mount.root,
+        mounted: mount.backend != Backend::None,
+        root_is_repository: facts.place.is_repository,
+        home: facts.home.as_ref(),
+        codex_home: facts.env.get("CODEX_HOME").map(String::as_str).filter(|dir| !dir.is_empty()),
+    };
+    let mode = job.mode;
+    let mut adapted = harness::plan(kind, &job);
+    warnings.append(&mut adapted.warnings);
+    adapted.args.extend(flags.extra_args.iter().map(Template::text));
+    for (name, value) in environment(parts, &env) {
+        match adapted.env.entry(name) {
+            Entry::Vacant(free) => {
+                free.insert(value);
+            }
+            Entry::Occupied(ours) => {
+                let text = format!("env.{} is left out: the run needs it for itself on {kind}", ours.key());
+                warnings.push(text);
+            }
+        }
+    }
+    let enforcement = enforcement(parts, &mut adapted, &mount, sidecar.as_ref(), limits, &mut warnings);
+
+    RunPlan {
+        schema_version: 1,
+        persona: planned_persona(parts),
+        harness: PlannedHarness { kind, from: word(selection.harness.from) },
+        model: selection.model.as_ref().map(sourced),
+        reasoning: selection.settings.reasoning.clone(),
+        mode,
+        command: PlannedCommand {
+            program: adapted.program.to_owned(),
+            args: adapted.args,
+            env: adapted.env,
+            stdin: if mode == Mode::Headless { Stdin::Prompt } else { Stdin::Inherit },
+        },
+        system_prompt,
+        prompt: flags.prompt.clone(),
+        files: adapted.files,
+        sidecar,
+        skills,
+        inputs: parts.inputs.iter().map(planned_input).collect(),
+        mcp_servers: mcp_servers.into_keys().collect(),
+        mount,
+        limits,
+        enforcement,
+        warnings,
+        origins: origins(parts.resolved),
+    }
+}
+
+/// What the harness is told it is, without planning the rest: `show --prompt`.
+pub fn system_prompt(parts: &RunParts, values: &BTreeMap<String, String>) -> String {
+    let persona = &parts.resolved.persona;
+    let role = parts.role.as_ref();
+    let identity = Identity {
+        id: parts.resolved.id(),
+        name: persona.name.as_deref(),
+        emoji: persona.emoji.as_deref().filter(|emoji| !emoji.is_empty()),
+        label: role.and_then(|role| role.label.as_deref()),
+        expertise: &persona.expertise,
+    };
+    let charter = role.and_then(|role| role.charter.as_deref());
+    let harness = parts.selection.harness.value.name();
+    // Inputs come last: what a value contains is never replaced again.
+    let job = fill_inputs(&authored_prompt(parts).replace("<harness>", harness), values);
+    compose(&identity, charter, &job)
+}
+
+/// The prompt as somebody wrote it: the tier's, else the top level's, else what a pack inlined for this harness.
+fn authored_prompt(parts: &RunParts) -> String {
+    let top = &parts.resolved.persona.runtime;
+    let said = parts.selection.own.system_prompt.as_ref().or(top.system_prompt.as_ref());
+    match (said, &parts.sidecar) {
+        (Some(prompt), _) => prompt.clone(),
+        (None, Some((Sidecar { text: SidecarText::Pack(text), .. }, _))) => text.clone(),
+        (None, _) => String::new(),
+    }
+}
+
+fn planned_persona(parts: &RunParts) -> PlannedPersona {
+    let resolved = parts.resolved;
+    let persona = &resolved.persona;
+    let role = parts.role.as_ref().and_then(|role| {
+        Some(PlannedRole {
+            key: role.key.clone(),
+            label: role.label.clone()?,
+            charter_origin: role.charter_origin.clone(),
+        })
+    });
+    PlannedPersona {
+        id: resolved.id().to_owned(),
+        name: resolved.display_name().to_owned(),
+        emoji: persona.emoji.clone().filter(|emoji| !emoji.is_empty()),
+        role,
+        expertise: persona.expertise.clone(),
+        tier: parts.selection.tier,
+        origin: (**resolved.source()).clone(),
+        version: resolved.version(),
+    }
+}
+
+fn planned_sidecar(
+    parts: &RunParts,
+    values: &BTreeMap<String, String>,
+    mount: &MountSpec,
+    warnings: &mut Vec<String>,
+) -> Option<PlannedSidecar> {
+    let (sidecar, text) = parts.sidecar.as_ref()?;
+    let name = sidecar.channel.file_name();
+    if mount.backend == Backend::None {
+        warnings.push(format!(
+            "{name} of the persona is not written: there is no mount, and your repository is not touched"
+        ));
+        return None;
+    }
+    if skips_codex(parts) {
+        warnings.push(format!("codex gets no {name}: `sidecar.codex` is `skip` in the config"));
+        return None;
+    }
+    let content = match sidecar.text {
+        SidecarText::Pack(_) => fill_inputs(text, values),
+        SidecarText::File(_) | SidecarText::Builtin(_) => text.clone(),
+    };
+    Some(PlannedSidecar {
+        target: mount.cwd.join(name).display().to_string(),
+        mode: sidecar.mode,
+        origin: format!("{} in {}", sidecar.key, sidecar.source.describe()),
+        content,
+    })
+}
+
+fn skips_codex(parts: &RunParts) -> bool {
+    parts.selection.harness.value == Harness::Codex && parts.settings.sidecar.codex.as_deref() == Some("skip")
+}
+
+fn planned_skills(parts: &RunParts, warnings: &mut Vec<String>) -> Vec<PlannedSkill> {
+    let skill = |skill: &crate::model::persona::Skill| PlannedSkill {
+        id: skill.id.clone().unwrap_or_else(|| skill::name_of(&skill.source)),
+        source: skill.source.clone(),
+        kind: skill::kind_of(&skill.source),
+    };
+    let skills: Vec<PlannedSkill> = parts.resolved.persona.skills.iter().map(skill).collect();
+    for skill in skills.iter().filter(|skill| skill.kind == crate::model::plan::SkillKind::Unknown) {
+        warnings.push(format!("skill `{}` has a source of no known form: {}", skill.id, skill.source));
+    }
+    skills
+}
+
+fn planned_input(input: &InputValue) -> PlannedInput {
+    PlannedInput { name: input.name.clone(), value: input.value.clone(), from: input.from.clone() }
+}
+
+/// Flags over the persona over the config; a tier's timeout is a wall-clock limit where no other is said.
+fn limits(parts: &RunParts, flags: &RunFlags) -> Limits {
+    let tier = Limits { wall_seconds: parts.selection.settings.timeout_seconds, ..Limits::default() };
+    // People sit in interactive sessions as long as they like; the tier's timeout is meant for tasks.
+    let tier = if flags.prompt.is_some() { tier } else { Limits::default() };
+    flags.limits.over(parts.resolved.persona.limits).over(tier).over(parts.settings.limits)
+}
+
+/// Persona variables, inputs over them, and our own three.
+fn environment(parts: &RunParts, env: &BTreeMap<String, String>) -> BTreeMap<String, Template> {
+    let hole = |piece: Piece| match piece {
+        Piece::Text(text) => Hole::Text(text.to_owned()),
+        Piece::Variable(name) => match parts.inputs.iter().find(|input| input.name == name) {
+            Some(input) => Hole::Text(input.value.clone()),
+            None => Hole::Variable(name.to_owned()),
+        },
+    };
+    let mut all: BTreeMap<String, Template> = env
+        .iter()
+        .map(|(key, value)| (key.clone(), Template(env_pieces(value).into_iter().map(hole).collect())))
+        .collect();
+    for input in parts.inputs {
+        all.insert(input.name.clone(), Template::text(&input.value));
+    }
+    let ours = [
+        ("AGENTWORKFORCE_PERSONA", Template::text(parts.resolved.id())),
+        ("AGENTWORKFORCE_SESSION", Template(vec![Hole::Session])),
+        ("AGENTWORKFORCE_TIER", Template::text(parts.selection.tier.name())),
+    ];
+    all.extend(ours.map(|(name, value)| (name.to_owned(), value)));
+    all
+}
+
+/// The rows that do not depend on the harness, then the adapter's own.
+fn enforcement(
+    parts: &RunParts,
+    adapted: &mut HarnessPlan,
+    mount: &MountSpec,
+    sidecar: Option<&PlannedSidecar>,
+    limits: Limits,
+    warnings: &mut Vec<String>,
+) -> Vec<Enforcement> {
+    let mut rows = HarnessPlan::default();
+    let persona = &parts.resolved.persona;
+    let bare = persona.bare_mode.or(parts.settings.bare_mode).unwrap_or(false);
+    match sidecar {
+        Some(planned) if bare && parts.selection.harness.value == Harness::Claude => {
+            rows.unsupported(
+                "sidecar",
+                format!("{} is written, and bare mode keeps claude from reading it", planned.target),
+            );
+        }
+        Some(planned) => {
+            let how = match planned.mode {
+                SidecarMode::Overwrite => "is exactly the persona's text in the mount",
+                SidecarMode::Extend => "is the repository's text and then the persona's in the mount",
+            };
+            rows.enforced("sidecar", format!("{} {how}", planned.target));
+        }
+        None if parts.sidecar.is_some() => rows.unsupported("sidecar", "not delivered: see the warnings"),
+        None => {}
+    }
+    mount_rows(&mut rows, mount);
+    if limits.wall_seconds.is_some() {
+        rows.enforced("limits.wallSeconds", "the runner ends the run");
+    }
+    if limits.idle_seconds.is_some() {
+        rows.enforced("limits.idleSeconds", "the runner ends a silent run");
+    }
+    if !persona.env.is_empty() {
+        rows.enforced("env", "set in the harness's environment");
+    }
+    for key in ["monthlyBudgetUsd", "workspace_manifest"] {
+        if parts.resolved.object.contains_key(key) {
+            rows.unsupported(key, "not supported by this runner yet");
+        }
+    }
+    if let Some(policy) = parts.resolved.object.get("mount").and_then(|mount| mount.as_object()) {
+        for key in ["enabled", "roots"].into_iter().filter(|key| policy.contains_key(*key)) {
+            rows.unsupported(&format!("mount.{key}"), "not supported by this runner");
+        }
+    }
+    if let Some(text) = crate::resolve::sidecar::only_for_others(parts.resolved, parts.selection) {
+        rows.unsupported(Channel::of(parts.selection.harness.value).other().key(), text.clone());
+        warnings.push(text);
+    }
+    if let Err(error) = PathRules::compile(&mount.rules) {
+        let rule = &mount.rules[error.index];
+        warnings.push(format!("{}: pattern `{}` is left out: {}", rule.origin, rule.pattern, error.message));
+        rows.unsupported("mount", format!("pattern `{}` cannot be used", rule.pattern));
+    }
+    let mut all = rows.enforcement;
+    all.append(&mut adapted.enforcement);
+    all
+}
+
+fn mount_rows(rows: &mut HarnessPlan, mount: &MountSpec) {
+    if let Some(level) = mount.sandbox.filter(|level| *level > Sandbox::Off) {
+        match mount.backend {
+            Backend::Auto | Backend::Overlay => {
+                rows.enforced("mount.sandbox", "the run is refused unless it is reached");
+            }
+            Backend::Copy | Backend::None => {
+                let level = if level == Sandbox::Strict { "strict" } else { "project" };
+                rows.unsupported("mount.sandbox", format!("`{level}` needs the overlay"));
+            }
+        }
+    }
+    let demanded = |effect: Effect| mount.rules.iter().any(|rule| rule.effect == effect);
+    match mount.backend {
+        Backend::None => {
+            rows.unsupported("mount.hidden", "there is no mount: the harness works in the real directory");
+            if demanded(Effect::Readonly) {
+                rows.unsupported(
+                    "mount.readonly",
+                    "there is no mount: the harness works in the real directory",
+                );
+            }
+        }
+        Backend::Copy => {
+            rows.advisory(
+                "mount.hidden",
+                "not in the copy; the real project can be reached by its absolute path",
+            );
+            if demanded(Effect::Readonly) {
+                rows.enforced("mount.readonly", "changes are reported and never applied");
+            }
+        }
+        Backend::Auto | Backend::Overlay => {
+            rows.enforced(
+                "mount.hidden",
+                "hidden files cannot be opened from inside (overlay); git objects can",
+            );
+            if demanded(Effect::Readonly) {
+                rows.enforced("mount.readonly", "changes are reported and never applied");
+            }
+        }
+    }
+}
+
+/// The rows that `--strict` refuses.
+pub fn not_enforced(plan: &RunPlan) -> impl Iterator<Item = &Enforcement> {
+    plan.enforcement.iter().filter(|row| row.level != EnforcementLevel::Enforced)
+}
+
+fn sourced(decided: &Decided<String>) -> Sourced {
+    Sourced { value: decided.value.clone(), from: word(decided.from) }
+}
+
+fn word(level: Level) -> String {
+    match level {
+        Level::Flag => "flag",
+        Level::Persona => "persona",
+        Level::Role => "role",
+        Level::Config => "config",
+        Level::Default => "default",
+    }
+    .to_owned()
+}
+
+fn origins(resolved: &ResolvedPersona) -> BTreeMap<String, Vec<Source>> {
+    let plain = |sources: &Vec<Arc<Source>>| sources.iter().map(|source| (**source).clone()).collect();
+    resolved.origins().iter().map(|(path, sources)| (path.clone(), plain(sources))).collect()
+}

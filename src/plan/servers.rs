@@ -1,0 +1,96 @@
+//! Drops what env references cannot supply: entries of `env`, headers, and whole MCP servers that need a missing one.
+
+use crate::model::persona::McpServer;
+use crate::resolve::references::env_names;
+use std::collections::BTreeMap;
+
+/// The names that have a value, from the environment or as inputs.
+pub trait Available {
+    fn has(&self, name: &str) -> bool;
+}
+
+impl<F: Fn(&str) -> bool> Available for F {
+    fn has(&self, name: &str) -> bool {
+        self(name)
+    }
+}
+
+fn missing<'t>(text: &'t str, available: &impl Available) -> Vec<&'t str> {
+    env_names(text).into_iter().filter(|name| !available.has(name)).collect()
+}
+
+/// The entries whose references all have values.
+pub fn supplied(
+    map: &BTreeMap<String, String>,
+    what: &str,
+    available: &impl Available,
+    warnings: &mut Vec<String>,
+) -> BTreeMap<String, String> {
+    let mut kept = BTreeMap::new();
+    for (key, value) in map {
+        match missing(value, available).as_slice() {
+            [] => {
+                kept.insert(key.clone(), value.clone());
+            }
+            names => warnings.push(format!("{what}.{key} is left out: {} not set", is_not_set(names))),
+        }
+    }
+    kept
+}
+
+/// The servers that can be started, without the entries that cannot be supplied.
+pub fn startable(
+    servers: &BTreeMap<String, McpServer>,
+    available: &impl Available,
+    warnings: &mut Vec<String>,
+) -> BTreeMap<String, McpServer> {
+    let mut kept = BTreeMap::new();
+    for (name, server) in servers {
+        let needed = server.url.iter().chain(&server.command).chain(&server.args);
+        let names: Vec<&str> = needed.flat_map(|text| missing(text, available)).collect();
+        if !names.is_empty() {
+            warnings.push(format!("mcpServers.{name} is left out: {} not set", is_not_set(&names)));
+            continue;
+        }
+        let mut server = server.clone();
+        server.env = supplied(&server.env, &format!("mcpServers.{name}.env"), available, warnings);
+        server.headers =
+            supplied(&server.headers, &format!("mcpServers.{name}.headers"), available, warnings);
+        kept.insert(name.clone(), server);
+    }
+    kept
+}
+
+fn is_not_set(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    format!("{} {}", quoted.join(", "), if names.len() == 1 { "is" } else { "are" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_supplied_is_dropped_and_named() {
+        let server = |url: &str, header: &str| McpServer {
+            url: Some(url.into()),
+            headers: BTreeMap::from([("Authorization".into(), header.into())]),
+            ..McpServer::default()
+        };
+        let servers = BTreeMap::from([
+            ("a".to_owned(), server("http://x", "Bearer ${T}")),
+            ("b".to_owned(), server("http://${HOST}:${PORT}", "x")),
+        ]);
+        let mut warnings = Vec::new();
+        let kept = startable(&servers, &|name: &str| name == "PORT", &mut warnings);
+        assert_eq!(kept.keys().collect::<Vec<_>>(), ["a"]);
+        assert!(kept["a"].headers.is_empty());
+        assert_eq!(
+            warnings,
+            [
+                "mcpServers.a.headers.Authorization is left out: `T` is not set",
+                "mcpServers.b is left out: `HOST` is not set",
+            ]
+        );
+    }
+}

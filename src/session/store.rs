@@ -1,0 +1,343 @@
+//! The directory of all sessions: create, open, list, find by prefix, lock, remove.
+//! Liveness is the lock, never age; what a session's work is worth is decided by the caller.
+
+use crate::error::{CommandError, Result};
+use crate::exit::Exit;
+use crate::host::Host;
+use crate::mount::tree::{self, Tree};
+use crate::session::id::SessionId;
+use crate::session::status::{STATUS_FILE, SessionState, Status};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const LOCK_FILE: &str = "lock";
+const TRASH_PREFIX: &str = ".trash-";
+
+/// Where sessions live: `<home>/sessions`, and `<home>/locks` for the locks of projects.
+#[derive(Debug, Clone)]
+pub struct SessionStore {
+    home: PathBuf,
+}
+
+/// One session directory; locked if this process runs or changes it.
+#[derive(Debug)]
+pub struct Session {
+    pub id: SessionId,
+    pub dir: PathBuf,
+    lock: Option<File>,
+}
+
+/// What a list shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionEntry {
+    pub id: String,
+    /// As it is now: a dead runner's session is `interrupted`, whatever it last wrote.
+    pub state: SessionState,
+    pub live: bool,
+    /// `None` when the session died before it could say anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+}
+
+impl SessionStore {
+    pub fn new(workforce_home: &Path) -> SessionStore {
+        SessionStore { home: workforce_home.to_owned() }
+    }
+
+    pub fn sessions_dir(&self) -> PathBuf {
+        self.home.join("sessions")
+    }
+
+    pub fn locks_dir(&self) -> PathBuf {
+        self.home.join("locks")
+    }
+
+    /// Makes a new session, locked, in the state `opening`.
+    pub fn create(&self, host: &Host, persona: &str, root: &Path) -> Result<Session> {
+        let sessions = self.sessions_dir();
+        private_dirs(&sessions)?;
+        let now = host.now();
+        for _ in 0..16 {
+            let id = SessionId::new(persona, now, &host.random_hex(6)?);
+            let dir = sessions.join(id.as_str());
+            match DirBuilder::new().mode(0o700).create(&dir) {
+                Ok(()) => {}
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(at(&dir, error)),
+            }
+            let mut session = Session { id, dir, lock: None };
+            session.lock()?;
+            session.write_status(&Status {
+                schema_version: 1,
+                id: session.id.to_string(),
+                persona: persona.to_owned(),
+                root: root.into(),
+                state: SessionState::Opening,
+                started_at: now.to_string(),
+                ended_at: None,
+                pid: std::process::id(),
+            })?;
+            return Ok(session);
+        }
+        Err(CommandError::internal(format!("no free session name in {}", sessions.display())))
+    }
+
+    /// All sessions, newest first.
+    pub fn list(&self) -> Result<Vec<SessionEntry>> {
+        let mut entries = Vec::new();
+        for id in self.ids()? {
+            entries.push(self.session(id).entry()?);
+        }
+        let key = |entry: &SessionEntry| entry.status.as_ref().map(|status| status.started_at.clone());
+        entries.sort_by(|a, b| key(b).cmp(&key(a)).then_with(|| b.id.cmp(&a.id)));
+        Ok(entries)
+    }
+
+    pub fn ids(&self) -> Result<Vec<SessionId>> {
+        let sessions = self.sessions_dir();
+        let entries = match std::fs::read_dir(&sessions) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(at(&sessions, error)),
+        };
+        let mut ids: Vec<SessionId> = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| at(&sessions, error))?;
+            let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            ids.extend(entry.file_name().to_str().filter(|_| is_dir).and_then(SessionId::parse));
+        }
+        ids.sort();
+        Ok(ids)
+    }
+
+    /// The session of this name, or the only one whose name starts with it.
+    pub fn find(&self, wanted: &str) -> Result<Session> {
+        let ids = self.ids()?;
+        if let Some(id) = ids.iter().find(|id| id.as_str() == wanted) {
+            return Ok(self.session(id.clone()));
+        }
+        let matching: Vec<&SessionId> =
+            ids.iter().filter(|id| !wanted.is_empty() && id.as_str().starts_with(wanted)).collect();
+        match matching.as_slice() {
+            [id] => Ok(self.session((*id).clone())),
+            [] => Err(CommandError::usage(format!("there is no session `{wanted}`"))
+                .hint("`agentworkforce sessions list` shows those there are")),
+            several => {
+                let names: Vec<&str> = several.iter().take(5).map(|id| id.as_str()).collect();
+                Err(CommandError::usage(format!("`{wanted}` could be {} sessions", several.len()))
+                    .hint(format!("give more of the name: {}", names.join(", "))))
+            }
+        }
+    }
+
+    fn session(&self, id: SessionId) -> Session {
+        Session { dir: self.sessions_dir().join(id.as_str()), id, lock: None }
+    }
+
+    /// Removes a session for good. It is out of sight in one step, so that a crash leaves no half of it.
+    pub fn remove(&self, session: &Session) -> Result<()> {
+        let sessions = self.sessions_dir();
+        let trash = sessions.join(format!("{TRASH_PREFIX}{}", session.id));
+        std::fs::rename(&session.dir, &trash).map_err(|error| at(&session.dir, error))?;
+        self.empty_trash()
+    }
+
+    /// Removes what an earlier removal left.
+    pub fn empty_trash(&self) -> Result<()> {
+        let sessions = self.sessions_dir();
+        let Ok(tree) = Tree::open(&sessions) else { return Ok(()) };
+        for name in tree::list(tree.fd()).map_err(|error| at(&sessions, error))? {
+            if name.as_encoded_bytes().starts_with(TRASH_PREFIX.as_bytes()) {
+                tree::remove_all(tree.fd(), &name).map_err(|error| at(&sessions.join(&name), error))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Session {
+    /// Takes the session for this process; held until the value is dropped or the process dies.
+    pub fn lock(&mut self) -> Result<()> {
+        if self.lock.is_some() {
+            return Ok(());
+        }
+        // Somebody who lists sessions holds each lock for a moment.
+        for _ in 0..10 {
+            if let Some(file) = self.try_lock()? {
+                self.lock = Some(file);
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Err(CommandError::new(Exit::Usage, format!("session `{}` is in use", self.id))
+            .hint("its runner is still at work; wait for it, or stop it"))
+    }
+
+    /// For processes that must keep the session alive when the runner dies: they inherit it.
+    pub fn lock_file(&self) -> Option<&File> {
+        self.lock.as_ref()
+    }
+
+    fn try_lock(&self) -> Result<Option<File>> {
+        let path = self.dir.join(LOCK_FILE);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|error| at(&path, error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(at(&path, error)),
+        }
+    }
+
+    /// Whether a process holds the session.
+    pub fn is_live(&self) -> Result<bool> {
+        if self.lock.is_some() {
+            return Ok(true);
+        }
+        let path = self.dir.join(LOCK_FILE);
+        // Only looked at, so a lock file that is not there is not made.
+        match File::open(&path) {
+            Ok(file) => match file.try_lock_shared() {
+                Ok(()) => Ok(false),
+                Err(TryLockError::WouldBlock) => Ok(true),
+                Err(TryLockError::Error(error)) => Err(at(&path, error)),
+            },
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(at(&path, error)),
+        }
+    }
+
+    pub fn status(&self) -> Result<Option<Status>> {
+        self.read_json(STATUS_FILE)
+    }
+
+    pub fn write_status(&self, status: &Status) -> Result<()> {
+        self.write_json(STATUS_FILE, status)
+    }
+
+    /// Moves the session on; an end that is already noted stays.
+    pub fn set_state(&self, host: &Host, state: SessionState) -> Result<()> {
+        let Some(mut status) = self.status()? else { return Ok(()) };
+        status.state = state;
+        if !state.is_active() && status.ended_at.is_none() {
+            status.ended_at = Some(host.now().to_string());
+        }
+        self.write_status(&status)
+    }
+
+    pub fn entry(&self) -> Result<SessionEntry> {
+        // A damaged status is as good as none: the session must still be listed.
+        let status = self.status().unwrap_or_default();
+        let live = self.is_live()?;
+        let said = status.as_ref().map_or(SessionState::Interrupted, |status| status.state);
+        let state = if said.is_active() && !live { SessionState::Interrupted } else { said };
+        Ok(SessionEntry { id: self.id.to_string(), state, live, status })
+    }
+
+    pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
+        let path = self.dir.join(name);
+        match std::fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| at(&path, error)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(at(&path, error)),
+        }
+    }
+
+    /// Complete or not there.
+    pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<()> {
+        let path = self.dir.join(name);
+        let write = || -> std::io::Result<()> {
+            let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
+            file.write_all(&serde_json::to_vec_pretty(value)?)?;
+            file.as_file().sync_all()?;
+            file.persist(&path)?;
+            File::open(&self.dir)?.sync_all()
+        };
+        write().map_err(|error| at(&path, error))
+    }
+}
+
+fn private_dirs(path: &Path) -> Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| at(path, error))
+}
+
+fn at(path: &Path, error: impl std::fmt::Display) -> CommandError {
+    CommandError::internal(format!("{}: {error}", path.display()))
+        .hint("check that the directory can be written and that the disk is not full")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn host() -> Host {
+        Host { env: BTreeMap::new(), cwd: "/".into(), stdin_is_terminal: false, stderr_is_terminal: false }
+    }
+
+    fn store() -> (tempfile::TempDir, SessionStore) {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SessionStore::new(&dir.path().join("home"));
+        (dir, store)
+    }
+
+    #[test]
+    fn a_session_is_private_locked_and_listed() {
+        let (_dir, store) = store();
+        assert!(store.list().unwrap().is_empty());
+        let session = store.create(&host(), "a/b", Path::new("/p")).unwrap();
+        assert_eq!(std::fs::metadata(&session.dir).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(session.dir.parent().unwrap(), store.sessions_dir());
+        let entry = &store.list().unwrap()[0];
+        assert!(entry.live && entry.state == SessionState::Opening);
+        assert!(store.find(session.id.as_str()).unwrap().lock().is_err());
+        drop(session);
+        let entry = &store.list().unwrap()[0];
+        assert!(!entry.live && entry.state == SessionState::Interrupted);
+    }
+
+    #[test]
+    fn a_unique_prefix_is_enough_and_an_ambiguous_one_is_refused() {
+        let (_dir, store) = store();
+        let first = store.create(&host(), "alpha", Path::new("/p")).unwrap();
+        store.create(&host(), "beta-one", Path::new("/p")).unwrap();
+        store.create(&host(), "beta-two", Path::new("/p")).unwrap();
+        assert_eq!(store.find("al").unwrap().id, first.id);
+        assert!(store.find("beta").unwrap_err().message.contains("2 sessions"));
+        assert!(store.find("").is_err() && store.find("../x").is_err());
+    }
+
+    #[test]
+    fn a_removed_session_is_gone_with_closed_directories_in_it() {
+        let (_dir, store) = store();
+        let session = store.create(&host(), "x", Path::new("/p")).unwrap();
+        let closed = session.dir.join("work/work");
+        std::fs::create_dir_all(&closed).unwrap();
+        std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).unwrap();
+        store.remove(&session).unwrap();
+        assert!(store.list().unwrap().is_empty());
+        assert_eq!(std::fs::read_dir(store.sessions_dir()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_session_with_half_a_status_is_still_listed() {
+        let (_dir, store) = store();
+        let session = store.create(&host(), "x", Path::new("/p")).unwrap();
+        std::fs::write(session.dir.join(STATUS_FILE), "{").unwrap();
+        drop(session);
+        assert_eq!(store.list().unwrap()[0].state, SessionState::Interrupted);
+    }
+}

@@ -1,0 +1,113 @@
+//! The agent's work in a session, loaded from disk: enough to say what changed, long after the runner is gone.
+//! It opens and reads; it changes nothing but the removal of a mount that is done with.
+
+use crate::error::{CommandError, Result};
+use crate::model::mount::PathRule;
+use crate::model::mount_record::{MOUNT_RECORD_FILE, MountRecord};
+use crate::mount::apply::Context;
+use crate::mount::apply::Instants;
+use crate::mount::apply::journal::Journal;
+use crate::mount::changes::Sides;
+use crate::mount::manifest::{MANIFEST_FILE, MOUNT_MANIFEST_FILE, Manifest};
+use crate::mount::tree::{self, Tree};
+use crate::session::store::{Session, SessionStore};
+use std::path::PathBuf;
+
+/// The rules of the run, as the plan had them.
+pub const RULES_FILE: &str = "rules.json";
+
+/// Everything that a mount leaves in a session and that goes once its work is applied or discarded.
+const MOUNT_DIRS: [&str; 4] = ["mount", "upper", "work", "git"];
+
+/// What there is of a run, opened.
+pub struct Work {
+    pub record: MountRecord,
+    pub rules: Vec<PathRule>,
+    project: Tree,
+    mount: Tree,
+    base: Option<Manifest>,
+    made: Option<Manifest>,
+    session: PathBuf,
+}
+
+impl Session {
+    /// Kept with the session, so that what is hidden and readonly outlives the plan's format.
+    pub fn write_rules(&self, rules: &[PathRule]) -> Result<()> {
+        self.write_json(RULES_FILE, &rules)
+    }
+
+    pub fn record(&self) -> Result<Option<MountRecord>> {
+        self.read_json(MOUNT_RECORD_FILE)
+    }
+
+    /// `None` if the session never had a mount, or its mount is gone.
+    pub fn work(&self) -> Result<Option<Work>> {
+        let Some(record) = self.record()? else { return Ok(None) };
+        let path = self.dir.join(&record.data);
+        if !path.is_dir() {
+            return Ok(None);
+        }
+        let rules = self.read_json(RULES_FILE)?.ok_or_else(|| {
+            // Without them a secret could be taken for an ordinary file.
+            CommandError::internal(format!("{} is missing", self.dir.join(RULES_FILE).display()))
+                .hint(format!("the work itself is in {}", path.display()))
+        })?;
+        let project = crate::mount::apply::open_project(&record.root)?;
+        let mount = Tree::open(&path)?;
+        let base = Manifest::read(&self.dir, MANIFEST_FILE)?;
+        let made = Manifest::read(&self.dir, MOUNT_MANIFEST_FILE)?;
+        Ok(Some(Work { record, rules, project, mount, base, made, session: self.dir.clone() }))
+    }
+
+    /// The mount goes; records, journal and undo copies stay. It is out of sight before any of it is removed: half of a
+    /// mount would look like an agent that deleted the other half.
+    pub fn remove_mount(&self, instants: &Instants) -> Result<()> {
+        let session = Tree::open(&self.dir)?;
+        let aside = |name: &str| format!(".gone-{name}");
+        for name in MOUNT_DIRS {
+            tree::remove_all(session.fd(), aside(name).as_ref())?;
+            match std::fs::rename(self.dir.join(name), self.dir.join(aside(name))) {
+                Ok(()) => instants.at("mount: set aside"),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        for name in MOUNT_DIRS {
+            tree::remove_all(session.fd(), aside(name).as_ref())?;
+            instants.at("mount: one removed");
+        }
+        Ok(())
+    }
+
+    /// Whether a journal waits to be ended.
+    pub fn has_unfinished_journal(&self) -> Result<bool> {
+        Ok(Journal::all(&self.dir)?.iter().any(|journal| !journal.state.is_finished()))
+    }
+}
+
+impl Work {
+    pub fn sides(&self) -> Result<Sides<'_>> {
+        Ok(Sides {
+            record: &self.record,
+            rules: &self.rules,
+            project: &self.project,
+            mount: &self.mount,
+            base: self.base.as_ref(),
+            made: self.made.as_ref(),
+            restored: Journal::restorations(&self.session)?,
+        })
+    }
+}
+
+impl SessionStore {
+    /// The records and locks that an apply of this session uses.
+    pub fn with_context<T>(
+        &self,
+        session: &Session,
+        instants: &Instants,
+        then: impl FnOnce(&Context<'_>) -> T,
+    ) -> T {
+        let locks = self.locks_dir();
+        then(&Context { session: &session.dir, locks: &locks, instants, durable: true })
+    }
+}

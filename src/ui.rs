@@ -1,0 +1,173 @@
+//! The only writer to stdout and stderr: data on stdout, everything said about it on stderr.
+//! It formats; it never decides what is worth saying.
+
+use crate::error::CommandError;
+use crate::exit::Exit;
+use anstream::AutoStream;
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+use std::io::{self, BufWriter, Write};
+
+pub mod table;
+pub mod text;
+
+pub use crate::model::printable::printable;
+pub use table::Table;
+
+pub const BOLD: Style = Style::new().bold();
+pub const DIM: Style = Style::new().dimmed();
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const HINT: Style = AnsiColor::Cyan.on_default();
+
+/// clap's text as an error of ours: its first paragraph is the message, its tips are hints.
+fn usage_error(text: &str) -> CommandError {
+    let message: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+    let message = message.join(" ");
+    let mut error = CommandError::usage(message.trim_start_matches("error: "));
+    error.hints =
+        text.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).map(str::to_owned).collect();
+    error.hint("`agentworkforce --help` shows the commands")
+}
+
+/// Where a command says things. Colour goes away by itself when the stream is no terminal or `NO_COLOR` is set.
+pub struct Ui {
+    json: bool,
+    out: BufWriter<AutoStream<io::Stdout>>,
+    err: AutoStream<io::Stderr>,
+    /// The first failure to write that is not a closed pipe: output is missing, so the exit code must say so.
+    failure: Option<io::Error>,
+}
+
+fn is_unescaped_control(c: char) -> bool {
+    matches!(c, '\u{7f}'..='\u{9f}')
+}
+
+impl Ui {
+    pub fn new(json: bool) -> Ui {
+        Ui {
+            json,
+            out: BufWriter::new(AutoStream::auto(io::stdout())),
+            err: AutoStream::auto(io::stderr()),
+            failure: None,
+        }
+    }
+
+    /// Whether this command answers in JSON.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// One line of human data on stdout.
+    pub fn line(&mut self, text: impl AsRef<str>) {
+        self.text(text.as_ref());
+        self.text("\n");
+    }
+
+    /// Text on stdout exactly as it is.
+    pub fn text(&mut self, text: &str) {
+        let result = self.out.write_all(text.as_bytes());
+        self.note_failure(result);
+    }
+
+    /// Bytes on stdout past any colour handling: prompts and schemas that must arrive untouched.
+    pub fn verbatim(&mut self, bytes: &[u8]) {
+        let result = self.out.flush().and_then(|()| io::stdout().lock().write_all(bytes));
+        self.note_failure(result);
+    }
+
+    /// The one JSON object of a command.
+    pub fn json(&mut self, value: &impl Serialize) {
+        let mut text = serde_json::to_string_pretty(value).expect("our own values always serialise");
+        // JSON leaves these as they are, and a terminal obeys some of them. They can only be inside of strings.
+        if text.contains(is_unescaped_control) {
+            text = text.chars().fold(String::with_capacity(text.len() + 8), |mut result, c| {
+                if is_unescaped_control(c) {
+                    result.push_str(&format!("\\u{:04x}", u32::from(c)));
+                } else {
+                    result.push(c);
+                }
+                result
+            });
+        }
+        text.push('\n');
+        self.verbatim(text.as_bytes());
+    }
+
+    pub fn table(&mut self, table: &Table) {
+        self.text(&table.render());
+    }
+
+    pub fn warning(&mut self, text: impl AsRef<str>) {
+        self.say(&format!("{WARNING}warning:{WARNING:#} {}", text.as_ref()));
+    }
+
+    pub fn hint(&mut self, text: impl AsRef<str>) {
+        self.say(&format!("{HINT}hint:{HINT:#} {}", text.as_ref()));
+    }
+
+    /// Progress and confirmations on stderr.
+    pub fn say(&mut self, text: &str) {
+        // Nobody can be told that stderr is broken.
+        let _ = writeln!(self.err, "{text}");
+    }
+
+    /// The error for people on stderr and, in JSON mode, the same as the one object on stdout.
+    pub fn error(&mut self, error: &CommandError) {
+        self.say(&format!("{ERROR}error:{ERROR:#} {}", printable(&error.message)));
+        for cause in &error.causes {
+            self.say(&format!("  caused by: {}", printable(cause)));
+        }
+        for hint in &error.hints {
+            self.hint(printable(hint));
+        }
+        if self.json {
+            self.json(&serde_json::json!({
+                "schemaVersion": 1,
+                "error": {
+                    "kind": error.exit.word(),
+                    "exitCode": error.exit.code(),
+                    "message": error.message,
+                    "causes": error.causes,
+                    "hints": error.hints,
+                }
+            }));
+        }
+    }
+
+    /// What clap says: help and version are data, everything else is an error of the caller's.
+    pub fn usage(&mut self, error: &clap::Error) -> Result<Exit, CommandError> {
+        let text = error.render().ansi().to_string();
+        if !error.use_stderr() {
+            self.text(&text);
+            return Ok(Exit::Done);
+        }
+        if self.json {
+            return Err(usage_error(&error.render().to_string()));
+        }
+        self.say(text.trim_end());
+        Ok(Exit::Usage)
+    }
+
+    /// Flushes, and turns output that could not be written into a failure. A closed pipe is not one.
+    #[must_use]
+    pub fn finish(mut self, exit: Exit) -> Exit {
+        let result = self.out.flush();
+        self.note_failure(result);
+        match self.failure.take() {
+            Some(error) if exit == Exit::Done => {
+                self.say(&format!("{ERROR}error:{ERROR:#} cannot write to standard output: {error}"));
+                Exit::Internal
+            }
+            _ => exit,
+        }
+    }
+
+    fn note_failure(&mut self, result: io::Result<()>) {
+        if let Err(error) = result
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
+            self.failure.get_or_insert(error);
+        }
+    }
+}

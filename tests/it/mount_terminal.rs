@@ -1,0 +1,161 @@
+//! Job control and the terminal, in a real one: a shell in a tmux server of our own.
+
+use crate::mount_support::{BINARY, World, for_each_identity};
+use std::process::Command;
+use std::time::Duration;
+
+/// A tmux server with one shell in it; ended with the value.
+pub(crate) struct Terminal {
+    socket: String,
+}
+
+impl Terminal {
+    /// Nothing where there is no tmux.
+    pub(crate) fn open(world: &World) -> Option<Terminal> {
+        let socket = world.path("tmux.sock").to_str().unwrap().to_owned();
+        let terminal = Terminal { socket };
+        let mut command = world.program("tmux");
+        command.args([
+            "-S",
+            &terminal.socket,
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "150",
+            "-y",
+            "50",
+        ]);
+        command
+            .args(["bash", "--norc", "-i"])
+            .env("PS1", "")
+            .env("HISTFILE", "/dev/null")
+            .env_remove("TMUX")
+            .env("AW", BINARY);
+        match command.status() {
+            Ok(status) if status.success() => {}
+            _ => return None,
+        }
+        terminal.keys(&["PS1='shell> '", "Enter"]);
+        Some(terminal)
+    }
+
+    pub(crate) fn keys(&self, keys: &[&str]) {
+        let status = self.tmux().arg("send-keys").args(keys).status().unwrap();
+        assert!(status.success());
+    }
+
+    pub(crate) fn line(&self, text: &str) {
+        self.keys(&[text, "Enter"]);
+    }
+
+    pub(crate) fn screen(&self) -> String {
+        let output = self.tmux().args(["capture-pane", "-p", "-S", "-200"]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Waits until the screen shows a text.
+    pub(crate) fn shows(&self, text: &str) {
+        let seen = (0..250).any(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            self.screen().contains(text)
+        });
+        assert!(seen, "`{text}` never appeared:\n{}", self.screen());
+    }
+
+    fn tmux(&self) -> Command {
+        let mut command = Command::new("tmux");
+        command.args(["-S", &self.socket]).env_remove("TMUX");
+        command
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.tmux().arg("kill-server").output();
+    }
+}
+
+#[test]
+fn control_z_fg_and_control_c_work_as_without_us() {
+    for_each_identity(|world| {
+        let Some(terminal) = Terminal::open(&world) else { return };
+        terminal.line("$AW __mount-try -- sh -c 'echo is-$((1+1)); while :; do sleep 0.05; done'");
+        terminal.shows("is-2");
+        terminal.keys(&["C-z"]);
+        terminal.shows("Stopped");
+        terminal.line("echo shell-$((20+3))");
+        terminal.shows("shell-23");
+        terminal.line("fg; echo rc=$?");
+        std::thread::sleep(Duration::from_millis(300));
+        terminal.keys(&["C-z"]);
+        std::thread::sleep(Duration::from_millis(300));
+        terminal.line("echo again-$((20+3))");
+        terminal.shows("again-23");
+        terminal.line("fg; echo rc=$?");
+        std::thread::sleep(Duration::from_millis(300));
+        terminal.keys(&["C-c"]);
+        terminal.shows("rc=130");
+        terminal.shows("stops: 2");
+    });
+}
+
+#[test]
+fn a_child_that_suspends_the_whole_group_or_only_itself_comes_back() {
+    for_each_identity(|world| {
+        let Some(terminal) = Terminal::open(&world) else { return };
+        for how in ["kill -TSTP 0", "kill -STOP $$", "kill -TSTP $$"] {
+            terminal.line("clear");
+            terminal
+                .line(&format!("$AW __mount-try -- sh -c 'echo first-$((1+1)); {how}; echo back-$((1+2))'"));
+            terminal.shows("first-2");
+            terminal.shows("Stopped");
+            assert!(!terminal.screen().contains("back-3"), "{how}");
+            terminal.line("fg; echo rc=$?");
+            terminal.shows("back-3");
+            terminal.shows("rc=0");
+        }
+    });
+}
+
+#[test]
+fn the_terminal_is_ours_again_after_a_child_that_took_it() {
+    for_each_identity(|world| {
+        let Some(terminal) = Terminal::open(&world) else { return };
+        terminal.line("$AW __mount-try --prompt -- bash --norc -i");
+        std::thread::sleep(Duration::from_millis(500));
+        terminal.line("echo inner-$((1+1)); cd /; stty -echo raw");
+        terminal.shows("inner-2");
+        // Raw, without echo: a line ends with a carriage return or a line feed then.
+        terminal.keys(&["exit 5", "C-j"]);
+        terminal.shows("outcome");
+        terminal.line("yes-we-read");
+        terminal.shows("answered yes-we-read");
+        terminal.line("echo rc=$?");
+        terminal.shows("rc=5");
+        assert!(!terminal.screen().contains("Stopped"), "{}", terminal.screen());
+    });
+}
+
+#[test]
+fn an_inner_shell_can_be_suspended_and_gets_the_terminal_back() {
+    for_each_identity(|world| {
+        let Some(terminal) = Terminal::open(&world) else { return };
+        terminal.line("$AW __mount-try -- bash --norc -i");
+        std::thread::sleep(Duration::from_millis(500));
+        terminal.line("PS1='inner> '; sleep 100");
+        std::thread::sleep(Duration::from_millis(200));
+        terminal.keys(&["C-z"]);
+        terminal.shows("sleep 100");
+        terminal.line("kill -KILL %1; suspend");
+        terminal.shows("__mount-try");
+        std::thread::sleep(Duration::from_millis(300));
+        terminal.line("echo outer-$((1+1)); fg; echo rc=$?");
+        terminal.shows("outer-2");
+        std::thread::sleep(Duration::from_millis(300));
+        terminal.line("echo inner-again-$((1+1)); exit 6");
+        terminal.shows("inner-again-2");
+        terminal.shows("rc=6");
+    });
+}
