@@ -219,6 +219,25 @@ impl Session {
         }
     }
 
+    /// Like `is_live`, but a runner that is gone gets a moment: what it started holds the lock until the kernel has
+    /// ended it, which a loaded machine does not do at once.
+    pub fn is_live_after_a_moment(&self) -> Result<bool> {
+        for _ in 0..100 {
+            if !self.is_live()? {
+                return Ok(false);
+            }
+            let runner = self.status().ok().flatten().and_then(|status| i32::try_from(status.pid).ok());
+            let is_gone = |pid| {
+                nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None) == Err(nix::errno::Errno::ESRCH)
+            };
+            if !runner.is_some_and(is_gone) {
+                return Ok(true);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(true)
+    }
+
     pub fn status(&self) -> Result<Option<Status>> {
         self.read_json(STATUS_FILE)
     }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Duration;
-use work::{Applied, ApplyRequest, PruneRequest, Sessions};
+use work::{Applied, ApplyRequest, PruneRequest, Recovery, Sessions};
 
 pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let store = SessionStore::new(&host.workforce_home()?);
@@ -228,12 +228,15 @@ fn undo(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
 }
 
 fn recover(sessions: &Sessions, id: Option<&str>, ui: &mut Ui) -> Result<Exit> {
-    let recovered = sessions.recover(id)?;
+    let Recovery { recovered, running } = sessions.recover(id)?;
     let failed = recovered.iter().any(|session| session.problem.is_some());
     if ui.is_json() {
-        ui.json(&json!({"schemaVersion": 1, "recovered": recovered}));
+        ui.json(&json!({"schemaVersion": 1, "recovered": recovered, "running": running}));
     } else if recovered.is_empty() {
         ui.line("nothing to recover");
+        if !running.is_empty() {
+            ui.hint(format!("still at work and left alone: {}", running.join(", ")));
+        }
     } else {
         for session in &recovered {
             ui.line(format!(

@@ -96,6 +96,13 @@ impl Undone {
     }
 }
 
+#[derive(Debug, Default)]
+pub struct Recovery {
+    pub recovered: Vec<RecoveredSession>,
+    /// Sessions of runners that live; they are left alone.
+    pub running: Vec<String>,
+}
+
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecoveredSession {
@@ -237,24 +244,28 @@ impl Sessions<'_> {
     }
 
     /// One session, or all whose runner died or whose journal is not ended. Live sessions are left alone.
-    pub fn recover(&self, wanted: Option<&str>) -> Result<Vec<RecoveredSession>> {
+    pub fn recover(&self, wanted: Option<&str>) -> Result<Recovery> {
         let mut sessions = match wanted {
             Some(wanted) => vec![self.store.find(wanted)?],
             None => self.store.ids()?.iter().map(|id| self.store.find(id.as_str())).collect::<Result<_>>()?,
         };
-        let mut recovered = Vec::new();
+        let mut recovery = Recovery::default();
         for session in &mut sessions {
+            if wanted.is_none() && session.is_live_after_a_moment()? {
+                recovery.running.push(session.id.to_string());
+                continue;
+            }
             let entry = session.entry()?;
             let needs_it = entry.state == SessionState::Interrupted
                 || session.has_unfinished_journal().unwrap_or(true)
                 || (entry.state == SessionState::Held && is_applied_without_saying(session));
-            if wanted.is_none() && (entry.live || !needs_it) {
+            if wanted.is_none() && !needs_it {
                 continue;
             }
             session.lock()?;
-            recovered.push(self.recover_one(session)?);
+            recovery.recovered.push(self.recover_one(session)?);
         }
-        Ok(recovered)
+        Ok(recovery)
     }
 
     fn recover_one(&self, session: &Session) -> Result<RecoveredSession> {

@@ -104,9 +104,9 @@ fn a_dead_run_is_recovered_shown_applied_and_undone() {
     let id = fixture.run("coder", &[("a", "agent\n"), ("new", "x\n")]);
     let sessions = fixture.sessions();
     assert_eq!(sessions.list().unwrap()[0].state, SessionState::Interrupted);
-    let recovered = &sessions.recover(None).unwrap()[0];
+    let recovered = &sessions.recover(None).unwrap().recovered[0];
     assert_eq!((recovered.state, recovered.changes, recovered.conflicts), (SessionState::Held, 2, 0));
-    assert_eq!(sessions.recover(None).unwrap().len(), 0);
+    assert_eq!(sessions.recover(None).unwrap().recovered.len(), 0);
     let diffs = sessions.diff(&id, None, false).unwrap();
     assert_eq!(diffs[0].text, "diff a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-base\n+agent\n");
     assert_eq!((diffs[1].added, diffs[1].removed), (Some(1), Some(0)));
@@ -208,7 +208,7 @@ fn a_vanished_project_is_said_and_nothing_is_lost() {
     let error = fixture.sessions().apply(&request).unwrap_err();
     assert!(error.message.contains("not the directory"), "{error:?}");
     assert_eq!(std::fs::read_dir(fixture.project()).unwrap().count(), 0);
-    assert_eq!(fixture.sessions().recover(Some(&id)).unwrap().len(), 1);
+    assert_eq!(fixture.sessions().recover(Some(&id)).unwrap().recovered.len(), 1);
     std::fs::remove_dir(fixture.project()).unwrap();
     std::fs::rename(&aside, fixture.project()).unwrap();
     assert_eq!(fixture.apply(&id).exit(), Exit::Done);
