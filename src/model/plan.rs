@@ -34,6 +34,8 @@ pub struct RunPlan {
     pub skills: Vec<PlannedSkill>,
     pub inputs: Vec<PlannedInput>,
     pub mcp_servers: Vec<String>,
+    /// Variables whose values the run hands on by name; their values are in no file that is written.
+    pub references: Vec<String>,
     pub mount: MountSpec,
     pub limits: Limits,
     /// What becomes of the persona's demands on this harness.
@@ -78,6 +80,14 @@ pub struct PlannedHarness {
     pub kind: Harness,
     /// `flag`, `persona`, `role`, `config` or `default`.
     pub from: String,
+}
+
+/// The harness's own conversation that a run goes on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Conversation {
+    Id(String),
+    /// The last one in this directory: an interactive harness does not say which one it had.
+    Latest,
 }
 
 /// A value with the level that decided it.

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 #[serde(rename_all = "camelCase")]
 pub struct RunReport {
     pub schema_version: u32,
-    /// Id of the session.
-    pub session: String,
+    /// Id of the session; none where nothing was started, because then nothing is left behind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     pub persona: ReportedPersona,
     pub harness: ReportedHarness,
     pub outcome: Outcome,

@@ -2,7 +2,7 @@
 
 use super::{SYSTEM_PROMPT, session_file, settings_of_codex, system_prompt_file};
 use crate::model::persona::McpServer;
-use crate::model::plan::{FileBody, Mode, PlannedFile};
+use crate::model::plan::{Conversation, FileBody, Mode, PlannedFile};
 use crate::model::template::Template;
 use crate::plan::job::{HarnessPlan, Job};
 use crate::plan::tool_rule::ToolRule;
@@ -17,6 +17,14 @@ pub fn plan(job: &Job) -> HarnessPlan {
         }
     }
     plan.option("--agent", job.persona_id);
+    match job.resume {
+        Some(Conversation::Id(id)) => plan.option("--session", id),
+        Some(Conversation::Latest) => plan.arg("--continue"),
+        None => {}
+    }
+    let state = ["share/opencode", "state/opencode"].map(|dir| format!(".local/{dir}"));
+    let state = state.into_iter().chain([".config/opencode".to_owned()]);
+    plan.state = job.home.into_iter().flat_map(|home| state.clone().map(|dir| home.join(dir))).collect();
 
     if !job.system_prompt.is_empty() {
         plan.files.push(system_prompt_file(job));
