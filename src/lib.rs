@@ -58,7 +58,8 @@ pub fn run(args: Vec<OsString>) -> u8 {
         return code;
     }
     // clap decides about `--json` too late for errors about the command line itself.
-    let json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json" || arg == "--stream-json");
+    let json =
+        args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json" || arg == "--stream-json");
     let mut ui = Ui::new(json);
     let exit = run_with(args, &mut ui).unwrap_or_else(|error| {
         ui.error(&error);

@@ -25,9 +25,10 @@ pub fn run(args: &AgentArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let mut request = PlanRequest::from_args(args)?;
     let workforce = Workforce::open(host)?;
     let store = SessionStore::new(&workforce.layers.home);
-    let resumed = args.resume.as_deref().map(|wanted| {
-        launch::conversation::find(&store, wanted, &request.persona, request.harness)
-    });
+    let resumed = args
+        .resume
+        .as_deref()
+        .map(|wanted| launch::conversation::find(&store, wanted, &request.persona, request.harness));
     let resumed = resumed.transpose()?;
     if let Some(resumed) = &resumed {
         request.harness = Some(resumed.noted.harness);

@@ -168,8 +168,11 @@ impl Wanted {
         for warning in &plan.warnings {
             ui.warning(printable(warning));
         }
-        let planted =
-            plan.sidecar.as_ref().map(|sidecar| mounted::planted_sidecar(&plan.mount, sidecar)).transpose()?;
+        let planted = plan
+            .sidecar
+            .as_ref()
+            .map(|sidecar| mounted::planted_sidecar(&plan.mount, sidecar))
+            .transpose()?;
         Ok(Wanted { name: plan.persona.id.clone(), spec: plan.mount, planted: planted.into_iter().collect() })
     }
 }
@@ -225,4 +228,3 @@ fn finish(
     }
     Ok(exit)
 }
-

@@ -203,8 +203,7 @@ pub fn settle(
     let Settling { policy, succeeded, include_ignored, keep } = settling;
     let applied = match changes_review::decide(session, policy, succeeded, include_ignored, ui)? {
         Decision::Apply(selection) => {
-            let request =
-                ApplyRequest { session: session.id.to_string(), selection, include_ignored, keep };
+            let request = ApplyRequest { session: session.id.to_string(), selection, include_ignored, keep };
             Some(sessions.apply_locked(session, &request)?)
         }
         Decision::Keep => None,

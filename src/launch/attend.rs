@@ -66,10 +66,8 @@ pub fn attend(
     signals: &mut SignalInbox,
     listener: &mut dyn Listener,
 ) -> Result<Attended> {
-    let mut pipes = [
-        Pipe::of(child.take_stdout(), Channel::Stdout)?,
-        Pipe::of(child.take_stderr(), Channel::Stderr)?,
-    ];
+    let mut pipes =
+        [Pipe::of(child.take_stdout(), Channel::Stdout)?, Pipe::of(child.take_stderr(), Channel::Stderr)?];
     let mut watch = Watch::new(limits);
     let ending = loop {
         wait(&child, signals, &pipes, watch.patience())?;
@@ -166,7 +164,8 @@ impl Watch {
             limit.map(|limit| (since + limit).saturating_duration_since(now))
         };
         let forced = self.forced_at.map(|at| at.saturating_duration_since(now));
-        let waits = [until(self.started, self.limits.wall), until(self.last_output, self.limits.idle), forced];
+        let waits =
+            [until(self.started, self.limits.wall), until(self.last_output, self.limits.idle), forced];
         waits.into_iter().flatten().min().unwrap_or(TICK).clamp(Duration::from_millis(1), TICK)
     }
 }

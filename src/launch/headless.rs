@@ -44,14 +44,14 @@ pub fn run(
 ) -> Result<HeadlessOutcome> {
     let stdio = ChildStdio { stdin: Stdio::from(task), ..ChildStdio::piped() };
     let child = mount.spawn(command, stdio, Group::Own)?;
-    let (mut lines, heard) = (Lines::default(), Hearing { reader, audience, raw: 0, working: HashSet::new() });
+    let (mut lines, heard) =
+        (Lines::default(), Hearing { reader, audience, raw: 0, working: HashSet::new() });
     let mut hearing = Ears { lines: &mut lines, heard };
     let attended = attend(child, command, limits, signals, &mut hearing)?;
     let Ears { lines, mut heard } = hearing;
     lines.finish(|line| heard.line(line));
-    let clean = attended.ending == Ending::Code(0)
-        && attended.reached.is_none()
-        && attended.interrupted_by.is_none();
+    let clean =
+        attended.ending == Ending::Code(0) && attended.reached.is_none() && attended.interrupted_by.is_none();
     let conclusion = heard.reader.conclude(clean);
     Ok(HeadlessOutcome { attended, conclusion, flooded: heard.raw.saturating_sub(MOST_RAW) })
 }

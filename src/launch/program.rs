@@ -88,7 +88,14 @@ pub fn version(program: &Path) -> std::result::Result<String, String> {
 pub fn remembered_version(program: &Path, home: &Path) -> std::result::Result<String, String> {
     use std::os::unix::fs::MetadataExt;
     let Ok(meta) = program.metadata() else { return version(program) };
-    let key = format!("{}:{}:{}:{}.{}", program.display(), meta.ino(), meta.size(), meta.mtime(), meta.mtime_nsec());
+    let key = format!(
+        "{}:{}:{}:{}.{}",
+        program.display(),
+        meta.ino(),
+        meta.size(),
+        meta.mtime(),
+        meta.mtime_nsec()
+    );
     let dir = home.join("cache/versions");
     let file = dir.join(blake3::hash(key.as_bytes()).to_hex().as_str());
     if let Some(known) = std::fs::read_to_string(&file).ok().and_then(|text| version_in(&text)) {
@@ -108,7 +115,9 @@ pub fn remembered_version(program: &Path, home: &Path) -> std::result::Result<St
 fn version_in(text: &str) -> Option<String> {
     let is_version = |word: &&str| {
         let mut parts = word.split('.');
-        let number = |part: Option<&str>| part.is_some_and(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+        let number = |part: Option<&str>| {
+            part.is_some_and(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
+        };
         number(parts.next()) && number(parts.next())
     };
     let word = |word: &str| word.trim_start_matches('v').to_owned();

@@ -122,7 +122,10 @@ mod tests {
         log.finish();
         let text = std::fs::read(&path).unwrap();
         assert!(text.starts_with(b"first\n") && text.ends_with(b"last\n"));
-        assert!(text.len() < HEAD + TAIL + 100 && String::from_utf8_lossy(&text).contains("bytes are left out here"));
+        assert!(
+            text.len() < HEAD + TAIL + 100
+                && String::from_utf8_lossy(&text).contains("bytes are left out here")
+        );
     }
 
     #[test]

@@ -9,8 +9,8 @@ use super::skill;
 use crate::model::mount::{Backend, Effect, MountSpec, Sandbox};
 use crate::model::persona::{Limits, McpServer, SidecarMode};
 use crate::model::plan::{
-    Conversation, Enforcement, EnforcementLevel, Mode, PlannedCommand, PlannedHarness, PlannedInput, PlannedPersona,
-    PlannedRole, PlannedSidecar, PlannedSkill, RunPlan, Sourced, Stdin,
+    Conversation, Enforcement, EnforcementLevel, Mode, PlannedCommand, PlannedHarness, PlannedInput,
+    PlannedPersona, PlannedRole, PlannedSidecar, PlannedSkill, RunPlan, Sourced, Stdin,
 };
 use crate::model::settings::Settings;
 use crate::model::source::Source;
@@ -129,7 +129,8 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
             }
         }
     }
-    let enforcement = enforcement(parts, &mut adapted, &mount, sidecar.as_ref(), limits, flags, &mut warnings);
+    let enforcement =
+        enforcement(parts, &mut adapted, &mount, sidecar.as_ref(), limits, flags, &mut warnings);
     if mount.sandbox == Some(Sandbox::Strict) {
         mount.writable = writable_when_strict(facts, std::mem::take(&mut adapted.state));
     }
@@ -366,7 +367,10 @@ fn enforcement(
     match (limits.idle_seconds, flags.prompt.is_some()) {
         (Some(_), true) => rows.enforced("limits.idleSeconds", "the runner ends a silent run"),
         (Some(_), false) => {
-            rows.unsupported("limits.idleSeconds", "a person at a terminal may be silent as long as they like");
+            rows.unsupported(
+                "limits.idleSeconds",
+                "a person at a terminal may be silent as long as they like",
+            );
         }
         (None, _) => {}
     }

@@ -36,16 +36,14 @@ impl Noted {
 }
 
 /// The session that the user names, if this persona on this harness can go on with it.
-pub fn find(
-    store: &SessionStore,
-    wanted: &str,
-    persona: &str,
-    harness: Option<Harness>,
-) -> Result<Resumed> {
+pub fn find(store: &SessionStore, wanted: &str, persona: &str, harness: Option<Harness>) -> Result<Resumed> {
     let session = store.find(wanted)?;
     let Some(noted) = session.read_json::<Noted>(FILE)? else {
-        return Err(CommandError::usage(format!("session `{}` has no conversation to go on with", session.id))
-            .hint("only runs of `agentworkforce agent` have one"));
+        return Err(CommandError::usage(format!(
+            "session `{}` has no conversation to go on with",
+            session.id
+        ))
+        .hint("only runs of `agentworkforce agent` have one"));
     };
     if noted.persona != persona {
         return Err(CommandError::usage(format!(

@@ -92,7 +92,8 @@ impl End {
 
     /// The exit code of the run. `own` is what became of the changes: a conflict must not hide behind the harness's own code.
     pub fn exit(&self, mode: Mode, own: Exit) -> Exit {
-        let signal = |number: Option<i32>| Exit::Signal(number.and_then(|n| u8::try_from(n).ok()).unwrap_or(0));
+        let signal =
+            |number: Option<i32>| Exit::Signal(number.and_then(|n| u8::try_from(n).ok()).unwrap_or(0));
         match (self.status, mode) {
             (Status::TimedOut, _) => Exit::TimedOut,
             (Status::Interrupted, _) => signal(self.signal),

@@ -145,8 +145,11 @@ impl Launch<'_> {
             let record = session.record()?.filter(|record| session.dir.join(&record.data).is_dir());
             if let Some(record) = record {
                 if session.has_unfinished_journal()? {
-                    return Err(CommandError::usage(format!("an apply of session `{}` was cut off", session.id))
-                        .hint(format!("`agentworkforce sessions recover {}` first", session.id)));
+                    return Err(CommandError::usage(format!(
+                        "an apply of session `{}` was cut off",
+                        session.id
+                    ))
+                    .hint(format!("`agentworkforce sessions recover {}` first", session.id)));
                 }
                 return Ok((session, Some(record)));
             }
@@ -178,8 +181,11 @@ impl Run<'_, '_, '_> {
         session.write_json(PLAN_FILE, plan)?;
         let shown = staging::write_files(plan, &session.dir)?;
         let planted = self.planted()?;
-        let noted =
-            Noted { harness: plan.harness.kind, persona: plan.persona.id.clone(), session_id: self.known_id() };
+        let noted = Noted {
+            harness: plan.harness.kind,
+            persona: plan.persona.id.clone(),
+            session_id: self.known_id(),
+        };
         noted.write(session)?;
         let opening = Opening {
             session,
@@ -269,8 +275,11 @@ impl Run<'_, '_, '_> {
         let reader = events::reader(plan.harness.kind, &plan.persona.id);
         let changed = || changed_so_far(&open.record, &session.dir);
         let progress = self.host().stderr_is_terminal.then(|| Progress::new(&changed));
-        let noted =
-            Noted { harness: plan.harness.kind, persona: plan.persona.id.clone(), session_id: self.known_id() };
+        let noted = Noted {
+            harness: plan.harness.kind,
+            persona: plan.persona.id.clone(),
+            session_id: self.known_id(),
+        };
         let mut told = Told::new(session, noted, self.launch.args.stream_json, progress, ui)?;
         let outcome = headless::run(open, command, File::open(&task)?, reader, limits, signals, &mut told);
         told.finish();
@@ -292,7 +301,8 @@ impl Run<'_, '_, '_> {
         self.look_at_changes(args.include_ignored)?;
         let succeeded = self.story.end.as_ref().is_some_and(End::succeeded);
         if succeeded && !args.check.is_empty() {
-            let checked = checks::run(open, &args.check, args.check_timeout, &command.env, &session.dir, signals)?;
+            let checked =
+                checks::run(open, &args.check, args.check_timeout, &command.env, &session.dir, signals)?;
             if let (Some(failed), Some(end)) =
                 (checked.iter().find(|check| check.exit_code != 0), &mut self.story.end)
             {
@@ -308,8 +318,7 @@ impl Run<'_, '_, '_> {
         if !ui.is_json() {
             self.say_end(ui);
         }
-        let settling =
-            Settling { policy, succeeded, include_ignored: args.include_ignored, keep: args.keep };
+        let settling = Settling { policy, succeeded, include_ignored: args.include_ignored, keep: args.keep };
         let began = std::time::Instant::now();
         let applied = mounted::settle(&sessions, session, &open.record, settling, ui)?;
         self.story.timed_as("apply", began.elapsed());

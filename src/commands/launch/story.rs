@@ -108,7 +108,8 @@ impl<'a> Story<'a> {
             self.warnings.push(format!("{name} is no file, directory or link and is not applied"));
         }
         for path in &review.unreadable {
-            self.warnings.push(format!("{} cannot be read and is not applied", printable_name(path.as_ref())));
+            self.warnings
+                .push(format!("{} cannot be read and is not applied", printable_name(path.as_ref())));
         }
     }
 
@@ -138,7 +139,10 @@ impl<'a> Story<'a> {
                 subject: commit.subject.clone(),
                 reference: reference.clone(),
             }));
-            self.warnings.push(format!("the agent's commits are at {reference}; `{}` takes them over", branch.command));
+            self.warnings.push(format!(
+                "the agent's commits are at {reference}; `{}` takes them over",
+                branch.command
+            ));
         }
         for branch in &applied.git.held {
             self.warnings.push(format!(
