@@ -20,6 +20,8 @@
 //! | `plan` | from a resolved persona to a `RunPlan`; one adapter file a harness |
 //! | `mount` | the private view of the project: makes it, runs in it, says what changed, applies, undoes, recovers |
 //! | `session` | the session directory: create, list, lock, recover, prune |
+//! | `skills` | from the plan's skill sources to directories that a harness takes, through a cache |
+//! | `tool` | runs git, npx and the like with a time limit and no terminal |
 //! | `store` | locked, atomic writes of our own JSON files |
 //!
 //! `model`, `resolve` and `plan` are pure: no file, environment, clock or process. A stage uses `model` and the
@@ -28,7 +30,7 @@
 //! Files on disk, all below the workforce home (`~/.agentworkforce/workforce`, or `AGENT_WORKFORCE_HOME`):
 //! `config.json` (`commands::config`, `commands::sources`), `personas/` and `roles/` (`commands::persona`,
 //! `commands::role`), `recents.json` (`commands::picker`), `logs/audit.log` (`commands::edit`), `backups/`
-//! (`store::backup`), `sessions/` (`session`), `locks/` and `probe.json` (`mount`).
+//! (`store::backup`), `sessions/` (`session`), `locks/` and `probe.json` (`mount`), `cache/skills/` (`skills`).
 
 pub mod cli;
 pub mod commands;
@@ -42,7 +44,9 @@ pub mod mount;
 pub mod plan;
 pub mod resolve;
 pub mod session;
+pub mod skills;
 pub mod store;
+pub mod tool;
 pub mod ui;
 
 use error::CommandError;

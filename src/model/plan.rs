@@ -170,6 +170,15 @@ pub struct PlannedSkill {
     pub id: String,
     pub source: String,
     pub kind: SkillKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+impl RunPlan {
+    /// The directory that relative skill sources are anchored to: that of the file that declares the skills.
+    pub fn skills_dir(&self) -> Option<&std::path::Path> {
+        self.origins.get("skills").and_then(|sources| sources.last()).and_then(Source::dir)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]

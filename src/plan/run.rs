@@ -285,6 +285,7 @@ fn planned_skills(parts: &RunParts, warnings: &mut Vec<String>) -> Vec<PlannedSk
         id: skill.id.clone().unwrap_or_else(|| skill::name_of(&skill.source)),
         source: skill.source.clone(),
         kind: skill::kind_of(&skill.source),
+        description: skill.description.clone(),
     };
     let skills: Vec<PlannedSkill> = parts.resolved.persona.skills.iter().map(skill).collect();
     for skill in skills.iter().filter(|skill| skill.kind == crate::model::plan::SkillKind::Unknown) {
