@@ -32,6 +32,9 @@ pub struct RunPlan {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sidecar: Option<PlannedSidecar>,
     pub skills: Vec<PlannedSkill>,
+    /// Where the harness finds them, once they are staged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skills_path: Option<Template>,
     pub inputs: Vec<PlannedInput>,
     pub mcp_servers: Vec<String>,
     /// Variables whose values the run hands on by name; their values are in no file that is written.

@@ -23,6 +23,8 @@ pub struct Job<'a> {
     pub sidecar_bytes: Option<usize>,
     pub bare: bool,
     pub hermetic: bool,
+    /// The child's working directory, relative to the root.
+    pub cwd: &'a Path,
     /// The mounted directory; with a private mount the harness sees it at `{mount}`.
     pub root: &'a Path,
     pub mounted: bool,
@@ -41,6 +43,8 @@ pub struct HarnessPlan {
     pub args: Vec<Template>,
     pub env: BTreeMap<String, Template>,
     pub files: Vec<PlannedFile>,
+    /// Where it looks for skills.
+    pub skills_path: Option<Template>,
     /// Where the harness keeps its own state; what is not there is passed over.
     pub state: Vec<PathBuf>,
     pub enforcement: Vec<Enforcement>,

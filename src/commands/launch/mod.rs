@@ -5,6 +5,7 @@ mod audience;
 mod checks;
 pub mod conversation;
 mod end;
+mod skills;
 mod story;
 
 use super::changes_review::ApplyPolicy;
@@ -179,8 +180,13 @@ impl Run<'_, '_, '_> {
     ) -> Result<(OpenMount, crate::mount::ChildCommand)> {
         let (plan, session) = (self.launch.plan, self.session);
         session.write_json(PLAN_FILE, plan)?;
-        let shown = staging::write_files(plan, &session.dir)?;
-        let planted = self.planted()?;
+        let mut shown = staging::write_files(plan, &session.dir)?;
+        let terms = skills::Terms { offline: self.launch.args.offline, strict: self.launch.args.strict };
+        let staged = skills::stage(plan, self.launch.workforce, &session.dir, terms, signals)?;
+        self.story.warnings.extend(staged.warnings);
+        shown.read_only.extend(staged.shown);
+        let mut planted = self.planted()?;
+        planted.extend(staged.planted);
         let noted = Noted {
             harness: plan.harness.kind,
             persona: plan.persona.id.clone(),

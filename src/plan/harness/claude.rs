@@ -28,6 +28,7 @@ pub fn plan(job: &Job) -> HarnessPlan {
     mcp(&mut plan, job);
     if job.has_skills {
         plan.option_at("--plugin-dir", Template::session("plugin"));
+        plan.skills_path = Some(Template::session("plugin/skills"));
         plan.enforced("skills", "--plugin-dir");
     }
     permissions(&mut plan, job);

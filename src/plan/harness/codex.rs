@@ -315,8 +315,16 @@ fn enforcement(plan: &mut HarnessPlan, job: &Job) {
     } else if !job.mcp_servers.is_empty() {
         plan.advisory("mcpServers", "these servers are added; servers of the user's own config stay");
     }
-    if job.has_skills {
+    if job.has_skills && job.mounted {
+        let below = std::path::Path::new("/").join(job.cwd).join(".agents/skills");
+        plan.skills_path = Some(Template(vec![Hole::Mount, Hole::Text(below.display().to_string())]));
         plan.enforced("skills", ".agents/skills in the mount, never applied");
+    } else if job.has_skills {
+        plan.unsupported(
+            "skills",
+            "codex finds skills in the project, and without a mount nothing is written there",
+        );
+        plan.warn("codex gets no skills: there is no mount, and your repository is not touched");
     }
     if job.limits.turns.is_some() {
         plan.unsupported("limits.turns", "codex has no turn limit");

@@ -9,6 +9,9 @@ use crate::plan::tool_rule::ToolRule;
 use crate::resolve::references::{Piece, env_pieces};
 use serde_json::{Map, Value, json};
 
+/// The directory of skills in the session.
+const SKILLS: &str = "skills";
+
 pub fn plan(job: &Job) -> HarnessPlan {
     let mut plan = HarnessPlan::new("opencode");
     if job.mode == Mode::Headless {
@@ -72,6 +75,7 @@ fn enforcement(plan: &mut HarnessPlan, job: &Job) {
         plan.advisory("mcpServers", "these servers are added; servers of the user's own config stay");
     }
     if job.has_skills {
+        plan.skills_path = Some(Template::session(SKILLS));
         plan.enforced("skills", "skills.paths in the config file");
     }
     if job.limits.turns.is_some() {
@@ -116,7 +120,7 @@ fn config(job: &Job, permission: Option<&Map<String, Value>>, session: &str) -> 
         config.insert("mcp".into(), Value::Object(servers));
     }
     if job.has_skills {
-        config.insert("skills".into(), json!({"paths": [format!("{}/skills", session)]}));
+        config.insert("skills".into(), json!({"paths": [format!("{session}/{SKILLS}")]}));
     }
     serde_json::to_string_pretty(&config).expect("plain JSON") + "\n"
 }
