@@ -19,6 +19,7 @@
 //! | `resolve` | merges, selects, composes the prompt; says where every field came from |
 //! | `plan` | from a resolved persona to a `RunPlan`; one adapter file a harness |
 //! | `mount` | the private view of the project: makes it, runs in it, says what changed, applies, undoes, recovers |
+//! | `launch` | what a harness prints while it works, as events |
 //! | `session` | the session directory: create, list, lock, recover, prune |
 //! | `store` | locked, atomic writes of our own JSON files |
 //!
@@ -35,6 +36,7 @@ pub mod commands;
 pub mod error;
 pub mod exit;
 pub mod host;
+pub mod launch;
 pub mod load;
 pub mod model;
 pub mod mount;

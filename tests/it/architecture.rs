@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// A module and the modules of this crate that it may name.
-const EDGES: [(&str, &[&str]); 14] = [
+const EDGES: [(&str, &[&str]); 15] = [
     ("host", &["error"]),
     ("error", &["exit"]),
     ("exit", &[]),
@@ -16,11 +16,12 @@ const EDGES: [(&str, &[&str]); 14] = [
     ("store", &["store", "load", "model", "host", "error"]),
     ("mount", &["mount", "plan", "model", "host", "error", "exit"]),
     ("session", &["session", "mount", "plan", "model", "host", "error", "exit"]),
+    ("launch", &["launch", "mount", "session", "model", "host", "error", "exit", "plan"]),
     (
         "commands",
         &[
             "commands", "cli", "host", "ui", "error", "exit", "model", "load", "resolve", "plan", "mount",
-            "session", "store",
+            "session", "launch", "store",
         ],
     ),
     ("lib", &["mount", "cli", "commands", "error", "exit", "host", "ui"]),
