@@ -19,6 +19,7 @@
 //! | `resolve` | merges, selects, composes the prompt; says where every field came from |
 //! | `plan` | from a resolved persona to a `RunPlan`; one adapter file a harness |
 //! | `mount` | the private view of the project: makes it, runs in it, says what changed, applies, undoes, recovers |
+//! | `launch` | what a harness prints while it works, as events |
 //! | `session` | the session directory: create, list, lock, recover, prune |
 //! | `skills` | from the plan's skill sources to directories that a harness takes, through a cache |
 //! | `tool` | runs git, npx and the like with a time limit and no terminal |

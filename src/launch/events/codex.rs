@@ -61,7 +61,8 @@ impl EventReader for Codex {
     /// A command that codex's own rules refuse is no item of the stream; it is only logged.
     fn read_stderr(&mut self, line: &str) {
         let plain = self.asides.keep(line);
-        if let Some((_, rest)) = plain.split_once("Rejected(\"`")
+        if let Some((_, rest)) = plain.split_once("Rejected(")
+            && let Some((_, rest)) = rest.split_once('`')
             && let Some((command, _)) = rest.split_once("` rejected:")
         {
             add(&mut self.denials, call("command_execution", Some(&command_text(command))));
