@@ -156,6 +156,12 @@ impl Ui {
         self.note_failure(result);
     }
 
+    /// Brings out what was said on stdout before something is said on stderr.
+    pub fn flush(&mut self) {
+        let result = self.out.flush();
+        self.note_failure(result);
+    }
+
     /// A line on a terminal that the next one replaces.
     pub fn progress(&mut self, text: &str) {
         let _ = write!(self.err, "\r\x1b[2K{text}");

@@ -4,12 +4,11 @@ use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::tier::Harness;
-use std::io::Read;
+use crate::tool::{self, Bounds};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 /// How long a harness may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -52,36 +51,12 @@ pub fn find(name: &str, harness: Harness, host: &Host) -> Result<PathBuf> {
 /// What the program says its version is: the first word that looks like one. `Err` says why there is none.
 pub fn version(program: &Path) -> std::result::Result<String, String> {
     let mut command = Command::new(program);
-    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    // Its own group, so that whatever it starts can be ended with it.
-    command.process_group(0);
-    let mut child = command.spawn().map_err(|error| format!("it cannot be started: {error}"))?;
-    let mut stdout = child.stdout.take().expect("piped");
-    let (said, heard) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        let mut text = Vec::new();
-        let _ = (&mut stdout).take(4096).read_to_end(&mut text);
-        let _ = said.send(text);
-    });
-    let started = Instant::now();
-    let text = heard.recv_timeout(PATIENCE);
-    let ended = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break Some(status),
-            Ok(None) if text.is_ok() && started.elapsed() < PATIENCE => {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            _ => break None,
-        }
-    };
-    if ended.is_none() {
-        let group = nix::unistd::Pid::from_raw(child.id().cast_signed());
-        let _ = nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGKILL);
-        let _ = child.wait();
-        return Err(format!("`--version` took more than {} seconds", PATIENCE.as_secs()));
-    }
-    let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
-    version_in(&text).ok_or_else(|| "`--version` names no version".to_owned())
+    // Not in the project: what is asked is the program alone.
+    command.arg("--version").current_dir("/");
+    let bounds = Bounds { time: PATIENCE, output: 64 * 1024, stop: &|| false };
+    let said = tool::run(&mut command, None, bounds).map_err(|error| error.to_string())?;
+    version_in(&String::from_utf8_lossy(&said.stdout))
+        .ok_or_else(|| "`--version` names no version".to_owned())
 }
 
 /// The same, remembered for as long as the program stays the same: some take most of a second to answer.

@@ -18,7 +18,7 @@ const EDGES: [(&str, &[&str]); 17] = [
     ("skills", &["skills", "tool", "store", "plan", "model", "host", "error"]),
     ("mount", &["mount", "plan", "model", "host", "error", "exit"]),
     ("session", &["session", "mount", "plan", "model", "host", "error", "exit"]),
-    ("launch", &["launch", "mount", "model", "host", "error", "exit"]),
+    ("launch", &["launch", "mount", "tool", "model", "host", "error", "exit"]),
     (
         "commands",
         &[

@@ -19,10 +19,12 @@ pub struct End {
     pub usage: Usage,
     pub session_id: Option<String>,
     pub model: Option<String>,
+    pub warnings: Vec<String>,
 }
 
 impl End {
     pub fn of_headless(outcome: HeadlessOutcome, limits: Limits) -> End {
+        let warnings = warnings(&outcome);
         let attended = outcome.attended;
         let (harness_exit_code, killed_by) = codes(attended.ending);
         let conclusion = outcome.conclusion;
@@ -53,6 +55,7 @@ impl End {
             usage: conclusion.usage,
             session_id: conclusion.session_id,
             model: conclusion.model,
+            warnings,
         }
     }
 
@@ -75,6 +78,7 @@ impl End {
             usage: Usage::default(),
             session_id: None,
             model: None,
+            warnings: Vec::new(),
         }
     }
 
@@ -107,6 +111,20 @@ impl End {
             (Status::Completed | Status::NotStarted, _) => own,
         }
     }
+}
+
+fn warnings(outcome: &HeadlessOutcome) -> Vec<String> {
+    let mut warnings = outcome.conclusion.warnings.clone();
+    if !outcome.conclusion.denials.is_empty() {
+        warnings.push(format!("denied to the agent: {}", outcome.conclusion.denials.join(", ")));
+    }
+    if outcome.flooded > 0 {
+        warnings.push(format!(
+            "{} lines of the harness's output are no events and are left out",
+            outcome.flooded
+        ));
+    }
+    warnings
 }
 
 fn codes(ending: Ending) -> (Option<i32>, Option<i32>) {

@@ -259,6 +259,10 @@ impl Run<'_, '_, '_> {
                 run()?
             }
         };
+        for warning in &end.warnings {
+            ui.warning(printable(warning));
+        }
+        self.story.warnings.extend(end.warnings.iter().cloned());
         self.story.end = Some(end);
         self.story.timed_as("harness", began.elapsed());
         Ok(())
@@ -362,6 +366,7 @@ impl Run<'_, '_, '_> {
         let Some(end) = &self.story.end else { return };
         if let Some(result) = &end.result {
             ui.line(printable(result));
+            ui.flush();
         }
         for check in &self.story.checks {
             let verdict = if check.exit_code == 0 { "passed" } else { "failed" };
