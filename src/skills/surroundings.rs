@@ -79,12 +79,18 @@ fn is_needed(name: &str) -> bool {
         || NEEDED_ENDS.iter().any(|end| upper.ends_with(end))
 }
 
-/// The last lines of what a program said, for a reason in one line.
+/// What a program gave as its reason, in one line: npm says it first, everybody else last.
 pub fn last_words(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let last = lines[lines.len().saturating_sub(3)..].join("; ");
-    let start = last.char_indices().rev().nth(399).map_or(0, |(at, _)| at);
-    last[start..].to_owned()
+    let text = anstream::adapter::strip_str(text).to_string();
+    let lines =
+        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("npm notice"));
+    let lines: Vec<&str> = lines.collect();
+    let of_npm = lines.iter().filter_map(|line| line.strip_prefix("npm error ")).take(3);
+    let of_npm: Vec<&str> = of_npm.collect();
+    let last = &lines[lines.len().saturating_sub(3)..];
+    let reason = if of_npm.is_empty() { last.join("; ") } else { of_npm.join("; ") };
+    let start = reason.char_indices().rev().nth(399).map_or(0, |(at, _)| at);
+    reason[start..].to_owned()
 }
 
 #[cfg(test)]
@@ -105,6 +111,11 @@ mod tests {
     fn last_words_are_short_and_one_line() {
         assert_eq!(last_words("a\n\nb\nc\nd\n"), "b; c; d");
         assert_eq!(last_words(&"é".repeat(1000)).chars().count(), 400);
+        assert_eq!(
+            last_words("npm error code E404\nnpm error\nnpm notice new\nnpm error A log\n"),
+            "code E404; A log"
+        );
+        assert_eq!(last_words("\u{1b}[31mred\u{1b}[0m"), "red");
         assert_eq!(last_words(""), "");
     }
 }
