@@ -13,6 +13,8 @@ use std::process::Stdio;
 
 /// So many lines that are no events are handed on; a flood of them is only counted.
 const MOST_RAW: u64 = 1000;
+/// So much of each.
+const LONGEST_RAW: usize = 4096;
 
 /// Who hears what the harness does.
 pub trait Audience {
@@ -65,7 +67,7 @@ struct Hearing<'a> {
 }
 
 impl Hearing<'_> {
-    fn line(&mut self, line: &[u8]) {
+    fn line(&mut self, mut line: &[u8]) {
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
         }
@@ -75,6 +77,7 @@ impl Hearing<'_> {
             if self.raw > MOST_RAW {
                 return;
             }
+            line = &line[..line.len().min(LONGEST_RAW)];
         }
         for event in self.reader.read(&String::from_utf8_lossy(line)) {
             match &event {

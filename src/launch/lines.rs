@@ -1,7 +1,7 @@
 //! Cuts a stream into lines without ever holding more than one of them. What a line means is not known here.
 
 /// A line longer than this is cut: no harness has a use for it, and memory is not endless.
-const LONGEST: usize = 32 << 20;
+const LONGEST: usize = 16 << 20;
 
 #[derive(Debug, Default)]
 pub struct Lines {

@@ -27,6 +27,8 @@ pub struct RunReport {
     pub conflicts: Vec<String>,
     pub commits: Vec<ReportedCommit>,
     pub checks: Vec<ReportedCheck>,
+    /// Values of variables that turned up where they do not belong; never the value itself.
+    pub leaks: Vec<ReportedLeak>,
     pub apply: ReportedApply,
     pub warnings: Vec<String>,
     /// Seconds by phase.
@@ -141,6 +143,13 @@ pub struct ReportedCheck {
     pub seconds: f64,
     pub log_file: String,
     pub sha256: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReportedLeak {
+    pub variable: String,
+    /// A path of the project, or what was written.
+    pub place: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]

@@ -5,6 +5,7 @@ use crate::launch::headless::Audience;
 use crate::launch::record::{CappedLog, EVENTS_FILE, EventLog, LOG_FILE};
 use crate::model::event::Event;
 use crate::model::printable::printable;
+use crate::model::secrets::{Redactor, Scanner, Secrets};
 use crate::session::Session;
 use crate::ui::Ui;
 use std::time::{Duration, Instant};
@@ -20,6 +21,9 @@ pub struct Told<'a> {
     noted: Noted,
     stream: bool,
     progress: Option<Progress<'a>>,
+    secrets: &'a Secrets,
+    redactor: Redactor<'a>,
+    scanner: Scanner<'a>,
 }
 
 /// What the line of progress shows.
@@ -73,19 +77,24 @@ impl<'a> Told<'a> {
         noted: Noted,
         stream: bool,
         progress: Option<Progress<'a>>,
+        secrets: &'a Secrets,
         ui: &'a mut Ui,
     ) -> std::io::Result<Told<'a>> {
         let events = EventLog::append(&session.dir.join(EVENTS_FILE))?;
         let log = CappedLog::create(&session.dir.join(LOG_FILE))?;
-        Ok(Told { session, ui, events, log, noted, stream, progress })
+        let (redactor, scanner) = (secrets.redactor(), secrets.scanner());
+        Ok(Told { session, ui, events, log, noted, stream, progress, secrets, redactor, scanner })
     }
 
-    pub fn finish(mut self) {
+    /// Ends the records. The names of the variables whose values were in what the harness wrote.
+    pub fn finish(mut self) -> Vec<String> {
         self.events.flush();
+        self.log.write(&self.redactor.finish());
         self.log.finish();
         if self.progress.is_some() {
             self.ui.end_progress();
         }
+        self.scanner.found()
     }
 }
 
@@ -96,7 +105,8 @@ impl Audience for Told<'_> {
             self.noted.session_id = Some(harness_session_id.clone());
             let _ = self.noted.write(self.session);
         }
-        let line = serde_json::to_string(event).expect("our own events always serialise");
+        let line =
+            self.secrets.redact(&serde_json::to_string(event).expect("our own events always serialise"));
         self.events.write(&line);
         if self.stream {
             self.ui.json_line(&line);
@@ -107,7 +117,8 @@ impl Audience for Told<'_> {
     }
 
     fn output(&mut self, bytes: &[u8]) {
-        self.log.write(bytes);
+        self.scanner.write(bytes);
+        self.log.write(&self.redactor.write(bytes));
     }
 
     fn tick(&mut self) {

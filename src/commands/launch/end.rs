@@ -20,6 +20,8 @@ pub struct End {
     pub session_id: Option<String>,
     pub model: Option<String>,
     pub warnings: Vec<String>,
+    /// Variables whose values the harness wrote.
+    pub leaked: Vec<String>,
 }
 
 impl End {
@@ -56,6 +58,7 @@ impl End {
             session_id: conclusion.session_id,
             model: conclusion.model,
             warnings,
+            leaked: Vec::new(),
         }
     }
 
@@ -79,6 +82,7 @@ impl End {
             session_id: None,
             model: None,
             warnings: Vec::new(),
+            leaked: Vec::new(),
         }
     }
 

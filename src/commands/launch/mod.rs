@@ -23,15 +23,17 @@ use crate::model::mount::Backend;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::{Mode, RunPlan};
 use crate::model::report::RunReport;
+use crate::model::secrets::Secrets;
 use crate::mount::apply::Instants;
 use crate::mount::changes::{Ignored, review};
 use crate::mount::{OpenMount, PlantedFile, SignalInbox, catch_runner_signals, diff::diff};
+use crate::session::leaks::Leaks;
 use crate::session::{Session, SessionState, SessionStore};
 use crate::ui::{Ui, printable};
 use audience::{Progress, Told};
 use conversation::{Noted, Resumed};
 use end::End;
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -58,33 +60,35 @@ pub fn run(launch: Launch<'_>, ui: &mut Ui) -> Result<Exit> {
     let plan = launch.plan;
     let stream = launch.args.stream_json;
     let mut story = Story::new(plan, &launch.workforce.general_warnings());
-    let ended = launch.go(&mut story, ui);
+    let env = &launch.workforce.host.env;
+    let secrets = Secrets::new(plan.references.iter().filter_map(|name| Some((name, env.get(name)?))));
+    let ended = launch.go(&mut story, &secrets, ui);
     let (exit, report) = match ended {
-        Ok(exit) => (exit, story.report(exit)),
+        Ok(exit) => (exit, without_secrets(&story.report(exit), &secrets)),
         Err(error) if ui.is_json() => {
             ui.explain(&error);
-            (error.exit, story.failure(&error))
+            (error.exit, without_secrets(&story.failure(&error), &secrets))
         }
         Err(error) => return Err(error),
     };
     if stream {
-        ui.json_line(&serde_json::to_string(&Last { r#type: "report", report: &report }).expect("plain"));
+        let mut last = json!({"type": "report"});
+        last.as_object_mut().expect("one").extend(report.as_object().cloned().unwrap_or_default());
+        ui.json_line(&last.to_string());
     } else if ui.is_json() {
         ui.json(&report);
     }
     Ok(exit)
 }
 
-/// The last line of an event stream.
-#[derive(Serialize)]
-struct Last<'a> {
-    r#type: &'static str,
-    #[serde(flatten)]
-    report: &'a RunReport,
+/// The report as it is printed and kept: whatever an agent said, no value of a variable is in it.
+fn without_secrets(report: &RunReport, secrets: &Secrets) -> Value {
+    let text = serde_json::to_string(report).expect("our own reports always serialise");
+    serde_json::from_str(&secrets.redact(&text)).expect("names and brackets keep it JSON")
 }
 
 impl Launch<'_> {
-    fn go(self, story: &mut Story<'_>, ui: &mut Ui) -> Result<Exit> {
+    fn go(self, story: &mut Story<'_>, secrets: &Secrets, ui: &mut Ui) -> Result<Exit> {
         let (plan, host) = (self.plan, &self.workforce.host);
         if plan.limits.usd == Some(0.0) {
             return Err(CommandError::new(Exit::Refused, "the run may cost nothing: `limits.usd` is 0")
@@ -101,7 +105,7 @@ impl Launch<'_> {
         let (session, record) = self.session(plan)?;
         instants.at("session made");
         let is_new = record.is_none();
-        let mut run = Run { launch: &self, session: &session, story, instants: &instants };
+        let mut run = Run { launch: &self, session: &session, story, secrets, instants: &instants };
         let opened = run.open(record, &signals);
         let (open, command) = match opened {
             Ok(opened) => opened,
@@ -164,6 +168,7 @@ struct Run<'a, 'p, 's> {
     launch: &'a Launch<'p>,
     session: &'a Session,
     story: &'a mut Story<'s>,
+    secrets: &'a Secrets,
     instants: &'a Instants,
 }
 
@@ -260,7 +265,7 @@ impl Run<'_, '_, '_> {
             }
         };
         for warning in &end.warnings {
-            ui.warning(printable(warning));
+            ui.warning(printable(&self.secrets.redact(warning)));
         }
         self.story.warnings.extend(end.warnings.iter().cloned());
         self.story.end = Some(end);
@@ -290,10 +295,13 @@ impl Run<'_, '_, '_> {
             persona: plan.persona.id.clone(),
             session_id: self.known_id(),
         };
-        let mut told = Told::new(session, noted, self.launch.args.stream_json, progress, ui)?;
+        let secrets = &self.secrets;
+        let mut told = Told::new(session, noted, self.launch.args.stream_json, progress, secrets, ui)?;
         let outcome = headless::run(open, command, File::open(&task)?, reader, limits, signals, &mut told);
-        told.finish();
-        Ok(End::of_headless(outcome?, plan.limits))
+        let leaked = told.finish();
+        let mut end = End::of_headless(outcome?, plan.limits);
+        end.leaked = leaked;
+        Ok(end)
     }
 
     /// Checks, changes, apply, report.
@@ -337,7 +345,7 @@ impl Run<'_, '_, '_> {
         let own = applied.as_ref().map_or(Exit::Done, sessions::work::Applied::exit);
         let end = self.story.end.as_ref().expect("it ended");
         let exit = end.exit(self.launch.plan.mode, own);
-        session.write_json(REPORT_FILE, &self.story.report(exit))?;
+        session.write_json(REPORT_FILE, &without_secrets(&self.story.report(exit), self.secrets))?;
         if !ui.is_json() {
             match &applied {
                 Some(applied) => sessions::say_applied(applied, ui),
@@ -349,12 +357,17 @@ impl Run<'_, '_, '_> {
 
     fn look_at_changes(&mut self, include_ignored: bool) -> Result<()> {
         if self.story.record.as_ref().is_none_or(|record| record.backend == Backend::None) {
+            self.story.leaked(&Leaks::default());
             return Ok(());
         }
         let Some(work) = self.session.work()? else { return Ok(()) };
         let sides = work.sides()?;
         let ignored = if include_ignored { Ignored::Include } else { Ignored::KeepOut };
         let found = review(&sides, ignored)?;
+        let mut leaks = Leaks::default();
+        let paths = found.changes.iter().map(|change| change.path.0.as_path());
+        leaks.look_into_changes(self.secrets, sides.mount, paths);
+        self.story.leaked(&leaks);
         let diffs =
             if found.changes.len() <= MOST_COUNTED { diff(&sides, &found, None)? } else { Vec::new() };
         self.story.changed(&found, &diffs);
@@ -365,7 +378,7 @@ impl Run<'_, '_, '_> {
     fn say_end(&self, ui: &mut Ui) {
         let Some(end) = &self.story.end else { return };
         if let Some(result) = &end.result {
-            ui.line(printable(result));
+            ui.line(printable(&self.secrets.redact(result)));
             ui.flush();
         }
         for check in &self.story.checks {
@@ -378,7 +391,10 @@ impl Run<'_, '_, '_> {
         if let (Mode::Headless, Some(reason)) | (_, Some(reason)) = (self.launch.plan.mode, &end.reason)
             && !end.succeeded()
         {
-            ui.warning(printable(reason));
+            ui.warning(printable(&self.secrets.redact(reason)));
+        }
+        for leak in &self.story.leaks {
+            ui.warning(format!("the value of `{}` is in {}", leak.variable, printable(&leak.place)));
         }
     }
 }

@@ -9,12 +9,13 @@ use crate::model::mount_record::{MountRecord, RuleRef};
 use crate::model::plan::RunPlan;
 use crate::model::report::{
     ApplyStatus, Outcome, ReportedApply, ReportedChange, ReportedCheck, ReportedCommit, ReportedHarness,
-    ReportedMount, ReportedPersona, ReportedRule, RunReport, Status,
+    ReportedLeak, ReportedMount, ReportedPersona, ReportedRule, RunReport, Status,
 };
 use crate::mount::apply;
 use crate::mount::changes::{ProtectedWhy, Review};
 use crate::mount::diff::{FileDiff, printable_name};
 use crate::session::SessionState;
+use crate::session::leaks::Leaks;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -30,6 +31,7 @@ pub struct Story<'a> {
     pub end: Option<End>,
     pub checks: Vec<ReportedCheck>,
     pub warnings: Vec<String>,
+    pub leaks: Vec<ReportedLeak>,
     changes: Vec<ReportedChange>,
     protected: Vec<ReportedRule>,
     conflicts: Vec<String>,
@@ -50,6 +52,7 @@ impl<'a> Story<'a> {
             end: None,
             checks: Vec::new(),
             warnings: general_warnings.iter().chain(&plan.warnings).cloned().collect(),
+            leaks: Vec::new(),
             changes: Vec::new(),
             protected: Vec::new(),
             conflicts: Vec::new(),
@@ -110,6 +113,17 @@ impl<'a> Story<'a> {
         for path in &review.unreadable {
             self.warnings
                 .push(format!("{} cannot be read and is not applied", printable_name(path.as_ref())));
+        }
+    }
+
+    /// Values of variables in what the agent left or said.
+    pub fn leaked(&mut self, leaks: &Leaks) {
+        let said = self.end.iter().flat_map(|end| &end.leaked);
+        let said = said.map(|variable| (variable.clone(), "the harness's output".to_owned()));
+        let left = leaks.found.iter().map(|leak| (leak.variable.clone(), leak.place.clone()));
+        self.leaks = left.chain(said).map(|(variable, place)| ReportedLeak { variable, place }).collect();
+        for unread in &leaks.unread {
+            self.warnings.push(format!("not looked into for secrets: {unread}"));
         }
     }
 
@@ -216,6 +230,7 @@ impl<'a> Story<'a> {
             conflicts: self.conflicts.clone(),
             commits: self.commits.clone(),
             checks: self.checks.clone(),
+            leaks: self.leaks.clone(),
             apply: ReportedApply { status: self.apply },
             warnings: self.warnings.clone(),
             timings,
