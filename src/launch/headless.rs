@@ -46,15 +46,20 @@ pub fn run(
 ) -> Result<HeadlessOutcome> {
     let stdio = ChildStdio { stdin: Stdio::from(task), ..ChildStdio::piped() };
     let child = mount.spawn(command, stdio, Group::Own)?;
-    let (mut lines, heard) =
-        (Lines::default(), Hearing { reader, audience, raw: 0, working: HashSet::new() });
-    let mut hearing = Ears { lines: &mut lines, heard };
-    let attended = attend(child, command, limits, signals, &mut hearing)?;
-    let Ears { lines, mut heard } = hearing;
-    lines.finish(|line| heard.line(line));
+    let heard = Hearing { reader, audience, raw: 0, complaints: 0, working: HashSet::new() };
+    let mut ears = Ears { stdout: Lines::default(), stderr: Lines::default(), heard };
+    let attended = attend(child, command, limits, signals, &mut ears)?;
+    let Ears { mut stdout, mut stderr, mut heard } = ears;
+    stdout.finish(|line| heard.line(line));
+    stderr.finish(|line| heard.complaint(line));
     let clean =
         attended.ending == Ending::Code(0) && attended.reached.is_none() && attended.interrupted_by.is_none();
     let conclusion = heard.reader.conclude(clean);
+    heard.audience.event(&Event::Ended {
+        ok: clean && conclusion.ok,
+        result: conclusion.result.clone(),
+        reason: conclusion.reason.clone(),
+    });
     Ok(HeadlessOutcome { attended, conclusion, flooded: heard.raw.saturating_sub(MOST_RAW) })
 }
 
@@ -63,6 +68,7 @@ struct Hearing<'a> {
     reader: Box<dyn EventReader>,
     audience: &'a mut dyn Audience,
     raw: u64,
+    complaints: u64,
     working: HashSet<String>,
 }
 
@@ -92,18 +98,28 @@ impl Hearing<'_> {
             self.audience.event(&event);
         }
     }
+
+    fn complaint(&mut self, line: &[u8]) {
+        self.complaints += 1;
+        if self.complaints <= MOST_RAW {
+            let line = &line[..line.len().min(LONGEST_RAW)];
+            self.reader.read_stderr(&String::from_utf8_lossy(line));
+        }
+    }
 }
 
 struct Ears<'a> {
-    lines: &'a mut Lines,
+    stdout: Lines,
+    stderr: Lines,
     heard: Hearing<'a>,
 }
 
 impl Listener for Ears<'_> {
     fn output(&mut self, channel: Channel, bytes: &[u8]) {
         self.heard.audience.output(bytes);
-        if channel == Channel::Stdout {
-            self.lines.take(bytes, |line| self.heard.line(line));
+        match channel {
+            Channel::Stdout => self.stdout.take(bytes, |line| self.heard.line(line)),
+            Channel::Stderr => self.stderr.take(bytes, |line| self.heard.complaint(line)),
         }
     }
 
