@@ -3,5 +3,6 @@
 mod bare_headless;
 mod bare_interactive;
 mod model_server;
+mod planned;
 mod support;
 mod terminal;

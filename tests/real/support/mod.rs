@@ -6,6 +6,7 @@ pub mod model_server;
 pub mod processes;
 pub mod pty;
 pub mod scratch;
+pub mod staged;
 pub mod turn;
 pub mod wire;
 

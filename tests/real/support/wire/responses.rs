@@ -70,9 +70,17 @@ fn item(part: &Part, number: usize, index: usize) -> Value {
             "type": "custom_tool_call", "id": format!("ctc_{id}"), "call_id": id, "name": name, "input": input,
             "status": "completed",
         }),
-        Part::Call { name, input } => json!({
-            "type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": name,
-            "arguments": input.to_string(), "status": "completed",
-        }),
+        Part::Call { name, input } => {
+            let mut item = json!({
+                "type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": name,
+                "arguments": input.to_string(), "status": "completed",
+            });
+            // codex offers the tools of a server as a namespace.
+            if let Some((server, tool)) = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+                item["namespace"] = format!("mcp__{server}").into();
+                item["name"] = tool.into();
+            }
+            item
+        }
     }
 }

@@ -1,0 +1,120 @@
+//! Our plans against the real harnesses, carried out by hand: what a persona says is what the model is told.
+
+use crate::support::scratch::PATIENCE;
+use crate::support::{Scratch, Turn, staged};
+use agentworkforce::model::tier::Harness;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// A world with a persona that says a bit of everything, and marks where they must not be seen.
+fn world(harness: Harness, script: impl IntoIterator<Item = Turn>) -> Option<Scratch> {
+    let mut world = Scratch::new(script)?;
+    let server = world.write("mcp.mjs", include_str!("support/mcp_server.mjs"));
+    let notes = world.root().join("notes.txt");
+    world.set_var("NOTE_OF_THE_USER", "SECRET-VALUE");
+    world.write("CLAUDE.md", "ABOVE-THE-PROJECT");
+    world.write("AGENTS.md", "ABOVE-THE-PROJECT");
+    world.persona(&json!({
+        "id": "tester", "intent": "testing", "description": "Tests", "harness": harness.name(),
+        "systemPrompt": "SYSTEM-PROMPT-MARK",
+        "agentsMdContent": "SIDECAR-MARK", "claudeMdContent": "SIDECAR-MARK",
+        "mcpServers": {"notes": {
+            "command": "node", "args": [server, notes], "env": {"NOTES_SECRET": "$NOTE_OF_THE_USER"},
+        }},
+        "permissions": {"allow": ["Read", "Edit", "mcp__notes"], "deny": ["WebFetch"]},
+    }));
+    Some(world)
+}
+
+/// The harness's own name for the server's tool.
+fn remember(harness: Harness) -> &'static str {
+    if harness == Harness::Opencode { "notes_remember" } else { "mcp__notes__remember" }
+}
+
+#[track_caller]
+fn was_told_the_persona(world: &Scratch, harness: Harness) {
+    for mark in ["SYSTEM-PROMPT-MARK", "SIDECAR-MARK", "TASK-MARK", "MCP-TOOL-DESCRIPTION"] {
+        assert!(world.model.contains(mark), "{harness}: {mark} is in no request");
+    }
+    for mark in ["ABOVE-THE-PROJECT", "SECRET-VALUE"] {
+        assert!(!world.model.contains(mark), "{harness}: {mark} is in a request");
+    }
+}
+
+/// The names of the tools that a request offers, at whatever place.
+fn offered(request: &Value) -> Vec<String> {
+    let name = |tool: &Value| {
+        let name = tool["name"].as_str().or_else(|| tool["function"]["name"].as_str());
+        name.unwrap_or_default().to_owned()
+    };
+    request["tools"].as_array().into_iter().flatten().map(name).collect()
+}
+
+/// Whether any file below has this in it.
+fn holds(dir: &Path, text: &str) -> bool {
+    let entries = std::fs::read_dir(dir).expect("readable");
+    entries.flatten().any(|entry| match entry.file_type().expect("a type") {
+        kind if kind.is_dir() => holds(&entry.path(), text),
+        kind if kind.is_file() => {
+            let content = std::fs::read(entry.path()).unwrap_or_default();
+            content.windows(text.len()).any(|window| window == text.as_bytes())
+        }
+        _ => false,
+    })
+}
+
+#[test]
+fn a_headless_plan_tells_the_model_what_the_persona_says() {
+    for harness in Harness::ALL {
+        let call = Turn::call(remember(harness), json!({"note": "A-NOTE"}));
+        let Some(world) = world(harness, [call, Turn::text("done")]) else { return };
+        let plan = staged::plan(&world, &["tester", "-p", "TASK-MARK"]);
+        let ran = world.run(&mut staged::stage(&world, &plan), "TASK-MARK");
+        ran.succeeds();
+        was_told_the_persona(&world, harness);
+        // The server was asked, with the secret in its environment and in no file of ours.
+        assert_eq!(world.read("notes.txt"), "A-NOTE SECRET-VALUE\n", "{harness}: {ran:#?}");
+        assert!(world.model.contains("MCP-TOOL-ANSWER"), "{harness}");
+        assert!(!holds(&world.root().join("session"), "SECRET-VALUE"), "{harness}");
+        let tools = offered(&world.model.turns()[0].body);
+        for denied in ["WebFetch", "webfetch"] {
+            assert!(!tools.iter().any(|tool| tool == denied), "{harness}: {tools:?}");
+        }
+    }
+}
+
+#[test]
+fn a_charter_of_a_megabyte_arrives_whole() {
+    for harness in Harness::ALL {
+        let Some(world) = Scratch::new([Turn::text("done")]) else { return };
+        let charter = format!("CHARTER-BEGINS {}CHARTER-ENDS", "Be careful. ".repeat(90_000));
+        world.persona(&json!({
+            "id": "tester", "intent": "testing", "description": "Tests", "harness": harness.name(),
+            "systemPrompt": charter,
+        }));
+        let plan = staged::plan(&world, &["tester", "-p", "TASK-MARK"]);
+        world.run(&mut staged::stage(&world, &plan), "TASK-MARK").succeeds();
+        for mark in ["CHARTER-BEGINS", "CHARTER-ENDS", "TASK-MARK"] {
+            assert!(world.model.contains(mark), "{harness}: {mark} is in no request");
+        }
+    }
+}
+
+#[test]
+fn an_interactive_plan_asks_nothing_first_and_tells_the_model_the_same() {
+    for (harness, ready) in [
+        (Harness::Claude, "? for shortcuts"),
+        (Harness::Opencode, "Ask anything"),
+        (Harness::Codex, "Ask Codex to do anything"),
+    ] {
+        let Some(world) = world(harness, [Turn::text("ANSWER-FROM-THE-MODEL")]) else { return };
+        let plan = staged::plan(&world, &["tester"]);
+        let mut terminal = world.terminal(&staged::stage(&world, &plan));
+        terminal.wait_for(ready, PATIENCE);
+        terminal.enter("TASK-MARK");
+        terminal.wait_for("ANSWER-FROM-THE-MODEL", PATIENCE);
+        was_told_the_persona(&world, harness);
+        assert!(terminal.quit(PATIENCE).success(), "{harness}");
+        assert_eq!(world.leftovers(), [], "{harness}");
+    }
+}
