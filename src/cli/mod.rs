@@ -53,6 +53,8 @@ pub enum Command {
         #[command(subcommand)]
         action: SourcesCommand,
     },
+    /// Check harnesses, logins, the mount and your files, with the fix of every gap
+    Doctor,
     /// Read and change settings
     Config {
         #[command(subcommand)]

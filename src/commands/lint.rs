@@ -60,6 +60,11 @@ pub fn run(args: &LintArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     Ok(if failed { Exit::Failed } else { Exit::Done })
 }
 
+/// Every problem of every layer, for those who only count them.
+pub fn problems_everywhere(workforce: &Workforce) -> Vec<FileProblem> {
+    all_problems(workforce, &Targets { files: None, ids: Vec::new() })
+}
+
 /// What to lint: everything, or the files of these personas and directories.
 struct Targets {
     files: Option<Vec<PathBuf>>,

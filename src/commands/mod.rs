@@ -12,6 +12,7 @@ use std::ffi::OsString;
 mod agent;
 mod changes_review;
 mod config;
+mod doctor;
 mod edit;
 mod launch;
 mod lint;
@@ -40,6 +41,7 @@ pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
         Some(Command::Role { action }) => role::run(action, host, ui),
         Some(Command::Schema(args)) => Ok(schema::run(args.format, ui)),
         Some(Command::Sources { action }) => sources::run(action, host, ui),
+        Some(Command::Doctor) => Ok(doctor::run(host, ui)),
         Some(Command::Config { action }) => config::run(action, host, ui),
         Some(Command::Completions { shell }) => Ok(completions(*shell, ui)),
         Some(Command::Man) => man(ui),

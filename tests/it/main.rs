@@ -4,6 +4,7 @@ mod architecture;
 mod bad_input;
 mod cli;
 mod corpus;
+mod doctor;
 mod e2e_concurrent;
 mod e2e_crash;
 mod e2e_hidden;
