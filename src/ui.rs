@@ -80,7 +80,8 @@ impl Ui {
     pub fn json(&mut self, value: &impl Serialize) {
         let mut text = serde_json::to_string_pretty(value).expect("our own values always serialise");
         // JSON leaves these as they are, and a terminal obeys some of them. They can only be inside of strings.
-        if text.contains(is_unescaped_control) {
+        // In UTF-8 they are this byte, or start with this one, which hardly any text has.
+        if text.bytes().any(|byte| matches!(byte, 0x7f | 0xc2)) && text.contains(is_unescaped_control) {
             text = text.chars().fold(String::with_capacity(text.len() + 8), |mut result, c| {
                 if is_unescaped_control(c) {
                     result.push_str(&format!("\\u{:04x}", u32::from(c)));

@@ -8,7 +8,7 @@ use crate::cli::{LayerArg, RoleCommand, RoleFields};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::load::catalogue::json_files;
+use crate::load::folder::json_files;
 use crate::load::{library, roles};
 use crate::model::features::AGENT_LIBRARY;
 use crate::model::path_text::path_text;

@@ -161,6 +161,11 @@ impl Workforce {
     /// Merges an entry with everything it builds on. The problems of an `Err` include at least one error.
     pub fn resolve(&self, index: usize) -> std::result::Result<Found, Vec<FileProblem>> {
         let entries = &self.catalogue.entries;
+        let outline = self.catalogue.outline(&entries[index]);
+        let source = || entries[index].source.clone();
+        if let Some(resolved) = outline.and_then(|persona| ResolvedPersona::outlined(persona, source())) {
+            return Ok(Found { resolved, problems: Vec::new() });
+        }
         let found = self.chain_of(index)?;
         let (mut docs, mut problems) = (Vec::new(), Vec::new());
         for index in found.into_iter().rev() {
@@ -207,7 +212,7 @@ impl Workforce {
 
     /// Every persona that can be resolved, once each, by id; and every problem that was met.
     pub fn all(&self) -> (Vec<Found>, Vec<FileProblem>) {
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<Found> = Vec::with_capacity(self.catalogue.entries.len());
         let mut problems = Vec::new();
         let lower = |id: &String| id.to_ascii_lowercase();
         // An id that a higher layer has, or has twice, is passed over below.

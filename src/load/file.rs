@@ -132,15 +132,6 @@ pub fn parse_object(path: &Path, text: &str) -> Result<Object, FileProblem> {
     as_object(path, strict_json::parse(text))
 }
 
-/// The same, with an ellipsis for every text under these keys.
-pub fn parse_outline(
-    path: &Path,
-    text: &str,
-    long_texts: &'static [&'static str],
-) -> Result<Object, FileProblem> {
-    as_object(path, strict_json::parse_outline(text, long_texts))
-}
-
 pub fn not_an_object(path: &Path) -> FileProblem {
     FileProblem::whole_file(path, "must be a JSON object").with_fix("start it with `{`")
 }

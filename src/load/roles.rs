@@ -1,7 +1,7 @@
 //! Reads role files and charters of the layers, one role at a time. Merging is done in `resolve`.
 
-use super::catalogue::json_files;
 use super::file::{self, FileProblem};
+use super::folder::json_files;
 use super::layers::Layer;
 use super::{library, normalise};
 use crate::model::formats::ROLE;
