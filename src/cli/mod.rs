@@ -114,6 +114,30 @@ pub struct AgentArgs {
     /// Refuse instead of warn: everything the persona demands must be enforced
     #[arg(long)]
     pub strict: bool,
+    /// What becomes of the changes; default: ask on a terminal, else auto
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub apply: Option<ApplyArg>,
+    /// Apply changes to paths that git ignores, too
+    #[arg(long)]
+    pub include_ignored: bool,
+    /// Keep the mount after its changes were applied
+    #[arg(long)]
+    pub keep: bool,
+    /// A command that must succeed on the result before anything is applied; may be repeated
+    #[arg(long, value_name = "COMMAND")]
+    pub check: Vec<String>,
+    /// End a check after so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = positive, requires = "check")]
+    pub check_timeout: Option<f64>,
+    /// Go on with the conversation and the mount of this session
+    #[arg(long, value_name = "SESSION")]
+    pub resume: Option<String>,
+    /// Print what the agent does as JSON, an event a line, and the report last
+    #[arg(long)]
+    pub stream_json: bool,
+    /// Take skills from the cache only
+    #[arg(long)]
+    pub offline: bool,
     /// Arguments for the harness itself
     #[arg(last = true, value_name = "HARNESS ARGS")]
     pub harness_args: Vec<String>,

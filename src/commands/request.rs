@@ -59,6 +59,7 @@ impl PlanRequest {
                     usd: args.max_usd,
                 },
                 mount: MountFlags { backend, sandbox: args.sandbox.map(sandbox) },
+                resume: None,
                 extra_args: args.harness_args.clone(),
             },
         })

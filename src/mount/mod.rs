@@ -10,6 +10,7 @@ pub mod compare;
 pub mod copy;
 mod copy_file;
 pub mod diff;
+mod duplicate;
 pub mod git;
 mod git_copy;
 pub mod git_export;

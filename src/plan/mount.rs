@@ -42,6 +42,7 @@ pub fn spec(
         sandbox: flags.sandbox.or(policy.sandbox.max(settings.sandbox)),
         rules: rules(persona_id, harness, policy, settings, place),
         include: policy.include_patterns.clone(),
+        writable: Vec::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// A module and the modules of this crate that it may name.
-const EDGES: [(&str, &[&str]); 14] = [
+const EDGES: [(&str, &[&str]); 17] = [
     ("host", &["error"]),
     ("error", &["exit"]),
     ("exit", &[]),
@@ -14,13 +14,16 @@ const EDGES: [(&str, &[&str]); 14] = [
     ("resolve", &["resolve", "model"]),
     ("plan", &["plan", "resolve", "model"]),
     ("store", &["store", "load", "model", "host", "error"]),
+    ("tool", &["host"]),
+    ("skills", &["skills", "tool", "store", "plan", "model", "host", "error"]),
     ("mount", &["mount", "plan", "model", "host", "error", "exit"]),
     ("session", &["session", "mount", "plan", "model", "host", "error", "exit"]),
+    ("launch", &["launch", "mount", "tool", "model", "host", "error", "exit"]),
     (
         "commands",
         &[
             "commands", "cli", "host", "ui", "error", "exit", "model", "load", "resolve", "plan", "mount",
-            "session", "store",
+            "session", "skills", "launch", "store", "tool",
         ],
     ),
     ("lib", &["mount", "cli", "commands", "error", "exit", "host", "ui"]),

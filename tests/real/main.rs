@@ -1,0 +1,7 @@
+//! The real claude, codex and opencode, offline, against a model that says what the test scripts.
+
+mod bare_headless;
+mod bare_interactive;
+mod model_server;
+mod support;
+mod terminal;

@@ -1,0 +1,14 @@
+//! What a test needs to run a real harness: a model, a world of its own, a terminal.
+
+pub mod http;
+pub mod installed;
+pub mod model_server;
+pub mod processes;
+pub mod pty;
+pub mod scratch;
+pub mod turn;
+pub mod wire;
+
+pub use model_server::ModelServer;
+pub use scratch::{Ran, Scratch};
+pub use turn::Turn;
