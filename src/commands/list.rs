@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::features::AGENT_LIBRARY;
+use crate::model::plan::PersonaRef;
 use crate::model::text_rules::slugged;
 use crate::model::tier::Tier;
 use crate::resolve::select::{Levels, select};
@@ -42,6 +43,8 @@ pub struct Row<'a> {
 #[serde(rename_all = "camelCase")]
 struct Listing<'a> {
     schema_version: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    persona_ref: Option<&'a PersonaRef>,
     personas: Vec<Row<'a>>,
     warnings: Vec<String>,
 }
@@ -49,13 +52,14 @@ struct Listing<'a> {
 pub fn run(args: &ListArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let tier = args.tier.as_deref().map(parse_tier).transpose()?;
     let harness = args.harness.as_deref().map(parse_harness).transpose()?;
-    let workforce = Workforce::open_outlines(host)?;
+    let workforce = Workforce::open_outlines(host, args.from.persona_ref())?;
     let (found, problems) = workforce.all();
     let mut warnings = workforce.general_warnings();
     warnings.extend(warning_lines(&problems));
     for persona in &found {
         warnings.extend(warning_lines(&persona.problems));
     }
+    workforce.say_persona_ref(ui);
     for warning in &warnings {
         ui.warning(printable(warning));
     }
@@ -63,7 +67,8 @@ pub fn run(args: &ListArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     rows.retain(|row| harness.is_none_or(|harness| row.harness == Some(harness.name())));
     rows.retain(|row| args.tag.as_ref().is_none_or(|tag| row.tags.contains(tag)));
     if ui.is_json() {
-        ui.json(&Listing { schema_version: 1, personas: rows, warnings });
+        let persona_ref = workforce.persona_ref();
+        ui.json(&Listing { schema_version: 1, persona_ref, personas: rows, warnings });
     } else {
         print(&rows, args, ui);
     }

@@ -2,7 +2,7 @@
 //! A file that cannot be used is a problem beside the others, never in their way.
 
 use super::file::{self, FileProblem};
-use super::folder::Folder;
+use super::files::Files;
 use super::layers::{Layer, Layers};
 use super::outline::outline;
 use super::{library, normalise};
@@ -55,6 +55,7 @@ pub enum Reading {
 #[derive(Debug, Clone)]
 pub struct Catalogue {
     pub layers: Vec<Layer>,
+    files: Files,
     pub entries: Vec<Entry>,
     /// Files and directories that cannot be used at all.
     pub problems: Vec<FileProblem>,
@@ -83,6 +84,7 @@ impl Catalogue {
     pub fn scan(layers: &Layers, reading: Reading) -> Catalogue {
         let mut catalogue = Catalogue {
             layers: layers.all.clone(),
+            files: layers.files.clone(),
             entries: Vec::new(),
             problems: Vec::new(),
             collisions: Vec::new(),
@@ -116,7 +118,7 @@ impl Catalogue {
     }
 
     fn scan_directory(&mut self, layer: usize, label: &str, dir: &Path, reading: Reading) {
-        let mut folder = match Folder::open(dir) {
+        let mut folder = match self.files.folder(dir) {
             Ok(Some(folder)) => folder,
             Ok(None) => return,
             Err(error) => {
@@ -129,7 +131,10 @@ impl Catalogue {
             let file = dir.join(&folder.files[index].name);
             let quick =
                 folder.quick_text(index).and_then(|text| quick_entry(&file, text, layer, label, reading));
-            match quick.map_or_else(|| read_entry(&file, layer, label, reading), |entry| Ok(Some(entry))) {
+            match quick.map_or_else(
+                || read_entry(&self.files, &file, layer, label, reading),
+                |entry| Ok(Some(entry)),
+            ) {
                 Ok(Some(entry)) => self.add(entry, &mut ids),
                 Ok(None) => {}
                 Err(problem) => self.problems.push(problem),
@@ -181,7 +186,7 @@ impl Catalogue {
             other => drop(entry.understood.replace(other)),
         }
         let path = path_of(entry);
-        let text = entry.text();
+        let text = entry.text(&self.files);
         match file::parse_object(&path, &text) {
             Ok(object) => understand(&path, &text, object, &entry.source),
             Err(problem) => (None, vec![problem]),
@@ -191,15 +196,15 @@ impl Catalogue {
     /// The text of an entry's file, to find places in it. Places in an embedded file help nobody.
     pub fn text_of(&self, source: &Source) -> Cow<'_, str> {
         let entry = self.entries.iter().find(|entry| !source.is_library() && *entry.source == *source);
-        entry.map_or(Cow::Borrowed(""), Entry::text)
+        entry.map_or(Cow::Borrowed(""), |entry| entry.text(&self.files))
     }
 }
 
 impl Entry {
-    fn text(&self) -> Cow<'_, str> {
+    fn text(&self, files: &Files) -> Cow<'_, str> {
         match &self.source.file {
             Some(file) if self.text.is_empty() => {
-                Cow::Owned(file::read_text(file).ok().flatten().unwrap_or_default())
+                Cow::Owned(files.read_text(file).ok().flatten().unwrap_or_default())
             }
             _ => Cow::Borrowed(&self.text),
         }
@@ -260,12 +265,13 @@ fn quick_entry(path: &Path, text: &str, layer: usize, label: &str, reading: Read
 
 /// A file's id, intent and base. `Ok(None)`: it went away meanwhile.
 fn read_entry(
+    files: &Files,
     path: &Path,
     layer: usize,
     label: &str,
     reading: Reading,
 ) -> Result<Option<Entry>, FileProblem> {
-    let Some(text) = file::read_text(path)? else { return Ok(None) };
+    let Some(text) = files.read_text(path)? else { return Ok(None) };
     let object = match reading {
         Reading::Headers => None,
         Reading::Outlines | Reading::Everything => Some(file::parse_object(path, &text)?),

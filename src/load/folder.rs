@@ -11,7 +11,8 @@ const ROOM: usize = 64 * 1024;
 
 /// A directory that is open, with the names of its JSON files.
 pub struct Folder {
-    dir: Dir,
+    /// `None` where the files are not on disk.
+    dir: Option<Dir>,
     /// Sorted.
     pub files: Vec<Name>,
     buffer: Vec<u8>,
@@ -36,8 +37,7 @@ impl Folder {
         while let Some(entry) = dir.read() {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            let is_json = Path::new(name).extension().is_some_and(|extension| extension == "json");
-            if !is_json || name.as_bytes().starts_with(b".") {
+            if !is_json(name) {
                 continue;
             }
             let kind = entry.file_type();
@@ -50,7 +50,19 @@ impl Folder {
             }
         }
         files.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        Ok(Some(Folder { dir, files, buffer: Vec::new() }))
+        Ok(Some(Folder { dir: Some(dir), files, buffer: Vec::new() }))
+    }
+
+    /// Files that are not on disk, by these names.
+    pub fn of_names(names: impl Iterator<Item = OsString>) -> Folder {
+        let names = names.filter(|name| is_json(name));
+        let mut files: Vec<Name> = names.map(|name| Name { name, is_plain: false }).collect();
+        files.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Folder { dir: None, files, buffer: Vec::new() }
+    }
+
+    pub fn paths(self, dir: &Path) -> Vec<PathBuf> {
+        self.files.into_iter().map(|file| dir.join(file.name)).collect()
     }
 
     /// The text of a small plain file, for whoever has a use for good ones only: opened, read once and closed.
@@ -58,7 +70,7 @@ impl Folder {
     pub fn quick_text(&mut self, index: usize) -> Option<&str> {
         let Name { name, is_plain: true } = self.files.get(index)? else { return None };
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(self.dir.fd().ok()?, name, flags, Mode::empty()).ok()?;
+        let file = rustix::fs::openat(self.dir.as_ref()?.fd().ok()?, name, flags, Mode::empty()).ok()?;
         self.buffer.resize(ROOM, 0);
         let length = rustix::io::read(&file, &mut self.buffer[..]).ok()?;
         (length < ROOM).then(|| std::str::from_utf8(&self.buffer[..length]).ok()).flatten()
@@ -67,6 +79,10 @@ impl Folder {
 
 /// The JSON files directly in a directory, by name. A missing directory has none.
 pub fn json_files(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    let files = Folder::open(dir)?.map(|folder| folder.files).unwrap_or_default();
-    Ok(files.into_iter().map(|file| dir.join(file.name)).collect())
+    Ok(Folder::open(dir)?.map(|folder| folder.paths(dir)).unwrap_or_default())
+}
+
+fn is_json(name: &OsStr) -> bool {
+    !name.as_bytes().starts_with(b".")
+        && Path::new(name).extension().is_some_and(|extension| extension == "json")
 }
