@@ -22,6 +22,7 @@
 //! | `launch` | what a harness prints while it works, as events |
 //! | `session` | the session directory: create, list, lock, recover, prune |
 //! | `skills` | from the plan's skill sources to directories that a harness takes, through a cache |
+//! | `git` | the git command so that nothing an agent wrote can make it run other code |
 //! | `tool` | runs git, npx and the like with a time limit and no terminal |
 //! | `store` | locked, atomic writes of our own JSON files |
 //!
@@ -37,6 +38,7 @@ pub mod cli;
 pub mod commands;
 pub mod error;
 pub mod exit;
+pub mod git;
 pub mod host;
 pub mod launch;
 pub mod load;

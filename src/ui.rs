@@ -45,7 +45,8 @@ fn is_unescaped_control(c: char) -> bool {
 
 /// JSON leaves these as they are, and a terminal obeys some of them. They can only be inside of strings.
 fn escaped_controls(text: String) -> String {
-    if !text.contains(is_unescaped_control) {
+    // In UTF-8 they are this byte, or start with this one, which hardly any text has.
+    if !text.bytes().any(|byte| matches!(byte, 0x7f | 0xc2)) || !text.contains(is_unescaped_control) {
         return text;
     }
     text.chars().fold(String::with_capacity(text.len() + 8), |mut result, c| {

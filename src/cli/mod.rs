@@ -66,6 +66,20 @@ pub enum Command {
     Man,
 }
 
+/// Where the project's own personas and rules are read.
+#[derive(Debug, Args)]
+pub struct ProjectFrom {
+    /// Take the project's personas, roles, sidecars and rule files from this git ref, not from the working tree
+    #[arg(long, value_name = "REF", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    persona_ref: Option<String>,
+}
+
+impl ProjectFrom {
+    pub fn persona_ref(&self) -> Option<&str> {
+        self.persona_ref.as_deref()
+    }
+}
+
 #[derive(Debug, Args)]
 pub struct AgentArgs {
     /// Persona and tier: `code-reviewer`, `debugger@best`
@@ -143,6 +157,8 @@ pub struct AgentArgs {
     /// Arguments for the harness itself
     #[arg(last = true, value_name = "HARNESS ARGS")]
     pub harness_args: Vec<String>,
+    #[command(flatten)]
+    pub from: ProjectFrom,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -186,6 +202,8 @@ pub struct MountArgs {
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+    #[command(flatten)]
+    pub from: ProjectFrom,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -286,6 +304,8 @@ pub struct ListArgs {
     /// Leave the descriptions out
     #[arg(long)]
     pub no_display_description: bool,
+    #[command(flatten)]
+    pub from: ProjectFrom,
 }
 
 #[derive(Debug, Args)]
@@ -315,6 +335,8 @@ pub struct ShowArgs {
     /// A value for an input of the persona; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = name_and_value)]
     pub input: Vec<(String, String)>,
+    #[command(flatten)]
+    pub from: ProjectFrom,
 }
 
 #[derive(Debug, Args)]
@@ -325,6 +347,8 @@ pub struct LintArgs {
     /// Warnings count as errors
     #[arg(long)]
     pub strict: bool,
+    #[command(flatten)]
+    pub from: ProjectFrom,
 }
 
 #[derive(Debug, Args)]

@@ -23,7 +23,8 @@ pub fn run(args: &AgentArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         .hint("add `-p \"...\"` for a headless run, or `--dry-run` for the plan"));
     }
     let mut request = PlanRequest::from_args(args)?;
-    let workforce = Workforce::open(host)?;
+    let workforce = Workforce::open_at(host, args.from.persona_ref())?;
+    workforce.say_persona_ref(ui);
     let store = SessionStore::new(&workforce.layers.home);
     let resumed = args
         .resume

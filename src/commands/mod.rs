@@ -60,7 +60,7 @@ fn bare(host: &Host, ui: &mut Ui) -> Result<Exit> {
         ui.text(&crate::cli::command(&[]).render_help().ansi().to_string());
         return Ok(Exit::Usage);
     }
-    let workforce = workforce::Workforce::open_outlines(host)?;
+    let workforce = workforce::Workforce::open_outlines(host, None)?;
     match picker::pick(&workforce, ui)? {
         Some(selector) => {
             let words = ["agentworkforce", "agent", "--dry-run", selector.as_str()].map(OsString::from);

@@ -47,7 +47,8 @@ struct ReportedOutcome {
 
 pub fn run(args: &MountArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let policy = mounted::policy(args.apply, host, ui)?;
-    let workforce = Workforce::open(host)?;
+    let workforce = Workforce::open_at(host, args.from.persona_ref())?;
+    workforce.say_persona_ref(ui);
     for warning in workforce.general_warnings() {
         ui.warning(printable(&warning));
     }
@@ -122,16 +123,16 @@ impl Wanted {
         let mut wanted = match &args.persona {
             Some(selector) => Wanted::of_persona(selector, flags, &chosen.root, workforce, ui)?,
             None => {
-                let (files, problems) = crate::load::project::rule_files(&chosen.root, "mount");
+                let (rules, problems) = workforce.rule_files(&chosen.root, "mount")?;
                 for problem in problems {
                     ui.warning(printable(&problem));
                 }
-                let rule_files = files.into_iter().map(|file| (file.name, file.text)).collect();
                 let place = MountPlace {
                     is_repository: chosen.root.join(".git").symlink_metadata().is_ok(),
                     root: chosen.root.clone(),
                     cwd: chosen.cwd.clone(),
-                    rule_files,
+                    rule_files: rules.files,
+                    rule_prefix: rules.prefix,
                 };
                 let settings = &workforce.config.settings.mount;
                 let spec = crate::plan::mount::spec(

@@ -13,6 +13,10 @@ use std::collections::BTreeMap;
 #[serde(rename_all = "camelCase")]
 pub struct RunPlan {
     pub schema_version: u32,
+    /// The commit that the project's personas, roles, sidecars and rule files come from, where the working tree is not
+    /// asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persona_ref: Option<PersonaRef>,
     pub persona: PlannedPersona,
     pub harness: PlannedHarness,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,6 +50,27 @@ pub struct RunPlan {
     pub warnings: Vec<String>,
     /// For every field of the persona: the files that set it, lowest layer first.
     pub origins: BTreeMap<String, Vec<Source>>,
+}
+
+/// A git ref and the commit that it stood for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PersonaRef {
+    #[serde(rename = "ref")]
+    pub reference: String,
+    pub commit: String,
+}
+
+impl PersonaRef {
+    /// Enough of the commit's name for people.
+    pub fn short(&self) -> &str {
+        self.commit.get(..12).unwrap_or(&self.commit)
+    }
+}
+
+impl std::fmt::Display for PersonaRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.reference, self.short())
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

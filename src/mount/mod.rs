@@ -11,7 +11,6 @@ pub mod copy;
 mod copy_file;
 pub mod diff;
 mod duplicate;
-pub mod git;
 mod git_copy;
 pub mod git_export;
 mod git_refs;

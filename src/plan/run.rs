@@ -9,8 +9,8 @@ use super::skill;
 use crate::model::mount::{Backend, Effect, MountSpec, Sandbox};
 use crate::model::persona::{Limits, McpServer, SidecarMode};
 use crate::model::plan::{
-    Conversation, Enforcement, EnforcementLevel, Mode, PlannedCommand, PlannedHarness, PlannedInput,
-    PlannedPersona, PlannedRole, PlannedSidecar, PlannedSkill, RunPlan, Sourced, Stdin,
+    Conversation, Enforcement, EnforcementLevel, Mode, PersonaRef, PlannedCommand, PlannedHarness,
+    PlannedInput, PlannedPersona, PlannedRole, PlannedSidecar, PlannedSkill, RunPlan, Sourced, Stdin,
 };
 use crate::model::settings::Settings;
 use crate::model::source::Source;
@@ -45,6 +45,8 @@ pub struct RunFacts {
     pub env: BTreeMap<String, String>,
     pub home: Option<PathBuf>,
     pub place: MountPlace,
+    /// Where the project layer comes from, if not from the working tree.
+    pub persona_ref: Option<PersonaRef>,
 }
 
 /// The persona of this run, decided, with the texts that were read for it.
@@ -86,6 +88,14 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
         &facts.place,
     );
     let sidecar = planned_sidecar(parts, &values, &mount, &mut warnings);
+    if let (Some(reference), Some(sidecar)) = (&facts.persona_ref, &sidecar)
+        && sidecar.mode == SidecarMode::Extend
+    {
+        let target = &sidecar.target;
+        warnings.push(format!(
+            "the sidecar extends the {target} of the working tree, which does not come from {reference}"
+        ));
+    }
     let limits = limits(parts, flags);
 
     let available =
@@ -139,6 +149,7 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
 
     RunPlan {
         schema_version: 1,
+        persona_ref: facts.persona_ref.clone(),
         persona: planned_persona(parts),
         harness: PlannedHarness { kind, from: word(selection.harness.from) },
         model: selection.model.as_ref().map(sourced),

@@ -3,20 +3,21 @@
 use std::path::{Path, PathBuf};
 
 /// A module and the modules of this crate that it may name.
-const EDGES: [(&str, &[&str]); 17] = [
+const EDGES: [(&str, &[&str]); 18] = [
     ("host", &["error"]),
     ("error", &["exit"]),
     ("exit", &[]),
     ("model", &["model"]),
     ("ui", &["ui", "error", "exit", "model"]),
     ("cli", &["cli"]),
-    ("load", &["load", "model", "host", "error"]),
+    ("git", &[]),
+    ("load", &["load", "tool", "git", "model", "host", "error"]),
     ("resolve", &["resolve", "model"]),
     ("plan", &["plan", "resolve", "model"]),
     ("store", &["store", "load", "model", "host", "error"]),
     ("tool", &["host"]),
     ("skills", &["skills", "tool", "store", "plan", "model", "host", "error"]),
-    ("mount", &["mount", "plan", "model", "host", "error", "exit"]),
+    ("mount", &["mount", "git", "plan", "model", "host", "error", "exit"]),
     ("session", &["session", "mount", "plan", "model", "host", "error", "exit"]),
     ("launch", &["launch", "mount", "tool", "model", "host", "error", "exit"]),
     (

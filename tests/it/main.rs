@@ -24,6 +24,7 @@ mod mount_overlay;
 mod mount_processes;
 mod mount_support;
 mod mount_terminal;
+mod persona_ref;
 mod plans;
 mod readme;
 mod roles;

@@ -3,6 +3,7 @@
 use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::load::snapshot::Snapshot;
 use crate::model::plan::RunPlan;
 use crate::model::template::Hole;
 use crate::mount::{PlantedFile, SignalInbox};
@@ -35,10 +36,17 @@ pub fn stage(
     signals: &SignalInbox,
 ) -> Result<Staged> {
     let Some(path) = &plan.skills_path else { return Ok(Staged::default()) };
+    let snapshot = workforce.layers.files.snapshot.as_deref();
+    let exported = snapshot.map(|snapshot| Exported::of(snapshot, session_dir)).transpose()?;
+    let (mut persona_dir, mut project_root) = (plan.skills_dir().map(Path::to_owned), &*plan.mount.root);
+    if let (Some(snapshot), Some(exported)) = (snapshot, &exported) {
+        let at = |dir: PathBuf| snapshot.relative(&dir).map_or(dir, |inside| exported.0.path().join(inside));
+        (persona_dir, project_root) = (persona_dir.map(at), exported.0.path());
+    }
     let obtained = skills::obtain(&SkillRequest {
         skills: &plan.skills,
-        persona_dir: plan.skills_dir(),
-        project_root: &plan.mount.root,
+        persona_dir: persona_dir.as_deref(),
+        project_root,
         rules: &plan.mount.rules,
         cache: &workforce.layers.home.join("cache/skills"),
         offline: terms.offline,
@@ -69,6 +77,18 @@ pub fn stage(
         staged.shown = first;
     }
     Ok(staged)
+}
+
+/// The project layer of a commit as files, for as long as skills are looked for in it: the working tree's own are
+/// not the persona's.
+struct Exported(tempfile::TempDir);
+
+impl Exported {
+    fn of(snapshot: &Snapshot, session_dir: &Path) -> std::io::Result<Exported> {
+        let dir = tempfile::Builder::new().prefix("persona-ref-").tempdir_in(session_dir)?;
+        snapshot.export(dir.path())?;
+        Ok(Exported(dir))
+    }
 }
 
 fn text_of(hole: &Hole) -> Option<&str> {
