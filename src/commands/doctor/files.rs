@@ -18,7 +18,7 @@ pub struct Files {
 
 pub fn look(host: &Host) -> Files {
     let mut files = Files { rows: Vec::new(), by_harness: BTreeMap::new() };
-    match Workforce::open_whole(host) {
+    match Workforce::open_whole(host, None) {
         Ok(workforce) => personas(&workforce, &mut files),
         Err(error) => {
             let detail = error.causes.iter().fold(error.message, |all, cause| format!("{all}: {cause}"));
