@@ -22,8 +22,7 @@ const LARGE_BLOBS: &str = "--filter=blob:limit=20m";
 const MOST_CANDIDATES: usize = 500;
 
 pub fn fetch(source: &GitSource, id: &str, around: &Surroundings<'_>) -> Result<Bundle> {
-    let git = Git { program: around.program("git")?, repository: around.scratch.join("repository"), around };
-    git.init()?;
+    let git = Git::new(around)?;
     let (reference, path) = match &source.tail {
         Some(tail) => {
             let refs = git.refs(&source.url)?;
@@ -146,14 +145,24 @@ fn followed<'t>(tree: &'t Tree, dir: &Path, link: &Path, target: &[u8]) -> Resul
 struct Git<'a> {
     program: PathBuf,
     repository: PathBuf,
+    /// Whether the user has a way of their own to call ssh.
+    has_own_ssh: bool,
     around: &'a Surroundings<'a>,
 }
 
-impl Git<'_> {
-    fn init(&self) -> Result<()> {
+impl<'a> Git<'a> {
+    fn new(around: &'a Surroundings<'a>) -> Result<Git<'a>> {
+        let repository = around.scratch.join("repository");
+        let mut git = Git { program: around.program("git")?, repository, has_own_ssh: true, around };
         // Without a template there are no hooks in it, not even the user's own.
         let words = ["init", "--quiet", "--bare", "--template="];
-        self.run(self.command().args(words).arg(&self.repository), None, MOST_LISTING).map(drop)
+        git.run(git.command().args(words).arg(&git.repository), None, MOST_LISTING)?;
+        let configured =
+            git.run(git.command().args(["config", "--get", "core.sshCommand"]), None, MOST_LISTING);
+        let in_environment =
+            ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| around.host.env.contains_key(*name));
+        git.has_own_ssh = configured.is_ok() || in_environment;
+        Ok(git)
     }
 
     fn refs(&self, url: &str) -> Result<Vec<String>> {
@@ -225,7 +234,8 @@ impl Git<'_> {
         for setting in settings.into_iter().chain(["maintenance.auto=false", "protocol.ext.allow=never"]) {
             command.args(["-c", setting]);
         }
-        if !self.around.host.env.contains_key("GIT_SSH_COMMAND") {
+        if !self.has_own_ssh {
+            // ssh asks at the terminal itself, whatever git is told.
             command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
         }
         command
