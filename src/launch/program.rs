@@ -13,15 +13,6 @@ use std::time::Duration;
 /// How long a harness may take to say its version.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The npm package that brings a harness.
-pub fn package(harness: Harness) -> &'static str {
-    match harness {
-        Harness::Claude => "@anthropic-ai/claude-code",
-        Harness::Opencode => "opencode-ai",
-        Harness::Codex => "@openai/codex",
-    }
-}
-
 /// The program in `PATH`, as a shell would find it.
 pub fn find(name: &str, harness: Harness, host: &Host) -> Result<PathBuf> {
     let path = host.env.get("PATH").map_or("", String::as_str);
@@ -36,7 +27,7 @@ pub fn find(name: &str, harness: Harness, host: &Host) -> Result<PathBuf> {
             _ => {}
         }
     }
-    let install = format!("install it with `npm install -g {}`", package(harness));
+    let install = format!("install it with `npm install -g {}`", harness.package());
     match unusable {
         Some(path) => {
             Err(CommandError::new(Exit::NotExecutable, format!("`{}` is not executable", path.display()))

@@ -4,7 +4,7 @@ use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::load::snapshot::Snapshot;
-use crate::model::plan::RunPlan;
+use crate::model::plan::{PlannedSkill, RunPlan, SkillKind};
 use crate::model::template::Hole;
 use crate::mount::{PlantedFile, SignalInbox};
 use crate::skills::{self, SkillRequest};
@@ -43,8 +43,10 @@ pub fn stage(
         let at = |dir: PathBuf| snapshot.relative(&dir).map_or(dir, |inside| exported.0.path().join(inside));
         (persona_dir, project_root) = (persona_dir.map(at), exported.0.path());
     }
-    let obtained = skills::obtain(&SkillRequest {
-        skills: &plan.skills,
+    let (wanted, untrusted): (Vec<PlannedSkill>, Vec<PlannedSkill>) =
+        plan.skills.iter().cloned().partition(|skill| !is_of_the_working_tree(skill, plan));
+    let mut obtained = skills::obtain(&SkillRequest {
+        skills: &wanted,
         persona_dir: persona_dir.as_deref(),
         project_root,
         rules: &plan.mount.rules,
@@ -53,6 +55,13 @@ pub fn stage(
         host: &workforce.host,
         stop: &|| signals.asked_to_end().is_some(),
     })?;
+    for skill in untrusted {
+        obtained.warnings.push(format!(
+            "skill `{}` is left out: {} is in the working tree, and `--persona-ref` takes nothing from there",
+            skill.id, skill.source
+        ));
+        obtained.missing.push(skill.id);
+    }
     if terms.strict && !obtained.missing.is_empty() {
         let mut error =
             CommandError::new(Exit::Refused, "skills are missing, and `--strict` refuses to go without");
@@ -89,6 +98,18 @@ impl Exported {
         snapshot.export(dir.path())?;
         Ok(Exported(dir))
     }
+}
+
+/// With `--persona-ref`, whether a skill could only come from the tree that is not trusted: a local one that is not beside a
+/// persona outside the project.
+fn is_of_the_working_tree(skill: &PlannedSkill, plan: &RunPlan) -> bool {
+    if plan.persona_ref.is_none() || skill.kind != SkillKind::Local {
+        return false;
+    }
+    let beside = plan.skills_dir().map(|dir| dir.join(&skill.source));
+    let found = beside.and_then(|path| path.canonicalize().ok());
+    let root = plan.mount.root.canonicalize().unwrap_or_else(|_| plan.mount.root.clone());
+    found.is_none_or(|path| path.starts_with(root))
 }
 
 fn text_of(hole: &Hole) -> Option<&str> {
