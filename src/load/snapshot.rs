@@ -20,7 +20,7 @@ const MOST_FILE: u64 = 16 << 20;
 /// All files of a layer together.
 const MOST_BYTES: u64 = 50 << 20;
 const MOST_LISTING: u64 = 16 << 20;
-const TIME: Duration = Duration::from_secs(60);
+const TIME: Duration = Duration::from_mins(1);
 /// Links that lead to links.
 const MOST_LINKS: usize = 8;
 
@@ -131,8 +131,8 @@ impl Snapshot {
 
     /// These files of a directory of the working tree as the commit has them, as far as it does.
     pub fn files_of(&self, dir: &Path, names: &[String]) -> Result<Vec<(String, Item)>> {
-        let inside = [dir.to_owned()].into_iter().chain(dir.canonicalize().ok());
-        let inside = inside.filter_map(|dir| dir.strip_prefix(&self.top).map(Path::to_owned).ok()).next();
+        let mut inside = [dir.to_owned()].into_iter().chain(dir.canonicalize().ok());
+        let inside = inside.find_map(|dir| dir.strip_prefix(&self.top).map(Path::to_owned).ok());
         let Some(inside) = inside else {
             return Err(CommandError::usage(format!(
                 "{} is outside of the repository that `--persona-ref` reads",
