@@ -147,6 +147,20 @@ fn opencode_runs_another_agent_than_the_one_it_was_asked_for_and_is_caught() {
 }
 
 #[test]
+fn opencode_tells_its_log_which_agent_and_model_ran_and_what_went_wrong() {
+    let logged = ["--print-logs", "--log-level", "INFO"];
+    let Some(world) = Scratch::new([Turn::text("fine")]) else { return };
+    let ran = world.run(&mut headless(&world, Harness::Opencode, &logged), "Hello.");
+    let (_, conclusion) = understood(Harness::Opencode, &ran);
+    assert_eq!((conclusion.ok, conclusion.model), (true, Some(format!("scratch/{MODEL}"))), "{ran:#?}");
+
+    let unknown = [&logged[..], &["--model", "scratch/unheard-of"]].concat();
+    let ran = world.run(&mut headless(&world, Harness::Opencode, &unknown), "Hello.");
+    let (_, conclusion) = understood(Harness::Opencode, &ran);
+    assert_eq!(conclusion.reason.as_deref(), Some("Model not found: scratch/unheard-of."), "{ran:#?}");
+}
+
+#[test]
 fn opencode_ends_a_run_at_a_question_and_is_understood_to_have_failed() {
     let turn = Turn::call("bash", json!({"command": "ls", "description": "look"}));
     let Some(mut world) = Scratch::new([turn, Turn::text("never said")]) else { return };

@@ -9,6 +9,7 @@ use serde_json::Value;
 mod asides;
 mod claude;
 mod codex;
+mod log_line;
 mod opencode;
 mod subject;
 
