@@ -26,6 +26,10 @@ pub struct Opencode {
     /// The last error of the log: `error` is often no more than a reference to it.
     logged: Option<String>,
     other_agent: Option<String>,
+    /// Between the start and the finish of a step.
+    in_step: bool,
+    /// A tool was allowed in this step, says the log; nothing where there is no log.
+    allowed: Option<bool>,
     usage: Usage,
     denials: Vec<String>,
     warnings: Vec<String>,
@@ -44,6 +48,8 @@ impl Opencode {
             error: None,
             logged: None,
             other_agent: None,
+            in_step: false,
+            allowed: None,
             usage: Usage::default(),
             denials: Vec::new(),
             warnings: Vec::new(),
@@ -68,7 +74,7 @@ impl EventReader for Opencode {
                 self.error = Some(message.clone());
                 events.push(Event::Error { message });
             }
-            Some("step_start") => {}
+            Some("step_start") => self.in_step = true,
             _ => events.push(Event::Raw { value }),
         }
         events
@@ -85,6 +91,12 @@ impl EventReader for Opencode {
         } else if plain.starts_with("permission requested") {
             add(&mut self.warnings, format!("opencode: {}", subject::short(plain)));
         }
+    }
+
+    /// Tools are only announced when they have ended. Their permission is logged when they begin, and a step does not
+    /// end before them; without a log, any open step may be waiting for one.
+    fn tool_may_run(&self) -> bool {
+        self.in_step && self.allowed.unwrap_or(true)
     }
 
     fn conclude(&mut self, clean_exit: bool) -> Conclusion {
@@ -122,6 +134,8 @@ impl EventReader for Opencode {
 
 impl Opencode {
     fn log(&mut self, line: &LogLine) {
+        let allows = line.get("message") == Some("evaluated") && line.get("action.action") == Some("allow");
+        self.allowed = Some(allows || self.allowed.unwrap_or(false));
         if line.get("level") == Some("ERROR") {
             if let Some(error) = line.get("error") {
                 // `ProviderModelNotFoundError: Model not found: x` says it twice.
@@ -186,6 +200,8 @@ impl Opencode {
     }
 
     fn step(&mut self, part: &Value) -> Event {
+        self.in_step = false;
+        self.allowed = self.allowed.map(|_| false);
         let tokens = &part["tokens"];
         let number = |value: &Value| value.as_u64().unwrap_or(0);
         let input = number(&tokens["input"])

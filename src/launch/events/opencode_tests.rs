@@ -165,3 +165,27 @@ fn its_log_explains_what_the_stream_does_not() {
         assert_eq!(reader.conclude(false).reason.as_deref(), Some(reason));
     }
 }
+
+#[test]
+fn a_tool_at_work_is_known_by_the_log_or_else_presumed() {
+    let mut reader = Opencode::new("reviewer");
+    let seen = [START, WRITE, STEP, START, DONE, LAST].map(|line| {
+        reader.read(line);
+        reader.tool_may_run()
+    });
+    assert_eq!(seen, [true, true, false, true, true, false]);
+
+    let allowed = r#"timestamp=2026-11-16T09:06:27.588Z level=INFO run=9b88d395 message=evaluated permission=bash pattern="sleep 4" action.permission=* action.action=allow action.pattern=*"#;
+    let other = "timestamp=2026-11-16T09:06:26.993Z level=INFO run=9b88d395 message=init";
+    let mut reader = Opencode::new("reviewer");
+    reader.read_stderr(other);
+    reader.read(START);
+    assert!(!reader.tool_may_run(), "the model is still talking");
+    reader.read_stderr(allowed);
+    reader.read_stderr(other);
+    assert!(reader.tool_may_run());
+    reader.read(STEP);
+    assert!(!reader.tool_may_run());
+    reader.read(START);
+    assert!(!reader.tool_may_run());
+}
