@@ -38,7 +38,7 @@ fn main() {
 
 type Inline = fn(&mut Map<String, Value>, &Path);
 
-/// One table: `(key, intent, compact JSON)` in the order of the keys.
+/// One table: `(key, intent, compact JSON, the same without long texts)` in the order of the keys.
 fn embed(code: &mut String, table: &str, dir: &Path, inline: Inline) {
     let mut entries = BTreeMap::new();
     for entry in fs::read_dir(dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display())) {
@@ -58,13 +58,30 @@ fn embed(code: &mut String, table: &str, dir: &Path, inline: Inline) {
         inline(&mut object, &path);
         entries.insert(key, object);
     }
-    writeln!(code, "pub(super) static {table}: &[(&str, Option<&str>, &str)] = &[").expect("memory");
+    writeln!(code, "pub(super) static {table}: &[(&str, Option<&str>, &str, &str)] = &[").expect("memory");
     for (key, object) in &entries {
         let intent = object.get("intent").and_then(Value::as_str);
         let json = serde_json::to_string(object).expect("it was JSON");
-        writeln!(code, "    ({key:?}, {intent:?}, {json:?}),").expect("memory");
+        let outline = serde_json::to_string(&outlined(object)).expect("it was JSON");
+        writeln!(code, "    ({key:?}, {intent:?}, {json:?}, {outline:?}),").expect("memory");
     }
     code.push_str("];\n");
+}
+
+/// An ellipsis stands for each long text, so that a list need not read what it does not show.
+fn outlined(object: &Map<String, Value>) -> Map<String, Value> {
+    const LONG_TEXTS: [&str; 4] = ["systemPrompt", "claudeMdContent", "agentsMdContent", "charter"];
+    let inner = |(key, value): (&String, &Value)| {
+        let value = match value {
+            Value::String(text) if LONG_TEXTS.contains(&key.as_str()) && !text.trim().is_empty() => {
+                "…".into()
+            }
+            Value::Object(object) => Value::Object(outlined(object)),
+            other => other.clone(),
+        };
+        (key.clone(), value)
+    };
+    object.iter().map(inner).collect()
 }
 
 fn read(path: &Path) -> String {

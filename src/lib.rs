@@ -21,6 +21,9 @@
 //! | `mount` | the private view of the project: makes it, runs in it, says what changed, applies, undoes, recovers |
 //! | `launch` | what a harness prints while it works, as events |
 //! | `session` | the session directory: create, list, lock, recover, prune |
+//! | `skills` | from the plan's skill sources to directories that a harness takes, through a cache |
+//! | `git` | the git command so that nothing an agent wrote can make it run other code |
+//! | `tool` | runs git, npx and the like with a time limit and no terminal |
 //! | `store` | locked, atomic writes of our own JSON files |
 //!
 //! `model`, `resolve` and `plan` are pure: no file, environment, clock or process. A stage uses `model` and the
@@ -29,12 +32,13 @@
 //! Files on disk, all below the workforce home (`~/.agentworkforce/workforce`, or `AGENT_WORKFORCE_HOME`):
 //! `config.json` (`commands::config`, `commands::sources`), `personas/` and `roles/` (`commands::persona`,
 //! `commands::role`), `recents.json` (`commands::picker`), `logs/audit.log` (`commands::edit`), `backups/`
-//! (`store::backup`), `sessions/` (`session`), `locks/` and `probe.json` (`mount`).
+//! (`store::backup`), `sessions/` (`session`), `locks/` and `probe.json` (`mount`), `cache/skills/` (`skills`).
 
 pub mod cli;
 pub mod commands;
 pub mod error;
 pub mod exit;
+pub mod git;
 pub mod host;
 pub mod launch;
 pub mod load;
@@ -43,7 +47,9 @@ pub mod mount;
 pub mod plan;
 pub mod resolve;
 pub mod session;
+pub mod skills;
 pub mod store;
+pub mod tool;
 pub mod ui;
 
 use error::CommandError;
@@ -59,7 +65,8 @@ pub fn run(args: Vec<OsString>) -> u8 {
         return code;
     }
     // clap decides about `--json` too late for errors about the command line itself.
-    let json = args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json");
+    let json =
+        args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json" || arg == "--stream-json");
     let mut ui = Ui::new(json);
     let exit = run_with(args, &mut ui).unwrap_or_else(|error| {
         ui.error(&error);

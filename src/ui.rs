@@ -43,6 +43,22 @@ fn is_unescaped_control(c: char) -> bool {
     matches!(c, '\u{7f}'..='\u{9f}')
 }
 
+/// JSON leaves these as they are, and a terminal obeys some of them. They can only be inside of strings.
+fn escaped_controls(text: String) -> String {
+    // In UTF-8 they are this byte, or start with this one, which hardly any text has.
+    if !text.bytes().any(|byte| matches!(byte, 0x7f | 0xc2)) || !text.contains(is_unescaped_control) {
+        return text;
+    }
+    text.chars().fold(String::with_capacity(text.len() + 8), |mut result, c| {
+        if is_unescaped_control(c) {
+            result.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            result.push(c);
+        }
+        result
+    })
+}
+
 impl Ui {
     pub fn new(json: bool) -> Ui {
         Ui {
@@ -78,18 +94,8 @@ impl Ui {
 
     /// The one JSON object of a command.
     pub fn json(&mut self, value: &impl Serialize) {
-        let mut text = serde_json::to_string_pretty(value).expect("our own values always serialise");
-        // JSON leaves these as they are, and a terminal obeys some of them. They can only be inside of strings.
-        if text.contains(is_unescaped_control) {
-            text = text.chars().fold(String::with_capacity(text.len() + 8), |mut result, c| {
-                if is_unescaped_control(c) {
-                    result.push_str(&format!("\\u{:04x}", u32::from(c)));
-                } else {
-                    result.push(c);
-                }
-                result
-            });
-        }
+        let text = serde_json::to_string_pretty(value).expect("our own values always serialise");
+        let mut text = escaped_controls(text);
         text.push('\n');
         self.verbatim(text.as_bytes());
     }
@@ -133,6 +139,39 @@ impl Ui {
                 }
             }));
         }
+    }
+
+    /// The error for people alone, where the JSON is something else.
+    pub fn explain(&mut self, error: &CommandError) {
+        let json = std::mem::replace(&mut self.json, false);
+        self.error(error);
+        self.json = json;
+    }
+
+    /// One line of a stream of JSON objects, out at once: somebody may be waiting for it.
+    pub fn json_line(&mut self, line: &str) {
+        let mut text = escaped_controls(line.to_owned());
+        text.push('\n');
+        self.verbatim(text.as_bytes());
+        let result = io::stdout().flush();
+        self.note_failure(result);
+    }
+
+    /// Brings out what was said on stdout before something is said on stderr.
+    pub fn flush(&mut self) {
+        let result = self.out.flush();
+        self.note_failure(result);
+    }
+
+    /// A line on a terminal that the next one replaces.
+    pub fn progress(&mut self, text: &str) {
+        let _ = write!(self.err, "\r\x1b[2K{text}");
+        let _ = self.err.flush();
+    }
+
+    pub fn end_progress(&mut self) {
+        let _ = write!(self.err, "\r\x1b[2K");
+        let _ = self.err.flush();
     }
 
     /// What clap says: help and version are data, everything else is an error of the caller's.

@@ -53,6 +53,8 @@ pub enum Command {
         #[command(subcommand)]
         action: SourcesCommand,
     },
+    /// Check harnesses, logins, the mount and your files, with the fix of every gap
+    Doctor,
     /// Read and change settings
     Config {
         #[command(subcommand)]
@@ -62,6 +64,20 @@ pub enum Command {
     Completions { shell: clap_complete::Shell },
     /// Print the manual page
     Man,
+}
+
+/// Where the project's own personas and rules are read.
+#[derive(Debug, Args)]
+pub struct ProjectFrom {
+    /// Take the project's personas, roles, sidecars and rule files from this git ref, not from the working tree
+    #[arg(long, value_name = "REF", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    persona_ref: Option<String>,
+}
+
+impl ProjectFrom {
+    pub fn persona_ref(&self) -> Option<&str> {
+        self.persona_ref.as_deref()
+    }
 }
 
 #[derive(Debug, Args)]
@@ -114,9 +130,35 @@ pub struct AgentArgs {
     /// Refuse instead of warn: everything the persona demands must be enforced
     #[arg(long)]
     pub strict: bool,
+    /// What becomes of the changes; default: ask on a terminal, else auto
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub apply: Option<ApplyArg>,
+    /// Apply changes to paths that git ignores, too
+    #[arg(long)]
+    pub include_ignored: bool,
+    /// Keep the mount after its changes were applied
+    #[arg(long)]
+    pub keep: bool,
+    /// A command that must succeed on the result before anything is applied; may be repeated
+    #[arg(long, value_name = "COMMAND")]
+    pub check: Vec<String>,
+    /// End a check after so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = positive, requires = "check")]
+    pub check_timeout: Option<f64>,
+    /// Go on with the conversation and the mount of this session
+    #[arg(long, value_name = "SESSION")]
+    pub resume: Option<String>,
+    /// Print what the agent does as JSON, an event a line, and the report last
+    #[arg(long)]
+    pub stream_json: bool,
+    /// Take skills from the cache only
+    #[arg(long)]
+    pub offline: bool,
     /// Arguments for the harness itself
     #[arg(last = true, value_name = "HARNESS ARGS")]
     pub harness_args: Vec<String>,
+    #[command(flatten)]
+    pub from: ProjectFrom,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -160,6 +202,8 @@ pub struct MountArgs {
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
+    #[command(flatten)]
+    pub from: ProjectFrom,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -260,6 +304,8 @@ pub struct ListArgs {
     /// Leave the descriptions out
     #[arg(long)]
     pub no_display_description: bool,
+    #[command(flatten)]
+    pub from: ProjectFrom,
 }
 
 #[derive(Debug, Args)]
@@ -289,6 +335,8 @@ pub struct ShowArgs {
     /// A value for an input of the persona; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = name_and_value)]
     pub input: Vec<(String, String)>,
+    #[command(flatten)]
+    pub from: ProjectFrom,
 }
 
 #[derive(Debug, Args)]
@@ -299,6 +347,8 @@ pub struct LintArgs {
     /// Warnings count as errors
     #[arg(long)]
     pub strict: bool,
+    #[command(flatten)]
+    pub from: ProjectFrom,
 }
 
 #[derive(Debug, Args)]

@@ -1,13 +1,17 @@
-//! `agent`: decides a run and prints the plan of it.
+//! `agent`: decides a run, and prints the plan of it or carries it out.
 
+use super::launch::{self, Launch};
 use super::request::{self, PlanRequest};
 use super::workforce::Workforce;
 use crate::cli::AgentArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
+use crate::model::mount::Backend;
 use crate::model::plan::{EnforcementLevel, Mode, RunPlan};
+use crate::mount::root::{self, Surroundings};
 use crate::plan::run::not_enforced;
+use crate::session::SessionStore;
 use crate::ui::text::shortened;
 use crate::ui::{BOLD, DIM, Ui, printable};
 
@@ -18,19 +22,32 @@ pub fn run(args: &AgentArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         )
         .hint("add `-p \"...\"` for a headless run, or `--dry-run` for the plan"));
     }
-    let request = PlanRequest::from_args(args)?;
-    let workforce = Workforce::open(host)?;
-    let plan = request::plan(&workforce, &request)?;
-    for warning in workforce.general_warnings().iter().chain(&plan.warnings) {
-        ui.warning(printable(warning));
+    let mut request = PlanRequest::from_args(args)?;
+    let workforce = Workforce::open_at(host, args.from.persona_ref())?;
+    workforce.say_persona_ref(ui);
+    let store = SessionStore::new(&workforce.layers.home);
+    let resumed = args
+        .resume
+        .as_deref()
+        .map(|wanted| launch::conversation::find(&store, wanted, &request.persona, request.harness));
+    let resumed = resumed.transpose()?;
+    if let Some(resumed) = &resumed {
+        request.harness = Some(resumed.noted.harness);
+        request.flags.resume = Some(resumed.noted.conversation());
+    }
+    let mut plan = request::plan(&workforce, &request)?;
+    if args.dry_run || args.strict {
+        for warning in workforce.general_warnings().iter().chain(&plan.warnings) {
+            ui.warning(printable(warning));
+        }
     }
     refuse_unreachable_sandbox(&plan)?;
     if args.strict {
         refuse_what_is_not_enforced(&plan, &workforce.general_warnings())?;
     }
     if !args.dry_run {
-        return Err(CommandError::usage("this version decides runs but does not launch them yet")
-            .hint("add `--dry-run` to see exactly what would run"));
+        settle_root(&mut plan, args, &workforce)?;
+        return launch::run(Launch { plan: &plan, args, workforce: &workforce, store: &store, resumed }, ui);
     }
     if ui.is_json() {
         ui.json(&plan);
@@ -38,6 +55,20 @@ pub fn run(args: &AgentArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         summary(&plan, ui);
     }
     Ok(Exit::Done)
+}
+
+/// What is mounted must be a directory that can be: the plan only names it.
+fn settle_root(plan: &mut RunPlan, args: &AgentArgs, workforce: &Workforce) -> Result<()> {
+    if plan.mount.backend == Backend::None {
+        return Ok(());
+    }
+    let host = &workforce.host;
+    let home = host.home_dir();
+    let around = Surroundings { cwd: &host.cwd, home: home.as_deref(), state: &workforce.layers.home };
+    let asked = args.root.as_ref().map(|dir| host.expand_tilde(&dir.to_string_lossy()));
+    let chosen = root::choose(around, asked.as_deref(), workforce.layers.project_root.as_deref())?;
+    (plan.mount.root, plan.mount.cwd) = (chosen.root, chosen.cwd);
+    Ok(())
 }
 
 /// A level that was asked for and cannot be had is never a silent downgrade.

@@ -5,8 +5,9 @@ use crate::cli::LintArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::load::catalogue::{Catalogue, Reading, json_files};
+use crate::load::catalogue::{Catalogue, Reading};
 use crate::load::file::FileProblem;
+use crate::load::folder::json_files;
 use crate::load::layers::Layer;
 use crate::load::roles;
 use crate::model::deprecations::deprecation;
@@ -25,7 +26,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &LintArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
-    let mut workforce = Workforce::open_whole(host)?;
+    let mut workforce = Workforce::open_whole(host, args.from.persona_ref())?;
+    workforce.say_persona_ref(ui);
     let targets = Targets::of(&args.targets, &mut workforce)?;
     let mut problems = all_problems(&workforce, &targets);
     problems.retain(|problem| targets.includes(problem));
@@ -60,6 +62,11 @@ pub fn run(args: &LintArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     Ok(if failed { Exit::Failed } else { Exit::Done })
 }
 
+/// Every problem of every layer, for those who only count them.
+pub fn problems_everywhere(workforce: &Workforce) -> Vec<FileProblem> {
+    all_problems(workforce, &Targets { files: None, ids: Vec::new() })
+}
+
 /// What to lint: everything, or the files of these personas and directories.
 struct Targets {
     files: Option<Vec<PathBuf>>,
@@ -76,6 +83,10 @@ impl Targets {
         for word in words {
             let path = workforce.host.absolute(&workforce.host.expand_tilde(word));
             if path.exists() && !is_id(workforce, word) {
+                if workforce.persona_ref().is_some() {
+                    return Err(CommandError::usage(format!("`{word}` is a path of the working tree"))
+                        .hint("with `--persona-ref`, name personas by their ids"));
+                }
                 add_path(workforce, &path);
                 if !has_something(workforce, &path) {
                     return Err(CommandError::usage(format!(
@@ -311,7 +322,7 @@ fn lost_sidecar(
 }
 
 fn role_problems(workforce: &Workforce, personas: &[Found]) -> Vec<FileProblem> {
-    let (keys, mut problems) = roles::keys(&workforce.catalogue.layers);
+    let (keys, mut problems) = roles::keys(&workforce.layers);
     let names: Vec<&str> =
         personas.iter().filter_map(|found| found.resolved.persona.name.as_deref()).collect();
     for key in keys {

@@ -7,31 +7,33 @@ use crate::error::Result;
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::features::AGENT_LIBRARY;
+use crate::model::plan::PersonaRef;
 use crate::model::text_rules::slugged;
 use crate::model::tier::Tier;
 use crate::resolve::select::{Levels, select};
 use crate::ui::{Table, Ui, printable};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The incumbent's keys first, so that scripts go on working, then ours.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Row {
-    pub persona: String,
-    pub source: String,
-    pub harness: Option<String>,
+pub struct Row<'a> {
+    pub persona: &'a str,
+    pub source: &'a str,
+    pub harness: Option<&'static str>,
     pub model: Option<String>,
-    pub intent: Option<String>,
-    pub tags: Vec<String>,
-    pub description: Option<String>,
+    pub intent: Option<&'a str>,
+    pub tags: &'a [String],
+    pub description: Option<&'a str>,
     /// The tier.
     pub rating: Option<Tier>,
-    pub name: String,
-    pub emoji: Option<String>,
+    pub name: &'a str,
+    pub emoji: Option<&'a str>,
     pub role: Option<String>,
-    pub expertise: Vec<String>,
-    pub file: Option<String>,
+    pub expertise: &'a [String],
+    pub file: Option<Cow<'a, str>>,
     pub runnable: bool,
     /// Why not, where it is not.
     pub reason: Option<String>,
@@ -39,30 +41,34 @@ pub struct Row {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Listing {
+struct Listing<'a> {
     schema_version: u32,
-    personas: Vec<Row>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    persona_ref: Option<&'a PersonaRef>,
+    personas: Vec<Row<'a>>,
     warnings: Vec<String>,
 }
 
 pub fn run(args: &ListArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let tier = args.tier.as_deref().map(parse_tier).transpose()?;
     let harness = args.harness.as_deref().map(parse_harness).transpose()?;
-    let workforce = Workforce::open_outlines(host)?;
+    let workforce = Workforce::open_outlines(host, args.from.persona_ref())?;
     let (found, problems) = workforce.all();
     let mut warnings = workforce.general_warnings();
     warnings.extend(warning_lines(&problems));
     for persona in &found {
         warnings.extend(warning_lines(&persona.problems));
     }
+    workforce.say_persona_ref(ui);
     for warning in &warnings {
         ui.warning(printable(warning));
     }
     let mut rows = rows(&workforce, &found, tier, args.all);
-    rows.retain(|row| harness.is_none_or(|harness| row.harness.as_deref() == Some(harness.name())));
+    rows.retain(|row| harness.is_none_or(|harness| row.harness == Some(harness.name())));
     rows.retain(|row| args.tag.as_ref().is_none_or(|tag| row.tags.contains(tag)));
     if ui.is_json() {
-        ui.json(&Listing { schema_version: 1, personas: rows, warnings });
+        let persona_ref = workforce.persona_ref();
+        ui.json(&Listing { schema_version: 1, persona_ref, personas: rows, warnings });
     } else {
         print(&rows, args, ui);
     }
@@ -72,17 +78,16 @@ pub fn run(args: &ListArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
 }
 
 /// One row a persona at its default tier, or at this tier, or at every tier it offers.
-pub fn rows(workforce: &Workforce, found: &[Found], tier: Option<Tier>, every_tier: bool) -> Vec<Row> {
-    let mut roles: BTreeMap<String, RoleOf> = BTreeMap::new();
-    let mut rows = Vec::new();
+pub fn rows<'a>(
+    workforce: &Workforce,
+    found: &'a [Found],
+    tier: Option<Tier>,
+    every_tier: bool,
+) -> Vec<Row<'a>> {
+    let mut known_roles: BTreeMap<&str, RoleOf> = BTreeMap::new();
+    let mut rows = Vec::with_capacity(found.len());
     for persona in found {
         let resolved = &persona.resolved;
-        // Personas that name a role by its key share its files; what a label means depends on the persona.
-        let key = match &resolved.persona.role {
-            Some(said) if slugged(said) == *said => said.clone(),
-            _ => format!("\0{}", resolved.id()),
-        };
-        let role = roles.entry(key).or_insert_with(|| workforce.role_of(resolved));
         let offered = resolved.tiers();
         let asked: Vec<Option<Tier>> = match (tier, every_tier) {
             (Some(tier), _) if offered.contains(&tier) => vec![Some(tier)],
@@ -90,12 +95,23 @@ pub fn rows(workforce: &Workforce, found: &[Found], tier: Option<Tier>, every_ti
             (None, true) if !offered.is_empty() => offered.into_iter().map(Some).collect(),
             (None, _) => vec![None],
         };
+        // Personas that name a role by its key share its files; what a label means depends on the persona.
+        let own_role;
+        let role = match resolved.persona.role.as_deref() {
+            Some(key) if slugged(key) == key => {
+                known_roles.entry(key).or_insert_with(|| workforce.role_of(resolved))
+            }
+            _ => {
+                own_role = workforce.role_of(resolved);
+                &own_role
+            }
+        };
         rows.extend(asked.into_iter().map(|tier| row(workforce, persona, role, tier)));
     }
     rows
 }
 
-fn row(workforce: &Workforce, persona: &Found, role: &RoleOf, tier: Option<Tier>) -> Row {
+fn row<'a>(workforce: &Workforce, persona: &'a Found, role: &RoleOf, tier: Option<Tier>) -> Row<'a> {
     let resolved = &persona.resolved;
     let settings = &workforce.config.settings;
     let levels = Levels {
@@ -105,27 +121,27 @@ fn row(workforce: &Workforce, persona: &Found, role: &RoleOf, tier: Option<Tier>
         ..Levels::default()
     };
     let selection = select(resolved, tier, &levels);
-    let (selected, reason) = match &selection {
+    let (selected, reason) = match selection {
         Ok(selection) => (Some(selection), None),
-        Err(error) => (None, Some(resolved.not_runnable().unwrap_or_else(|| error.message.clone()))),
+        Err(error) => (None, Some(resolved.not_runnable().unwrap_or(error.message))),
     };
     let p = &resolved.persona;
     Row {
-        persona: resolved.id().to_owned(),
-        source: resolved.source().layer.clone(),
-        harness: selected.map(|selection| selection.harness.value.name().to_owned()),
-        model: selected.and_then(|selection| selection.model.as_ref()).map(|model| model.value.clone()),
-        intent: p.intent.clone(),
-        tags: p.tags.clone(),
-        description: p.description.clone(),
-        rating: selected.map(|selection| selection.tier),
-        name: resolved.display_name().to_owned(),
-        emoji: p.emoji.clone().filter(|emoji| !emoji.is_empty()),
-        role: role.part.as_ref().and_then(|part| part.key.clone().or_else(|| part.label.clone())),
-        expertise: p.expertise.clone(),
-        file: resolved.source().file.as_ref().map(|file| file.display().to_string()),
+        persona: resolved.id(),
+        source: &resolved.source().layer,
+        harness: selected.as_ref().map(|selection| selection.harness.value.name()),
+        rating: selected.as_ref().map(|selection| selection.tier),
         runnable: selected.is_some(),
         reason,
+        model: selected.and_then(|selection| selection.model).map(|model| model.value),
+        intent: p.intent.as_deref(),
+        tags: &p.tags,
+        description: p.description.as_deref(),
+        name: resolved.display_name(),
+        emoji: p.emoji.as_deref().filter(|emoji| !emoji.is_empty()),
+        role: role.part.as_ref().and_then(|part| part.key.clone().or_else(|| part.label.clone())),
+        expertise: &p.expertise,
+        file: resolved.source().file.as_ref().map(|file| file.to_string_lossy()),
     }
 }
 
@@ -137,30 +153,30 @@ fn print(rows: &[Row], args: &ListArgs, ui: &mut Ui) {
     }
     let mut table = Table::new(&header);
     for row in rows {
-        let name = match (&row.emoji, row.name == row.persona) {
-            (Some(emoji), true) => emoji.clone(),
+        let name = match (row.emoji, row.name == row.persona) {
+            (Some(emoji), true) => emoji.to_owned(),
             (Some(emoji), false) => format!("{emoji} {}", row.name),
             (None, true) => String::new(),
-            (None, false) => row.name.clone(),
+            (None, false) => row.name.to_owned(),
         };
         let mut cells = vec![
-            row.persona.clone(),
+            row.persona.to_owned(),
             name,
             row.rating.map(|tier| tier.name().to_owned()).unwrap_or_default(),
-            row.harness.clone().unwrap_or_else(|| "-".to_owned()),
+            row.harness.unwrap_or("-").to_owned(),
             row.model.clone().unwrap_or_else(|| "-".to_owned()),
-            shown_source(&row.source),
+            shown_source(row.source),
         ];
         if describe {
             cells.push(match &row.reason {
                 Some(reason) => format!("(not runnable: {reason})"),
-                None => row.description.clone().unwrap_or_default(),
+                None => row.description.unwrap_or_default().to_owned(),
             });
         }
         table.row(cells);
     }
     ui.table(&table);
-    let mut ids: Vec<&str> = rows.iter().map(|row| row.persona.as_str()).collect();
+    let mut ids: Vec<&str> = rows.iter().map(|row| row.persona).collect();
     ids.dedup();
     ui.line("");
     ui.line(format!("{} persona(s), {} row(s)", ids.len(), rows.len()));

@@ -12,10 +12,13 @@ use std::ffi::OsString;
 mod agent;
 mod changes_review;
 mod config;
+mod doctor;
 mod edit;
+mod launch;
 mod lint;
 mod list;
 mod mount;
+mod mounted;
 mod persona;
 mod picker;
 mod request;
@@ -38,6 +41,7 @@ pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
         Some(Command::Role { action }) => role::run(action, host, ui),
         Some(Command::Schema(args)) => Ok(schema::run(args.format, ui)),
         Some(Command::Sources { action }) => sources::run(action, host, ui),
+        Some(Command::Doctor) => Ok(doctor::run(host, ui)),
         Some(Command::Config { action }) => config::run(action, host, ui),
         Some(Command::Completions { shell }) => Ok(completions(*shell, ui)),
         Some(Command::Man) => man(ui),
@@ -56,7 +60,7 @@ fn bare(host: &Host, ui: &mut Ui) -> Result<Exit> {
         ui.text(&crate::cli::command(&[]).render_help().ansi().to_string());
         return Ok(Exit::Usage);
     }
-    let workforce = workforce::Workforce::open_outlines(host)?;
+    let workforce = workforce::Workforce::open_outlines(host, None)?;
     match picker::pick(&workforce, ui)? {
         Some(selector) => {
             let words = ["agentworkforce", "agent", "--dry-run", selector.as_str()].map(OsString::from);

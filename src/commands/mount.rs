@@ -1,28 +1,24 @@
 //! `mount`: runs any command in a private view of the project, then brings its work back or holds it.
 
-use super::changes_review::{self, ApplyPolicy, Decision};
+use super::changes_review::ApplyPolicy;
+use super::mounted::{self, Opening, Settling};
 use super::request::{self, PlanRequest, backend, sandbox};
-use super::sessions::work::{Applied, ApplyRequest, Sessions};
+use super::sessions::work::{Applied, Sessions};
 use super::workforce::Workforce;
-use crate::cli::{ApplyArg, MountArgs};
-use crate::error::{CommandError, Result};
+use crate::cli::MountArgs;
+use crate::error::Result;
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::model::mount::{Backend, MountSpec};
+use crate::model::mount::MountSpec;
 use crate::model::mount_record::MountRecord;
-use crate::model::persona::{MountPolicy, SidecarMode};
-use crate::model::plan::PlannedSidecar;
-use crate::mount::apply::Instants;
-use crate::mount::{
-    self, ChildCommand, ChildOutcome, Ending, OpenMount, OpenRequest, PlantedFile, base,
-    catch_runner_signals, probe, root,
-};
+use crate::model::persona::MountPolicy;
+use crate::mount::{ChildCommand, ChildOutcome, Ending, OpenMount, PlantedFile, catch_runner_signals, root};
 use crate::plan::mount::{MountFlags, MountPlace};
 use crate::session::{Session, SessionState, SessionStore};
 use crate::ui::{Ui, printable};
 use serde::Serialize;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What `mount --json` prints.
 #[derive(Debug, Serialize)]
@@ -50,20 +46,31 @@ struct ReportedOutcome {
 }
 
 pub fn run(args: &MountArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
-    let policy = policy(args.apply, host, ui)?;
-    let workforce = Workforce::open(host)?;
+    let policy = mounted::policy(args.apply, host, ui)?;
+    let workforce = Workforce::open_at(host, args.from.persona_ref())?;
+    workforce.say_persona_ref(ui);
     for warning in workforce.general_warnings() {
         ui.warning(printable(&warning));
     }
     let wanted = Wanted::of(args, &workforce, ui)?;
     let store = SessionStore::new(&workforce.layers.home);
-    let instants = instants(host)?;
+    let instants = mounted::instants(host)?;
     let mut signals = catch_runner_signals()?;
     instants.at("asked");
     let session = store.create(host, &wanted.name, &wanted.spec.root)?;
     instants.at("session made");
-    let opened = open_in(&session, &store, host, &wanted, &signals, &instants);
-    let (open, facts_warning) = match opened {
+    let opening = Opening {
+        session: &session,
+        store: &store,
+        host,
+        spec: &wanted.spec,
+        planted: &wanted.planted,
+        shown: &[],
+        lent: &[],
+        signals: &signals,
+        instants: &instants,
+    };
+    let (open, facts_warning) = match opening.open() {
         Ok(opened) => opened,
         Err(error) => {
             // Nothing ran, so nothing is worth keeping.
@@ -75,13 +82,15 @@ pub fn run(args: &MountArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         ui.warning(printable(warning));
     }
     let command = ChildCommand { argv: args.command.clone(), env: environment(&session, &wanted.name) };
-    let outcome = run_child(&open, &session, host, &wanted.spec, &command, &mut signals, &instants);
+    let outcome = mounted::with_base(&open, &session, host, &wanted.spec, &instants, || {
+        open.run(&command, &mut signals, None)
+    });
     let outcome = match outcome {
         Ok(outcome) => outcome,
         Err(error) => {
             session.set_state(host, SessionState::Held)?;
             let sessions = Sessions { store: &store, host, instants: &instants };
-            remove_if_untouched(&sessions, &session)?;
+            mounted::remove_if_untouched(&sessions, &session)?;
             return Err(error);
         }
     };
@@ -114,16 +123,16 @@ impl Wanted {
         let mut wanted = match &args.persona {
             Some(selector) => Wanted::of_persona(selector, flags, &chosen.root, workforce, ui)?,
             None => {
-                let (files, problems) = crate::load::project::rule_files(&chosen.root, "mount");
+                let (rules, problems) = workforce.rule_files(&chosen.root, "mount")?;
                 for problem in problems {
                     ui.warning(printable(&problem));
                 }
-                let rule_files = files.into_iter().map(|file| (file.name, file.text)).collect();
                 let place = MountPlace {
                     is_repository: chosen.root.join(".git").symlink_metadata().is_ok(),
                     root: chosen.root.clone(),
                     cwd: chosen.cwd.clone(),
-                    rule_files,
+                    rule_files: rules.files,
+                    rule_prefix: rules.prefix,
                 };
                 let settings = &workforce.config.settings.mount;
                 let spec = crate::plan::mount::spec(
@@ -160,103 +169,13 @@ impl Wanted {
         for warning in &plan.warnings {
             ui.warning(printable(warning));
         }
-        let planted =
-            plan.sidecar.as_ref().map(|sidecar| planted_sidecar(&plan.mount, sidecar)).transpose()?;
+        let planted = plan
+            .sidecar
+            .as_ref()
+            .map(|sidecar| mounted::planted_sidecar(&plan.mount, sidecar))
+            .transpose()?;
         Ok(Wanted { name: plan.persona.id.clone(), spec: plan.mount, planted: planted.into_iter().collect() })
     }
-}
-
-/// The persona's instruction file as the mount will have it; `extend` reads the real one, which stays as it is.
-fn planted_sidecar(spec: &MountSpec, sidecar: &PlannedSidecar) -> Result<PlantedFile> {
-    let real = spec.root.join(&sidecar.target);
-    let mut bytes = Vec::new();
-    if sidecar.mode == SidecarMode::Extend {
-        match std::fs::read(&real) {
-            Ok(text) => {
-                bytes = text;
-                bytes.extend_from_slice(b"\n\n---\n\n");
-            }
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-                ) => {}
-            Err(error) => {
-                return Err(CommandError::usage(format!("{} cannot be read: {error}", real.display()))
-                    .hint("the persona extends this file; make it readable, or use `overwrite`"));
-            }
-        }
-    }
-    bytes.extend_from_slice(sidecar.content.as_bytes());
-    Ok(PlantedFile { path: PathBuf::from(&sidecar.target), bytes, mode: 0o644 })
-}
-
-/// `ask` needs somebody to ask; without a word it is the default on a terminal, and `auto` elsewhere.
-fn policy(asked: Option<ApplyArg>, host: &Host, ui: &Ui) -> Result<ApplyPolicy> {
-    let terminal = host.stdin_is_terminal && host.stderr_is_terminal && !ui.is_json();
-    match (asked, terminal) {
-        (Some(ApplyArg::Ask), false) => Err(CommandError::usage("`--apply ask` needs a terminal")
-            .hint("use `--apply auto` or `--apply never` in scripts")),
-        (Some(ApplyArg::Ask) | None, true) => Ok(ApplyPolicy::Ask),
-        (Some(ApplyArg::Auto), _) | (None, false) => Ok(ApplyPolicy::Auto),
-        (Some(ApplyArg::Never), _) => Ok(ApplyPolicy::Never),
-    }
-}
-
-/// A hook for the crash tests: the number of the moment at which this process kills itself.
-pub fn instants(host: &Host) -> Result<Instants> {
-    match host.var("AGENTWORKFORCE_TEST_KILL_AT") {
-        None => Ok(Instants::none()),
-        Some(number) => number
-            .parse()
-            .map(Instants::kill_at)
-            .map_err(|_| CommandError::usage("`AGENTWORKFORCE_TEST_KILL_AT` is not a number")),
-    }
-}
-
-fn open_in(
-    session: &Session,
-    store: &SessionStore,
-    host: &Host,
-    wanted: &Wanted,
-    signals: &mount::SignalInbox,
-    instants: &Instants,
-) -> Result<(OpenMount, Vec<String>)> {
-    session.write_rules(&wanted.spec.rules)?;
-    instants.at("rules written");
-    let helper = Path::new("/proc/self/exe");
-    let state = host.workforce_home()?;
-    let facts = probe::facts(helper, &state, &wanted.spec.root)?;
-    instants.at("probed");
-    let open = mount::open(&OpenRequest {
-        spec: &wanted.spec,
-        facts: &facts,
-        helper,
-        sessions_dir: &store.sessions_dir(),
-        session_dir: &session.dir,
-        planted: &wanted.planted,
-        expose: &[],
-        writable: &[],
-        signals: Some(signals),
-        lock: session.lock_file(),
-        instants,
-    })?;
-    instants.at("opened");
-    let mut warnings = Vec::new();
-    if let Some(reason) = &open.record.fallback {
-        warnings.push(format!("the mount is a copy: {reason}"));
-    }
-    if open.record.backend == Backend::Copy {
-        warnings.push("in a copy the real project can still be reached by its absolute path".into());
-        base::take_copy(&session.dir, &session.dir.join(&open.record.data))?;
-    }
-    if open.record.backend == Backend::None {
-        warnings.push(
-            "there is no mount: the command works in the real directory, and nothing can be undone".into(),
-        );
-    }
-    instants.at("copy noted");
-    Ok((open, warnings))
 }
 
 fn environment(session: &Session, name: &str) -> Vec<(OsString, Option<OsString>)> {
@@ -266,48 +185,6 @@ fn environment(session: &Session, name: &str) -> Vec<(OsString, Option<OsString>
         set("AGENTWORKFORCE_PERSONA", name),
         (OsString::from("AGENTWORKFORCE_TEST_KILL_AT"), None),
     ]
-}
-
-fn run_child(
-    open: &OpenMount,
-    session: &Session,
-    host: &Host,
-    spec: &MountSpec,
-    command: &ChildCommand,
-    signals: &mut mount::SignalInbox,
-    instants: &Instants,
-) -> Result<ChildOutcome> {
-    session.set_state(host, SessionState::Running)?;
-    instants.at("running");
-    std::thread::scope(|scope| {
-        // The base is taken while the command starts: what changes meanwhile counts as the user's.
-        let manifest = scope.spawn(|| match open.record.backend {
-            Backend::None => Ok(()),
-            _ => {
-                instants.at("base begun");
-                let taken = base::take_project(&session.dir, &spec.root, &spec.rules);
-                instants.at("base taken");
-                taken
-            }
-        });
-        let outcome = open.run(command, signals);
-        let taken = manifest.join().map_err(|_| CommandError::internal("the base could not be taken"))?;
-        let outcome = outcome?;
-        // Without a base every change is a conflict: held, never lost.
-        taken.map_err(CommandError::from)?;
-        Ok(outcome)
-    })
-}
-
-/// A session whose command never started holds nothing.
-fn remove_if_untouched(sessions: &Sessions, session: &Session) -> Result<()> {
-    let shown = sessions.show(session.id.as_str())?;
-    let untouched =
-        shown.review.is_some_and(|review| review.changes.is_empty() && !review.keeps_something_out());
-    if untouched {
-        sessions.store.remove(session)?;
-    }
-    Ok(())
 }
 
 fn finish(
@@ -320,34 +197,9 @@ fn finish(
     ui: &mut Ui,
 ) -> Result<Exit> {
     let succeeded = outcome.ending == Ending::Code(0) && outcome.interrupted_by.is_none();
-    let mut warnings = Vec::new();
-    let mut applied = None;
-    if open.record.backend == Backend::None {
-        session.set_state(sessions.host, SessionState::Nothing)?;
-    } else {
-        session.set_state(sessions.host, SessionState::Held)?;
-        sessions.instants.at("held");
-        let decision = changes_review::decide(session, policy, succeeded, args.include_ignored, ui)?;
-        match decision {
-            Decision::Apply(selection) => {
-                let request = ApplyRequest {
-                    session: session.id.to_string(),
-                    selection,
-                    include_ignored: args.include_ignored,
-                    keep: args.keep,
-                };
-                let result = sessions.apply_locked(session, &request)?;
-                warnings.extend(result.warnings.iter().cloned());
-                applied = Some(result);
-            }
-            Decision::Keep => {}
-            Decision::Discard => {
-                session.set_state(sessions.host, SessionState::Discarded)?;
-                session.remove_mount(sessions.instants)?;
-            }
-        }
-    }
-    sessions.instants.at("settled");
+    let settling = Settling { policy, succeeded, include_ignored: args.include_ignored, keep: args.keep };
+    let applied = mounted::settle(sessions, session, &open.record, settling, ui)?;
+    let warnings = applied.as_ref().map(|applied| applied.warnings.clone()).unwrap_or_default();
     let state = session.entry()?.state;
     let own = applied.as_ref().map_or(Exit::Done, Applied::exit);
     let exit = if own == Exit::Done { outcome.exit() } else { own };
@@ -372,22 +224,8 @@ fn finish(
         }
         match &applied {
             Some(applied) => super::sessions::say_applied(applied, ui),
-            None => say_state(session, state, ui),
+            None => mounted::say_state(session, state, ui),
         }
     }
     Ok(exit)
-}
-
-fn say_state(session: &Session, state: SessionState, ui: &mut Ui) {
-    match state {
-        SessionState::Held => {
-            ui.say(&format!("the work is held in session {}", session.id));
-            ui.hint(format!(
-                "`agentworkforce sessions diff {0}` shows it, `sessions apply {0}` applies it",
-                session.id
-            ));
-        }
-        SessionState::Discarded => ui.say("discarded"),
-        _ => ui.say("nothing was changed"),
-    }
 }

@@ -7,7 +7,7 @@ use crate::cli::{LayerArg, PersonaCommand, PersonaSetArgs};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::load::catalogue::json_files;
+use crate::load::folder::json_files;
 use crate::load::{library, normalise};
 use crate::model::features::AGENT_RENAME;
 use crate::model::path_text::path_text;

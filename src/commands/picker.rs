@@ -42,14 +42,14 @@ pub fn pick(workforce: &Workforce, ui: &mut Ui) -> Result<Option<String>> {
 
 fn matches(row: &Row, filter: &str) -> bool {
     let filter = filter.to_lowercase();
-    let text =
-        [&row.persona, &row.name].into_iter().chain(&row.description).chain(&row.tags).chain(&row.expertise);
-    filter.is_empty() || text.into_iter().any(|text| text.to_lowercase().contains(&filter))
+    let words = row.tags.iter().chain(row.expertise).map(String::as_str);
+    let mut texts = [row.persona, row.name].into_iter().chain(row.description).chain(words);
+    filter.is_empty() || texts.any(|text| text.to_lowercase().contains(&filter))
 }
 
 fn choose(answer: &str, matching: &[&Row]) -> Option<String> {
     if let Ok(number) = answer.parse::<usize>() {
-        return matching.get(number.checked_sub(1)?).map(|row| row.persona.clone());
+        return matching.get(number.checked_sub(1)?).map(|row| row.persona.to_owned());
     }
     // A tier may be given along with the name.
     let name = answer.split('@').next().unwrap_or(answer);
@@ -60,14 +60,14 @@ fn choose(answer: &str, matching: &[&Row]) -> Option<String> {
 fn show(rows: &[&Row], recent: &[String], ui: &mut Ui) {
     ui.say("");
     for (index, row) in rows.iter().take(SHOWN).enumerate() {
-        let emoji = row.emoji.as_deref().unwrap_or(" ");
-        let mark = if recent.contains(&row.persona) { " (recent)" } else { "" };
-        let description = shortened(row.description.as_deref().unwrap_or_default(), 80);
+        let emoji = row.emoji.unwrap_or(" ");
+        let mark = if recent.iter().any(|id| id == row.persona) { " (recent)" } else { "" };
+        let description = shortened(row.description.unwrap_or_default(), 80);
         ui.say(&format!(
             "{:>4}  {} {BOLD}{}{BOLD:#}{DIM}{mark}  {}{DIM:#}",
             index + 1,
             printable(emoji),
-            printable(&row.persona),
+            printable(row.persona),
             printable(&description)
         ));
     }

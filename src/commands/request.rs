@@ -59,6 +59,7 @@ impl PlanRequest {
                     usd: args.max_usd,
                 },
                 mount: MountFlags { backend, sandbox: args.sandbox.map(sandbox) },
+                resume: None,
                 extra_args: args.harness_args.clone(),
             },
         })
@@ -204,21 +205,23 @@ fn input_error(persona: &str, errors: &InputErrors) -> CommandError {
 }
 
 /// Where the run is, and the rule files in it.
-fn facts(workforce: &Workforce, request: &PlanRequest, id: &str) -> (RunFacts, Vec<String>) {
+fn facts(workforce: &Workforce, request: &PlanRequest, id: &str) -> Result<(RunFacts, Vec<String>)> {
     let host = &workforce.host;
     let project = project::find(host, workforce.layers.project_root.as_deref(), request.root.as_deref());
-    let (files, problems) = project::rule_files(&project.root, id);
+    let (rules, problems) = workforce.rule_files(&project.root, id)?;
     let place = MountPlace {
         is_repository: project.root.join(".git").symlink_metadata().is_ok(),
         root: project.root,
         cwd: project.cwd,
-        rule_files: files.into_iter().map(|file| (file.name, file.text)).collect(),
+        rule_files: rules.files,
+        rule_prefix: rules.prefix,
     };
-    (RunFacts { env: host.env.clone(), home: host.home_dir(), place }, problems)
+    let persona_ref = workforce.persona_ref().cloned();
+    Ok((RunFacts { env: host.env.clone(), home: host.home_dir(), place, persona_ref }, problems))
 }
 
 pub fn plan(workforce: &Workforce, request: &PlanRequest) -> Result<RunPlan> {
-    Ok(plan_of(workforce, request, &prepare(workforce, request)?))
+    plan_of(workforce, request, &prepare(workforce, request)?)
 }
 
 /// A plan for people who only look: inputs that a run would ask for stay visible as placeholders.
@@ -232,13 +235,13 @@ pub fn look(workforce: &Workforce, request: &PlanRequest) -> Result<(Prepared, R
         }
     }
     let prepared = prepare(workforce, &request)?;
-    let plan = plan_of(workforce, &request, &prepared);
+    let plan = plan_of(workforce, &request, &prepared)?;
     Ok((prepared, plan))
 }
 
-fn plan_of(workforce: &Workforce, request: &PlanRequest, prepared: &Prepared) -> RunPlan {
-    let (facts, problems) = facts(workforce, request, prepared.found.resolved.id());
+fn plan_of(workforce: &Workforce, request: &PlanRequest, prepared: &Prepared) -> Result<RunPlan> {
+    let (facts, problems) = facts(workforce, request, prepared.found.resolved.id())?;
     let mut warnings = prepared.warnings.clone();
     warnings.extend(problems);
-    plan_run::plan(&prepared.parts(workforce), &request.flags, &facts, warnings)
+    Ok(plan_run::plan(&prepared.parts(workforce), &request.flags, &facts, warnings))
 }

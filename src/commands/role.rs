@@ -8,7 +8,7 @@ use crate::cli::{LayerArg, RoleCommand, RoleFields};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::load::catalogue::json_files;
+use crate::load::folder::json_files;
 use crate::load::{library, roles};
 use crate::model::features::AGENT_LIBRARY;
 use crate::model::path_text::path_text;
@@ -42,7 +42,7 @@ pub fn run(command: &RoleCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
 }
 
 pub fn unknown_role(workforce: &Workforce, key: &str) -> CommandError {
-    let (keys, _) = roles::keys(&workforce.catalogue.layers);
+    let (keys, _) = roles::keys(&workforce.layers);
     let near = nearest(key, keys.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
     CommandError::usage(format!("there is no role `{key}`"))
         .maybe_hint(near)
@@ -66,7 +66,7 @@ fn members<'f>(workforce: &Workforce, found: &'f [Found], key: &str) -> Vec<&'f 
 }
 
 fn list(workforce: &Workforce, ui: &mut Ui) -> Result<Exit> {
-    let (keys, mut problems) = roles::keys(&workforce.catalogue.layers);
+    let (keys, mut problems) = roles::keys(&workforce.layers);
     let (personas, _) = workforce.all();
     let mut rows = Vec::new();
     for key in keys {

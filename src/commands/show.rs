@@ -34,7 +34,8 @@ pub fn run(args: &ShowArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         inputs: args.input.iter().cloned().collect(),
         ..PlanRequest::default()
     };
-    let workforce = Workforce::open(host)?;
+    let workforce = Workforce::open_at(host, args.from.persona_ref())?;
+    workforce.say_persona_ref(ui);
     for warning in workforce.general_warnings() {
         ui.warning(printable(&warning));
     }
@@ -286,6 +287,7 @@ fn overview(workforce: &Workforce, request: &PlanRequest, every_tier: bool, ui: 
             .map(|role| json!({"key": role.key, "label": role.label, "charterOrigin": role.charter_origin}));
         ui.json(&json!({
             "schemaVersion": 1,
+            "personaRef": workforce.persona_ref(),
             "source": resolved.source().layer,
             "spec": spec_for(resolved, &shown),
             "file": resolved.source().file.as_deref().map(path_text),

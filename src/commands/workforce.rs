@@ -7,10 +7,13 @@ use crate::load::catalogue::{Catalogue, Collision, Entry, Reading};
 use crate::load::config::{self, Config};
 use crate::load::file::FileProblem;
 use crate::load::layers::{self, Layer, Layers};
+use crate::load::project::{self, RuleFiles};
+use crate::load::snapshot::Snapshot;
 use crate::load::{library, roles, sidecar};
 use crate::model::features::{self, FeatureState};
 use crate::model::formats::PERSONA;
 use crate::model::persona::Header;
+use crate::model::plan::PersonaRef;
 use crate::model::role::{Charter, Role};
 use crate::model::selector::Selector;
 use crate::model::shape::{KeyPath, Problem, Severity, Status, field};
@@ -22,7 +25,9 @@ use crate::resolve::chain::{chain, same_id};
 use crate::resolve::persona::{self as resolve_persona, ResolvedPersona};
 use crate::resolve::role as resolve_role;
 use crate::resolve::sidecar::{Sidecar, SidecarText};
+use crate::ui::{Ui, printable};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Everything that is known before a persona is picked.
 pub struct Workforce {
@@ -42,20 +47,25 @@ pub struct Found {
 impl Workforce {
     /// For commands that deal with one persona.
     pub fn open(host: &Host) -> Result<Workforce> {
-        Workforce::read(host, Reading::Headers)
+        Workforce::read(host, Reading::Headers, None)
+    }
+
+    /// The same with the project layer of a git ref instead of the working tree's, where one is named.
+    pub fn open_at(host: &Host, persona_ref: Option<&str>) -> Result<Workforce> {
+        Workforce::read(host, Reading::Headers, persona_ref)
     }
 
     /// For commands that list them: long texts are not read.
-    pub fn open_outlines(host: &Host) -> Result<Workforce> {
-        Workforce::read(host, Reading::Outlines)
+    pub fn open_outlines(host: &Host, persona_ref: Option<&str>) -> Result<Workforce> {
+        Workforce::read(host, Reading::Outlines, persona_ref)
     }
 
     /// For commands that deal with all of them.
-    pub fn open_whole(host: &Host) -> Result<Workforce> {
-        Workforce::read(host, Reading::Everything)
+    pub fn open_whole(host: &Host, persona_ref: Option<&str>) -> Result<Workforce> {
+        Workforce::read(host, Reading::Everything, persona_ref)
     }
 
-    fn read(host: &Host, reading: Reading) -> Result<Workforce> {
+    fn read(host: &Host, reading: Reading, persona_ref: Option<&str>) -> Result<Workforce> {
         let home = host.workforce_home()?;
         let config = config::read(&layers::config_path(&home));
         let features = features::states(&host.env, &config.settings.features).map_err(|text| {
@@ -63,9 +73,30 @@ impl Workforce {
                 .caused_by(config.path.display())
                 .hint("`agentworkforce config unset features.<id>` takes it out of the config")
         })?;
-        let layers = layers::find(host, &config)?;
+        let snapshot = persona_ref.map(|reference| Snapshot::open(host, reference)).transpose()?;
+        let layers = layers::find(host, &config, snapshot)?;
         let catalogue = Catalogue::scan(&layers, reading);
         Ok(Workforce { host: host.clone(), config, layers, catalogue, features })
+    }
+
+    /// The commit that the project layer comes from, if it is not the working tree.
+    pub fn persona_ref(&self) -> Option<&PersonaRef> {
+        self.layers.files.snapshot.as_ref().map(|snapshot| &snapshot.reference)
+    }
+
+    /// Says where the project layer comes from: whoever reads a plan must not take it for the working tree's.
+    pub fn say_persona_ref(&self, ui: &mut Ui) {
+        if let Some(reference) = self.persona_ref().filter(|_| !ui.is_json()) {
+            ui.say(&printable(&format!("project layer from {reference}, not from the working tree")));
+        }
+    }
+
+    /// The rule files of the project that count for this persona, and those that cannot be read.
+    pub fn rule_files(&self, root: &Path, persona_id: &str) -> Result<(RuleFiles, Vec<String>)> {
+        match &self.layers.files.snapshot {
+            None => Ok(project::rule_files(root, persona_id)),
+            Some(snapshot) => project::rule_files_of(snapshot, root, persona_id),
+        }
     }
 
     pub fn feature(&self, id: &str) -> bool {
@@ -161,6 +192,11 @@ impl Workforce {
     /// Merges an entry with everything it builds on. The problems of an `Err` include at least one error.
     pub fn resolve(&self, index: usize) -> std::result::Result<Found, Vec<FileProblem>> {
         let entries = &self.catalogue.entries;
+        let outline = self.catalogue.outline(&entries[index]);
+        let source = || entries[index].source.clone();
+        if let Some(resolved) = outline.and_then(|persona| ResolvedPersona::outlined(persona, source())) {
+            return Ok(Found { resolved, problems: Vec::new() });
+        }
         let found = self.chain_of(index)?;
         let (mut docs, mut problems) = (Vec::new(), Vec::new());
         for index in found.into_iter().rev() {
@@ -207,7 +243,7 @@ impl Workforce {
 
     /// Every persona that can be resolved, once each, by id; and every problem that was met.
     pub fn all(&self) -> (Vec<Found>, Vec<FileProblem>) {
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<Found> = Vec::with_capacity(self.catalogue.entries.len());
         let mut problems = Vec::new();
         let lower = |id: &String| id.to_ascii_lowercase();
         // An id that a higher layer has, or has twice, is passed over below.
@@ -234,7 +270,7 @@ impl Workforce {
 
     /// The role of this key in all layers, with its charter's text. Problems are warnings: a run goes on without.
     pub fn role(&self, key: &str) -> (Option<Role>, Vec<FileProblem>) {
-        let (docs, mut problems) = roles::docs(&self.catalogue.layers, key);
+        let (docs, mut problems) = roles::docs(&self.layers, key);
         let mut role = match resolve_role::resolve(key, &docs, library::has_role(key)) {
             Some(Ok(role)) => role,
             Some(Err(text)) => {
@@ -245,7 +281,7 @@ impl Workforce {
             None => return (None, problems),
         };
         if let Some(Charter::File { path, source }) = &role.charter {
-            match roles::charter_file(source, path) {
+            match roles::charter_file(&self.layers.files, source, path) {
                 Ok(text) => role.charter = Some(Charter::Text { text, source: source.clone() }),
                 Err(problem) => {
                     problems.push(problem);
@@ -276,7 +312,7 @@ impl Workforce {
         }
         let legacy = resolved.sources.iter().rev().find_map(|source| {
             let layer = self.catalogue.layers.iter().find(|layer| layer.label == source.layer)?;
-            roles::legacy_charter(layer, resolved.id())
+            roles::legacy_charter(&self.layers.files, layer, resolved.id())
         });
         if let Some((path, text)) = legacy {
             match text {
@@ -304,7 +340,7 @@ impl Workforce {
             }
         }
         if slugged(said) == said {
-            let (keys, _) = roles::keys(&self.catalogue.layers);
+            let (keys, _) = roles::keys(&self.layers);
             let near = nearest(said, keys.iter().map(String::as_str));
             let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             result.warnings.push(format!(
@@ -322,7 +358,7 @@ impl Workforce {
             SidecarText::Pack(text) | SidecarText::Builtin(text) => Ok(text.clone()),
             SidecarText::File(path) => {
                 let anchor = sidecar.source.dir().unwrap_or(std::path::Path::new("/"));
-                sidecar::read(anchor, path).map_err(|mut problem| {
+                sidecar::read(&self.layers.files, anchor, path).map_err(|mut problem| {
                     problem.key.clone_from(&sidecar.key);
                     problem.severity = Severity::Warning;
                     problem

@@ -1,3 +1,11 @@
-//! Runs what a plan says, and says what happens while it does.
+//! Launches a plan in an open mount: puts the generated files in place, starts the harness, hears what it does and ends it when a
+//! limit is reached. It decides nothing about the work that the harness leaves, and prints nothing.
 
+pub mod attend;
+pub mod check;
 pub mod events;
+pub mod headless;
+mod lines;
+pub mod program;
+pub mod record;
+pub mod staging;

@@ -2,16 +2,19 @@
 //! A file that cannot be used is a problem beside the others, never in their way.
 
 use super::file::{self, FileProblem};
+use super::files::Files;
 use super::layers::{Layer, Layers};
+use super::outline::outline;
 use super::{library, normalise};
 use crate::model::formats::PERSONA;
-use crate::model::persona::{Header, PersonaDoc};
+use crate::model::persona::{Header, Persona, PersonaDoc};
 use crate::model::shape::{KeyPath, Object, Problem, Severity};
 use crate::model::source::Source;
 use crate::model::text_rules;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,23 +23,29 @@ use std::sync::Arc;
 pub struct Entry {
     pub header: Header,
     pub source: Arc<Source>,
+    /// Empty where the scan had no use for more than a part of it.
     text: Cow<'static, str>,
-    /// The content, where everything was read at once; whoever reads the entry first takes it along.
-    content: RefCell<Option<Content>>,
+    understood: RefCell<Understood>,
+}
+
+/// What the scan already made of a file; whoever needs it first takes it along.
+#[derive(Debug, Clone, Default)]
+enum Understood {
+    #[default]
+    Nothing,
+    Outline(Box<Persona>),
+    Whole(Content),
 }
 
 /// A file's content, unless it cannot be used, and everything that is worth saying about it.
 pub type Content = (Option<PersonaDoc>, Vec<FileProblem>);
-
-/// The bulk of a persona file, which a list of personas does not show.
-const LONG_TEXTS: [&str; 3] = ["systemPrompt", "claudeMdContent", "agentsMdContent"];
 
 /// How much of each file a scan understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
     /// Ids, intents and bases: enough to find one persona.
     Headers,
-    /// Whole files but for their long texts: for commands that list all of them.
+    /// What a list shows of files that stand alone and have nothing wrong with them; the others as a whole.
     Outlines,
     /// Whole files.
     Everything,
@@ -46,6 +55,7 @@ pub enum Reading {
 #[derive(Debug, Clone)]
 pub struct Catalogue {
     pub layers: Vec<Layer>,
+    files: Files,
     pub entries: Vec<Entry>,
     /// Files and directories that cannot be used at all.
     pub problems: Vec<FileProblem>,
@@ -74,6 +84,7 @@ impl Catalogue {
     pub fn scan(layers: &Layers, reading: Reading) -> Catalogue {
         let mut catalogue = Catalogue {
             layers: layers.all.clone(),
+            files: layers.files.clone(),
             entries: Vec::new(),
             problems: Vec::new(),
             collisions: Vec::new(),
@@ -97,9 +108,9 @@ impl Catalogue {
                 extends: None,
                 layer,
             },
-            content: RefCell::new(match reading {
-                Reading::Outlines => outline(embedded.json, &source),
-                Reading::Headers | Reading::Everything => None,
+            understood: RefCell::new(match reading {
+                Reading::Outlines => Understood::of_outline(embedded.outline),
+                Reading::Headers | Reading::Everything => Understood::Nothing,
             }),
             source: source.clone(),
             text: Cow::Borrowed(embedded.json),
@@ -107,28 +118,37 @@ impl Catalogue {
     }
 
     fn scan_directory(&mut self, layer: usize, label: &str, dir: &Path, reading: Reading) {
-        let files = match json_files(dir) {
-            Ok(files) => files,
+        let mut folder = match self.files.folder(dir) {
+            Ok(Some(folder)) => folder,
+            Ok(None) => return,
             Err(error) => {
                 let problem = FileProblem::whole_file(dir, format!("cannot be read: {error}"));
                 return self.problems.push(problem.with_fix("check the directory's permissions"));
             }
         };
-        let first = self.entries.len();
-        for file in files {
-            match read_entry(&file, layer, label, reading) {
-                Ok(Some(entry)) => self.add(entry, first),
+        let mut ids = HashMap::new();
+        for index in 0..folder.files.len() {
+            let file = dir.join(&folder.files[index].name);
+            let quick =
+                folder.quick_text(index).and_then(|text| quick_entry(&file, text, layer, label, reading));
+            match quick.map_or_else(
+                || read_entry(&self.files, &file, layer, label, reading),
+                |entry| Ok(Some(entry)),
+            ) {
+                Ok(Some(entry)) => self.add(entry, &mut ids),
                 Ok(None) => {}
                 Err(problem) => self.problems.push(problem),
             }
         }
     }
 
-    fn add(&mut self, entry: Entry, first_of_layer: usize) {
-        let twin = self.entries[first_of_layer..]
-            .iter()
-            .find(|other| other.header.id.eq_ignore_ascii_case(&entry.header.id));
-        let Some(twin) = twin else { return self.entries.push(entry) };
+    /// `ids` are those of the layer so far, in lower case, and where their entries are.
+    fn add(&mut self, entry: Entry, ids: &mut HashMap<String, usize>) {
+        let lower = entry.header.id.to_ascii_lowercase();
+        let Some(twin) = ids.get(&lower).map(|index| &self.entries[*index]) else {
+            ids.insert(lower, self.entries.len());
+            return self.entries.push(entry);
+        };
         let (file, twin_file) = (path_of(&entry), path_of(twin));
         if twin.header.id == entry.header.id {
             let text = format!(
@@ -148,32 +168,45 @@ impl Catalogue {
         self.collisions.push(Collision { layer: entry.header.layer, ids, files: vec![twin_file, file] });
     }
 
-    /// The whole content of an entry, checked and in its normal form; all its problems come along.
-    pub fn read(&self, entry: &Entry) -> Content {
-        entry.content.take().unwrap_or_else(|| {
-            let path = path_of(entry);
-            let text = if entry.source.is_library() {
-                Cow::Borrowed(&*entry.text)
-            } else {
-                self.text_of(&entry.source)
-            };
-            match file::parse_object(&path, &text) {
-                Ok(object) => understand(&path, &text, object, &entry.source),
-                Err(problem) => (None, vec![problem]),
+    /// The persona of an entry that stands alone, as far as a list shows it, where the scan was for one.
+    pub fn outline(&self, entry: &Entry) -> Option<Box<Persona>> {
+        match entry.understood.take() {
+            Understood::Outline(persona) => Some(persona),
+            other => {
+                entry.understood.replace(other);
+                None
             }
-        })
+        }
     }
 
-    /// The text of an entry's file, to find places in it.
+    /// The whole content of an entry, checked and in its normal form; all its problems come along.
+    pub fn read(&self, entry: &Entry) -> Content {
+        match entry.understood.take() {
+            Understood::Whole(content) => return content,
+            other => drop(entry.understood.replace(other)),
+        }
+        let path = path_of(entry);
+        let text = entry.text(&self.files);
+        match file::parse_object(&path, &text) {
+            Ok(object) => understand(&path, &text, object, &entry.source),
+            Err(problem) => (None, vec![problem]),
+        }
+    }
+
+    /// The text of an entry's file, to find places in it. Places in an embedded file help nobody.
     pub fn text_of(&self, source: &Source) -> Cow<'_, str> {
-        let Some(file) = &source.file else { return Cow::Borrowed("") };
-        match self.entries.iter().find(|entry| *entry.source == *source) {
-            // A list does not keep the texts of files that nothing is wrong with.
-            Some(entry) if entry.text.is_empty() => {
-                Cow::Owned(file::read_text(file).ok().flatten().unwrap_or_default())
+        let entry = self.entries.iter().find(|entry| !source.is_library() && *entry.source == *source);
+        entry.map_or(Cow::Borrowed(""), |entry| entry.text(&self.files))
+    }
+}
+
+impl Entry {
+    fn text(&self, files: &Files) -> Cow<'_, str> {
+        match &self.source.file {
+            Some(file) if self.text.is_empty() => {
+                Cow::Owned(files.read_text(file).ok().flatten().unwrap_or_default())
             }
-            Some(entry) => Cow::Borrowed(&entry.text),
-            None => Cow::Borrowed(""),
+            _ => Cow::Borrowed(&self.text),
         }
     }
 }
@@ -185,33 +218,10 @@ fn path_of(entry: &Entry) -> PathBuf {
     }
 }
 
-/// The JSON files directly in a directory, by name. A missing directory has none.
-pub fn json_files(dir: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let entries = match std::fs::read_dir(dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let mut files = Vec::new();
-    for entry in entries {
-        let entry = entry?;
-        let name = entry.file_name();
-        let is_json = Path::new(&name).extension().is_some_and(|extension| extension == "json");
-        let is_hidden = name.as_encoded_bytes().starts_with(b".");
-        // `x__assets` and other directories are not personas.
-        if is_json && !is_hidden && !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            files.push(entry.path());
-        }
+impl Understood {
+    fn of_outline(text: &str) -> Understood {
+        outline(text).map_or(Understood::Nothing, |persona| Understood::Outline(Box::new(persona)))
     }
-    files.sort();
-    Ok(files)
-}
-
-/// A built-in without its long texts; it was checked when it was built in.
-fn outline(json: &str, source: &Arc<Source>) -> Option<Content> {
-    let object = file::parse_outline(Path::new("<library>"), json, &LONG_TEXTS).ok()?;
-    let (object, _) = normalise::persona(object);
-    Some((Some(PersonaDoc { object, source: source.clone() }), Vec::new()))
 }
 
 fn understand(path: &Path, text: &str, object: Object, source: &Arc<Source>) -> Content {
@@ -226,18 +236,45 @@ fn understand(path: &Path, text: &str, object: Object, source: &Arc<Source>) -> 
     (Some(PersonaDoc { object, source: source.clone() }), problems)
 }
 
+fn said(text: Option<&str>) -> Option<String> {
+    text.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// The entry of a file that the quick pass of this reading is enough for.
+fn quick_entry(path: &Path, text: &str, layer: usize, label: &str, reading: Reading) -> Option<Entry> {
+    let (header, understood) = match reading {
+        Reading::Headers => {
+            let raw: RawHeader =
+                serde_json::from_str(text).ok().filter(|_| text.trim_start().starts_with('{'))?;
+            let id = said(raw.id.as_deref()).filter(|id| text_rules::slug(id).is_ok())?;
+            let (intent, extends) = (said(raw.intent.as_deref()), said(raw.extends.as_deref()));
+            (Header { id, intent, extends, layer }, Understood::Nothing)
+        }
+        Reading::Outlines => {
+            let persona = Box::new(outline(text)?);
+            // Without an intent it may build on a file of the same id.
+            let intent = said(persona.intent.as_deref())?;
+            let header = Header { id: persona.id.clone(), intent: Some(intent), extends: None, layer };
+            (header, Understood::Outline(persona))
+        }
+        Reading::Everything => return None,
+    };
+    let source = Arc::new(Source { layer: label.to_owned(), file: Some(path.to_owned()) });
+    Some(Entry { header, source, text: Cow::Borrowed(""), understood: RefCell::new(understood) })
+}
+
 /// A file's id, intent and base. `Ok(None)`: it went away meanwhile.
 fn read_entry(
+    files: &Files,
     path: &Path,
     layer: usize,
     label: &str,
     reading: Reading,
 ) -> Result<Option<Entry>, FileProblem> {
-    let Some(text) = file::read_text(path)? else { return Ok(None) };
+    let Some(text) = files.read_text(path)? else { return Ok(None) };
     let object = match reading {
         Reading::Headers => None,
-        Reading::Outlines => Some(file::parse_outline(path, &text, &LONG_TEXTS)?),
-        Reading::Everything => Some(file::parse_object(path, &text)?),
+        Reading::Outlines | Reading::Everything => Some(file::parse_object(path, &text)?),
     };
     let raw = match &object {
         None => serde_json::from_str::<RawHeader>(&text),
@@ -256,20 +293,19 @@ fn read_entry(
             return Err(first.unwrap_or_else(|| file::syntax_problem(path, &quick)));
         }
     };
-    let said = |text: &Option<Cow<str>>| {
-        text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
-    };
-    let Some(id) = said(&header.id) else {
+    let Some(id) = said(header.id.as_deref()) else {
         return Err(FileProblem::whole_file(path, "has no `id`").with_fix("add `\"id\": \"<name>\"`"));
     };
     if let Err(reason) = text_rules::slug(&id) {
         let problem = Problem::new(Severity::Error, KeyPath::default().key("id"), reason);
         return Err(FileProblem::located(path, &text, problem));
     }
-    let (intent, extends) = (said(&header.intent), said(&header.extends));
+    let (intent, extends) = (said(header.intent.as_deref()), said(header.extends.as_deref()));
     let header = Header { id, intent, extends, layer };
     let source = Arc::new(Source { layer: label.to_owned(), file: Some(path.to_owned()) });
-    let content = object.map(|object| understand(path, &text, object, &source));
+    let whole = object.map(|object| Understood::Whole(understand(path, &text, object, &source)));
+    // A list has hundreds of files, and no more to say about their texts.
     let text = if reading == Reading::Outlines { String::new() } else { text };
-    Ok(Some(Entry { header, source, text: Cow::Owned(text), content: RefCell::new(content) }))
+    let understood = RefCell::new(whole.unwrap_or_default());
+    Ok(Some(Entry { header, source, text: Cow::Owned(text), understood }))
 }

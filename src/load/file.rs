@@ -101,22 +101,33 @@ pub fn read_text(path: &Path) -> Result<Option<String>, FileProblem> {
     if !metadata.is_file() {
         return Err(whole("is not a file".into()));
     }
-    if metadata.len() > MAX_BYTES {
-        let (size, most) = (megabytes(metadata.len()), megabytes(MAX_BYTES));
-        return Err(whole(format!("is too large: {size} MB, at most {most} MB are read")));
-    }
     // What it had when it was opened: if it grows meanwhile, the rest belongs to another moment.
+    check_size(path, metadata.len())?;
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
     file.by_ref().take(metadata.len()).read_to_end(&mut bytes).map_err(unreadable)?;
+    text_of(path, bytes).map(Some)
+}
+
+fn check_size(path: &Path, size: u64) -> Result<(), FileProblem> {
+    if size <= MAX_BYTES {
+        return Ok(());
+    }
+    let (size, most) = (megabytes(size), megabytes(MAX_BYTES));
+    Err(FileProblem::whole_file(path, format!("is too large: {size} MB, at most {most} MB are read")))
+}
+
+/// The bytes of a file as text, without a byte order mark.
+pub fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String, FileProblem> {
+    check_size(path, bytes.len() as u64)?;
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(Some(match text.strip_prefix('\u{feff}') {
+        Ok(text) => Ok(match text.strip_prefix('\u{feff}') {
             Some(rest) => rest.to_owned(),
             None => text,
-        })),
+        }),
         Err(error) => {
             let valid = error.utf8_error().valid_up_to();
             let text = String::from_utf8_lossy(&error.as_bytes()[..valid]).into_owned();
-            let mut problem = whole("is not UTF-8 text from here on".into());
+            let mut problem = FileProblem::whole_file(path, "is not UTF-8 text from here on");
             problem.place = Some(place_of(&text, text.len()));
             Err(problem)
         }
@@ -130,15 +141,6 @@ fn megabytes(bytes: u64) -> u64 {
 /// The text as a JSON object.
 pub fn parse_object(path: &Path, text: &str) -> Result<Object, FileProblem> {
     as_object(path, strict_json::parse(text))
-}
-
-/// The same, with an ellipsis for every text under these keys.
-pub fn parse_outline(
-    path: &Path,
-    text: &str,
-    long_texts: &'static [&'static str],
-) -> Result<Object, FileProblem> {
-    as_object(path, strict_json::parse_outline(text, long_texts))
 }
 
 pub fn not_an_object(path: &Path) -> FileProblem {

@@ -1,10 +1,13 @@
 //! Which directories are layers, highest first: project, configured directories or the user's, the embedded library.
 
 use super::config::Config;
+use super::files::Files;
+use super::snapshot::Snapshot;
 use crate::error::Result;
 use crate::host::Host;
 use crate::model::source::LIBRARY;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub const PROJECT_DIR: &str = ".agentworkforce/workforce";
 pub const PROJECT: &str = "cwd";
@@ -31,6 +34,7 @@ pub struct Layers {
     pub home: PathBuf,
     /// The directory that holds `.agentworkforce`, if one was found.
     pub project_root: Option<PathBuf>,
+    pub files: Files,
     pub warnings: Vec<String>,
 }
 
@@ -52,20 +56,32 @@ pub fn configured_dir(host: &Host, home: &Path, text: &str) -> PathBuf {
     host.absolute(&home.join(host.expand_tilde(text)))
 }
 
-pub fn find(host: &Host, config: &Config) -> Result<Layers> {
+/// With a snapshot the project layer is the one of its commit, and the working tree is not looked at.
+pub fn find(host: &Host, config: &Config, snapshot: Option<Snapshot>) -> Result<Layers> {
+    let files = Files { snapshot: snapshot.map(Arc::new) };
     let home = host.workforce_home()?;
     let user_dir = user_personas(host, &home);
     let mut warnings = Vec::new();
     let mut all = Vec::new();
 
-    let project_root = project_root(host, &home);
-    if let Some(root) = &project_root {
-        let dir = root.join(PROJECT_DIR);
+    let (project_root, project_dir) = match files.snapshot.as_deref() {
+        None => {
+            let root = project_root(host, &home);
+            (root.clone(), root.map(|root| root.join(PROJECT_DIR)))
+        }
+        Some(snapshot) => {
+            warnings.extend(about_snapshot(snapshot));
+            let shown = |project: &PathBuf| snapshot.shown(&project.join(PROJECT_DIR));
+            let root = snapshot.project.as_ref().map(|project| snapshot.top.join(project));
+            (root, snapshot.project.as_ref().map(shown))
+        }
+    };
+    if let Some(dir) = project_dir {
         all.push(Layer {
             label: PROJECT.into(),
             personas: Some(dir.join("personas")),
             roles: Some(dir.join("roles")),
-            has_agents: dir.join("agents").is_dir(),
+            has_agents: files.is_dir(&dir.join("agents")),
             root: Some(dir),
         });
     }
@@ -101,8 +117,39 @@ pub fn find(host: &Host, config: &Config) -> Result<Layers> {
         // Personas of the home count only where the config names them; its roles always do.
         all.push(user_layer(&home, None));
     }
+    if let Some(snapshot) = files.snapshot.as_deref() {
+        warnings.extend(all.iter().filter_map(|layer| in_working_tree(layer, snapshot)));
+    }
     all.push(Layer { label: LIBRARY.into(), personas: None, roles: None, root: None, has_agents: false });
-    Ok(Layers { all, home, project_root, warnings })
+    Ok(Layers { all, home, project_root, files, warnings })
+}
+
+fn about_snapshot(snapshot: &Snapshot) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(link) = snapshot.linked_layer() {
+        warnings.push(format!("{} is a link, which is not followed in a commit", link.display()));
+    }
+    if snapshot.project.is_none() {
+        let reference = &snapshot.reference;
+        warnings.push(format!("{reference} has no {PROJECT_DIR}: the project layer is empty"));
+    }
+    warnings
+}
+
+/// A layer of the user's that a change of the working tree can reach after all.
+fn in_working_tree(layer: &Layer, snapshot: &Snapshot) -> Option<String> {
+    let top = snapshot.top.canonicalize().ok()?;
+    let dirs = [&layer.personas, &layer.roles, &layer.root].into_iter().flatten();
+    let inside = |dir: &&PathBuf| {
+        dir.is_absolute()
+            && (dir.starts_with(&top) || dir.canonicalize().is_ok_and(|dir| dir.starts_with(&top)))
+    };
+    let dir = dirs.into_iter().find(inside)?;
+    Some(format!(
+        "{} (layer `{}`) is in the working tree, and `--persona-ref` does not speak of it",
+        dir.display(),
+        layer.label
+    ))
 }
 
 fn user_layer(home: &Path, personas: Option<PathBuf>) -> Layer {

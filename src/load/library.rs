@@ -10,10 +10,12 @@ pub struct Embedded {
     pub key: &'static str,
     pub intent: Option<&'static str>,
     pub json: &'static str,
+    /// The same with an ellipsis for every long text, which a list does not show.
+    pub outline: &'static str,
 }
 
-fn entries(table: &'static [(&str, Option<&str>, &str)]) -> impl Iterator<Item = Embedded> {
-    table.iter().map(|(key, intent, json)| Embedded { key, intent: *intent, json })
+fn entries(table: &'static [(&str, Option<&str>, &str, &str)]) -> impl Iterator<Item = Embedded> {
+    table.iter().map(|(key, intent, json, outline)| Embedded { key, intent: *intent, json, outline })
 }
 
 pub fn personas() -> impl Iterator<Item = Embedded> {

@@ -1,8 +1,8 @@
 //! Reads role files and charters of the layers, one role at a time. Merging is done in `resolve`.
 
-use super::catalogue::json_files;
 use super::file::{self, FileProblem};
-use super::layers::Layer;
+use super::files::Files;
+use super::layers::{Layer, Layers};
 use super::{library, normalise};
 use crate::model::formats::ROLE;
 use crate::model::role::RoleDoc;
@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What the layers say about one role, lowest first. Files that cannot be used are problems.
-pub fn docs(layers: &[Layer], key: &str) -> (Vec<RoleDoc>, Vec<FileProblem>) {
+pub fn docs(layers: &Layers, key: &str) -> (Vec<RoleDoc>, Vec<FileProblem>) {
     let (mut docs, mut problems) = (Vec::new(), Vec::new());
-    for layer in layers.iter().rev() {
+    for layer in layers.all.iter().rev() {
         if layer.label == LIBRARY {
             let embedded = library::roles().find(|role| role.key == key);
             docs.extend(embedded.map(|role| {
@@ -26,7 +26,7 @@ pub fn docs(layers: &[Layer], key: &str) -> (Vec<RoleDoc>, Vec<FileProblem>) {
             continue;
         }
         let Some(dir) = &layer.roles else { continue };
-        match read(&dir.join(format!("{key}.json")), &layer.label, &mut problems) {
+        match read(&layers.files, &dir.join(format!("{key}.json")), &layer.label, &mut problems) {
             Ok(doc) => docs.extend(doc),
             Err(problem) => problems.push(problem),
         }
@@ -34,8 +34,13 @@ pub fn docs(layers: &[Layer], key: &str) -> (Vec<RoleDoc>, Vec<FileProblem>) {
     (docs, problems)
 }
 
-fn read(path: &Path, label: &str, problems: &mut Vec<FileProblem>) -> Result<Option<RoleDoc>, FileProblem> {
-    let Some(text) = file::read_text(path)? else { return Ok(None) };
+fn read(
+    files: &Files,
+    path: &Path,
+    label: &str,
+    problems: &mut Vec<FileProblem>,
+) -> Result<Option<RoleDoc>, FileProblem> {
+    let Some(text) = files.read_text(path)? else { return Ok(None) };
     let object = file::parse_object(path, &text)?;
     let found = file::check_object(path, &text, &object, ROLE);
     let broken = found.iter().any(|problem| problem.severity == Severity::Error);
@@ -45,11 +50,11 @@ fn read(path: &Path, label: &str, problems: &mut Vec<FileProblem>) -> Result<Opt
 }
 
 /// Every role key in any layer, and the files whose names are not keys.
-pub fn keys(layers: &[Layer]) -> (BTreeSet<String>, Vec<FileProblem>) {
+pub fn keys(layers: &Layers) -> (BTreeSet<String>, Vec<FileProblem>) {
     let mut keys: BTreeSet<String> = library::roles().map(|role| role.key.to_owned()).collect();
     let mut problems = Vec::new();
-    for dir in layers.iter().filter_map(|layer| layer.roles.as_ref()) {
-        let files = match json_files(dir) {
+    for dir in layers.all.iter().filter_map(|layer| layer.roles.as_ref()) {
+        let files = match layers.files.json_files(dir) {
             Ok(files) => files,
             Err(error) => {
                 problems.push(FileProblem::whole_file(dir, format!("cannot be read: {error}")));
@@ -70,11 +75,11 @@ pub fn keys(layers: &[Layer]) -> (BTreeSet<String>, Vec<FileProblem>) {
 }
 
 /// The text of a charter file; a missing or unsafe one is a problem and no charter.
-pub fn charter_file(source: &Source, relative: &str) -> Result<String, FileProblem> {
+pub fn charter_file(files: &Files, source: &Source, relative: &str) -> Result<String, FileProblem> {
     let dir = source.dir().unwrap_or(Path::new("."));
     let path = dir.join(relative);
     contained(dir, &path)?;
-    match file::read_text(&path)? {
+    match files.read_text(&path)? {
         Some(text) => Ok(text),
         None => {
             Err(FileProblem::whole_file(&path, "does not exist")
@@ -97,10 +102,14 @@ pub fn contained(dir: &Path, path: &Path) -> Result<(), FileProblem> {
 }
 
 /// The legacy charter of a persona: `agents/<id>/charter.md` in its layer's directory.
-pub fn legacy_charter(layer: &Layer, id: &str) -> Option<(PathBuf, Result<String, FileProblem>)> {
+pub fn legacy_charter(
+    files: &Files,
+    layer: &Layer,
+    id: &str,
+) -> Option<(PathBuf, Result<String, FileProblem>)> {
     let root = layer.root.as_ref().filter(|_| layer.has_agents)?;
     let path = root.join("agents").join(id).join("charter.md");
-    match file::read_text(&path) {
+    match files.read_text(&path) {
         Ok(Some(text)) => Some((path, Ok(text))),
         Ok(None) => None,
         Err(problem) => Some((path, Err(problem))),

@@ -1,6 +1,7 @@
 //! Reads the text of a sidecar that survived the merge. A missing file is a missing file, never an error.
 
 use super::file::FileProblem;
+use super::files::{Files, unreadable};
 use super::roles::contained;
 use std::path::Path;
 
@@ -8,12 +9,18 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The bytes of a sidecar as text, or the reason why the persona runs without it.
 /// `anchor` is the directory of the JSON that declared it.
-pub fn read(anchor: &Path, path: &Path) -> Result<String, FileProblem> {
+pub fn read(files: &Files, anchor: &Path, path: &Path) -> Result<String, FileProblem> {
     let problem = |message: String| FileProblem::whole_file(path, message);
+    let missing = || problem("sidecar file not found".into()).with_fix("write it, or take the key out");
+    let text = |bytes| String::from_utf8(bytes).map_err(|_| problem("sidecar is not UTF-8 text".into()));
+    if let Some(snapshot) = files.commit_of(path) {
+        let bytes = snapshot.bytes(path).map_err(|reason| unreadable(path, reason))?;
+        return text(bytes.ok_or_else(missing)?.to_owned());
+    }
     let metadata = match std::fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(problem("sidecar file not found".into()).with_fix("write it, or take the key out"));
+            return Err(missing());
         }
         Err(error) => return Err(problem(format!("sidecar cannot be read: {error}"))),
     };
@@ -25,5 +32,5 @@ pub fn read(anchor: &Path, path: &Path) -> Result<String, FileProblem> {
         return Err(problem("sidecar is too large: at most 16 MB are read".into()));
     }
     let bytes = std::fs::read(path).map_err(|error| problem(format!("sidecar cannot be read: {error}")))?;
-    String::from_utf8(bytes).map_err(|_| problem("sidecar is not UTF-8 text".into()))
+    text(bytes)
 }

@@ -7,38 +7,13 @@ use std::fmt;
 
 /// Parses a text; a repeated key is an error with its place.
 pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
-    parse_with(text, Strict { long_texts: &[], is_long: false })
-}
-
-/// The same, but texts under these keys are passed over: an ellipsis stands for one that is not blank.
-pub fn parse_outline(text: &str, long_texts: &'static [&'static str]) -> Result<Value, serde_json::Error> {
-    parse_with(text, Strict { long_texts, is_long: false })
-}
-
-fn parse_with(text: &str, strict: Strict) -> Result<Value, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = strict.deserialize(&mut deserializer)?;
+    let value = Strict.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(value)
 }
 
-/// How the value at hand is built.
-#[derive(Clone, Copy)]
-struct Strict {
-    long_texts: &'static [&'static str],
-    /// It stands under one of these keys.
-    is_long: bool,
-}
-
-impl Strict {
-    fn within(self) -> Strict {
-        Strict { is_long: false, ..self }
-    }
-
-    fn under(self, key: &str) -> Strict {
-        Strict { is_long: self.long_texts.contains(&key), ..self }
-    }
-}
+struct Strict;
 
 impl<'de> DeserializeSeed<'de> for Strict {
     type Value = Value;
@@ -72,8 +47,7 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        let short = self.is_long && !value.trim_start().is_empty();
-        Ok(Value::String(if short { "…".to_owned() } else { value.to_owned() }))
+        Ok(Value::String(value.to_owned()))
     }
 
     fn visit_unit<E>(self) -> Result<Value, E> {
@@ -82,7 +56,7 @@ impl<'de> Visitor<'de> for Strict {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
         let mut values = Vec::new();
-        while let Some(value) = list.next_element_seed(self.within())? {
+        while let Some(value) = list.next_element_seed(Strict)? {
             values.push(value);
         }
         Ok(Value::Array(values))
@@ -91,10 +65,9 @@ impl<'de> Visitor<'de> for Strict {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
         while let Some(key) = map.next_key::<String>()? {
-            let inner = self.under(&key);
             match object.entry(key) {
                 Entry::Vacant(free) => {
-                    free.insert(map.next_value_seed(inner)?);
+                    free.insert(map.next_value_seed(Strict)?);
                 }
                 Entry::Occupied(taken) => {
                     return Err(de::Error::custom(format!("duplicate key `{}`", taken.key())));
@@ -108,7 +81,6 @@ impl<'de> Visitor<'de> for Strict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_repeated_key_is_an_error_at_its_place_at_any_depth() {
@@ -121,12 +93,5 @@ mod tests {
         let text = r#"{"a": [1, -2, 2.5, null, true, "x\n"], "b": {}, "c": 18446744073709551615}"#;
         assert_eq!(parse(text).unwrap(), serde_json::from_str::<Value>(text).unwrap());
         assert!(parse("{} x").is_err());
-    }
-
-    #[test]
-    fn an_outline_says_only_whether_there_is_a_long_text() {
-        let text = r#"{"p": "long\ntext", "q": "kept", "t": {"p": " ", "l": ["p"]}, "x": {"p": 3}}"#;
-        let outline = json!({"p": "…", "q": "kept", "t": {"p": " ", "l": ["p"]}, "x": {"p": 3}});
-        assert_eq!(parse_outline(text, &["p"]).unwrap(), outline);
     }
 }

@@ -16,6 +16,7 @@ pub mod raw_path;
 #[allow(dead_code, reason = "its schema is published; the launcher fills it in")]
 pub mod report;
 pub mod role;
+pub mod secrets;
 pub mod selector;
 pub mod settings;
 pub mod shape;

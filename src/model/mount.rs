@@ -87,4 +87,7 @@ pub struct MountSpec {
     /// Heavy ignored directories that the copy backend brings in all the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub include: Vec<String>,
+    /// What stays writable outside the mount at the sandbox level `strict`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writable: Vec<PathBuf>,
 }

@@ -13,6 +13,10 @@ use std::collections::BTreeMap;
 #[serde(rename_all = "camelCase")]
 pub struct RunPlan {
     pub schema_version: u32,
+    /// The commit that the project's personas, roles, sidecars and rule files come from, where the working tree is not
+    /// asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persona_ref: Option<PersonaRef>,
     pub persona: PlannedPersona,
     pub harness: PlannedHarness,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,8 +36,13 @@ pub struct RunPlan {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sidecar: Option<PlannedSidecar>,
     pub skills: Vec<PlannedSkill>,
+    /// Where the harness finds them, once they are staged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skills_path: Option<Template>,
     pub inputs: Vec<PlannedInput>,
     pub mcp_servers: Vec<String>,
+    /// Variables whose values the run hands on by name; their values are in no file that is written.
+    pub references: Vec<String>,
     pub mount: MountSpec,
     pub limits: Limits,
     /// What becomes of the persona's demands on this harness.
@@ -41,6 +50,27 @@ pub struct RunPlan {
     pub warnings: Vec<String>,
     /// For every field of the persona: the files that set it, lowest layer first.
     pub origins: BTreeMap<String, Vec<Source>>,
+}
+
+/// A git ref and the commit that it stood for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PersonaRef {
+    #[serde(rename = "ref")]
+    pub reference: String,
+    pub commit: String,
+}
+
+impl PersonaRef {
+    /// Enough of the commit's name for people.
+    pub fn short(&self) -> &str {
+        self.commit.get(..12).unwrap_or(&self.commit)
+    }
+}
+
+impl std::fmt::Display for PersonaRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.reference, self.short())
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -78,6 +108,14 @@ pub struct PlannedHarness {
     pub kind: Harness,
     /// `flag`, `persona`, `role`, `config` or `default`.
     pub from: String,
+}
+
+/// The harness's own conversation that a run goes on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Conversation {
+    Id(String),
+    /// The last one in this directory: an interactive harness does not say which one it had.
+    Latest,
 }
 
 /// A value with the level that decided it.
@@ -160,6 +198,15 @@ pub struct PlannedSkill {
     pub id: String,
     pub source: String,
     pub kind: SkillKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+impl RunPlan {
+    /// The directory that relative skill sources are anchored to: that of the file that declares the skills.
+    pub fn skills_dir(&self) -> Option<&std::path::Path> {
+        self.origins.get("skills").and_then(|sources| sources.last()).and_then(Source::dir)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]

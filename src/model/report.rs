@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 #[serde(rename_all = "camelCase")]
 pub struct RunReport {
     pub schema_version: u32,
-    /// Id of the session.
-    pub session: String,
+    /// Id of the session; none where nothing was started, because then nothing is left behind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     pub persona: ReportedPersona,
     pub harness: ReportedHarness,
     pub outcome: Outcome,
@@ -26,6 +27,8 @@ pub struct RunReport {
     pub conflicts: Vec<String>,
     pub commits: Vec<ReportedCommit>,
     pub checks: Vec<ReportedCheck>,
+    /// Values of variables that turned up where they do not belong; never the value itself.
+    pub leaks: Vec<ReportedLeak>,
     pub apply: ReportedApply,
     pub warnings: Vec<String>,
     /// Seconds by phase.
@@ -140,6 +143,13 @@ pub struct ReportedCheck {
     pub seconds: f64,
     pub log_file: String,
     pub sha256: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReportedLeak {
+    pub variable: String,
+    /// A path of the project, or what was written.
+    pub place: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]

@@ -12,6 +12,8 @@ pub enum Hole {
     Text(String),
     /// The directory of the session, private to this run.
     Session,
+    /// The id of the session.
+    SessionId,
     /// The root of the project as the harness sees it.
     Mount,
     /// The value of this variable in the runner's environment.
@@ -69,6 +71,7 @@ impl fmt::Display for Template {
             match hole {
                 Hole::Text(text) => f.write_str(text)?,
                 Hole::Session => f.write_str("{session}")?,
+                Hole::SessionId => f.write_str("{session-id}")?,
                 Hole::Mount => f.write_str("{mount}")?,
                 Hole::Variable(name) => write!(f, "${{{name}}}")?,
             }
@@ -91,7 +94,7 @@ impl JsonSchema for Template {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "Text in which `{session}`, `{mount}` and `${VARIABLE}` are filled in by a real run."
+            "description": "Text in which `{session}`, `{session-id}`, `{mount}` and `${VARIABLE}` are filled in by a real run."
         })
     }
 }

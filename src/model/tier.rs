@@ -45,6 +45,15 @@ impl Harness {
             Harness::Codex => "codex",
         }
     }
+
+    /// The npm package that provides it.
+    pub fn package(self) -> &'static str {
+        match self {
+            Harness::Claude => "@anthropic-ai/claude-code",
+            Harness::Opencode => "opencode-ai",
+            Harness::Codex => "@openai/codex",
+        }
+    }
 }
 
 macro_rules! named {

@@ -1,10 +1,10 @@
 //! Commits that the agent made in the mount become `refs/agentworkforce/<session>/heads/<branch>` of the real repository.
 //! The user's branches, index and `HEAD` are not touched, and no setting, hook or filter of the agent's is ever read.
 
+use crate::git;
 use crate::model::mount::PathRule;
 use crate::model::mount_record::{GitRecord, MountRecord, RuleRef};
 use crate::model::raw_path::RawPath;
-use crate::mount::git;
 use crate::mount::git_refs::{branches, detached_head, object_name};
 use crate::mount::stat::Kind;
 use crate::mount::tree::{self, Tree};

@@ -10,7 +10,7 @@ pub mod compare;
 pub mod copy;
 mod copy_file;
 pub mod diff;
-pub mod git;
+mod duplicate;
 mod git_copy;
 pub mod git_export;
 mod git_refs;

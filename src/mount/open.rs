@@ -38,6 +38,8 @@ pub struct OpenRequest<'a> {
     pub planted: &'a [PlantedFile],
     /// Below the session directory: what the harness has to read, shown read-only.
     pub expose: &'a [PathBuf],
+    /// Below the session directory: directories that the harness may write as well.
+    pub lend: &'a [PathBuf],
     /// What stays writable at the sandbox level `strict`, besides the mount.
     pub writable: &'a [PathBuf],
     /// Asked while opening takes its time: a Ctrl-C gives up before anything is started.
@@ -134,11 +136,26 @@ impl OpenMount {
             make_dir(&overlay.work).map_err(|error| at(&overlay.work, error))?;
             overlay.lowers.insert(0, below);
         }
+        Ok(OpenMount { helper_spec, ..self.same_view()? })
+    }
+
+    /// The copy once more, in `scratch`, for something that must leave no trace. Copy only.
+    pub fn scratch_copy(&self, scratch: &Path) -> Result<OpenMount> {
+        let copied = self.session_dir.join(&self.record.data);
+        super::duplicate::duplicate(&copied, scratch)?;
+        let mut view = self.same_view()?;
+        let below = self.helper_spec.workdir.strip_prefix(&copied).unwrap_or(Path::new(""));
+        view.helper_spec.workdir = scratch.join(below).components().collect::<PathBuf>().into();
+        Ok(view)
+    }
+
+    /// The same mount, for another command.
+    pub fn same_view(&self) -> Result<OpenMount> {
         Ok(OpenMount {
             record: self.record.clone(),
             session_dir: self.session_dir.clone(),
             helper: self.helper.clone(),
-            helper_spec,
+            helper_spec: self.helper_spec.clone(),
             lock: self.lock.as_ref().map(fs::File::try_clone).transpose()?,
         })
     }
@@ -387,6 +404,7 @@ fn helper_spec(request: &OpenRequest, record: &MountRecord) -> HelperSpec {
     let cover = Cover {
         dir: request.sessions_dir.into(),
         expose: request.expose.iter().cloned().map(RawPath).collect(),
+        lend: request.lend.iter().cloned().map(RawPath).collect(),
     };
     let base =
         if record.backend == Backend::Copy { session.join(&record.data) } else { record.root.to_path_buf() };

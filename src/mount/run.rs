@@ -34,12 +34,17 @@ pub struct ChildOutcome {
     pub stops: u32,
     /// The signal that told us to end, if one did.
     pub interrupted_by: Option<i32>,
+    /// Whether it took longer than it may.
+    pub timed_out: bool,
 }
 
 impl ChildOutcome {
     /// The exit code that a wrapper passes on.
     pub fn exit(&self) -> Exit {
         let signal = |number: i32| Exit::Signal(u8::try_from(number).unwrap_or(0));
+        if self.timed_out {
+            return Exit::TimedOut;
+        }
         match (self.interrupted_by, self.ending) {
             (Some(number), _) | (None, Ending::Signal(number)) => signal(number),
             (None, Ending::Code(code)) => Exit::Harness(u8::try_from(code).unwrap_or(1)),
@@ -56,7 +61,12 @@ pub fn catch_runner_signals() -> Result<SignalInbox> {
 impl OpenMount {
     /// Runs a command to its end with our own stdio. At a terminal it stays in our process group, which the terminal's
     /// signals go to; otherwise it gets its own, so that nothing of it is missed.
-    pub fn run(&self, command: &ChildCommand, signals: &mut SignalInbox) -> Result<ChildOutcome> {
+    pub fn run(
+        &self,
+        command: &ChildCommand,
+        signals: &mut SignalInbox,
+        limit: Option<Duration>,
+    ) -> Result<ChildOutcome> {
         let terminal = LentTerminal::lend();
         let group = if terminal.is_some() || rustix::termios::isatty(std::io::stdin()) {
             Group::Ours
@@ -64,7 +74,7 @@ impl OpenMount {
             Group::Own
         };
         let mut child = self.spawn(command, ChildStdio::inherited(), group)?;
-        let outcome = attend(&mut child, command, signals, group);
+        let outcome = attend(&mut child, command, signals, group, limit);
         // Before anything else is said: everything inside must be gone before its work is looked at.
         drop(child);
         if let Some(terminal) = terminal {
@@ -80,11 +90,20 @@ pub fn attend(
     command: &ChildCommand,
     signals: &mut SignalInbox,
     group: Group,
+    limit: Option<Duration>,
 ) -> Result<ChildOutcome> {
-    let mut outcome = ChildOutcome { ending: Ending::Killed, stops: 0, interrupted_by: None };
+    let mut outcome =
+        ChildOutcome { ending: Ending::Killed, stops: 0, interrupted_by: None, timed_out: false };
     let mut deadline: Option<Instant> = None;
+    let mut limit = limit.map(|limit| Instant::now() + limit);
     loop {
-        wait_for_either(child, signals, deadline)?;
+        wait_for_either(child, signals, deadline.or(limit))?;
+        if limit.is_some_and(|limit| Instant::now() >= limit) {
+            limit = None;
+            outcome.timed_out = true;
+            child.signal(SIGTERM);
+            deadline.get_or_insert_with(|| Instant::now() + GRACE);
+        }
         for signal in signals.take() {
             let ends = match signal {
                 SIGTERM | SIGHUP => true,
@@ -124,7 +143,7 @@ pub fn attend(
                 let program = command.argv.first().map(|name| name.to_string_lossy()).unwrap_or_default();
                 return Err(start_error(&failure, &program));
             }
-            Heard::Closed if outcome.interrupted_by.is_some() => return Ok(outcome),
+            Heard::Closed if outcome.interrupted_by.is_some() || outcome.timed_out => return Ok(outcome),
             Heard::Closed => {
                 return Err(CommandError::internal("the processes of the mount ended without saying how"));
             }

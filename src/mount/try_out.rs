@@ -29,6 +29,7 @@ pub fn run(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -> Result<
         sandbox: None,
         rules: Vec::new(),
         include: Vec::new(),
+        writable: Vec::new(),
     };
     let mut rest = args.iter();
     while let Some(flag) = rest.next() {
@@ -103,6 +104,7 @@ pub fn run(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -> Result<
         session_dir: &session_dir,
         planted: &planted,
         expose: &expose,
+        lend: &[],
         writable: &writable,
         signals: Some(&signals),
         lock: Some(&lock),
@@ -113,7 +115,7 @@ pub fn run(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -> Result<
         return Ok(Exit::Done);
     }
     let command = ChildCommand { argv: rest.cloned().collect(), env: Vec::new() };
-    let outcome = mount.run(&command, &mut signals)?;
+    let outcome = mount.run(&command, &mut signals, None)?;
     say(&format!("outcome {outcome:?}"));
     if prompt {
         // As the review of the changes will: a runner in the background would be stopped here.

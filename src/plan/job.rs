@@ -1,7 +1,7 @@
 //! What an adapter is given and what it hands back. Adapters translate; they neither choose nor start anything.
 
 use crate::model::persona::{HarnessSettings, Limits, McpServer, Permissions};
-use crate::model::plan::{Enforcement, EnforcementLevel, Mode, PlannedFile};
+use crate::model::plan::{Conversation, Enforcement, EnforcementLevel, Mode, PlannedFile};
 use crate::model::template::Template;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,10 +18,13 @@ pub struct Job<'a> {
     /// Servers whose references can all be had, or at least the required ones.
     pub mcp_servers: &'a BTreeMap<String, McpServer>,
     pub has_skills: bool,
+    pub resume: Option<&'a Conversation>,
     /// The persona's own instruction file and whether the mount carries it.
     pub sidecar_bytes: Option<usize>,
     pub bare: bool,
     pub hermetic: bool,
+    /// The child's working directory, relative to the root.
+    pub cwd: &'a Path,
     /// The mounted directory; with a private mount the harness sees it at `{mount}`.
     pub root: &'a Path,
     pub mounted: bool,
@@ -40,6 +43,10 @@ pub struct HarnessPlan {
     pub args: Vec<Template>,
     pub env: BTreeMap<String, Template>,
     pub files: Vec<PlannedFile>,
+    /// Where it looks for skills.
+    pub skills_path: Option<Template>,
+    /// Where the harness keeps its own state; what is not there is passed over.
+    pub state: Vec<PathBuf>,
     pub enforcement: Vec<Enforcement>,
     pub warnings: Vec<String>,
 }

@@ -23,6 +23,8 @@ pub struct MountPlace {
     pub is_repository: bool,
     /// Name and text, in rising order of precedence.
     pub rule_files: Vec<(String, String)>,
+    /// What stands before a file's name where its origin is told.
+    pub rule_prefix: String,
 }
 
 /// Without a harness, its own configuration is an ordinary part of the project.
@@ -42,6 +44,7 @@ pub fn spec(
         sandbox: flags.sandbox.or(policy.sandbox.max(settings.sandbox)),
         rules: rules(persona_id, harness, policy, settings, place),
         include: policy.include_patterns.clone(),
+        writable: Vec::new(),
     }
 }
 
@@ -75,7 +78,7 @@ fn rules(
         let effect = if name.ends_with(".agentreadonly") { Effect::Readonly } else { Effect::Hidden };
         let for_all = matches!(name.as_str(), ".agentignore" | ".agentreadonly");
         let source = if for_all { RuleSource::ProjectFile } else { RuleSource::PersonaFile };
-        rules.extend(parse_rule_file(text, effect, source, name));
+        rules.extend(parse_rule_file(text, effect, source, &format!("{}{name}", place.rule_prefix)));
     }
     rules
 }

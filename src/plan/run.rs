@@ -7,10 +7,10 @@ use super::rules::PathRules;
 use super::servers;
 use super::skill;
 use crate::model::mount::{Backend, Effect, MountSpec, Sandbox};
-use crate::model::persona::{Limits, SidecarMode};
+use crate::model::persona::{Limits, McpServer, SidecarMode};
 use crate::model::plan::{
-    Enforcement, EnforcementLevel, Mode, PlannedCommand, PlannedHarness, PlannedInput, PlannedPersona,
-    PlannedRole, PlannedSidecar, PlannedSkill, RunPlan, Sourced, Stdin,
+    Conversation, Enforcement, EnforcementLevel, Mode, PersonaRef, PlannedCommand, PlannedHarness,
+    PlannedInput, PlannedPersona, PlannedRole, PlannedSidecar, PlannedSkill, RunPlan, Sourced, Stdin,
 };
 use crate::model::settings::Settings;
 use crate::model::source::Source;
@@ -19,7 +19,7 @@ use crate::model::tier::Harness;
 use crate::resolve::inputs::{InputValue, by_name};
 use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::prompt::{Identity, compose};
-use crate::resolve::references::{Piece, env_pieces, fill_inputs};
+use crate::resolve::references::{Piece, env_names, env_pieces, fill_inputs};
 use crate::resolve::select::{Decided, Level, Selection};
 use crate::resolve::sidecar::{Channel, Sidecar, SidecarText};
 use std::collections::BTreeMap;
@@ -34,6 +34,7 @@ pub struct RunFlags {
     pub prompt: Option<String>,
     pub limits: Limits,
     pub mount: MountFlags,
+    pub resume: Option<Conversation>,
     /// Passed to the harness as they are.
     pub extra_args: Vec<String>,
 }
@@ -44,6 +45,8 @@ pub struct RunFacts {
     pub env: BTreeMap<String, String>,
     pub home: Option<PathBuf>,
     pub place: MountPlace,
+    /// Where the project layer comes from, if not from the working tree.
+    pub persona_ref: Option<PersonaRef>,
 }
 
 /// The persona of this run, decided, with the texts that were read for it.
@@ -76,7 +79,7 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
 
     let values = by_name(parts.inputs);
     let system_prompt = system_prompt(parts, &values);
-    let mount = mount::spec(
+    let mut mount = mount::spec(
         parts.resolved.id(),
         Some(kind),
         &persona.mount,
@@ -85,6 +88,14 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
         &facts.place,
     );
     let sidecar = planned_sidecar(parts, &values, &mount, &mut warnings);
+    if let (Some(reference), Some(sidecar)) = (&facts.persona_ref, &sidecar)
+        && sidecar.mode == SidecarMode::Extend
+    {
+        let target = &sidecar.target;
+        warnings.push(format!(
+            "the sidecar extends the {target} of the working tree, which does not come from {reference}"
+        ));
+    }
     let limits = limits(parts, flags);
 
     let available =
@@ -103,9 +114,11 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
         limits,
         mcp_servers: &mcp_servers,
         has_skills: !skills.is_empty(),
+        resume: flags.resume.as_ref(),
         sidecar_bytes: sidecar.as_ref().map(|sidecar| sidecar.content.len()),
         bare: persona.bare_mode.or(parts.settings.bare_mode).unwrap_or(false),
         hermetic: persona.hermetic.or(parts.settings.hermetic).unwrap_or(false),
+        cwd: &mount.cwd,
         root: &mount.root,
         mounted: mount.backend != Backend::None,
         root_is_repository: facts.place.is_repository,
@@ -127,10 +140,16 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
             }
         }
     }
-    let enforcement = enforcement(parts, &mut adapted, &mount, sidecar.as_ref(), limits, &mut warnings);
+    let enforcement =
+        enforcement(parts, &mut adapted, &mount, sidecar.as_ref(), limits, flags, &mut warnings);
+    if mount.sandbox == Some(Sandbox::Strict) {
+        mount.writable = writable_when_strict(facts, std::mem::take(&mut adapted.state));
+    }
+    let references = references(&env, &mcp_servers, &values);
 
     RunPlan {
         schema_version: 1,
+        persona_ref: facts.persona_ref.clone(),
         persona: planned_persona(parts),
         harness: PlannedHarness { kind, from: word(selection.harness.from) },
         model: selection.model.as_ref().map(sourced),
@@ -147,14 +166,46 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
         files: adapted.files,
         sidecar,
         skills,
+        skills_path: adapted.skills_path,
         inputs: parts.inputs.iter().map(planned_input).collect(),
         mcp_servers: mcp_servers.into_keys().collect(),
+        references,
         mount,
         limits,
         enforcement,
         warnings,
         origins: origins(parts.resolved),
     }
+}
+
+/// The harness's own state, caches and temp: what stays writable outside the mount at the sandbox level `strict`.
+fn writable_when_strict(facts: &RunFacts, state: Vec<PathBuf>) -> Vec<PathBuf> {
+    let said = |name: &str| facts.env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let caches = said("XDG_CACHE_HOME").or_else(|| facts.home.as_ref().map(|home| home.join(".cache")));
+    let temp = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
+    let mut all: Vec<PathBuf> = temp.into_iter().chain(said("TMPDIR")).chain(caches).chain(state).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// The variables whose values a run hands on: what must not turn up in files, logs and reports.
+fn references(
+    env: &BTreeMap<String, String>,
+    servers: &BTreeMap<String, McpServer>,
+    inputs: &BTreeMap<String, String>,
+) -> Vec<String> {
+    let of_server = |server: &'_ McpServer| -> Vec<String> {
+        let texts = server.url.iter().chain(&server.command).chain(&server.args);
+        let texts = texts.chain(server.env.values()).chain(server.headers.values());
+        texts.flat_map(|text| env_names(text)).map(str::to_owned).collect()
+    };
+    let own = env.values().flat_map(|text| env_names(text)).map(str::to_owned);
+    let mut names: Vec<String> = own.chain(servers.values().flat_map(of_server)).collect();
+    names.retain(|name| !inputs.contains_key(name));
+    names.sort();
+    names.dedup();
+    names
 }
 
 /// What the harness is told it is, without planning the rest: `show --prompt`.
@@ -247,6 +298,7 @@ fn planned_skills(parts: &RunParts, warnings: &mut Vec<String>) -> Vec<PlannedSk
         id: skill.id.clone().unwrap_or_else(|| skill::name_of(&skill.source)),
         source: skill.source.clone(),
         kind: skill::kind_of(&skill.source),
+        description: skill.description.clone(),
     };
     let skills: Vec<PlannedSkill> = parts.resolved.persona.skills.iter().map(skill).collect();
     for skill in skills.iter().filter(|skill| skill.kind == crate::model::plan::SkillKind::Unknown) {
@@ -285,7 +337,7 @@ fn environment(parts: &RunParts, env: &BTreeMap<String, String>) -> BTreeMap<Str
     }
     let ours = [
         ("AGENTWORKFORCE_PERSONA", Template::text(parts.resolved.id())),
-        ("AGENTWORKFORCE_SESSION", Template(vec![Hole::Session])),
+        ("AGENTWORKFORCE_SESSION", Template(vec![Hole::SessionId])),
         ("AGENTWORKFORCE_TIER", Template::text(parts.selection.tier.name())),
     ];
     all.extend(ours.map(|(name, value)| (name.to_owned(), value)));
@@ -299,6 +351,7 @@ fn enforcement(
     mount: &MountSpec,
     sidecar: Option<&PlannedSidecar>,
     limits: Limits,
+    flags: &RunFlags,
     warnings: &mut Vec<String>,
 ) -> Vec<Enforcement> {
     let mut rows = HarnessPlan::default();
@@ -325,8 +378,15 @@ fn enforcement(
     if limits.wall_seconds.is_some() {
         rows.enforced("limits.wallSeconds", "the runner ends the run");
     }
-    if limits.idle_seconds.is_some() {
-        rows.enforced("limits.idleSeconds", "the runner ends a silent run");
+    match (limits.idle_seconds, flags.prompt.is_some()) {
+        (Some(_), true) => rows.enforced("limits.idleSeconds", "the runner ends a silent run"),
+        (Some(_), false) => {
+            rows.unsupported(
+                "limits.idleSeconds",
+                "a person at a terminal may be silent as long as they like",
+            );
+        }
+        (None, _) => {}
     }
     if !persona.env.is_empty() {
         rows.enforced("env", "set in the harness's environment");

@@ -11,11 +11,13 @@ pub fn kind_of(source: &str) -> SkillKind {
         Some(_) => SkillKind::Git,
         None if source.starts_with("git@")
             || source.starts_with("ssh://")
-            || source.starts_with("git://") =>
+            || source.starts_with("git://")
+            || source.starts_with("file://") =>
         {
             SkillKind::Git
         }
         None if source.contains("://") => SkillKind::Unknown,
+        None if is_repository(source) => SkillKind::Git,
         None if source.starts_with(['.', '/', '~']) || has_md_ending(source) => SkillKind::Local,
         None if is_package(source) => SkillKind::Prpm,
         None => SkillKind::Local,
@@ -24,6 +26,13 @@ pub fn kind_of(source: &str) -> SkillKind {
 
 fn has_md_ending(source: &str) -> bool {
     source.to_ascii_lowercase().ends_with(".md")
+}
+
+/// A path to a repository: `x.git`, `x.git#name` or `x.git/tree/<ref>/<path>`.
+fn is_repository(source: &str) -> bool {
+    let place = source.split('#').next().unwrap_or_default().trim_end_matches('/');
+    let place = place.split("/tree/").next().unwrap_or_default();
+    place.strip_suffix(".git").is_some_and(|rest| !rest.is_empty() && !rest.ends_with('/'))
 }
 
 /// `@scope/name` or `scope/name`.
@@ -57,6 +66,10 @@ mod tests {
             ("./skills/x.md", SkillKind::Local),
             ("skills/deep/x.md", SkillKind::Local),
             ("skills/a/b", SkillKind::Local),
+            ("file:///a/b.git#x", SkillKind::Git),
+            ("./b.git", SkillKind::Git),
+            ("/a/b.git/tree/main/x", SkillKind::Git),
+            ("./a/.git", SkillKind::Local),
             ("ftp://x/y", SkillKind::Unknown),
         ];
         for (source, kind) in cases {

@@ -12,7 +12,8 @@ use std::sync::Arc;
 /// A persona with every layer merged, and where each field came from.
 #[derive(Debug, Clone)]
 pub struct ResolvedPersona {
-    pub persona: Persona,
+    /// Boxed: lists move hundreds of these about.
+    pub persona: Box<Persona>,
     /// The merged JSON, unknown keys included.
     pub object: Object,
     /// The files, lowest first; the last one gave the id.
@@ -60,7 +61,7 @@ pub fn resolve(mut docs: Vec<PersonaDoc>) -> Result<ResolvedPersona, Vec<Problem
     if problems.iter().any(|problem| problem.severity == Severity::Error) {
         return Err(problems);
     }
-    let persona = Persona::from_object(&object).map_err(|error| {
+    let persona = Persona::from_object(&object).map(Box::new).map_err(|error| {
         vec![Problem::new(Severity::Error, KeyPath::default(), format!("cannot be understood: {error}"))]
     })?;
     Ok(ResolvedPersona { persona, object, sources, problems, docs, merged_origins })
@@ -73,6 +74,20 @@ fn merge(docs: &[PersonaDoc]) -> Layered {
 }
 
 impl ResolvedPersona {
+    /// A persona of one file with nothing wrong with it, of which no more is known than a list shows. `None` where
+    /// that is not enough: why it cannot be run is in the rest of the file.
+    pub fn outlined(persona: Box<Persona>, source: Arc<Source>) -> Option<ResolvedPersona> {
+        let resolved = ResolvedPersona {
+            persona,
+            object: Object::new(),
+            sources: vec![source],
+            problems: Vec::new(),
+            docs: Vec::new(),
+            merged_origins: None,
+        };
+        (resolved.form() != Form::NotRunnable).then_some(resolved)
+    }
+
     pub fn id(&self) -> &str {
         &self.persona.id
     }

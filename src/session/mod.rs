@@ -2,6 +2,7 @@
 //! What the work in it means is for `mount` to say.
 
 pub mod id;
+pub mod leaks;
 pub mod status;
 pub mod store;
 pub mod work;

@@ -3,25 +3,28 @@
 use std::path::{Path, PathBuf};
 
 /// A module and the modules of this crate that it may name.
-const EDGES: [(&str, &[&str]); 15] = [
+const EDGES: [(&str, &[&str]); 18] = [
     ("host", &["error"]),
     ("error", &["exit"]),
     ("exit", &[]),
     ("model", &["model"]),
     ("ui", &["ui", "error", "exit", "model"]),
     ("cli", &["cli"]),
-    ("load", &["load", "model", "host", "error"]),
+    ("git", &[]),
+    ("load", &["load", "tool", "git", "model", "host", "error"]),
     ("resolve", &["resolve", "model"]),
     ("plan", &["plan", "resolve", "model"]),
     ("store", &["store", "load", "model", "host", "error"]),
-    ("mount", &["mount", "plan", "model", "host", "error", "exit"]),
+    ("tool", &["host"]),
+    ("skills", &["skills", "tool", "store", "plan", "model", "host", "error"]),
+    ("mount", &["mount", "git", "plan", "model", "host", "error", "exit"]),
     ("session", &["session", "mount", "plan", "model", "host", "error", "exit"]),
-    ("launch", &["launch", "mount", "session", "model", "host", "error", "exit", "plan"]),
+    ("launch", &["launch", "mount", "tool", "model", "host", "error", "exit"]),
     (
         "commands",
         &[
             "commands", "cli", "host", "ui", "error", "exit", "model", "load", "resolve", "plan", "mount",
-            "session", "launch", "store",
+            "session", "skills", "launch", "store", "tool",
         ],
     ),
     ("lib", &["mount", "cli", "commands", "error", "exit", "host", "ui"]),

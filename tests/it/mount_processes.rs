@@ -251,6 +251,7 @@ fn children_that_hold_the_pipes_do_not_hang_a_headless_caller() {
         sandbox: None,
         rules: Vec::new(),
         include: Vec::new(),
+        writable: Vec::new(),
     };
     let helper = Path::new(BINARY);
     let facts = probe::facts(helper, &state, &spec.root).unwrap();
@@ -262,6 +263,7 @@ fn children_that_hold_the_pipes_do_not_hang_a_headless_caller() {
         session_dir: &session,
         planted: &[],
         expose: &[],
+        lend: &[],
         writable: &[],
         signals: None,
         lock: None,

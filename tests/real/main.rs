@@ -2,6 +2,8 @@
 
 mod bare_headless;
 mod bare_interactive;
+mod launched_headless;
+mod launched_interactive;
 mod model_server;
 mod planned;
 mod support;

@@ -3,7 +3,7 @@
 pub mod work;
 
 use super::changes_review;
-use super::mount::instants;
+use super::mounted::instants;
 use crate::cli::SessionsCommand;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;

@@ -1,7 +1,7 @@
 //! Whether git ignores a path of the mount, by the ignore files as the agent left them and the user's own index.
 //! A tracked path is never ignored, whatever a pattern says. It changes nothing.
 
-use crate::mount::git;
+use crate::git;
 use crate::mount::stat::Kind;
 use crate::mount::tree::{Lookup, Tree};
 use ignore::Match;

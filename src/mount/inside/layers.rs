@@ -17,8 +17,10 @@ pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
     let mut exposed = Vec::new();
     for cover in &spec.covers {
         let mut held = Vec::new();
-        for path in &cover.expose {
-            held.push((path, hold(path).map_err(|error| at("cannot show", path, &error))?));
+        let read_only = cover.expose.iter().map(|path| (path, Access::ReadOnly));
+        let lent = cover.lend.iter().map(|path| (path, Access::Write));
+        for (path, access) in read_only.chain(lent) {
+            held.push((path, access, hold(path).map_err(|error| at("cannot show", path, &error))?));
         }
         exposed.push((cover, held));
     }
@@ -27,8 +29,8 @@ pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
     }
     for (cover, held) in exposed {
         mount_cover(cover).map_err(|error| at("cannot cover", &cover.dir, &error))?;
-        for (path, tree) in held {
-            show_again(path, &tree).map_err(|error| at("cannot show", path, &error))?;
+        for (path, access, tree) in held {
+            show_again(path, &tree, access).map_err(|error| at("cannot show", path, &error))?;
         }
     }
     Ok(())
@@ -96,7 +98,14 @@ pub(super) fn put(tree: &OwnedFd, path: &Path) -> io::Result<()> {
     Ok(move_mount(tree, "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
 }
 
-fn show_again(path: &Path, tree: &OwnedFd) -> io::Result<()> {
+/// What the inside may do with something that is shown again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    ReadOnly,
+    Write,
+}
+
+fn show_again(path: &Path, tree: &OwnedFd, access: Access) -> io::Result<()> {
     let is_dir =
         rustix::fs::fstat(tree).is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir());
     if is_dir {
@@ -106,7 +115,9 @@ fn show_again(path: &Path, tree: &OwnedFd) -> io::Result<()> {
         std::fs::write(path, "")?;
     }
     put(tree, path)?;
-    mount_remount(path, MountFlags::BIND | MountFlags::RDONLY | flags_of(path)?, "")?;
+    if access == Access::ReadOnly {
+        mount_remount(path, MountFlags::BIND | MountFlags::RDONLY | flags_of(path)?, "")?;
+    }
     Ok(())
 }
 

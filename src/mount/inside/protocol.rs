@@ -56,6 +56,8 @@ pub struct Cover {
     pub dir: RawPath,
     /// Files and directories below `dir` that stay visible, read-only.
     pub expose: Vec<RawPath>,
+    /// Directories below `dir` that stay visible and can be written.
+    pub lend: Vec<RawPath>,
 }
 
 /// Which process group the child is in.

@@ -2,7 +2,7 @@
 
 use super::{SYSTEM_PROMPT, session_file, settings_of_codex, system_prompt_file};
 use crate::model::persona::McpServer;
-use crate::model::plan::Mode;
+use crate::model::plan::{Conversation, Mode};
 use crate::model::template::Template;
 use crate::plan::job::{HarnessPlan, Job};
 use serde_json::{Map, Value, json};
@@ -28,11 +28,18 @@ pub fn plan(job: &Job) -> HarnessPlan {
     mcp(&mut plan, job);
     if job.has_skills {
         plan.option_at("--plugin-dir", Template::session("plugin"));
+        plan.skills_path = Some(Template::session("plugin/skills"));
         plan.enforced("skills", "--plugin-dir");
     }
     permissions(&mut plan, job);
     settings(&mut plan, job);
     limits(&mut plan, job);
+    match job.resume {
+        Some(Conversation::Id(id)) => plan.option("--resume", id),
+        Some(Conversation::Latest) => plan.arg("--continue"),
+        None => {}
+    }
+    plan.state = job.home.iter().flat_map(|home| [home.join(".claude"), home.join(".claude.json")]).collect();
     if job.bare {
         plan.arg("--bare");
         plan.enforced("bareMode", "--bare");

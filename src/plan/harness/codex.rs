@@ -2,12 +2,13 @@
 
 use super::session_file;
 use crate::model::persona::McpServer;
-use crate::model::plan::{FileBody, LinkFarm, Mode, PlannedFile};
+use crate::model::plan::{Conversation, FileBody, LinkFarm, Mode, PlannedFile};
 use crate::model::template::{Hole, Template};
 use crate::plan::job::{HarnessPlan, Job};
 use crate::plan::tool_rule::denies_all_edits;
 use crate::resolve::references::{Piece, env_names, env_pieces};
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 const PROFILE: &str = "agentworkforce";
 /// codex cuts project instructions at 32 KiB without a word unless it is told otherwise.
@@ -34,9 +35,17 @@ pub fn plan(job: &Job) -> HarnessPlan {
     }
     if job.mode == Mode::Headless {
         // The approval flag is only known before `exec`.
-        for arg in ["exec", "--json", "--skip-git-repo-check", "-"] {
+        for arg in ["exec", "--json", "--skip-git-repo-check"] {
             plan.arg(arg);
         }
+    }
+    match job.resume {
+        Some(Conversation::Id(id)) => plan.option("resume", id),
+        Some(Conversation::Latest) => plan.option("resume", "--last"),
+        None => {}
+    }
+    if job.mode == Mode::Headless {
+        plan.arg("-");
     }
     enforcement(&mut plan, job);
     plan
@@ -48,6 +57,7 @@ fn private_home(plan: &mut HarnessPlan, job: &Job) {
         (None, Some(home)) => home.join(".codex").display().to_string(),
         (None, None) => ".codex".to_owned(),
     };
+    plan.state.push(PathBuf::from(&theirs));
     let entries = if job.hermetic { vec!["auth.json".to_owned()] } else { vec!["*".to_owned()] };
     plan.files.push(PlannedFile {
         path: Template::session("codex-home"),
@@ -305,8 +315,16 @@ fn enforcement(plan: &mut HarnessPlan, job: &Job) {
     } else if !job.mcp_servers.is_empty() {
         plan.advisory("mcpServers", "these servers are added; servers of the user's own config stay");
     }
-    if job.has_skills {
+    if job.has_skills && job.mounted {
+        let below = std::path::Path::new("/").join(job.cwd).join(".agents/skills");
+        plan.skills_path = Some(Template(vec![Hole::Mount, Hole::Text(below.display().to_string())]));
         plan.enforced("skills", ".agents/skills in the mount, never applied");
+    } else if job.has_skills {
+        plan.unsupported(
+            "skills",
+            "codex finds skills in the project, and without a mount nothing is written there",
+        );
+        plan.warn("codex gets no skills: there is no mount, and your repository is not touched");
     }
     if job.limits.turns.is_some() {
         plan.unsupported("limits.turns", "codex has no turn limit");

@@ -2,12 +2,15 @@
 
 use super::{SYSTEM_PROMPT, session_file, settings_of_codex, system_prompt_file};
 use crate::model::persona::McpServer;
-use crate::model::plan::{FileBody, Mode, PlannedFile};
+use crate::model::plan::{Conversation, FileBody, Mode, PlannedFile};
 use crate::model::template::Template;
 use crate::plan::job::{HarnessPlan, Job};
 use crate::plan::tool_rule::ToolRule;
 use crate::resolve::references::{Piece, env_pieces};
 use serde_json::{Map, Value, json};
+
+/// The directory of skills in the session.
+const SKILLS: &str = "skills";
 
 pub fn plan(job: &Job) -> HarnessPlan {
     let mut plan = HarnessPlan::new("opencode");
@@ -17,6 +20,14 @@ pub fn plan(job: &Job) -> HarnessPlan {
         }
     }
     plan.option("--agent", job.persona_id);
+    match job.resume {
+        Some(Conversation::Id(id)) => plan.option("--session", id),
+        Some(Conversation::Latest) => plan.arg("--continue"),
+        None => {}
+    }
+    let state = ["share/opencode", "state/opencode"].map(|dir| format!(".local/{dir}"));
+    let state = state.into_iter().chain([".config/opencode".to_owned()]);
+    plan.state = job.home.into_iter().flat_map(|home| state.clone().map(|dir| home.join(dir))).collect();
 
     if !job.system_prompt.is_empty() {
         plan.files.push(system_prompt_file(job));
@@ -64,6 +75,7 @@ fn enforcement(plan: &mut HarnessPlan, job: &Job) {
         plan.advisory("mcpServers", "these servers are added; servers of the user's own config stay");
     }
     if job.has_skills {
+        plan.skills_path = Some(Template::session(SKILLS));
         plan.enforced("skills", "skills.paths in the config file");
     }
     if job.limits.turns.is_some() {
@@ -108,7 +120,7 @@ fn config(job: &Job, permission: Option<&Map<String, Value>>, session: &str) -> 
         config.insert("mcp".into(), Value::Object(servers));
     }
     if job.has_skills {
-        config.insert("skills".into(), json!({"paths": [format!("{}/skills", session)]}));
+        config.insert("skills".into(), json!({"paths": [format!("{session}/{SKILLS}")]}));
     }
     serde_json::to_string_pretty(&config).expect("plain JSON") + "\n"
 }

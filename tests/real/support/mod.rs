@@ -3,6 +3,7 @@
 pub mod http;
 pub mod installed;
 pub mod model_server;
+pub mod persona;
 pub mod processes;
 pub mod pty;
 pub mod running;

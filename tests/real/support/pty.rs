@@ -97,6 +97,22 @@ impl Terminal {
         }
     }
 
+    /// Presses Ctrl-C until this is on the screen: some programs ask for a second one before they go.
+    #[track_caller]
+    pub fn leave(&mut self, until: &str, timeout: Duration) {
+        let end = Instant::now() + timeout;
+        while !self.screen().contains(until) {
+            assert!(Instant::now() < end, "waited {timeout:?} for {until:?}:\n{}", self.screen());
+            let _ = self.keyboard.write_all(b"\x03");
+            for _ in 0..25 {
+                if self.screen().contains(until) {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+    }
+
     /// Presses Ctrl-C until the program ends, as people do: some ask for a second one, and soon. One that comes while
     /// the program is leaving may be what ends it.
     #[track_caller]

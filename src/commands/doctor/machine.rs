@@ -1,0 +1,159 @@
+//! What this machine can do for a run: the mount, the tools, the home directory.
+
+use super::Row;
+use super::harness::version_of;
+use crate::host::Host;
+use crate::model::mount::{Backend, Sandbox};
+use crate::model::mount_facts::{MountFacts, OverlayWay};
+use crate::mount::{probe, root};
+use crate::tool;
+use std::path::{Path, PathBuf};
+
+pub fn rows(host: &Host) -> Vec<Row> {
+    let mut rows = tools(host);
+    match host.workforce_home() {
+        Ok(home) => {
+            let (row, scratch) = home_row(&home);
+            rows.push(row);
+            if let Some(scratch) = scratch {
+                rows.extend(mount(host, &home, scratch.path()));
+            }
+        }
+        Err(error) => {
+            let fix = error.hints.into_iter().next().unwrap_or_default();
+            rows.push(Row::problem("home", "directory", error.message, fix));
+        }
+    }
+    rows
+}
+
+fn tools(host: &Host) -> Vec<Row> {
+    const AREA: &str = "tool";
+    let wanted = [
+        (
+            "git",
+            "skills from git and commits made by agents need it",
+            "install git with your package manager",
+        ),
+        ("node", "claude, codex and opencode need it", "install Node.js 20 or newer"),
+        ("npm", "harnesses are installed with it", "install Node.js 20 or newer, npm comes with it"),
+        ("npx", "skills from prpm and skills.sh need it", "install Node.js 20 or newer, npx comes with it"),
+    ];
+    let row = |(name, why, fix): (&str, &str, &str)| match tool::find(host, name) {
+        None => Row::warning(AREA, name, format!("not installed; {why}"), fix),
+        Some(path) => match version_of(&path) {
+            Ok(version) => Row::ok(AREA, name, format!("{version} at {}", path.display())),
+            Err(said) => Row::warning(AREA, name, format!("{}: {said}; {why}", path.display()), fix),
+        },
+    };
+    std::thread::scope(|scope| {
+        let handles = wanted.map(|tool| scope.spawn(move || row(tool)));
+        handles.into_iter().filter_map(|handle| handle.join().ok()).collect()
+    })
+}
+
+/// Whether our own directory can be written, found out by writing, and the place that was written to: it goes away
+/// again. A home that is not there yet is not made.
+fn home_row(home: &Path) -> (Row, Option<tempfile::TempDir>) {
+    let existing = home.ancestors().find(|dir| dir.exists()).unwrap_or(Path::new("/"));
+    match tempfile::Builder::new().prefix(".doctor-").tempdir_in(existing) {
+        Ok(scratch) => {
+            let note = if existing == home { "" } else { ", will be made when it is needed" };
+            (Row::ok("home", "directory", format!("{}{note}", home.display())), Some(scratch))
+        }
+        Err(error) => {
+            let detail = format!("{} cannot be written: {error}", home.display());
+            let fix =
+                format!("sudo chown -R \"$(id -un)\" {}, or set AGENT_WORKFORCE_HOME", existing.display());
+            (Row::problem("home", "directory", detail, fix), None)
+        }
+    }
+}
+
+fn mount(host: &Host, home: &Path, state: &Path) -> Vec<Row> {
+    const AREA: &str = "mount";
+    let around_home = host.home_dir();
+    let around = root::Surroundings { cwd: &host.cwd, home: around_home.as_deref(), state: home };
+    let chosen = root::choose(around, None, None).ok().map(|chosen| chosen.root);
+    let helper = Path::new("/proc/self/exe");
+    // The state in the probe is a directory beside the real one, so that nothing stays behind.
+    let host_facts = match probe::host(helper, state) {
+        Ok(facts) => facts,
+        Err(error) => {
+            let detail = format!("cannot be found out: {}", error.message);
+            return vec![Row::warning(AREA, "backend", detail, "`--mount copy` works everywhere")];
+        }
+    };
+    let obstacles =
+        chosen.as_ref().map(|root| probe::obstacles(root, host_facts.overlay)).unwrap_or_default();
+    let facts = MountFacts { host: host_facts, obstacles };
+    let (backend, why) = facts.choose(Backend::Auto);
+    let mut rows = Vec::new();
+    match why {
+        None => {
+            let way = match facts.host.overlay {
+                OverlayWay::Capable => "by privilege",
+                OverlayWay::UserNamespace | OverlayWay::Unavailable => "in a user namespace",
+            };
+            rows.push(Row::ok(AREA, "backend", format!("overlay at the project's own path, {way}")));
+        }
+        Some(why) => {
+            let why = why.replace(&*state.to_string_lossy(), &home.to_string_lossy());
+            let copies = if facts.host.reflink { "reflinked copy" } else { "plain copy" };
+            rows.push(Row::warning(AREA, "backend", format!("{copies}: {why}"), overlay_fix(&facts, &why)));
+        }
+    }
+    if !facts.host.pid_namespace {
+        let why = facts.host.pid_namespace_reason.clone().unwrap_or_else(|| "not possible here".into());
+        let detail = format!("no PID namespace: {why}; processes of a run are ended one by one");
+        rows.push(Row::warning(AREA, "processes", detail, overlay_fix(&facts, &why)));
+    }
+    rows.push(match facts.best_sandbox(backend) {
+        Sandbox::Off => Row::warning(
+            AREA,
+            "sandbox",
+            "only `off`: the real project can be reached from inside by its path",
+            "mend the mount as said above; until then `--sandbox project` refuses to run",
+        ),
+        Sandbox::Project | Sandbox::Strict => Row::ok(AREA, "sandbox", "off, project and strict can be had"),
+    });
+    if chosen.is_none() {
+        let detail = format!("{} cannot be mounted as a project", host.cwd.display());
+        rows.push(Row::warning(
+            AREA,
+            "project",
+            detail,
+            "change to a project directory, or use `--root DIR`",
+        ));
+    }
+    rows
+}
+
+/// The line that gets an overlay back, as far as the kernel's settings tell.
+fn overlay_fix(facts: &MountFacts, why: &str) -> String {
+    let setting = |name: &str| {
+        let path = PathBuf::from("/proc/sys").join(name.replace('.', "/"));
+        std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+    };
+    if why.contains("is on ") {
+        return "set AGENT_WORKFORCE_HOME to a directory on a local disk".into();
+    }
+    if why.contains("another filesystem") {
+        return "unmount it, or start in a directory below it with `--root`".into();
+    }
+    if why.contains("belongs to another user") {
+        return "give the project's files to yourself with chown".into();
+    }
+    if facts.host.overlay == OverlayWay::Unavailable {
+        for (name, bad, good) in [
+            ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+            ("kernel.unprivileged_userns_clone", "0", "1"),
+            ("user.max_user_namespaces", "0", "10000"),
+        ] {
+            if setting(name).as_deref() == Some(bad) {
+                return format!("sudo sysctl -w {name}={good}");
+            }
+        }
+    }
+    "in a container, start it with `--privileged`; elsewhere a copy is what there is".into()
+}

@@ -1,0 +1,101 @@
+//! `doctor`: what is there, what is missing, and the one line that mends each gap. It changes nothing and sends nothing.
+
+mod files;
+mod harness;
+mod login;
+mod machine;
+
+use crate::exit::Exit;
+use crate::host::Host;
+use crate::model::secrets::Secrets;
+use crate::ui::{Ui, printable};
+use serde::Serialize;
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Row {
+    pub area: &'static str,
+    pub name: String,
+    pub status: Status,
+    pub detail: String,
+    /// What to do about it, in one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    Ok,
+    /// Something is missing that other things do without.
+    Warning,
+    /// Something is broken, or nothing can run.
+    Problem,
+}
+
+impl Row {
+    fn ok(area: &'static str, name: &str, detail: impl Into<String>) -> Row {
+        Row { area, name: name.to_owned(), status: Status::Ok, detail: detail.into(), fix: None }
+    }
+
+    fn warning(area: &'static str, name: &str, detail: impl Into<String>, fix: impl Into<String>) -> Row {
+        Row { status: Status::Warning, fix: Some(fix.into()), ..Row::ok(area, name, detail) }
+    }
+
+    fn problem(area: &'static str, name: &str, detail: impl Into<String>, fix: impl Into<String>) -> Row {
+        Row { status: Status::Problem, ..Row::warning(area, name, detail, fix) }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report<'a> {
+    schema_version: u32,
+    rows: &'a [Row],
+}
+
+pub fn run(host: &Host, ui: &mut Ui) -> Exit {
+    let mut rows = Vec::new();
+    let files = files::look(host);
+    rows.extend(harness::rows(host, &files.by_harness));
+    rows.extend(machine::rows(host));
+    rows.extend(files.rows);
+    let rows = redacted(rows, host);
+    if ui.is_json() {
+        ui.json(&Report { schema_version: 1, rows: &rows });
+    } else {
+        print(&rows, ui);
+    }
+    if rows.iter().any(|row| row.status == Status::Problem) { Exit::Failed } else { Exit::Done }
+}
+
+/// Nothing here should hold a secret; what other programs and files say is not in our hands.
+fn redacted(rows: Vec<Row>, host: &Host) -> Vec<Row> {
+    let sounds_secret = |name: &str| {
+        let name = name.to_ascii_uppercase();
+        ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"].iter().any(|word| name.contains(word))
+    };
+    let secrets = Secrets::new(host.env.iter().filter(|(name, _)| sounds_secret(name)));
+    let clean = |text: String| if secrets.is_empty() { text } else { secrets.redact(&text) };
+    let row = |row: Row| Row { detail: clean(row.detail), fix: row.fix.map(clean), ..row };
+    rows.into_iter().map(row).collect()
+}
+
+fn print(rows: &[Row], ui: &mut Ui) {
+    let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
+    for row in rows {
+        let word = match row.status {
+            Status::Ok => "ok",
+            Status::Warning => "warning",
+            Status::Problem => "PROBLEM",
+        };
+        let line = format!("{:<9}  {:<width$}  {word:<7}  {}", row.area, row.name, row.detail);
+        ui.line(printable(&line));
+        if let Some(fix) = &row.fix {
+            ui.line(printable(&format!("{:<width$}    fix: {fix}", "", width = width + 20)));
+        }
+    }
+    let count = |status: Status| rows.iter().filter(|row| row.status == status).count();
+    ui.line("");
+    ui.line(format!("{} problem(s), {} warning(s)", count(Status::Problem), count(Status::Warning)));
+}

@@ -1,0 +1,55 @@
+//! The checks of a run: each in a view of the result that is thrown away, so that no check alters what is applied.
+
+use crate::error::{CommandError, Result};
+use crate::exit::Exit;
+use crate::launch::attend::TimeLimits;
+use crate::launch::check;
+use crate::model::mount::Backend;
+use crate::model::report::ReportedCheck;
+use crate::mount::{OpenMount, SignalInbox, cleanup};
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+/// Runs the checks in order; the first that fails is the last that runs.
+pub fn run(
+    open: &OpenMount,
+    commands: &[String],
+    timeout: Option<f64>,
+    env: &[(OsString, Option<OsString>)],
+    session_dir: &Path,
+    signals: &mut SignalInbox,
+) -> Result<Vec<ReportedCheck>> {
+    let limits = TimeLimits { wall: timeout.map(Duration::from_secs_f64), idle: None };
+    let mut reported = Vec::new();
+    for (index, line) in commands.iter().enumerate() {
+        let number = index + 1;
+        let log_file = format!("check-{number}.log");
+        let scratch = session_dir.join(format!("check-{number}"));
+        let view = match open.record.backend {
+            Backend::Overlay => open.scratch_view(&scratch)?,
+            Backend::Copy => open.scratch_copy(&scratch)?,
+            Backend::Auto | Backend::None => open.same_view()?,
+        };
+        let outcome = check::run(&view, line, env, limits, &session_dir.join(&log_file), signals);
+        drop(view);
+        cleanup::remove_tree(&scratch)?;
+        let outcome = outcome?;
+        if let Some(signal) = outcome.attended.interrupted_by {
+            let exit = Exit::Signal(u8::try_from(signal).unwrap_or(0));
+            return Err(CommandError::new(exit, format!("interrupted while the check `{line}` ran")));
+        }
+        let passed = outcome.passed();
+        reported.push(ReportedCheck {
+            command: line.clone(),
+            exit_code: outcome.exit_code(),
+            seconds: outcome.seconds,
+            log_file: session_dir.join(log_file).display().to_string(),
+            sha256: outcome.sha256,
+        });
+        if !passed {
+            break;
+        }
+    }
+    Ok(reported)
+}

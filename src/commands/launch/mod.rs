@@ -1,0 +1,454 @@
+//! Carries out a plan: session, files, mount, harness, checks, changes, report. The order matters: a failure before the harness
+//! starts leaves nothing behind, a failure after it never loses its work.
+
+mod audience;
+mod checks;
+pub mod conversation;
+mod end;
+mod skills;
+mod story;
+
+use super::changes_review::ApplyPolicy;
+use super::mounted::{self, Opening, Settling};
+use super::sessions::{self, work::Sessions};
+use super::workforce::Workforce;
+use crate::cli::AgentArgs;
+use crate::error::{CommandError, Result};
+use crate::exit::Exit;
+use crate::host::Host;
+use crate::launch::attend::TimeLimits;
+use crate::launch::staging::{self, Places};
+use crate::launch::{events, headless, program};
+use crate::model::mount::Backend;
+use crate::model::mount_record::MountRecord;
+use crate::model::plan::{Mode, RunPlan};
+use crate::model::report::RunReport;
+use crate::model::secrets::Secrets;
+use crate::mount::apply::Instants;
+use crate::mount::changes::{Ignored, review};
+use crate::mount::{OpenMount, PlantedFile, SignalInbox, catch_runner_signals, diff::diff};
+use crate::session::leaks::Leaks;
+use crate::session::{Session, SessionState, SessionStore};
+use crate::ui::{Ui, printable};
+use audience::{Progress, Told};
+use conversation::{Noted, Resumed};
+use end::End;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use story::Story;
+
+const PLAN_FILE: &str = "plan.json";
+const REPORT_FILE: &str = "report.json";
+const TASK_FILE: &str = "task.md";
+/// Above this many changes their lines are not counted: the report must not take longer than the work.
+const MOST_COUNTED: usize = 500;
+
+/// What a run needs besides its plan.
+pub struct Launch<'a> {
+    pub plan: &'a RunPlan,
+    pub args: &'a AgentArgs,
+    pub workforce: &'a Workforce,
+    pub store: &'a SessionStore,
+    /// The session that goes on, if one does.
+    pub resumed: Option<Resumed>,
+}
+
+/// Runs the plan and reports. In JSON every end of a run, good or bad, is a report.
+pub fn run(launch: Launch<'_>, ui: &mut Ui) -> Result<Exit> {
+    let plan = launch.plan;
+    let stream = launch.args.stream_json;
+    let mut story = Story::new(plan, &launch.workforce.general_warnings());
+    let env = &launch.workforce.host.env;
+    let secrets = Secrets::new(plan.references.iter().filter_map(|name| Some((name, env.get(name)?))));
+    let ended = launch.go(&mut story, &secrets, ui);
+    let (exit, report) = match ended {
+        Ok(exit) => (exit, without_secrets(&story.report(exit), &secrets)),
+        Err(error) if ui.is_json() => {
+            ui.explain(&error);
+            (error.exit, without_secrets(&story.failure(&error), &secrets))
+        }
+        Err(error) => return Err(error),
+    };
+    if stream {
+        let mut last = json!({"type": "report"});
+        last.as_object_mut().expect("one").extend(report.as_object().cloned().unwrap_or_default());
+        ui.json_line(&last.to_string());
+    } else if ui.is_json() {
+        ui.json(&report);
+    }
+    Ok(exit)
+}
+
+/// The report as it is printed and kept: whatever an agent said, no value of a variable is in it.
+fn without_secrets(report: &RunReport, secrets: &Secrets) -> Value {
+    let text = serde_json::to_string(report).expect("our own reports always serialise");
+    serde_json::from_str(&secrets.redact(&text)).expect("names and brackets keep it JSON")
+}
+
+impl Launch<'_> {
+    fn go(self, story: &mut Story<'_>, secrets: &Secrets, ui: &mut Ui) -> Result<Exit> {
+        let (plan, host) = (self.plan, &self.workforce.host);
+        if plan.limits.usd == Some(0.0) {
+            return Err(CommandError::new(Exit::Refused, "the run may cost nothing: `limits.usd` is 0")
+                .hint("raise `limits.usd` of the persona, or say `--max-usd`"));
+        }
+        let policy = mounted::policy(self.args.apply, host, ui)?;
+        let program = program::find(&plan.command.program, plan.harness.kind, host)?;
+        story.program = Some(program.clone());
+        let instants = mounted::instants(host)?;
+        let mut signals = catch_runner_signals()?;
+        instants.at("asked");
+        // Not before the harness is started: asking some of them takes longer than everything else here.
+        let version = VersionQuestion::ask(&program, &self.workforce.layers.home);
+        let (session, record) = self.session(plan)?;
+        instants.at("session made");
+        let is_new = record.is_none();
+        let mut run = Run { launch: &self, session: &session, story, secrets, instants: &instants };
+        let opened = run.open(record, &signals);
+        let (open, command) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                // Nothing ran, so nothing is worth keeping; what an earlier run left is.
+                let _ = if is_new {
+                    self.store.remove(&session)
+                } else {
+                    session.set_state(host, SessionState::Held)
+                };
+                return Err(error);
+            }
+        };
+        for warning in &run.story.warnings {
+            ui.warning(printable(warning));
+        }
+        let ended = run.run_harness(&open, &command, is_new, &mut signals, ui);
+        run.story.version = version.answer(&mut run.story.warnings);
+        if let Err(error) = ended {
+            session.set_state(host, SessionState::Held)?;
+            let sessions = Sessions { store: self.store, host, instants: &instants };
+            if is_new {
+                mounted::remove_if_untouched(&sessions, &session)?;
+            }
+            return Err(error);
+        }
+        run.story.session = Some(session.id.to_string());
+        instants.at("ended");
+        run.settle(&open, &command, policy, &mut signals, ui).map_err(|error| {
+            error.hint(format!(
+                "its work is kept in session {0}: `agentworkforce sessions recover {0}`, then `sessions apply {0}`",
+                session.id
+            ))
+        })
+    }
+
+    /// The session of this run: the one that goes on, if its mount is still there, else a new one.
+    fn session(&self, plan: &RunPlan) -> Result<(Session, Option<MountRecord>)> {
+        if let Some(resumed) = &self.resumed {
+            let mut session = self.store.find(resumed.session.id.as_str())?;
+            session.lock()?;
+            let record = session.record()?.filter(|record| session.dir.join(&record.data).is_dir());
+            if let Some(record) = record {
+                if session.has_unfinished_journal()? {
+                    return Err(CommandError::usage(format!(
+                        "an apply of session `{}` was cut off",
+                        session.id
+                    ))
+                    .hint(format!("`agentworkforce sessions recover {}` first", session.id)));
+                }
+                return Ok((session, Some(record)));
+            }
+        }
+        Ok((self.store.create(&self.workforce.host, &plan.persona.id, &plan.mount.root)?, None))
+    }
+}
+
+/// A run that has a session.
+struct Run<'a, 'p, 's> {
+    launch: &'a Launch<'p>,
+    session: &'a Session,
+    story: &'a mut Story<'s>,
+    secrets: &'a Secrets,
+    instants: &'a Instants,
+}
+
+impl Run<'_, '_, '_> {
+    fn host(&self) -> &Host {
+        &self.launch.workforce.host
+    }
+
+    /// Everything that has to be in place before the harness starts.
+    fn open(
+        &mut self,
+        record: Option<MountRecord>,
+        signals: &SignalInbox,
+    ) -> Result<(OpenMount, crate::mount::ChildCommand)> {
+        let (plan, session) = (self.launch.plan, self.session);
+        session.write_json(PLAN_FILE, plan)?;
+        let mut shown = staging::write_files(plan, &session.dir)?;
+        let terms = skills::Terms { offline: self.launch.args.offline, strict: self.launch.args.strict };
+        let staged = skills::stage(plan, self.launch.workforce, &session.dir, terms, signals)?;
+        self.story.warnings.extend(staged.warnings);
+        shown.read_only.extend(staged.shown);
+        let mut planted = self.planted()?;
+        planted.extend(staged.planted);
+        let noted = Noted {
+            harness: plan.harness.kind,
+            persona: plan.persona.id.clone(),
+            session_id: self.known_id(),
+        };
+        noted.write(session)?;
+        let opening = Opening {
+            session,
+            store: self.launch.store,
+            host: &self.launch.workforce.host,
+            spec: &plan.mount,
+            planted: &planted,
+            shown: &shown.read_only,
+            lent: &shown.writable,
+            signals,
+            instants: self.instants,
+        };
+        let (open, warnings) = self.story.timed("mount", || match record {
+            Some(record) => opening.reopen(record),
+            None => opening.open(),
+        })?;
+        self.story.warnings.extend(warnings);
+        self.story.record = Some(open.record.clone());
+        let places = Places {
+            session_dir: &session.dir,
+            session_id: session.id.as_str(),
+            mount: &seen_root(&open, plan),
+        };
+        let program = self.story.program.clone().unwrap_or_default();
+        let command = staging::command(plan, &program, &places, self.host())?;
+        Ok((open, command))
+    }
+
+    fn known_id(&self) -> Option<String> {
+        self.launch.resumed.as_ref().and_then(|resumed| resumed.noted.session_id.clone())
+    }
+
+    /// What is put into the mount itself.
+    fn planted(&self) -> Result<Vec<PlantedFile>> {
+        let plan = self.launch.plan;
+        let sidecar = plan.sidecar.as_ref().map(|sidecar| mounted::planted_sidecar(&plan.mount, sidecar));
+        Ok(sidecar.transpose()?.into_iter().collect())
+    }
+
+    fn run_harness(
+        &mut self,
+        open: &OpenMount,
+        command: &crate::mount::ChildCommand,
+        is_new: bool,
+        signals: &mut SignalInbox,
+        ui: &mut Ui,
+    ) -> Result<()> {
+        let (plan, session, instants) = (self.launch.plan, self.session, self.instants);
+        let host = &self.launch.workforce.host;
+        let began = std::time::Instant::now();
+        let end = {
+            let mut run = || match plan.mode {
+                Mode::Interactive => {
+                    let limit = plan.limits.wall_seconds.map(Duration::from_secs_f64);
+                    let outcome = open.run(command, signals, limit)?;
+                    Ok(End::of_interactive(outcome, plan.limits))
+                }
+                Mode::Headless => self.run_headless(open, command, signals, ui),
+            };
+            if is_new {
+                mounted::with_base(open, session, host, &plan.mount, instants, run)?
+            } else {
+                // The base is the project as the first run found it.
+                session.set_state(host, SessionState::Running)?;
+                run()?
+            }
+        };
+        for warning in &end.warnings {
+            ui.warning(printable(&self.secrets.redact(warning)));
+        }
+        self.story.warnings.extend(end.warnings.iter().cloned());
+        self.story.end = Some(end);
+        self.story.timed_as("harness", began.elapsed());
+        Ok(())
+    }
+
+    fn run_headless(
+        &self,
+        open: &OpenMount,
+        command: &crate::mount::ChildCommand,
+        signals: &mut SignalInbox,
+        ui: &mut Ui,
+    ) -> Result<End> {
+        let (plan, session) = (self.launch.plan, self.session);
+        let task = session.dir.join(TASK_FILE);
+        staging::write_private(&task, plan.prompt.as_deref().unwrap_or_default().as_bytes())?;
+        let limits = TimeLimits {
+            wall: plan.limits.wall_seconds.map(Duration::from_secs_f64),
+            idle: plan.limits.idle_seconds.map(Duration::from_secs_f64),
+        };
+        let reader = events::reader(plan.harness.kind, &plan.persona.id);
+        let changed = || changed_so_far(&open.record, &session.dir);
+        let progress = self.host().stderr_is_terminal.then(|| Progress::new(&changed));
+        let noted = Noted {
+            harness: plan.harness.kind,
+            persona: plan.persona.id.clone(),
+            session_id: self.known_id(),
+        };
+        let secrets = &self.secrets;
+        let mut told = Told::new(session, noted, self.launch.args.stream_json, progress, secrets, ui)?;
+        let outcome = headless::run(open, command, File::open(&task)?, reader, limits, signals, &mut told);
+        let leaked = told.finish();
+        let mut end = End::of_headless(outcome?, plan.limits);
+        end.leaked = leaked;
+        Ok(end)
+    }
+
+    /// Checks, changes, apply, report.
+    fn settle(
+        &mut self,
+        open: &OpenMount,
+        command: &crate::mount::ChildCommand,
+        policy: ApplyPolicy,
+        signals: &mut SignalInbox,
+        ui: &mut Ui,
+    ) -> Result<Exit> {
+        let (args, session) = (self.launch.args, self.session);
+        let host = &self.launch.workforce.host;
+        session.set_state(host, SessionState::Held)?;
+        self.look_at_changes(args.include_ignored)?;
+        let succeeded = self.story.end.as_ref().is_some_and(End::succeeded);
+        if succeeded && !args.check.is_empty() {
+            let checked =
+                checks::run(open, &args.check, args.check_timeout, &command.env, &session.dir, signals)?;
+            if let (Some(failed), Some(end)) =
+                (checked.iter().find(|check| check.exit_code != 0), &mut self.story.end)
+            {
+                end.fail(format!("the check `{}` ended with code {}", failed.command, failed.exit_code));
+            }
+            self.story.checks = checked;
+        }
+        let succeeded = self.story.end.as_ref().is_some_and(End::succeeded);
+        let check_failed = self.story.checks.iter().any(|check| check.exit_code != 0);
+        // What failed a check is never applied, not even by asking: it can still be looked at and applied by hand.
+        let policy = if check_failed { ApplyPolicy::Never } else { policy };
+        let sessions = Sessions { store: self.launch.store, host, instants: self.instants };
+        if !ui.is_json() {
+            self.say_end(ui);
+        }
+        let settling = Settling { policy, succeeded, include_ignored: args.include_ignored, keep: args.keep };
+        let began = std::time::Instant::now();
+        let applied = mounted::settle(&sessions, session, &open.record, settling, ui)?;
+        self.story.timed_as("apply", began.elapsed());
+        let state = session.entry()?.state;
+        self.story.settled(applied.as_ref(), state);
+        let own = applied.as_ref().map_or(Exit::Done, sessions::work::Applied::exit);
+        let end = self.story.end.as_ref().expect("it ended");
+        let exit = end.exit(self.launch.plan.mode, own);
+        session.write_json(REPORT_FILE, &without_secrets(&self.story.report(exit), self.secrets))?;
+        if !ui.is_json() {
+            match &applied {
+                Some(applied) => sessions::say_applied(applied, ui),
+                None => mounted::say_state(session, state, ui),
+            }
+        }
+        Ok(exit)
+    }
+
+    fn look_at_changes(&mut self, include_ignored: bool) -> Result<()> {
+        if self.story.record.as_ref().is_none_or(|record| record.backend == Backend::None) {
+            self.story.leaked(&Leaks::default());
+            return Ok(());
+        }
+        let Some(work) = self.session.work()? else { return Ok(()) };
+        let sides = work.sides()?;
+        let ignored = if include_ignored { Ignored::Include } else { Ignored::KeepOut };
+        let found = review(&sides, ignored)?;
+        let mut leaks = Leaks::default();
+        let paths = found.changes.iter().map(|change| change.path.0.as_path());
+        leaks.look_into_changes(self.secrets, sides.mount, paths);
+        self.story.leaked(&leaks);
+        let diffs =
+            if found.changes.len() <= MOST_COUNTED { diff(&sides, &found, None)? } else { Vec::new() };
+        self.story.changed(&found, &diffs);
+        Ok(())
+    }
+
+    /// What the harness came to, for people: its answer on stdout, the rest on stderr.
+    fn say_end(&self, ui: &mut Ui) {
+        let Some(end) = &self.story.end else { return };
+        if let Some(result) = &end.result {
+            ui.line(printable(&self.secrets.redact(result)));
+            ui.flush();
+        }
+        for check in &self.story.checks {
+            let verdict = if check.exit_code == 0 { "passed" } else { "failed" };
+            ui.say(&format!("check {verdict}: {}", printable(&check.command)));
+            if check.exit_code != 0 {
+                ui.hint(format!("its output is in {}", check.log_file));
+            }
+        }
+        if let (Mode::Headless, Some(reason)) | (_, Some(reason)) = (self.launch.plan.mode, &end.reason)
+            && !end.succeeded()
+        {
+            ui.warning(printable(&self.secrets.redact(reason)));
+        }
+        for leak in &self.story.leaks {
+            ui.warning(format!("the value of `{}` is in {}", leak.variable, printable(&leak.place)));
+        }
+    }
+}
+
+/// The root as the harness sees it.
+fn seen_root(open: &OpenMount, plan: &RunPlan) -> PathBuf {
+    match open.record.backend {
+        Backend::Copy => open.session_dir.join(&open.record.data),
+        _ => plan.mount.root.clone(),
+    }
+}
+
+/// How many files the agent has written, roughly and at little cost; only an overlay knows without comparing.
+fn changed_so_far(record: &MountRecord, session_dir: &Path) -> Option<usize> {
+    const ENOUGH: usize = 10_000;
+    if record.backend != Backend::Overlay {
+        return None;
+    }
+    let (mut count, mut waiting) = (0, vec![session_dir.join(&record.data)]);
+    while let Some(dir) = waiting.pop() {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() && entry.file_name() != ".git" {
+                waiting.push(entry.path());
+            } else if !kind.is_dir() {
+                count += 1;
+            }
+        }
+        if count > ENOUGH {
+            break;
+        }
+    }
+    Some(count.saturating_sub(record.planted.len() + record.hidden.len()))
+}
+
+/// The harness's version, asked for while it works.
+struct VersionQuestion {
+    asked: std::thread::JoinHandle<std::result::Result<String, String>>,
+}
+
+impl VersionQuestion {
+    fn ask(program: &Path, home: &Path) -> VersionQuestion {
+        let (program, home) = (program.to_owned(), home.to_owned());
+        VersionQuestion { asked: std::thread::spawn(move || program::remembered_version(&program, &home)) }
+    }
+
+    fn answer(self, warnings: &mut Vec<String>) -> Option<String> {
+        match self.asked.join() {
+            Ok(Ok(version)) => Some(version),
+            Ok(Err(problem)) => {
+                warnings.push(format!("the version of the harness is unknown: {problem}"));
+                None
+            }
+            Err(_) => None,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Gets the skills of a plan and puts them where its harness looks for them.
+
+use crate::commands::workforce::Workforce;
+use crate::error::{CommandError, Result};
+use crate::exit::Exit;
+use crate::load::snapshot::Snapshot;
+use crate::model::plan::RunPlan;
+use crate::model::template::Hole;
+use crate::mount::{PlantedFile, SignalInbox};
+use crate::skills::{self, SkillRequest};
+use std::path::{Path, PathBuf};
+
+/// Skills in their place.
+#[derive(Debug, Default)]
+pub struct Staged {
+    /// Files of the mount.
+    pub planted: Vec<PlantedFile>,
+    /// A directory of the session that the harness reads.
+    pub shown: Option<PathBuf>,
+    pub warnings: Vec<String>,
+}
+
+/// How skills are to be had.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms {
+    pub offline: bool,
+    /// A skill that cannot be had refuses the run.
+    pub strict: bool,
+}
+
+pub fn stage(
+    plan: &RunPlan,
+    workforce: &Workforce,
+    session_dir: &Path,
+    terms: Terms,
+    signals: &SignalInbox,
+) -> Result<Staged> {
+    let Some(path) = &plan.skills_path else { return Ok(Staged::default()) };
+    let snapshot = workforce.layers.files.snapshot.as_deref();
+    let exported = snapshot.map(|snapshot| Exported::of(snapshot, session_dir)).transpose()?;
+    let (mut persona_dir, mut project_root) = (plan.skills_dir().map(Path::to_owned), &*plan.mount.root);
+    if let (Some(snapshot), Some(exported)) = (snapshot, &exported) {
+        let at = |dir: PathBuf| snapshot.relative(&dir).map_or(dir, |inside| exported.0.path().join(inside));
+        (persona_dir, project_root) = (persona_dir.map(at), exported.0.path());
+    }
+    let obtained = skills::obtain(&SkillRequest {
+        skills: &plan.skills,
+        persona_dir: persona_dir.as_deref(),
+        project_root,
+        rules: &plan.mount.rules,
+        cache: &workforce.layers.home.join("cache/skills"),
+        offline: terms.offline,
+        host: &workforce.host,
+        stop: &|| signals.asked_to_end().is_some(),
+    })?;
+    if terms.strict && !obtained.missing.is_empty() {
+        let mut error =
+            CommandError::new(Exit::Refused, "skills are missing, and `--strict` refuses to go without");
+        error.causes = obtained.warnings;
+        return Err(error);
+    }
+    let mut staged = Staged { warnings: obtained.warnings, ..Staged::default() };
+    let below: String = path.0.iter().filter_map(text_of).collect();
+    let below = Path::new(below.trim_start_matches('/'));
+    if path.0.first() == Some(&Hole::Mount) {
+        let plant =
+            |file: skills::SkillFile| PlantedFile { path: file.path, bytes: file.bytes, mode: file.mode };
+        staged.planted = skills::planted(&obtained.obtained, below)?.into_iter().map(plant).collect();
+    } else {
+        let target = session_dir.join(below);
+        // An earlier run of the session may have left others.
+        crate::mount::cleanup::remove_tree(&target)?;
+        // Empty where none could be had: the harness must not be pointed at nothing.
+        std::fs::create_dir_all(&target)?;
+        skills::stage(&obtained.obtained, &target)?;
+        let first = below.components().next().map(|name| session_dir.join(name));
+        staged.shown = first;
+    }
+    Ok(staged)
+}
+
+/// The project layer of a commit as files, for as long as skills are looked for in it: the working tree's own are
+/// not the persona's.
+struct Exported(tempfile::TempDir);
+
+impl Exported {
+    fn of(snapshot: &Snapshot, session_dir: &Path) -> std::io::Result<Exported> {
+        let dir = tempfile::Builder::new().prefix("persona-ref-").tempdir_in(session_dir)?;
+        snapshot.export(dir.path())?;
+        Ok(Exported(dir))
+    }
+}
+
+fn text_of(hole: &Hole) -> Option<&str> {
+    match hole {
+        Hole::Text(text) => Some(text),
+        _ => None,
+    }
+}

@@ -1,0 +1,270 @@
+//! What happened in a run, collected as it happens; the report is read off it at the end.
+
+use super::end::End;
+use crate::commands::sessions::work::Applied;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::model::mount::{Backend, Effect, Sandbox};
+use crate::model::mount_record::{MountRecord, RuleRef};
+use crate::model::plan::RunPlan;
+use crate::model::report::{
+    ApplyStatus, Outcome, ReportedApply, ReportedChange, ReportedCheck, ReportedCommit, ReportedHarness,
+    ReportedLeak, ReportedMount, ReportedPersona, ReportedRule, RunReport, Status,
+};
+use crate::mount::apply;
+use crate::mount::changes::{ProtectedWhy, Review};
+use crate::mount::diff::{FileDiff, printable_name};
+use crate::session::SessionState;
+use crate::session::leaks::Leaks;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+pub struct Story<'a> {
+    plan: &'a RunPlan,
+    began: Instant,
+    /// None until there is a session that stays.
+    pub session: Option<String>,
+    pub program: Option<PathBuf>,
+    pub version: Option<String>,
+    pub record: Option<MountRecord>,
+    pub end: Option<End>,
+    pub checks: Vec<ReportedCheck>,
+    pub warnings: Vec<String>,
+    pub leaks: Vec<ReportedLeak>,
+    changes: Vec<ReportedChange>,
+    protected: Vec<ReportedRule>,
+    conflicts: Vec<String>,
+    commits: Vec<ReportedCommit>,
+    apply: ApplyStatus,
+    timings: BTreeMap<String, f64>,
+}
+
+impl<'a> Story<'a> {
+    pub fn new(plan: &'a RunPlan, general_warnings: &[String]) -> Story<'a> {
+        Story {
+            plan,
+            began: Instant::now(),
+            session: None,
+            program: None,
+            version: None,
+            record: None,
+            end: None,
+            checks: Vec::new(),
+            warnings: general_warnings.iter().chain(&plan.warnings).cloned().collect(),
+            leaks: Vec::new(),
+            changes: Vec::new(),
+            protected: Vec::new(),
+            conflicts: Vec::new(),
+            commits: Vec::new(),
+            apply: ApplyStatus::Nothing,
+            timings: BTreeMap::new(),
+        }
+    }
+
+    pub fn timed_as(&mut self, phase: &str, took: std::time::Duration) {
+        self.timings.insert(phase.to_owned(), took.as_secs_f64());
+    }
+
+    /// How long something took.
+    pub fn timed<T>(&mut self, phase: &str, action: impl FnOnce() -> T) -> T {
+        let began = Instant::now();
+        let result = action();
+        self.timings.insert(phase.to_owned(), began.elapsed().as_secs_f64());
+        result
+    }
+
+    /// What the agent changed, before anything is decided about it.
+    pub fn changed(&mut self, review: &Review, diffs: &[FileDiff]) {
+        let lines: HashMap<&Path, &FileDiff> =
+            diffs.iter().map(|diff| (diff.path.0.as_path(), diff)).collect();
+        let change = |change: &crate::mount::changes::Change| {
+            let diff = lines.get(change.path.0.as_path());
+            let count = |lines: Option<usize>| lines.map(|lines| lines as u64);
+            ReportedChange {
+                path: printable_name(change.path.as_ref()),
+                kind: word(change.kind),
+                added: diff.and_then(|diff| count(diff.added)),
+                removed: diff.and_then(|diff| count(diff.removed)),
+                applied: false,
+            }
+        };
+        self.changes = review.changes.iter().map(change).collect();
+        self.conflicts = review.conflicts().map(|change| printable_name(change.path.as_ref())).collect();
+        let protected = |protected: &crate::mount::changes::Protected| ReportedRule {
+            path: printable_name(protected.path.as_ref()),
+            rule: match (&protected.rule, protected.why) {
+                (Some(rule), _) => rule_text(rule),
+                (None, ProtectedWhy::Planted) => "a file of the persona".into(),
+                (None, why) => word(why),
+            },
+        };
+        self.protected = review.protected.iter().map(protected).collect();
+        if review.ignored.count > 0 {
+            let count = review.ignored.count;
+            self.warnings.push(format!(
+                "{count} path(s) that git ignores were changed and are not applied (`--include-ignored` applies them)"
+            ));
+        }
+        for path in &review.special {
+            let name = printable_name(path.as_ref());
+            self.warnings.push(format!("{name} is no file, directory or link and is not applied"));
+        }
+        for path in &review.unreadable {
+            self.warnings
+                .push(format!("{} cannot be read and is not applied", printable_name(path.as_ref())));
+        }
+    }
+
+    /// Values of variables in what the agent left or said.
+    pub fn leaked(&mut self, leaks: &Leaks) {
+        let said = self.end.iter().flat_map(|end| &end.leaked);
+        let said = said.map(|variable| (variable.clone(), "the harness's output".to_owned()));
+        let left = leaks.found.iter().map(|leak| (leak.variable.clone(), leak.place.clone()));
+        self.leaks = left.chain(said).map(|(variable, place)| ReportedLeak { variable, place }).collect();
+        for unread in &leaks.unread {
+            self.warnings.push(format!("not looked into for secrets: {unread}"));
+        }
+    }
+
+    /// What became of the changes.
+    pub fn settled(&mut self, applied: Option<&Applied>, state: SessionState) {
+        self.apply = match (applied.map(|applied| applied.outcome.status), state) {
+            (Some(apply::ApplyStatus::Conflict), _) => ApplyStatus::Conflict,
+            (Some(apply::ApplyStatus::Applied), _) => ApplyStatus::Applied,
+            (Some(apply::ApplyStatus::Nothing), _) => ApplyStatus::Nothing,
+            (None, SessionState::Discarded) => ApplyStatus::Discarded,
+            (None, SessionState::Held) => ApplyStatus::Held,
+            (None, _) => ApplyStatus::Nothing,
+        };
+        let Some(applied) = applied else { return };
+        self.warnings.extend(applied.warnings.iter().cloned());
+        let done: HashSet<String> =
+            applied.outcome.applied.iter().map(|change| printable_name(change.path.as_ref())).collect();
+        for change in &mut self.changes {
+            change.applied = done.contains(&change.path);
+        }
+        self.conflicts =
+            applied.outcome.review.conflicts().map(|change| printable_name(change.path.as_ref())).collect();
+        for branch in &applied.git.exported {
+            let reference = branch.reference.0.display().to_string();
+            self.commits.extend(branch.commits.iter().map(|commit| ReportedCommit {
+                id: commit.id.clone(),
+                subject: commit.subject.clone(),
+                reference: reference.clone(),
+            }));
+            self.warnings.push(format!(
+                "the agent's commits are at {reference}; `{}` takes them over",
+                branch.command
+            ));
+        }
+        for branch in &applied.git.held {
+            self.warnings.push(format!(
+                "commits on {} are not taken over: {}",
+                branch.branch.0.display(),
+                branch.reason
+            ));
+        }
+    }
+
+    /// The report of a run that ended.
+    pub fn report(&self, exit: Exit) -> RunReport {
+        let end = self.end.as_ref();
+        let outcome = Outcome {
+            status: end.map_or(Status::NotStarted, |end| end.status),
+            exit_code: exit.code(),
+            harness_exit_code: end.and_then(|end| end.harness_exit_code),
+            signal: end.and_then(|end| end.signal),
+            reason: end.and_then(|end| end.reason.clone()),
+        };
+        self.with_outcome(outcome)
+    }
+
+    /// The report of a run that our own failure ended.
+    pub fn failure(&self, error: &CommandError) -> RunReport {
+        let mut reason = error.message.clone();
+        for cause in &error.causes {
+            reason.push_str(": ");
+            reason.push_str(cause);
+        }
+        let end = self.end.as_ref();
+        self.with_outcome(Outcome {
+            status: if end.is_some() { Status::Failed } else { Status::NotStarted },
+            exit_code: error.exit.code(),
+            harness_exit_code: end.and_then(|end| end.harness_exit_code),
+            signal: end.and_then(|end| end.signal),
+            reason: Some(reason),
+        })
+    }
+
+    fn with_outcome(&self, outcome: Outcome) -> RunReport {
+        let plan = self.plan;
+        let end = self.end.as_ref();
+        let mut timings = self.timings.clone();
+        timings.insert("total".into(), self.began.elapsed().as_secs_f64());
+        RunReport {
+            schema_version: 1,
+            session: self.session.clone(),
+            persona: ReportedPersona {
+                id: plan.persona.id.clone(),
+                name: plan.persona.name.clone(),
+                tier: plan.persona.tier,
+                origin: plan.persona.origin.describe(),
+                version: plan.persona.version.clone(),
+            },
+            harness: ReportedHarness {
+                kind: plan.harness.kind,
+                version: self.version.clone(),
+                path: self.program.as_ref().map(|path| path.display().to_string()),
+                session_id: end.and_then(|end| end.session_id.clone()),
+                model: end
+                    .and_then(|end| end.model.clone())
+                    .or_else(|| plan.model.as_ref().map(|model| model.value.clone())),
+            },
+            outcome,
+            result: end.and_then(|end| end.result.clone()),
+            usage: end.map(|end| end.usage.clone()).unwrap_or_default(),
+            mount: self.mount(),
+            changes: self.changes.clone(),
+            protected: self.protected.clone(),
+            conflicts: self.conflicts.clone(),
+            commits: self.commits.clone(),
+            checks: self.checks.clone(),
+            leaks: self.leaks.clone(),
+            apply: ReportedApply { status: self.apply },
+            warnings: self.warnings.clone(),
+            timings,
+        }
+    }
+
+    fn mount(&self) -> ReportedMount {
+        let spec = &self.plan.mount;
+        let readonly = spec.rules.iter().filter(|rule| rule.effect == Effect::Readonly);
+        let hidden = self.record.iter().flat_map(|record| &record.hidden);
+        ReportedMount {
+            backend: self.record.as_ref().map_or(spec.backend, |record| record.backend),
+            root: spec.root.display().to_string(),
+            sandbox: self.record.as_ref().map_or(Sandbox::Off, |record| match record.backend {
+                Backend::None => Sandbox::Off,
+                _ => record.sandbox,
+            }),
+            hidden: hidden
+                .map(|hidden| ReportedRule {
+                    path: printable_name(hidden.path.as_ref()),
+                    rule: rule_text(&hidden.rule),
+                })
+                .collect(),
+            readonly: readonly
+                .map(|rule| ReportedRule { path: rule.pattern.clone(), rule: rule.origin.clone() })
+                .collect(),
+        }
+    }
+}
+
+fn rule_text(rule: &RuleRef) -> String {
+    format!("{} ({})", rule.pattern, rule.origin)
+}
+
+fn word(value: impl serde::Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}

@@ -1,0 +1,232 @@
+//! What every run in a mount goes through, whatever it runs: the mount is opened, the base is taken, the changes are settled.
+
+use super::changes_review::{self, ApplyPolicy, Decision};
+use super::sessions::work::{Applied, ApplyRequest, Sessions};
+use crate::cli::ApplyArg;
+use crate::error::{CommandError, Result};
+use crate::host::Host;
+use crate::model::mount::{Backend, MountSpec};
+use crate::model::mount_record::MountRecord;
+use crate::model::persona::SidecarMode;
+use crate::model::plan::PlannedSidecar;
+use crate::mount::apply::Instants;
+use crate::mount::{self, OpenMount, OpenRequest, PlantedFile, SignalInbox, base, probe};
+use crate::session::{Session, SessionState, SessionStore};
+use crate::ui::Ui;
+use std::path::{Path, PathBuf};
+
+/// What a mount is made of.
+pub struct Opening<'a> {
+    pub session: &'a Session,
+    pub store: &'a SessionStore,
+    pub host: &'a Host,
+    pub spec: &'a MountSpec,
+    pub planted: &'a [PlantedFile],
+    /// Below the session directory: what the command has to read, and where it may write.
+    pub shown: &'a [PathBuf],
+    pub lent: &'a [PathBuf],
+    pub signals: &'a SignalInbox,
+    pub instants: &'a Instants,
+}
+
+impl Opening<'_> {
+    /// Makes the mount, and says what is worth a warning about it.
+    pub fn open(&self) -> Result<(OpenMount, Vec<String>)> {
+        self.session.write_rules(&self.spec.rules)?;
+        self.instants.at("rules written");
+        let open = self.with_request(mount::open)?;
+        self.instants.at("opened");
+        if open.record.backend == Backend::Copy {
+            base::take_copy(&self.session.dir, &self.session.dir.join(&open.record.data))?;
+        }
+        let warnings = warnings(&open.record);
+        self.instants.at("copy noted");
+        Ok((open, warnings))
+    }
+
+    /// The mount that an earlier run of the session left.
+    pub fn reopen(&self, record: MountRecord) -> Result<(OpenMount, Vec<String>)> {
+        let warnings = warnings(&record);
+        Ok((self.with_request(|request| mount::reopen(request, record))?, warnings))
+    }
+
+    fn with_request<T>(&self, then: impl FnOnce(&OpenRequest<'_>) -> Result<T>) -> Result<T> {
+        let helper = Path::new("/proc/self/exe");
+        let facts = probe::facts(helper, &self.host.workforce_home()?, &self.spec.root)?;
+        self.instants.at("probed");
+        then(&OpenRequest {
+            spec: self.spec,
+            facts: &facts,
+            helper,
+            sessions_dir: &self.store.sessions_dir(),
+            session_dir: &self.session.dir,
+            planted: self.planted,
+            expose: self.shown,
+            lend: self.lent,
+            writable: &self.spec.writable,
+            signals: Some(self.signals),
+            lock: self.session.lock_file(),
+            instants: self.instants,
+        })
+    }
+}
+
+fn warnings(record: &MountRecord) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if let Some(reason) = &record.fallback {
+        warnings.push(format!("the mount is a copy: {reason}"));
+    }
+    if record.backend == Backend::Copy {
+        warnings.push("in a copy the real project can still be reached by its absolute path".into());
+    }
+    if record.backend == Backend::None {
+        warnings.push(
+            "there is no mount: the command works in the real directory, and nothing can be undone".into(),
+        );
+    }
+    warnings
+}
+
+/// The persona's instruction file as the mount will have it; `extend` reads the real one, which stays as it is.
+pub fn planted_sidecar(spec: &MountSpec, sidecar: &PlannedSidecar) -> Result<PlantedFile> {
+    let real = spec.root.join(&sidecar.target);
+    let mut bytes = Vec::new();
+    if sidecar.mode == SidecarMode::Extend {
+        match std::fs::read(&real) {
+            Ok(text) => {
+                bytes = text;
+                bytes.extend_from_slice(b"\n\n---\n\n");
+            }
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                ) => {}
+            Err(error) => {
+                return Err(CommandError::usage(format!("{} cannot be read: {error}", real.display()))
+                    .hint("the persona extends this file; make it readable, or use `overwrite`"));
+            }
+        }
+    }
+    bytes.extend_from_slice(sidecar.content.as_bytes());
+    Ok(PlantedFile { path: PathBuf::from(&sidecar.target), bytes, mode: 0o644 })
+}
+
+/// `ask` needs somebody to ask; without a word it is the default on a terminal, and `auto` elsewhere.
+pub fn policy(asked: Option<ApplyArg>, host: &Host, ui: &Ui) -> Result<ApplyPolicy> {
+    let terminal = host.stdin_is_terminal && host.stderr_is_terminal && !ui.is_json();
+    match (asked, terminal) {
+        (Some(ApplyArg::Ask), false) => Err(CommandError::usage("`--apply ask` needs a terminal")
+            .hint("use `--apply auto` or `--apply never` in scripts")),
+        (Some(ApplyArg::Ask) | None, true) => Ok(ApplyPolicy::Ask),
+        (Some(ApplyArg::Auto), _) | (None, false) => Ok(ApplyPolicy::Auto),
+        (Some(ApplyArg::Never), _) => Ok(ApplyPolicy::Never),
+    }
+}
+
+/// A hook for the crash tests: the number of the moment at which this process kills itself.
+pub fn instants(host: &Host) -> Result<Instants> {
+    match host.var("AGENTWORKFORCE_TEST_KILL_AT") {
+        None => Ok(Instants::none()),
+        Some(number) => number
+            .parse()
+            .map(Instants::kill_at)
+            .map_err(|_| CommandError::usage("`AGENTWORKFORCE_TEST_KILL_AT` is not a number")),
+    }
+}
+
+/// Runs something in the mount while the base is taken: what changes meanwhile counts as the user's.
+pub fn with_base<T>(
+    open: &OpenMount,
+    session: &Session,
+    host: &Host,
+    spec: &MountSpec,
+    instants: &Instants,
+    run: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    session.set_state(host, SessionState::Running)?;
+    instants.at("running");
+    std::thread::scope(|scope| {
+        let manifest = scope.spawn(|| match open.record.backend {
+            Backend::None => Ok(()),
+            _ => {
+                instants.at("base begun");
+                let taken = base::take_project(&session.dir, &spec.root, &spec.rules);
+                instants.at("base taken");
+                taken
+            }
+        });
+        let outcome = run();
+        let taken = manifest.join().map_err(|_| CommandError::internal("the base could not be taken"))?;
+        let outcome = outcome?;
+        // Without a base every change is a conflict: held, never lost.
+        taken.map_err(CommandError::from)?;
+        Ok(outcome)
+    })
+}
+
+/// A session whose command never started holds nothing.
+pub fn remove_if_untouched(sessions: &Sessions, session: &Session) -> Result<()> {
+    let shown = sessions.show(session.id.as_str())?;
+    let untouched =
+        shown.review.is_some_and(|review| review.changes.is_empty() && !review.keeps_something_out());
+    if untouched {
+        sessions.store.remove(session)?;
+    }
+    Ok(())
+}
+
+/// How the changes of a run are to be settled.
+#[derive(Debug, Clone, Copy)]
+pub struct Settling {
+    pub policy: ApplyPolicy,
+    /// Whether the run did what it was to do; without that nothing is applied unasked.
+    pub succeeded: bool,
+    pub include_ignored: bool,
+    pub keep: bool,
+}
+
+/// Decides about the changes and applies, keeps or discards them. `None` where nothing was applied.
+pub fn settle(
+    sessions: &Sessions,
+    session: &Session,
+    record: &MountRecord,
+    settling: Settling,
+    ui: &mut Ui,
+) -> Result<Option<Applied>> {
+    if record.backend == Backend::None {
+        session.set_state(sessions.host, SessionState::Nothing)?;
+        return Ok(None);
+    }
+    session.set_state(sessions.host, SessionState::Held)?;
+    sessions.instants.at("held");
+    let Settling { policy, succeeded, include_ignored, keep } = settling;
+    let applied = match changes_review::decide(session, policy, succeeded, include_ignored, ui)? {
+        Decision::Apply(selection) => {
+            let request = ApplyRequest { session: session.id.to_string(), selection, include_ignored, keep };
+            Some(sessions.apply_locked(session, &request)?)
+        }
+        Decision::Keep => None,
+        Decision::Discard => {
+            session.set_state(sessions.host, SessionState::Discarded)?;
+            session.remove_mount(sessions.instants)?;
+            None
+        }
+    };
+    sessions.instants.at("settled");
+    Ok(applied)
+}
+
+pub fn say_state(session: &Session, state: SessionState, ui: &mut Ui) {
+    match state {
+        SessionState::Held => {
+            ui.say(&format!("the work is held in session {}", session.id));
+            ui.hint(format!(
+                "`agentworkforce sessions diff {0}` shows it, `sessions apply {0}` applies it",
+                session.id
+            ));
+        }
+        SessionState::Discarded => ui.say("discarded"),
+        _ => ui.say("nothing was changed"),
+    }
+}

@@ -1,0 +1,66 @@
+//! Runs a check on the agent's result, in a view in which nothing it writes can reach what is applied.
+
+use super::attend::{Attended, Channel, Listener, TimeLimits, attend};
+use super::record::CappedLog;
+use crate::error::Result;
+use crate::mount::inside::protocol::Group;
+use crate::mount::{ChildCommand, ChildStdio, Ending, OpenMount, SignalInbox};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+use std::time::Instant;
+
+/// What a check came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckOutcome {
+    pub attended: Attended,
+    pub seconds: f64,
+    /// Hash of everything that it wrote, hexadecimal.
+    pub sha256: String,
+}
+
+impl CheckOutcome {
+    pub fn passed(&self) -> bool {
+        self.exit_code() == 0
+    }
+
+    /// As a shell says it.
+    pub fn exit_code(&self) -> i32 {
+        match (self.attended.reached, self.attended.ending) {
+            (Some(_), _) => 124,
+            (None, Ending::Code(code)) => code,
+            (None, Ending::Signal(signal)) => 128 + signal,
+            (None, Ending::Killed) => 137,
+        }
+    }
+}
+
+/// Runs one command line with the shell; what it writes goes to `log`.
+pub fn run(
+    view: &OpenMount,
+    line: &str,
+    env: &[(std::ffi::OsString, Option<std::ffi::OsString>)],
+    limits: TimeLimits,
+    log: &Path,
+    signals: &mut SignalInbox,
+) -> Result<CheckOutcome> {
+    let command = ChildCommand { argv: ["sh", "-c", line].map(Into::into).to_vec(), env: env.to_vec() };
+    let started = Instant::now();
+    let child = view.spawn(&command, ChildStdio::piped(), Group::Own)?;
+    let mut written = Written { log: CappedLog::create(log)?, hash: Sha256::new() };
+    let attended = attend(child, &command, limits, signals, &mut written)?;
+    written.log.finish();
+    let sha256 = written.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(CheckOutcome { attended, seconds: started.elapsed().as_secs_f64(), sha256 })
+}
+
+struct Written {
+    log: CappedLog,
+    hash: Sha256,
+}
+
+impl Listener for Written {
+    fn output(&mut self, _: Channel, bytes: &[u8]) {
+        self.log.write(bytes);
+        self.hash.update(bytes);
+    }
+}

@@ -1,0 +1,149 @@
+//! Puts what a plan generated where the harness finds it, and fills in what only a real run knows.
+//! Everything is written below the session directory, readable by its owner alone.
+
+use crate::error::{CommandError, Result};
+use crate::host::Host;
+use crate::model::plan::{FileBody, LinkFarm, RunPlan};
+use crate::model::template::{Hole, Template};
+use crate::mount::ChildCommand;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io::{ErrorKind, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// What the templates of a plan stand for in this run.
+#[derive(Debug, Clone, Copy)]
+pub struct Places<'a> {
+    pub session_dir: &'a Path,
+    pub session_id: &'a str,
+    /// The root of the project as the harness sees it.
+    pub mount: &'a Path,
+}
+
+/// What of the session directory the harness has to see.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    pub read_only: Vec<PathBuf>,
+    /// Directories that the harness keeps things in.
+    pub writable: Vec<PathBuf>,
+}
+
+/// Writes the files of a plan. One that is there already is replaced: a session that goes on gets them anew.
+pub fn write_files(plan: &RunPlan, session_dir: &Path) -> Result<Shown> {
+    let places = Places { session_dir, session_id: "", mount: Path::new("") };
+    let mut shown = Shown::default();
+    let paths: Vec<PathBuf> = plan
+        .files
+        .iter()
+        .map(|file| fill(&file.path, &places, &BTreeMap::new()).map(PathBuf::from))
+        .collect::<Result<_>>()?;
+    for (file, path) in plan.files.iter().zip(&paths) {
+        let written = match &file.body {
+            FileBody::Content(content) => {
+                let text = fill(content, &places, &BTreeMap::new())?;
+                write_private(path, text.as_encoded_bytes())
+            }
+            FileBody::Directory(_) => make_private(path),
+            FileBody::LinksTo(farm) => link(farm, path, &paths),
+        };
+        written.map_err(|error| {
+            CommandError::internal(format!("{} cannot be written: {error}", path.display()))
+                .hint("check that the disk is not full")
+        })?;
+        let in_writable = shown.writable.iter().any(|dir| path.starts_with(dir));
+        match file.body {
+            FileBody::Content(_) if in_writable => {}
+            FileBody::Content(_) => shown.read_only.push(path.clone()),
+            FileBody::Directory(_) | FileBody::LinksTo(_) => shown.writable.push(path.clone()),
+        }
+    }
+    Ok(shown)
+}
+
+/// The command of a plan with everything filled in. Values of variables go into the environment and nowhere else.
+pub fn command(plan: &RunPlan, program: &Path, places: &Places<'_>, host: &Host) -> Result<ChildCommand> {
+    let mut argv = vec![program.as_os_str().to_owned()];
+    for arg in &plan.command.args {
+        argv.push(fill(arg, places, &host.env)?);
+    }
+    let mut env = vec![(OsString::from("AGENTWORKFORCE_TEST_KILL_AT"), None)];
+    for (name, value) in &plan.command.env {
+        env.push((OsString::from(name), Some(fill(value, places, &host.env)?)));
+    }
+    Ok(ChildCommand { argv, env })
+}
+
+fn fill(template: &Template, places: &Places<'_>, env: &BTreeMap<String, String>) -> Result<OsString> {
+    let mut filled = Vec::new();
+    for hole in &template.0 {
+        match hole {
+            Hole::Text(text) => filled.extend_from_slice(text.as_bytes()),
+            Hole::Session => filled.extend_from_slice(places.session_dir.as_os_str().as_encoded_bytes()),
+            Hole::SessionId => filled.extend_from_slice(places.session_id.as_bytes()),
+            Hole::Mount => filled.extend(quoted(places.mount.as_os_str())),
+            Hole::Variable(name) => match env.get(name) {
+                Some(value) => filled.extend_from_slice(value.as_bytes()),
+                // The plan leaves out what has no value; this one went away in between.
+                None => return Err(CommandError::usage(format!("the variable `{name}` is not set"))),
+            },
+        }
+    }
+    Ok(OsString::from_vec(filled))
+}
+
+/// The root stands in quoted strings only.
+fn quoted(text: &OsStr) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for &byte in text.as_encoded_bytes() {
+        if matches!(byte, b'"' | b'\\') {
+            bytes.push(b'\\');
+        }
+        bytes.push(byte);
+    }
+    bytes
+}
+
+fn make_private(dir: &Path) -> std::io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+/// Replaces whatever has the name, and never writes through a link.
+pub fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if let Some(parent) = path.parent() {
+        make_private(parent)?;
+    }
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(bytes)
+}
+
+/// Links to the entries of a directory of the user's, which may not exist. A name that a file of ours takes is left out: writing
+/// ours must not end in theirs.
+fn link(farm: &LinkFarm, dir: &Path, ours: &[PathBuf]) -> std::io::Result<()> {
+    make_private(dir)?;
+    let theirs = Path::new(&farm.directory);
+    let names: Vec<OsString> = if farm.entries.iter().any(|entry| entry == "*") {
+        match std::fs::read_dir(theirs) {
+            Ok(entries) => {
+                entries.map(|entry| entry.map(|entry| entry.file_name())).collect::<std::io::Result<_>>()?
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(error),
+        }
+    } else {
+        farm.entries.iter().map(OsString::from).filter(|name| theirs.join(name).exists()).collect()
+    };
+    for name in names {
+        let link = dir.join(&name);
+        if ours.contains(&link) || link.symlink_metadata().is_ok() {
+            continue;
+        }
+        std::os::unix::fs::symlink(theirs.join(&name), &link)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! The JSON files of one directory: their names in order, and their texts by the shortest way.
+
+use rustix::fs::{Dir, FileType, Mode, OFlags};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Room for the files that people write; a larger one takes the long way.
+const ROOM: usize = 64 * 1024;
+
+/// A directory that is open, with the names of its JSON files.
+pub struct Folder {
+    /// `None` where the files are not on disk.
+    dir: Option<Dir>,
+    /// Sorted.
+    pub files: Vec<Name>,
+    buffer: Vec<u8>,
+}
+
+/// The name of a file, and whether the directory says that it is a plain one.
+pub struct Name {
+    pub name: OsString,
+    is_plain: bool,
+}
+
+impl Folder {
+    /// `None`: there is no such directory.
+    pub fn open(path: &Path) -> io::Result<Option<Folder>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut dir = match rustix::fs::open(path, flags, Mode::empty()).and_then(Dir::new) {
+            Ok(dir) => dir,
+            Err(rustix::io::Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let mut files = Vec::new();
+        while let Some(entry) = dir.read() {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if !is_json(name) {
+                continue;
+            }
+            let kind = entry.file_type();
+            // `x__assets` and other directories are not personas. Not every file system says what an entry is.
+            let is_dir = kind == FileType::Directory
+                || kind == FileType::Unknown
+                    && path.join(name).symlink_metadata().is_ok_and(|found| found.is_dir());
+            if !is_dir {
+                files.push(Name { name: name.to_owned(), is_plain: kind == FileType::RegularFile });
+            }
+        }
+        files.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Ok(Some(Folder { dir: Some(dir), files, buffer: Vec::new() }))
+    }
+
+    /// Files that are not on disk, by these names.
+    pub fn of_names(names: impl Iterator<Item = OsString>) -> Folder {
+        let names = names.filter(|name| is_json(name));
+        let mut files: Vec<Name> = names.map(|name| Name { name, is_plain: false }).collect();
+        files.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Folder { dir: None, files, buffer: Vec::new() }
+    }
+
+    pub fn paths(self, dir: &Path) -> Vec<PathBuf> {
+        self.files.into_iter().map(|file| dir.join(file.name)).collect()
+    }
+
+    /// The text of a small plain file, for whoever has a use for good ones only: opened, read once and closed.
+    /// `None` is no verdict. A text that was cut short would end before the last brace, and be no JSON.
+    pub fn quick_text(&mut self, index: usize) -> Option<&str> {
+        let Name { name, is_plain: true } = self.files.get(index)? else { return None };
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(self.dir.as_ref()?.fd().ok()?, name, flags, Mode::empty()).ok()?;
+        self.buffer.resize(ROOM, 0);
+        let length = rustix::io::read(&file, &mut self.buffer[..]).ok()?;
+        (length < ROOM).then(|| std::str::from_utf8(&self.buffer[..length]).ok()).flatten()
+    }
+}
+
+/// The JSON files directly in a directory, by name. A missing directory has none.
+pub fn json_files(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    Ok(Folder::open(dir)?.map(|folder| folder.paths(dir)).unwrap_or_default())
+}
+
+fn is_json(name: &OsStr) -> bool {
+    !name.as_bytes().starts_with(b".")
+        && Path::new(name).extension().is_some_and(|extension| extension == "json")
+}

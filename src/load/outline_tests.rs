@@ -1,0 +1,230 @@
+//! The law of the quick pass: where it accepts a file, the careful way has nothing to say and comes to the same.
+
+use super::outline;
+use crate::load::{file, library, normalise};
+use crate::model::formats::PERSONA;
+use crate::model::persona::{Persona, PersonaDoc, Runtime};
+use crate::model::shape::{Field, Law, Severity, Shape};
+use crate::model::source::Source;
+use crate::resolve::persona::resolve;
+use pretty_assertions::assert_eq;
+use proptest::prelude::*;
+use proptest::sample::select;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What the careful way makes of a file, where it has nothing to say that a list would show.
+fn careful(text: &str) -> Result<Persona, String> {
+    let path = Path::new("p.json");
+    let object = file::parse_object(path, text).map_err(|problem| problem.to_string())?;
+    let problems = file::check_object(path, text, &object, PERSONA);
+    if let Some(worst) = problems.iter().find(|problem| problem.severity > Severity::Note) {
+        return Err(worst.to_string());
+    }
+    let (object, _) = normalise::persona(object);
+    if object.contains_key("extends") {
+        return Err("builds on another file".into());
+    }
+    let source = Arc::new(Source { layer: "user".into(), file: Some(path.to_owned()) });
+    let resolved =
+        resolve(vec![PersonaDoc { object, source }]).map_err(|problems| format!("{problems:?}"))?;
+    let worst = resolved.problems.iter().find(|problem| problem.severity > Severity::Note);
+    if let Some(worst) = worst {
+        return Err(worst.message.clone());
+    }
+    let persona = *resolved.persona;
+    if persona.id.is_empty() {
+        return Err("has no id".into());
+    }
+    Ok(as_listed(persona))
+}
+
+/// The persona without what a list does not show.
+fn as_listed(persona: Persona) -> Persona {
+    let mark = |text: Option<String>| text.map(|_| super::SOME_TEXT.to_owned());
+    let runtime = |runtime: Runtime| Runtime {
+        harness: runtime.harness,
+        model: runtime.model,
+        system_prompt: mark(runtime.system_prompt),
+        claude_md: mark(runtime.claude_md),
+        claude_md_content: mark(runtime.claude_md_content),
+        agents_md: mark(runtime.agents_md),
+        agents_md_content: mark(runtime.agents_md_content),
+        ..Runtime::default()
+    };
+    Persona {
+        id: persona.id,
+        intent: persona.intent,
+        description: persona.description,
+        tags: persona.tags,
+        name: persona.name,
+        emoji: persona.emoji,
+        role: persona.role,
+        expertise: persona.expertise,
+        default_tier: persona.default_tier,
+        runtime: runtime(persona.runtime),
+        tiers: persona.tiers.into_iter().map(|(tier, own)| (tier, Box::new(runtime(*own)))).collect(),
+        ..Persona::default()
+    }
+}
+
+#[track_caller]
+fn holds(text: &str) -> bool {
+    let quick = outline(text);
+    if let Some(quick) = &quick {
+        assert_eq!(Ok(quick.clone()), careful(text), "{text}");
+    }
+    quick.is_some()
+}
+
+#[test]
+fn every_built_in_has_an_outline_that_says_what_its_file_says() {
+    for persona in library::personas() {
+        assert!(holds(persona.json), "{}", persona.key);
+        assert_eq!(outline(persona.json), outline(persona.outline), "{}", persona.key);
+    }
+}
+
+#[test]
+fn most_files_of_the_corpus_have_one() {
+    let Some(corpus) = std::env::var_os("AGENTWORKFORCE_CORPUS").map(PathBuf::from) else { return };
+    let (mut quick, mut all) = (0, 0);
+    let mut pending = vec![corpus];
+    while let Some(dir) = pending.pop() {
+        for entry in std::fs::read_dir(dir).expect("readable") {
+            let path = entry.expect("readable").path();
+            if path.is_dir() {
+                pending.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "json") {
+                let Ok(text) = std::fs::read_to_string(&path) else { continue };
+                let whole = careful(&text).is_ok();
+                all += usize::from(whole);
+                quick += usize::from(holds(&text));
+            }
+        }
+    }
+    assert!(quick * 10 >= all * 9, "{quick} of {all}");
+}
+
+#[test]
+fn an_ordinary_file_has_one_and_anything_odd_about_it_takes_it_away() {
+    let with =
+        |more: &str| format!(r#"{{"id": "a", "intent": "i", "harness": "claude", {more} "tags": ["t"]}}"#);
+    let fine = [
+        r#""description": "é\n\u00e9","#,
+        r#""$schema": "s", "$comment": [{"a": null}], "x-team": {"a": 1, "b": {"a": 2}},"#,
+        r#""tiers": {"best": {"model": "m", "systemPrompt": "p", "harnessSettings": {"timeoutSeconds": 3}}},"#,
+        r#""mcpServers": {"a": {"type": "http", "url": "u"}, "b": {"command": "c", "args": ["x"]}},"#,
+        r#""skills": [{"source": "s"}], "inputs": {"A": "x", "B": {"optional": true}}, "limits": {"turns": 1},"#,
+        r#""claudeMd": "a.md", "claudeMdMode": "extend", "name": " n ", "emoji": "","#,
+        r#""permissions": {"allow": ["Read"]}, "env": {"A": "b"}, "cloud": null, "memory": {"a": [1, -2, 0.5]},"#,
+    ];
+    for more in fine {
+        assert!(holds(&with(more)), "{more}");
+    }
+    let odd = [
+        r#""id": "b","#,
+        r#""x-a": 1, "x-a": 2,"#,
+        r#""\u0069d": "b","#,
+        r#""cloud": {"a": 1, "a": 2},"#,
+        r#""env": {"A": "x", "A": "y"},"#,
+        r#""env": {"A": null},"#,
+        r#""tiers": {"best": {"model": "m", "model": "n"}},"#,
+        r#""tiers": {"bset": {}},"#,
+        r#""tiers": {"best": {"claudeMdMode": "extend"}},"#,
+        r#""agentsMdMode": "extend","#,
+        r#""extends": "x","#,
+        r#""model": null,"#,
+        r#""model": " ","#,
+        r#""unknown": 1,"#,
+        r#""skills": ["word"],"#,
+        r#""skills": [{"id": "no-source"}],"#,
+        r#""expertise": "a, b","#,
+        r#""mcpServers": {"a": {"type": "stdio", "url": "u"}},"#,
+        r#""mcpServers": {"a": {}},"#,
+        r#""hermeticHarness": true,"#,
+        r#""description": "\ud800","#,
+        r#""limits": {"turns": 0},"#,
+        r#""limits": {"usd": -1},"#,
+        r#""limits": {"wallSeconds": 1e999},"#,
+        r#""defaultTier": "top","#,
+    ];
+    for more in odd {
+        assert!(!holds(&with(more)), "{more}");
+    }
+    for text in [
+        "",
+        "[]",
+        "{}",
+        r#"{"intent": "i"}"#,
+        r#"{"id": "a", "intent": "i"} x"#,
+        r#"{"id": "a b", "intent": "i"}"#,
+    ] {
+        assert!(!holds(text), "{text}");
+    }
+    let grok = r#"{"id": "a", "intent": "i", "harness": "grok"}"#;
+    assert!(!holds(grok));
+}
+
+/// JSON text for a value of this shape, now and then for something else.
+fn value(shape: Shape) -> BoxedStrategy<String> {
+    let junk =
+        select(vec!["null", "3", "-1", "0.5", "true", "\"\"", "\" \"", "\"word\"", "[]", "{}", "[null]"])
+            .prop_map(str::to_owned);
+    prop_oneof![12 => fitting(shape), 1 => junk].boxed()
+}
+
+fn fitting(shape: Shape) -> BoxedStrategy<String> {
+    let text = |words: &[&'static str]| {
+        select(words.to_vec()).prop_map(|word| serde_json::to_string(word).expect("text")).boxed()
+    };
+    match shape {
+        Shape::Text => text(&["a", "two words", "é\n"]),
+        Shape::Checked(Law::Harness) => text(&["claude", "codex", "opencode", "grok"]),
+        Shape::Checked(Law::SidecarPath) => text(&["a.md", "../a.md"]),
+        Shape::Checked(Law::Slug) => text(&["a", "a-b", "a b"]),
+        Shape::Checked(_) => text(&["a", "A"]),
+        Shape::Choice(words) => text(words),
+        Shape::Flag => Just("true".to_owned()).boxed(),
+        Shape::Above(_) | Shape::AtLeast(_) | Shape::Whole(_) => {
+            select(vec!["0", "1", "2.5"]).prop_map(str::to_owned).boxed()
+        }
+        Shape::List(entry) => prop::collection::vec(value(*entry), 0..3)
+            .prop_map(|entries| format!("[{}]", entries.join(",")))
+            .boxed(),
+        Shape::Map(_, entry) => pairs(select(vec!["A", "B", "a"]).boxed(), value(*entry)),
+        Shape::Object(fields) => object(fields),
+        Shape::Either(shapes) => select(shapes.to_vec()).prop_flat_map(value).boxed(),
+        Shape::Anything => text(&["x"]),
+    }
+}
+
+fn pairs(key: BoxedStrategy<&'static str>, value: BoxedStrategy<String>) -> BoxedStrategy<String> {
+    prop::collection::vec((key, value), 0..3)
+        .prop_map(|pairs| {
+            let pairs: Vec<String> = pairs.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
+            format!("{{{}}}", pairs.join(","))
+        })
+        .boxed()
+}
+
+/// Some of the fields, now and then one twice or one that nobody knows.
+fn object(fields: &'static [Field]) -> BoxedStrategy<String> {
+    let entry = (0..fields.len(), prop::bool::weighted(0.02)).prop_flat_map(move |(index, is_unknown)| {
+        let key = if is_unknown { "unknown" } else { fields[index].key };
+        value(fields[index].shape).prop_map(move |value| format!("\"{key}\":{value}"))
+    });
+    prop::collection::vec(entry, 0..5).prop_map(|entries| format!("{{{}}}", entries.join(","))).boxed()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_has_an_outline_has_nothing_wrong_with_it(rest in object(PERSONA)) {
+        let rest = rest.trim_start_matches('{').to_owned();
+        let comma = if rest == "}" { "" } else { "," };
+        holds(&format!("{{\"id\":\"a\",\"intent\":\"i\"{comma}{rest}"));
+        holds(&format!("{{{rest}"));
+    }
+}

@@ -1,0 +1,356 @@
+//! The project layer as a commit has it: read from git's objects into memory, never checked out. What the working tree
+//! says has no part in it.
+
+use super::layers::{PROJECT_DIR, same_directory};
+use crate::error::{CommandError, Result};
+use crate::host::Host;
+use crate::model::plan::PersonaRef;
+use crate::tool::{self, Bounds, ToolError};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+/// Larger files are known by name only: nothing that is read from a layer may be larger.
+const MOST_FILE: u64 = 16 << 20;
+/// All files of a layer together.
+const MOST_BYTES: u64 = 50 << 20;
+const MOST_LISTING: u64 = 16 << 20;
+const TIME: Duration = Duration::from_secs(60);
+/// Links that lead to links.
+const MOST_LINKS: usize = 8;
+
+/// On top of what is switched off for every call of git: nothing is fetched, and a directory of the working tree that
+/// looks like a repository is not taken for one.
+const OFFLINE: [&str; 4] = ["-c", "protocol.allow=never", "-c", "safe.bareRepository=explicit"];
+
+/// The files of a commit that count for this run.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    pub reference: PersonaRef,
+    /// The top level of the repository.
+    pub top: PathBuf,
+    /// The directory that holds the layer's `.agentworkforce`, seen from the top level.
+    pub project: Option<PathBuf>,
+    /// By their paths as they are shown: `<ref>:<path>`.
+    items: BTreeMap<PathBuf, Item>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Item {
+    File(Vec<u8>),
+    TooLarge(u64),
+    /// With its target.
+    Link(Vec<u8>),
+}
+
+/// Why something of a commit cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreadable {
+    TooLarge(u64),
+    LeadsOut,
+}
+
+impl Snapshot {
+    /// The layer that the working directory has in this commit: that of the nearest directory up to the top level.
+    pub fn open(host: &Host, reference: &str) -> Result<Snapshot> {
+        let top = top_level(host)?;
+        let commit = commit_of(&top, reference)?;
+        let reference = PersonaRef { reference: reference.to_owned(), commit };
+        let mut snapshot = Snapshot { reference, top, project: None, items: BTreeMap::new() };
+        let dirs = host.cwd.ancestors().map_while(|dir| dir.strip_prefix(&snapshot.top).ok());
+        let dirs: Vec<PathBuf> = dirs.map(Path::to_owned).collect();
+        let asked: Vec<PathBuf> = dirs.iter().map(|dir| dir.join(".agentworkforce")).collect();
+        let found = snapshot.read(&asked, Below::Everything)?;
+        let has_layer = |dir: &&PathBuf| found.keys().any(|path| path.starts_with(dir.join(PROJECT_DIR)));
+        snapshot.project = dirs.iter().find(has_layer).cloned();
+        snapshot.items = found.into_iter().map(|(path, item)| (snapshot.shown(&path), item)).collect();
+        Ok(snapshot)
+    }
+
+    /// A path of the repository as it is shown, and as it is known to whoever reads it.
+    pub fn shown(&self, path: &Path) -> PathBuf {
+        let mut shown = OsString::from(self.prefix());
+        shown.push(path);
+        PathBuf::from(shown)
+    }
+
+    /// What every path of the commit starts with.
+    pub fn prefix(&self) -> String {
+        let PersonaRef { reference, .. } = &self.reference;
+        // A ref may be an expression with a text in it; as a path it must stay one that is relative.
+        let plain = reference.chars().all(|c| c.is_ascii_graphic()) && !reference.starts_with('/');
+        if plain { format!("{reference}:") } else { format!("{}:", self.reference.short()) }
+    }
+
+    /// A path that is shown, seen from the top level.
+    pub fn relative(&self, shown: &Path) -> Option<PathBuf> {
+        let rest = shown.as_os_str().as_bytes().strip_prefix(self.prefix().as_bytes())?;
+        Some(PathBuf::from(OsStr::from_bytes(rest)))
+    }
+
+    /// The bytes of a file; links are followed as long as they stay in their directory or below.
+    pub fn bytes(&self, path: &Path) -> Result<Option<&[u8]>, Unreadable> {
+        let mut path = path.to_owned();
+        for _ in 0..MOST_LINKS {
+            match self.items.get(&path) {
+                None => return Ok(None),
+                Some(Item::File(bytes)) => return Ok(Some(bytes)),
+                Some(Item::TooLarge(size)) => return Err(Unreadable::TooLarge(*size)),
+                Some(Item::Link(target)) => path = beside(&path, target).ok_or(Unreadable::LeadsOut)?,
+            }
+        }
+        Err(Unreadable::LeadsOut)
+    }
+
+    /// The names of files and links directly in a directory, sorted.
+    pub fn names_in<'s>(&'s self, dir: &'s Path) -> impl Iterator<Item = &'s OsStr> {
+        self.items.keys().filter(move |path| path.parent() == Some(dir)).filter_map(|path| path.file_name())
+    }
+
+    pub fn is_dir(&self, dir: &Path) -> bool {
+        self.items.keys().any(|path| path.starts_with(dir) && path != dir)
+    }
+
+    /// Whether a link stands where the layer's directories should be: it is not followed.
+    pub fn linked_layer(&self) -> Option<&Path> {
+        let places = ["personas", "roles", "agents"].map(|name| Path::new(PROJECT_DIR).join(name));
+        let is_place = |path: &Path| {
+            let path = self.relative(path).unwrap_or_default();
+            path.ends_with(".agentworkforce")
+                || path.ends_with(PROJECT_DIR)
+                || places.iter().any(|place| path.ends_with(place))
+        };
+        let link = self.items.iter().find(|(path, item)| matches!(item, Item::Link(_)) && is_place(path));
+        link.map(|(path, _)| path.as_path())
+    }
+
+    /// These files of a directory of the working tree as the commit has them, as far as it does.
+    pub fn files_of(&self, dir: &Path, names: &[String]) -> Result<Vec<(String, Item)>> {
+        let inside = [dir.to_owned()].into_iter().chain(dir.canonicalize().ok());
+        let inside = inside.filter_map(|dir| dir.strip_prefix(&self.top).map(Path::to_owned).ok()).next();
+        let Some(inside) = inside else {
+            return Err(CommandError::usage(format!(
+                "{} is outside of the repository that `--persona-ref` reads",
+                dir.display()
+            ))
+            .hint(format!("name a directory below {}", self.top.display())));
+        };
+        let asked: Vec<PathBuf> = names.iter().map(|name| inside.join(name)).collect();
+        let mut found = self.read(&asked, Below::Nothing)?;
+        Ok(names
+            .iter()
+            .zip(&asked)
+            .filter_map(|(name, path)| Some((name.clone(), found.remove(path)?)))
+            .collect())
+    }
+
+    /// Writes the files into a directory that nobody else can look into, for whoever needs them as files.
+    pub fn export(&self, to: &Path) -> io::Result<()> {
+        for shown in self.items.keys() {
+            let (Ok(Some(bytes)), Some(path)) = (self.bytes(shown), self.relative(shown)) else { continue };
+            let target = to.join(path);
+            let dir = target.parent().unwrap_or(to);
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+            std::fs::write(&target, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// What the commit has at these paths.
+    fn read(&self, asked: &[PathBuf], below: Below) -> Result<BTreeMap<PathBuf, Item>> {
+        let mut words: Vec<&OsStr> = ["ls-tree", "-z", "-l", "--full-tree"].map(OsStr::new).into();
+        if below == Below::Everything {
+            words.push(OsStr::new("-r"));
+        }
+        words.extend([OsStr::new(&self.reference.commit), OsStr::new("--")]);
+        words.extend(asked.iter().map(|path| path.as_os_str()));
+        let listing = self.git(&words, None, MOST_LISTING)?;
+        let entries: Vec<Entry> = listing.split(|byte| *byte == 0).filter_map(Entry::parse).collect();
+        let wanted: Vec<&Entry> = entries.iter().filter(|entry| entry.size <= MOST_FILE).collect();
+        if wanted.iter().map(|entry| entry.size).sum::<u64>() > MOST_BYTES {
+            let most = MOST_BYTES >> 20;
+            return Err(CommandError::usage(format!(
+                "the project layer of {} is larger than {most} MB",
+                self.reference
+            )));
+        }
+        let mut contents = self.contents(&wanted)?;
+        let item = |entry: Entry| {
+            let item = match contents.remove(&entry.path) {
+                Some(bytes) if entry.is_link => Item::Link(bytes),
+                Some(bytes) => Item::File(bytes),
+                None => Item::TooLarge(entry.size),
+            };
+            (entry.path, item)
+        };
+        Ok(entries.into_iter().map(item).collect())
+    }
+
+    fn contents(&self, entries: &[&Entry]) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
+        if entries.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let mut list = tempfile::tempfile()?;
+        for entry in entries {
+            writeln!(list, "{}", entry.object)?;
+        }
+        list.seek(SeekFrom::Start(0))?;
+        let words = ["cat-file", "--batch"].map(OsStr::new);
+        let output = self.git(&words, Some(list), MOST_BYTES + MOST_LISTING)?;
+        let mut rest = output.as_slice();
+        let mut contents = BTreeMap::new();
+        for entry in entries {
+            // `<object> blob <size>`, the bytes, a line feed.
+            let head = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+            let is_blob = rest[..head].ends_with(format!(" blob {}", entry.size).as_bytes());
+            let size = usize::try_from(entry.size).unwrap_or(usize::MAX);
+            let Some(bytes) = rest.get(head + 1..).and_then(|rest| rest.get(..size)).filter(|_| is_blob)
+            else {
+                let text = format!("{} is not in this clone", self.shown(&entry.path).display());
+                return Err(
+                    CommandError::usage(text).hint("fetch the commit with its files, without `--filter`")
+                );
+            };
+            contents.insert(entry.path.clone(), bytes.to_owned());
+            rest = rest.get(head + 1 + size + 1..).unwrap_or_default();
+        }
+        Ok(contents)
+    }
+
+    fn git(&self, words: &[&OsStr], stdin: Option<File>, most: u64) -> Result<Vec<u8>> {
+        git(&self.top, words, stdin, most)?.map_err(|complaint| {
+            CommandError::usage(format!("{} cannot be read", self.reference)).caused_by(complaint)
+        })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Below {
+    Everything,
+    Nothing,
+}
+
+/// One line of `ls-tree -l`.
+struct Entry {
+    is_link: bool,
+    object: String,
+    size: u64,
+    path: PathBuf,
+}
+
+impl Entry {
+    /// Submodules and directories are left out, and paths that no checkout would make.
+    fn parse(line: &[u8]) -> Option<Entry> {
+        let tab = line.iter().position(|byte| *byte == b'\t')?;
+        let mut words = std::str::from_utf8(&line[..tab]).ok()?.split_ascii_whitespace();
+        let (mode, kind, object, size) = (words.next()?, words.next()?, words.next()?, words.next()?);
+        let path = PathBuf::from(OsStr::from_bytes(&line[tab + 1..]));
+        let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+        // A size that is not known is that of a file which this clone does not have; reading it says so.
+        let size = size.parse().unwrap_or(0);
+        let entry = Entry { is_link: mode == "120000", object: object.to_owned(), size, path };
+        (kind == "blob" && is_plain).then_some(entry)
+    }
+}
+
+/// Where a link leads, if that is in its own directory or below.
+fn beside(link: &Path, target: &[u8]) -> Option<PathBuf> {
+    let target = Path::new(OsStr::from_bytes(target));
+    let stays = target.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    stays.then(|| link.parent().unwrap_or(Path::new("")).join(target))
+}
+
+fn top_level(host: &Host) -> Result<PathBuf> {
+    let top = host.cwd.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok());
+    let Some(top) = top else {
+        return Err(CommandError::usage("`--persona-ref` needs a git repository")
+            .caused_by(format!("{} is not in one", host.cwd.display()))
+            .hint("run it inside of the project's clone"));
+    };
+    if host.home_dir().is_some_and(|home| same_directory(&home, top)) {
+        return Err(CommandError::usage(
+            "`--persona-ref` needs a project: the repository is the home directory",
+        ));
+    }
+    Ok(top.to_owned())
+}
+
+fn commit_of(top: &Path, reference: &str) -> Result<String> {
+    let expression = format!("{reference}^{{commit}}");
+    let words = ["rev-parse", "--verify", "--end-of-options", &expression].map(OsStr::new);
+    let fetch = "fetch it first: a shallow clone of a pull request has only the pull request's own commits";
+    match git(top, &words, None, MOST_LISTING)? {
+        Ok(output) => {
+            let commit = String::from_utf8_lossy(&output).trim().to_owned();
+            let is_name =
+                matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+            is_name
+                .then_some(commit)
+                .ok_or_else(|| CommandError::usage(format!("`{reference}` is not a commit")))
+        }
+        Err(complaint) if complaint.contains("not a git repository") => {
+            Err(CommandError::usage("`--persona-ref` needs a git repository").caused_by(complaint))
+        }
+        Err(complaint) if complaint.contains("dubious ownership") => {
+            Err(CommandError::usage("git does not trust this repository").caused_by(complaint))
+        }
+        Err(complaint) => {
+            Err(CommandError::usage(format!("there is no commit `{reference}` in this repository"))
+                .caused_by(complaint)
+                .hint(fetch))
+        }
+    }
+}
+
+/// What git printed, or what it complained about.
+fn git(
+    top: &Path,
+    words: &[&OsStr],
+    stdin: Option<File>,
+    most: u64,
+) -> Result<std::result::Result<Vec<u8>, String>> {
+    let mut command = crate::git::command(top);
+    command.args(OFFLINE).args(words);
+    // A broken repository here must not make git look for another one further up.
+    command.env("GIT_CEILING_DIRECTORIES", top.parent().unwrap_or(top));
+    let bounds = Bounds { time: TIME, output: most, stop: &|| false };
+    let finished = tool::run(&mut command, stdin, bounds).map_err(|error| match error {
+        ToolError::Start { error, .. } if error.kind() == io::ErrorKind::NotFound => {
+            CommandError::usage("`--persona-ref` needs git, which is not on the PATH").hint("install git")
+        }
+        error => CommandError::usage("`--persona-ref` cannot be read").caused_by(error),
+    })?;
+    let complaint =
+        finished.stderr.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("git failed");
+    Ok(if finished.status.success() { Ok(finished.stdout) } else { Err(complaint.to_owned()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_a_tree_are_files_and_links_with_paths_that_stay_inside() {
+        let parse =
+            |line: &str| Entry::parse(line.as_bytes()).map(|entry| (entry.is_link, entry.size, entry.path));
+        let path = |text: &str| PathBuf::from(text);
+        assert_eq!(parse("100644 blob abc     12\ta b.json"), Some((false, 12, path("a b.json"))));
+        assert_eq!(parse("120000 blob abc      3\tdir/l"), Some((true, 3, path("dir/l"))));
+        assert_eq!(parse("160000 commit abc      -\tsub"), None);
+        assert_eq!(parse("040000 tree abc      -\tdir"), None);
+        assert_eq!(parse("100644 blob abc      1\t../a"), None);
+        assert_eq!(parse("100644 blob abc      1\t/a"), None);
+    }
+
+    #[test]
+    fn a_link_is_followed_beside_and_below_itself_only() {
+        assert_eq!(beside(Path::new("r:d/l"), b"x/y.md"), Some("r:d/x/y.md".into()));
+        assert_eq!(beside(Path::new("r:d/l"), b"../y.md"), None);
+        assert_eq!(beside(Path::new("r:d/l"), b"/etc/passwd"), None);
+    }
+}

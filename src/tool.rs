@@ -1,0 +1,230 @@
+//! Runs a helper program (git, npx, `<harness> --version`) with a time limit and no terminal, and ends all of it.
+//! It knows no program by name; harnesses themselves are run by others.
+
+use crate::host::Host;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// What is kept of the error output; the end of it says why.
+const STDERR_TAIL: u64 = 8 * 1024;
+
+/// How long a program may run and how much it may say.
+#[derive(Clone, Copy)]
+pub struct Bounds<'a> {
+    pub time: Duration,
+    pub output: u64,
+    /// Asked again and again: whether the user wants to stop.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+/// A program that has ended by itself.
+#[derive(Debug)]
+pub struct Finished {
+    pub status: ExitStatus,
+    pub stdout: Vec<u8>,
+    /// The end of it.
+    pub stderr: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    #[error("`{program}` cannot be started: {error}")]
+    Start { program: String, error: std::io::Error },
+    #[error("`{program}` did not end within {seconds} s")]
+    TimedOut { program: String, seconds: u64 },
+    #[error("`{program}` printed more than {limit} bytes")]
+    TooMuch { program: String, limit: u64 },
+    #[error("stopped")]
+    Stopped,
+    #[error("the output of `{program}` cannot be read: {error}")]
+    Output { program: String, error: std::io::Error },
+}
+
+/// The executable file of this name on the user's `PATH`.
+pub fn find(host: &Host, name: &str) -> Option<PathBuf> {
+    let path = host.env.get("PATH")?;
+    let candidates = std::env::split_paths(path).map(|dir| host.cwd.join(dir).join(name));
+    candidates.into_iter().find(|file| is_executable(file))
+}
+
+fn is_executable(file: &Path) -> bool {
+    file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+/// Runs a prepared command without a terminal: no input unless `stdin` is a file, output into memory. Whatever it
+/// started is ended with it, since nobody would do so later.
+pub fn run(
+    command: &mut Command,
+    stdin: Option<File>,
+    bounds: Bounds<'_>,
+) -> std::result::Result<Finished, ToolError> {
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
+    let program = program.to_string_lossy().into_owned();
+    let failed = |error| ToolError::Output { program: program.clone(), error };
+    // Files, not pipes: a grandchild that keeps a pipe open cannot make us wait.
+    let (mut stdout, mut stderr) =
+        (tempfile::tempfile().map_err(failed)?, tempfile::tempfile().map_err(failed)?);
+    command
+        .stdin(stdin.map_or_else(Stdio::null, Stdio::from))
+        .stdout(stdout.try_clone().map_err(failed)?)
+        .stderr(stderr.try_clone().map_err(failed)?)
+        .process_group(0);
+    let child = command.spawn().map_err(|error| ToolError::Start { program: program.clone(), error })?;
+    let mut group = Group { child, reaped: false };
+    let started = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    while !group.has_ended().map_err(failed)? {
+        if started.elapsed() >= bounds.time {
+            return Err(ToolError::TimedOut { program, seconds: bounds.time.as_secs() });
+        }
+        if (bounds.stop)() {
+            return Err(ToolError::Stopped);
+        }
+        let written = stdout.metadata().map_err(failed)?.len() + stderr.metadata().map_err(failed)?.len();
+        if written > bounds.output {
+            return Err(ToolError::TooMuch { program, limit: bounds.output });
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+    let status = group.end().map_err(failed)?;
+    if stdout.metadata().map_err(failed)?.len() > bounds.output {
+        return Err(ToolError::TooMuch { program, limit: bounds.output });
+    }
+    let mut said = Vec::new();
+    stdout.seek(SeekFrom::Start(0)).map_err(failed)?;
+    stdout.take(bounds.output).read_to_end(&mut said).map_err(failed)?;
+    let from = stderr.metadata().map_err(failed)?.len().saturating_sub(STDERR_TAIL);
+    stderr.seek(SeekFrom::Start(from)).map_err(failed)?;
+    let mut complained = Vec::new();
+    stderr.take(STDERR_TAIL).read_to_end(&mut complained).map_err(failed)?;
+    Ok(Finished { status, stdout: said, stderr: String::from_utf8_lossy(&complained).into_owned() })
+}
+
+/// A child in a process group of its own. The group is ended while the child is not yet reaped, so that its number
+/// cannot belong to anybody else.
+struct Group {
+    child: Child,
+    reaped: bool,
+}
+
+impl Group {
+    fn pid(&self) -> Option<Pid> {
+        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+    }
+
+    fn has_ended(&self) -> std::io::Result<bool> {
+        let Some(pid) = self.pid() else { return Ok(true) };
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        loop {
+            match waitid(WaitId::Pid(pid), options) {
+                Err(rustix::io::Errno::INTR) => {}
+                other => return Ok(other?.is_some()),
+            }
+        }
+    }
+
+    fn end(&mut self) -> std::io::Result<ExitStatus> {
+        if let Some(pid) = self.pid().filter(|_| !self.reaped) {
+            // Fails where nobody is left, which is what we want.
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+        self.reaped = true;
+        self.child.wait()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if !self.reaped {
+            let _ = self.end();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bounds(milliseconds: u64) -> Bounds<'static> {
+        Bounds { time: Duration::from_millis(milliseconds), output: 1000, stop: &|| false }
+    }
+
+    fn sh(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn output_status_and_the_end_of_stderr_come_back() {
+        let done = run(&mut sh("cat; echo out; echo why >&2; exit 3"), None, bounds(20_000)).unwrap();
+        assert_eq!((done.status.code(), &*done.stdout, &*done.stderr), (Some(3), &b"out\n"[..], "why\n"));
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_ended_with_its_children() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("pid");
+        let script = format!("sleep 300 & echo $! > {}; wait", file.display());
+        let error = run(&mut sh(&script), None, bounds(1_000)).unwrap_err();
+        assert!(matches!(error, ToolError::TimedOut { .. }), "{error}");
+        assert_gone(&file);
+    }
+
+    #[test]
+    fn what_a_program_leaves_running_ends_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("pid");
+        let script = format!("sleep 300 & echo $! > {}", file.display());
+        let started = Instant::now();
+        assert!(run(&mut sh(&script), None, bounds(60_000)).unwrap().status.success());
+        assert!(started.elapsed() < Duration::from_secs(30));
+        assert_gone(&file);
+    }
+
+    /// A killed process is a zombie until its new parent looks after it.
+    fn assert_gone(file: &Path) {
+        let pid = std::fs::read_to_string(file).unwrap();
+        let stat = PathBuf::from(format!("/proc/{}/stat", pid.trim()));
+        for _ in 0..500 {
+            match std::fs::read_to_string(&stat) {
+                Ok(text) if !text.contains(") Z ") => std::thread::sleep(Duration::from_millis(10)),
+                _ => return,
+            }
+        }
+        panic!("{} still runs", pid.trim());
+    }
+
+    #[test]
+    fn too_much_output_and_a_stop_end_it_too() {
+        let error = run(&mut sh("yes; sleep 300"), None, bounds(60_000)).unwrap_err();
+        assert!(matches!(error, ToolError::TooMuch { .. }), "{error}");
+        let stop = Bounds { stop: &|| true, ..bounds(60_000) };
+        assert!(matches!(run(&mut sh("sleep 300"), None, stop), Err(ToolError::Stopped)));
+    }
+
+    #[test]
+    fn only_executable_files_are_found() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("plain"), "").unwrap();
+        std::fs::write(dir.path().join("prog"), "").unwrap();
+        std::fs::set_permissions(dir.path().join("prog"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::create_dir(dir.path().join("dir")).unwrap();
+        let path = format!("/nonexistent:{}", dir.path().display());
+        let host = Host {
+            env: [("PATH".to_owned(), path)].into(),
+            cwd: dir.path().to_owned(),
+            stdin_is_terminal: false,
+            stderr_is_terminal: false,
+        };
+        assert_eq!(find(&host, "prog"), Some(dir.path().join("prog")));
+        assert_eq!((find(&host, "plain"), find(&host, "dir")), (None, None));
+    }
+}

@@ -1,0 +1,105 @@
+//! Secrets: nothing that a persona refers to by name is written down by us, and what an agent gives away is told.
+
+use crate::e2e_support::Did;
+use crate::launch_support::{HARNESSES, worker};
+use crate::mount_support::{Identity, World, read};
+use crate::support::with;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const VALUE: &str = "s3cr3t-value-of-the-token";
+
+fn files_with(dir: &Path, value: &str, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap().flatten() {
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
+            files_with(&entry.path(), value, found);
+        } else if kind.is_file() && String::from_utf8_lossy(&fs::read(entry.path()).unwrap()).contains(value)
+        {
+            found.push(entry.path());
+        }
+    }
+}
+
+fn world(script: &str) -> World {
+    let world = World::with_harness(Identity::Own, script);
+    world.persona(&with(
+        worker(),
+        &json!({
+            "env": {"SERVICE_TOKEN": "$MY_TOKEN", "MIXED": "Bearer ${MY_TOKEN}"},
+            "mcpServers": {
+                "one": {"command": "cat", "args": ["--token=${MY_TOKEN}"], "env": {"T": "$MY_TOKEN"}},
+                "two": {"type": "http", "url": "http://127.0.0.1:9/x", "headers": {"Authorization": "Bearer ${MY_TOKEN}", "X": "a ${MY_TOKEN} b"}},
+            },
+        }),
+    ));
+    world
+}
+
+fn run(world: &World, flags: &[&str]) -> Did {
+    let mut all = vec!["worker", "-p", "do it", "--json"];
+    all.extend(flags);
+    Did::of(&world.agent_command(&all).env("MY_TOKEN", VALUE).output().unwrap())
+}
+
+#[test]
+fn the_value_is_in_the_environment_and_nowhere_else() {
+    for harness in HARNESSES {
+        let world = world(
+            "begins; ps -ef > \"$record/ps\" 2>/dev/null || cat /proc/*/cmdline > \"$record/ps\" 2>/dev/null; answers done",
+        );
+        let did = run(&world, &["--harness", harness, "--keep"]).ends(0);
+        assert_eq!(world.recorded_env("SERVICE_TOKEN").as_deref(), Some(VALUE));
+        assert_eq!(world.recorded_env("MIXED"), Some(format!("Bearer {VALUE}")));
+        assert!(!did.stdout.contains(VALUE) && !did.stderr.contains(VALUE), "{did:?}");
+        assert!(!world.recorded("ps").contains(VALUE), "it is on a command line");
+        assert!(!world.recorded("argv").contains(VALUE));
+        let mut found = Vec::new();
+        files_with(&world.home(), VALUE, &mut found);
+        assert_eq!(found, Vec::<PathBuf>::new());
+        assert_eq!(did.json()["leaks"], json!([]), "{did:?}");
+    }
+}
+
+#[test]
+fn what_the_agent_gives_away_is_told_without_the_value() {
+    for harness in HARNESSES {
+        let world = world(
+            "begins; echo \"key=$SERVICE_TOKEN\" > leak.txt; echo \"$SERVICE_TOKEN\" >&2; answers \"it is $SERVICE_TOKEN\"",
+        );
+        let did = run(&world, &["--harness", harness, "--apply", "never"]).ends(0);
+        assert!(!did.stdout.contains(VALUE) && !did.stderr.contains(VALUE), "{did:?}");
+        let report: Value = did.json();
+        assert_eq!(
+            report["leaks"],
+            json!([
+                {"variable": "MY_TOKEN", "place": "leak.txt"},
+                {"variable": "MY_TOKEN", "place": "the harness's output"},
+            ]),
+            "{report:#}"
+        );
+        assert_eq!(report["result"], "it is [redacted:MY_TOKEN]");
+        let session = world.sessions().join(report["session"].as_str().unwrap());
+        let mut found = Vec::new();
+        files_with(&session, VALUE, &mut found);
+        // The agent's own work stays as it is; nothing of ours has it.
+        assert!(found.iter().all(|path| path.ends_with("leak.txt")), "{found:?}");
+        assert!(read(session.join("harness.log")).contains("[redacted:MY_TOKEN]"));
+    }
+}
+
+#[test]
+fn the_session_is_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = world("begins; answers done");
+    let report = run(&world, &[]).ends(0).json();
+    let session = world.sessions().join(report["session"].as_str().unwrap());
+    assert_eq!(fs::metadata(&session).unwrap().permissions().mode() & 0o777, 0o700);
+    // The manifest holds names and times of the project's files and is readable for nobody else by its directory.
+    let is_ours = |entry: &fs::DirEntry| entry.path().is_file() && entry.file_name() != "manifest";
+    for entry in fs::read_dir(&session).unwrap().flatten().filter(is_ours) {
+        let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode & 0o077, 0, "{:?} is {mode:o}", entry.path());
+    }
+}

@@ -1,0 +1,259 @@
+//! The product on the real harnesses, headless: what the model is told, what the agent may do, and what comes back.
+
+use crate::support::persona::{
+    CHARTER, HIDDEN, IDENTITY, PROMPT, REPO_AGENTS, REPO_CLAUDE, SHOUTED, SIDECAR, SKILL,
+};
+use crate::support::{Ran, Scratch, Turn};
+use agentworkforce::model::tier::Harness;
+use serde_json::{Value, json};
+
+/// `agent tester -p TASK --json` with more flags.
+#[track_caller]
+fn run(world: &Scratch, more: &[&str]) -> (Value, Ran) {
+    let args = ["agent", "tester", "-p", "TASK-MARKER do it", "--json"];
+    let ran = world.run(&mut world.agentworkforce(args.iter().chain(more)), "");
+    let report = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:#?}"));
+    assert_eq!(world.leftovers(), [], "{report:#}");
+    (report, ran)
+}
+
+#[track_caller]
+fn succeeds(world: &Scratch, more: &[&str]) -> Value {
+    let (report, ran) = run(world, more);
+    assert_eq!(ran.code, Some(0), "{report:#}\n{}", world.model.requests_text());
+    assert_eq!(report["outcome"]["status"], "completed", "{report:#}");
+    report
+}
+
+/// The model's wish to call the tool `shout` of the server `probe`.
+fn shout(harness: Harness) -> Turn {
+    match harness {
+        Harness::Claude => Turn::call("mcp__probe__shout", json!({"word": "hello"})),
+        Harness::Opencode => Turn::call("probe_shout", json!({"word": "hello"})),
+        Harness::Codex => Turn::call("mcp__probe__shout", json!({"word": "hello"})),
+    }
+}
+
+fn write(harness: Harness, file: &str) -> Turn {
+    match harness {
+        Harness::Claude => Turn::call("Write", json!({"file_path": file, "content": "written\n"})),
+        Harness::Opencode => Turn::call("write", json!({"filePath": file, "content": "written\n"})),
+        Harness::Codex => Turn::call("exec_command", json!({"cmd": format!("echo written > {file}")})),
+    }
+}
+
+/// Every way to read a file that the tools offer.
+fn read(harness: Harness, file: &str) -> Turn {
+    let absolute = |name: &str| json!({name: file});
+    match harness {
+        Harness::Claude => Turn::call("Read", absolute("file_path"))
+            .and_call("Bash", json!({"command": format!("cat {file}"), "description": "look"})),
+        Harness::Opencode => Turn::call("read", absolute("filePath"))
+            .and_call("bash", json!({"command": format!("cat {file}"), "description": "look"})),
+        Harness::Codex => Turn::call("exec_command", json!({"cmd": format!("cat {file}; cat .env; true")})),
+    }
+}
+
+#[test]
+fn the_whole_persona_reaches_the_model_and_its_work_is_applied() {
+    for harness in Harness::ALL {
+        let Some(world) = Scratch::new([]) else { return };
+        let hidden = world.project().join(".env").display().to_string();
+        world.model.script([
+            shout(harness),
+            write(harness, &world.project().join("made.txt").display().to_string()),
+            read(harness, &hidden),
+            Turn::text("all done"),
+        ]);
+        world.tester(harness, &json!({}));
+        let report = succeeds(&world, &[]);
+        assert_eq!(report["result"], "all done", "{harness}: {report:#}");
+        for mark in [IDENTITY, CHARTER, PROMPT, SIDECAR, SKILL, "TASK-MARKER", SHOUTED] {
+            assert!(
+                world.model.contains(mark),
+                "{harness}: {mark} is in no request: {report:#}\n{}",
+                world.model.requests_text()
+            );
+        }
+        for mark in [REPO_CLAUDE, REPO_AGENTS, HIDDEN] {
+            assert!(!world.model.contains(mark), "{harness}: {mark} is in a request");
+        }
+        assert_eq!(world.read("project/made.txt"), "written\n", "{harness}");
+        assert_eq!(report["apply"]["status"], "applied", "{harness}: {report:#}");
+        assert_eq!(report["changes"][0]["path"], "made.txt", "{harness}: {report:#}");
+        assert_eq!(report["changes"].as_array().map(Vec::len), Some(1), "{harness}: {report:#}");
+        assert_eq!(report["mount"]["backend"], "overlay", "{harness}");
+        assert!(
+            report["harness"]["version"].as_str().is_some_and(|version| version.contains('.')),
+            "{report:#}"
+        );
+        let status = world.command("git").args(["status", "--porcelain"]).output().expect("git runs");
+        assert_eq!(String::from_utf8_lossy(&status.stdout), "?? made.txt\n", "{harness}");
+    }
+}
+
+#[test]
+fn a_copy_works_as_well() {
+    for harness in Harness::ALL {
+        let Some(world) = Scratch::new([]) else { return };
+        world.model.script([write(harness, "made.txt"), Turn::text("all done")]);
+        world.tester(harness, &json!({}));
+        let report = succeeds(&world, &["--mount", "copy"]);
+        assert_eq!(world.read("project/made.txt"), "written\n", "{harness}: {report:#}");
+        assert!(world.model.contains(SIDECAR) && world.model.contains(PROMPT), "{harness}");
+        assert!(!world.model.contains(REPO_CLAUDE) && !world.model.contains(REPO_AGENTS), "{harness}");
+    }
+}
+
+#[test]
+fn extend_shows_the_model_both_files() {
+    for harness in Harness::ALL {
+        let Some(world) = Scratch::new([Turn::text("fine")]) else { return };
+        world.tester(harness, &json!({"claudeMdMode": "extend", "agentsMdMode": "extend"}));
+        succeeds(&world, &[]);
+        let real = if harness == Harness::Claude { REPO_CLAUDE } else { REPO_AGENTS };
+        assert!(world.model.contains(SIDECAR) && world.model.contains(real), "{harness}");
+        assert_eq!(world.read("project/CLAUDE.md"), REPO_CLAUDE);
+        assert_eq!(world.read("project/AGENTS.md"), REPO_AGENTS);
+    }
+}
+
+#[test]
+fn a_denied_tool_is_denied() {
+    let cases = [
+        // Taken away: the model is not even offered it, and a call all the same does nothing.
+        (Harness::Claude, json!({"allow": ["Read"], "deny": ["Write", "Edit", "Bash"]}), "\"Write\""),
+        (Harness::Opencode, json!({"allow": ["Read"], "deny": ["Write", "Edit", "Bash"]}), "\"bash\""),
+        // codex keeps its tools; its sandbox holds.
+        (Harness::Codex, json!({"deny": ["Write", "Edit"]}), "NEVER-OFFERED"),
+    ];
+    for (harness, permissions, tool) in cases {
+        let Some(world) = Scratch::new([]) else { return };
+        world.model.script([write(harness, "made.txt"), Turn::text("I may not")]);
+        world.tester(harness, &json!({ "permissions": permissions }));
+        let report = succeeds(&world, &[]);
+        assert_eq!(report["changes"], json!([]), "{harness}: {report:#}");
+        let offered = world.model.turns()[0].body["tools"].to_string();
+        assert!(!offered.contains(tool), "{harness}: {offered}");
+        let plan = world.run(&mut world.agentworkforce(["agent", "tester", "--dry-run", "--json"]), "");
+        let plan: Value = serde_json::from_str(&plan.stdout).expect("a plan");
+        let row = plan["enforcement"]
+            .as_array()
+            .expect("rows")
+            .iter()
+            .find(|row| row["field"] == "permissions.deny");
+        assert_eq!(row.expect("a row")["level"], "enforced", "{harness}");
+    }
+}
+
+#[test]
+fn an_empty_allow_list_allows_nothing() {
+    for harness in [Harness::Claude, Harness::Opencode] {
+        let Some(world) = Scratch::new([]) else { return };
+        world.model.script([write(harness, "made.txt"), Turn::text("I may not")]);
+        world.tester(harness, &json!({"permissions": {"allow": []}}));
+        let (report, _) = run(&world, &[]);
+        assert_eq!(report["changes"], json!([]), "{harness}: {report:#}");
+    }
+}
+
+#[test]
+fn a_megabyte_of_charter_launches() {
+    let charter = format!("BIG-CHARTER-BEGIN {} BIG-CHARTER-END", "word ".repeat(200_000));
+    for harness in Harness::ALL {
+        let Some(world) = Scratch::new([Turn::text("read it")]) else { return };
+        world.tester(harness, &json!({}));
+        let role = json!({"label": "Knitter", "charter": charter});
+        world.write("project/.agentworkforce/workforce/roles/knitter.json", role.to_string());
+        let report = succeeds(&world, &[]);
+        assert_eq!(report["result"], "read it", "{harness}");
+        assert!(
+            world.model.contains("BIG-CHARTER-BEGIN") && world.model.contains("BIG-CHARTER-END"),
+            "{harness}"
+        );
+    }
+}
+
+#[test]
+fn errors_of_the_model_are_failures_with_the_reason() {
+    for (status, mark) in [(401, "KEY-REFUSED"), (429, "TOO-MANY"), (500, "SERVER-BROKEN")] {
+        for harness in Harness::ALL {
+            // opencode tries for more than a minute where trying again makes sense.
+            if harness == Harness::Opencode && status != 401 {
+                continue;
+            }
+            let Some(mut world) = Scratch::new([]) else { return };
+            world.model.always(Turn::error(status, mark));
+            world.set_var("CLAUDE_CODE_MAX_RETRIES", "1");
+            world.tester(harness, &json!({}));
+            let (report, ran) = run(&world, &[]);
+            assert_eq!(ran.code, Some(1), "{harness} {status}: {report:#}");
+            assert_eq!(report["outcome"]["status"], "failed", "{report:#}");
+            let reason = report["outcome"]["reason"].as_str().unwrap_or_default();
+            // codex has words of its own for some of them.
+            let told = reason.contains(mark) || reason.contains(&status.to_string());
+            assert!(
+                told || (harness == Harness::Codex && reason.len() > 10),
+                "{harness} {status}: {report:#}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_model_that_hangs_is_ended_at_the_limit() {
+    for harness in Harness::ALL {
+        let Some(world) = Scratch::new([Turn::text("begin").then_hang()]) else { return };
+        world.tester(harness, &json!({}));
+        let (report, ran) = run(&world, &["--timeout", "8"]);
+        assert_eq!(ran.code, Some(124), "{harness}: {report:#}");
+        assert_eq!(report["outcome"]["status"], "timed-out");
+    }
+}
+
+#[test]
+fn a_tool_that_sleeps_is_gone_with_the_run() {
+    for harness in Harness::ALL {
+        let Some(world) = Scratch::new([]) else { return };
+        let sleep = match harness {
+            Harness::Claude => Turn::call("Bash", json!({"command": "sleep 300", "description": "wait"})),
+            Harness::Opencode => Turn::call("bash", json!({"command": "sleep 300", "description": "wait"})),
+            Harness::Codex => Turn::call("exec_command", json!({"cmd": "sleep 300"})),
+        };
+        world.model.script([sleep, Turn::text("never said")]);
+        world.tester(harness, &json!({"permissions": {"allow": ["Bash(sleep:*)"], "mode": "acceptEdits"}}));
+        let (report, ran) = run(&world, &["--timeout", "10"]);
+        assert_eq!(ran.code, Some(124), "{harness}: {report:#}");
+    }
+}
+
+#[test]
+fn a_conversation_goes_on() {
+    for harness in Harness::ALL {
+        let Some(world) = Scratch::new([]) else { return };
+        world.model.script([Turn::text("FIRST-ANSWER"), Turn::text("SECOND-ANSWER")]);
+        world.tester(harness, &json!({}));
+        let first = succeeds(&world, &["--apply", "never"]);
+        let id = first["session"].as_str().expect("a session");
+        let second = succeeds(&world, &["--resume", id]);
+        assert_eq!(second["result"], "SECOND-ANSWER", "{harness}: {second:#}");
+        let turns = world.model.turns();
+        let last = turns.last().expect("a turn").body.to_string();
+        assert!(last.contains("FIRST-ANSWER"), "{harness}: it does not know what was said: {last}");
+        assert!(last.contains(PROMPT) && last.contains(IDENTITY), "{harness}: the prompt is gone");
+        assert_eq!(second["harness"]["sessionId"], first["harness"]["sessionId"], "{harness}");
+    }
+}
+
+#[test]
+fn limits_of_turns_and_money_hold_on_claude() {
+    let Some(world) = Scratch::new([]) else { return };
+    world.model.always(Turn::call("Read", json!({"file_path": "README.md"})));
+    world.tester(Harness::Claude, &json!({}));
+    let (report, ran) = run(&world, &["--max-turns", "2"]);
+    assert_eq!(ran.code, Some(1), "{report:#}");
+    assert!(report["outcome"]["reason"].to_string().contains("turns"), "{report:#}");
+    assert!(world.model.turns().len() <= 3, "{}", world.model.turns().len());
+    let (report, ran) = run(&world, &["--max-usd", "0.000001"]);
+    assert_eq!(ran.code, Some(1), "{report:#}");
+}

@@ -1,0 +1,105 @@
+//! The product on the real harnesses, in a terminal: a turn, a file, the review, the terminal back; Ctrl-Z and fg.
+
+use crate::support::persona::{CHARTER, HIDDEN, IDENTITY, PROMPT, REPO_AGENTS, REPO_CLAUDE, SIDECAR, SKILL};
+use crate::support::scratch::PATIENCE;
+use crate::support::{Scratch, Turn};
+use agentworkforce::model::tier::Harness;
+use serde_json::json;
+
+/// What is on the screen when the program listens.
+fn ready(harness: Harness) -> &'static str {
+    match harness {
+        Harness::Claude => "shift+tab to cycle",
+        Harness::Opencode => "Ask anything",
+        Harness::Codex => "Ask Codex to do anything",
+    }
+}
+
+fn write(harness: Harness) -> Turn {
+    match harness {
+        Harness::Claude => Turn::call("Write", json!({"file_path": "made.txt", "content": "written\n"})),
+        Harness::Opencode => Turn::call("write", json!({"filePath": "made.txt", "content": "written\n"})),
+        Harness::Codex => Turn::call("exec_command", json!({"cmd": "echo written > made.txt"})),
+    }
+}
+
+fn a_turn_in_a_terminal(harness: Harness) {
+    let Some(world) = Scratch::new([write(harness), Turn::text("ANSWER-FROM-THE-MODEL")]) else { return };
+    world.tester(harness, &json!({}));
+    let mut terminal = world.terminal(&world.agentworkforce(["agent", "tester"]));
+    terminal.wait_for(ready(harness), PATIENCE);
+    terminal.enter("QUESTION-TO-THE-MODEL");
+    terminal.wait_for("ANSWER-FROM-THE-MODEL", PATIENCE);
+    for mark in [IDENTITY, CHARTER, PROMPT, SIDECAR, SKILL, "QUESTION-TO-THE-MODEL"] {
+        assert!(world.model.contains(mark), "{mark} is in no request");
+    }
+    for mark in [REPO_CLAUDE, REPO_AGENTS, HIDDEN] {
+        assert!(!world.model.contains(mark), "{mark} is in a request");
+    }
+    assert!(!world.project().join("made.txt").exists(), "it is in the project before it was accepted");
+    terminal.leave("[a]pply", PATIENCE);
+    // The terminal is ours again: what is typed now is an answer to us.
+    terminal.type_text("a\r");
+    let ended = terminal.wait_for_end(PATIENCE);
+    assert_eq!(world.read("project/made.txt"), "written\n");
+    assert!(ended.code().is_some(), "{ended:?}");
+    drop(terminal);
+    assert_eq!(world.leftovers(), []);
+}
+
+#[test]
+fn claude_in_a_terminal() {
+    a_turn_in_a_terminal(Harness::Claude);
+}
+
+#[test]
+fn opencode_in_a_terminal() {
+    a_turn_in_a_terminal(Harness::Opencode);
+}
+
+#[test]
+fn codex_in_a_terminal() {
+    a_turn_in_a_terminal(Harness::Codex);
+}
+
+/// Under a shell with job control: Ctrl-Z gives the shell back, `fg` the harness.
+fn stops_and_goes_on(harness: Harness) {
+    let Some(world) = Scratch::new([Turn::text("ANSWER-FROM-THE-MODEL")]) else { return };
+    world.tester(harness, &json!({}));
+    let mut shell = world.command("bash");
+    shell.args(["--norc", "--noprofile", "-i"]).env("PS1", "SHELL-IS-HERE> ");
+    shell.env("AW", env!("CARGO_BIN_EXE_agentworkforce"));
+    let mut terminal = world.terminal(&shell);
+    terminal.wait_for("SHELL-IS-HERE>", PATIENCE);
+    terminal.enter("clear; $AW agent tester");
+    terminal.wait_for(ready(harness), PATIENCE);
+    terminal.type_text("\x1a");
+    terminal.wait_for("Stopped", PATIENCE);
+    terminal.enter("clear; echo the-shell-$((40+2))");
+    terminal.wait_for("the-shell-42", PATIENCE);
+    // Without a prompt on the screen, so that the next one means that the shell is back.
+    terminal.enter("clear; fg");
+    terminal.wait_for(ready(harness), PATIENCE);
+    // A program that takes the terminal up again throws away what was typed meanwhile.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    terminal.enter("QUESTION-TO-THE-MODEL");
+    terminal.wait_for("ANSWER-FROM-THE-MODEL", PATIENCE);
+    terminal.leave("SHELL-IS-HERE>", PATIENCE);
+    terminal.enter("exit");
+    terminal.wait_for_end(PATIENCE);
+}
+
+#[test]
+fn claude_stops_and_goes_on() {
+    stops_and_goes_on(Harness::Claude);
+}
+
+#[test]
+fn opencode_stops_and_goes_on() {
+    stops_and_goes_on(Harness::Opencode);
+}
+
+#[test]
+fn codex_stops_and_goes_on() {
+    stops_and_goes_on(Harness::Codex);
+}
