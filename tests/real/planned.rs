@@ -1,7 +1,7 @@
 //! Our plans against the real harnesses, carried out by hand: what a persona says is what the model is told.
 
 use crate::support::scratch::PATIENCE;
-use crate::support::{Scratch, Turn, staged};
+use crate::support::{Scratch, Turn, processes, staged};
 use agentworkforce::model::tier::Harness;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -114,7 +114,39 @@ fn an_interactive_plan_asks_nothing_first_and_tells_the_model_the_same() {
         terminal.enter("TASK-MARK");
         terminal.wait_for("ANSWER-FROM-THE-MODEL", PATIENCE);
         was_told_the_persona(&world, harness);
-        assert!(terminal.quit(PATIENCE).success(), "{harness}");
+        terminal.quit(PATIENCE);
         assert_eq!(world.leftovers(), [], "{harness}");
     }
+}
+
+/// codex leaves a server behind that later terminals share. Work that it did would be outside of our mount, with its
+/// own environment instead of ours.
+#[test]
+fn codex_in_a_terminal_does_its_own_work_though_a_server_of_the_user_runs() {
+    let ready = "Ask Codex to do anything";
+    let Some(world) = Scratch::new([Turn::text("FIRST-ANSWER")]) else { return };
+    let mut users = world.terminal(&world.command("codex"));
+    users.wait_for(ready, PATIENCE);
+    users.enter("FIRST-TASK");
+    users.wait_for("FIRST-ANSWER", PATIENCE);
+    users.quit(PATIENCE);
+    let servers = || {
+        let left = processes::of_world(&world.root());
+        left.into_iter().filter(|process| process.command.contains("app-server")).count()
+    };
+    assert!(servers() > 0, "codex leaves no server behind any more: this test has nothing to show");
+
+    world.persona(&json!({
+        "id": "tester", "intent": "testing", "description": "Tests", "harness": "codex",
+        "systemPrompt": "SYSTEM-PROMPT-MARK", "harnessSettings": {"sandboxMode": "workspace-write"},
+    }));
+    let command = "printenv AGENTWORKFORCE_PERSONA > who.txt";
+    world.model.script([Turn::call("exec_command", json!({"cmd": command})), Turn::text("SECOND-ANSWER")]);
+    let plan = staged::plan(&world, &["tester"]);
+    let mut ours = world.terminal(&staged::stage(&world, &plan));
+    ours.wait_for(ready, PATIENCE);
+    ours.enter("SECOND-TASK");
+    ours.wait_for("SECOND-ANSWER", PATIENCE);
+    assert!(servers() > 0, "the user's server is gone");
+    assert_eq!(world.read("project/who.txt"), "tester\n");
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 mod asides;
 mod claude;
 mod codex;
+mod log_line;
 mod opencode;
 mod subject;
 
@@ -22,6 +23,11 @@ pub trait EventReader: Send {
 
     /// A line of standard error: some things are said nowhere else.
     fn read_stderr(&mut self, line: &str);
+
+    /// Whether a tool may be at work that no event has announced: silence is no sign of trouble then.
+    fn tool_may_run(&self) -> bool {
+        false
+    }
 
     /// What the output amounts to, once it has ended and the harness with it. `clean_exit`: it exited by itself with
     /// code 0.

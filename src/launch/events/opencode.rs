@@ -1,15 +1,21 @@
 //! `opencode run --format json`. It says nothing at its end: a run is good when the last thing in it is a text of
 //! the agent that was asked for. An agent that it does not find it replaces by its own, and says so only on stderr.
+//! There its log (`--print-logs --log-level INFO`) names the agent, the model and the real errors, where it is on.
 
 use super::asides::Asides;
+use super::log_line::LogLine;
 use super::{Conclusion, EventReader, add, call, subject, text, value_of};
 use crate::model::event::Event;
 use crate::model::report::Usage;
 use serde_json::Value;
 
+/// Agents that work for the one that was asked for: on titles, and when the conversation gets too long.
+const HELPERS: [&str; 3] = ["title", "summary", "compaction"];
+
 pub struct Opencode {
     expected_agent: String,
     session_id: Option<String>,
+    model: Option<String>,
     /// The texts of the last message that had any.
     texts: Vec<String>,
     /// The message that they belong to.
@@ -17,7 +23,13 @@ pub struct Opencode {
     /// A tool was called after them.
     called_since: bool,
     error: Option<String>,
+    /// The last error of the log: `error` is often no more than a reference to it.
+    logged: Option<String>,
     other_agent: Option<String>,
+    /// Between the start and the finish of a step.
+    in_step: bool,
+    /// A tool was allowed in this step, says the log; nothing where there is no log.
+    allowed: Option<bool>,
     usage: Usage,
     denials: Vec<String>,
     warnings: Vec<String>,
@@ -29,11 +41,15 @@ impl Opencode {
         Opencode {
             expected_agent: expected_agent.to_owned(),
             session_id: None,
+            model: None,
             texts: Vec::new(),
             message_id: None,
             called_since: false,
             error: None,
+            logged: None,
             other_agent: None,
+            in_step: false,
+            allowed: None,
             usage: Usage::default(),
             denials: Vec::new(),
             warnings: Vec::new(),
@@ -58,13 +74,16 @@ impl EventReader for Opencode {
                 self.error = Some(message.clone());
                 events.push(Event::Error { message });
             }
-            Some("step_start") => {}
+            Some("step_start") => self.in_step = true,
             _ => events.push(Event::Raw { value }),
         }
         events
     }
 
     fn read_stderr(&mut self, line: &str) {
+        if let Some(log) = LogLine::parse(line.trim()) {
+            return self.log(&log);
+        }
         let plain = self.asides.keep(line);
         let plain = plain.trim_start_matches("! ").trim_start();
         if plain.contains("Falling back to default agent") {
@@ -74,13 +93,22 @@ impl EventReader for Opencode {
         }
     }
 
+    /// Tools are only announced when they have ended. Their permission is logged when they begin, and a step does not
+    /// end before them; without a log, any open step may be waiting for one.
+    fn tool_may_run(&self) -> bool {
+        self.in_step && self.allowed.unwrap_or(true)
+    }
+
     fn conclude(&mut self, clean_exit: bool) -> Conclusion {
         let result = (!self.texts.is_empty()).then(|| self.texts.join("\n"));
         let reason = if let Some(said) = &self.other_agent {
             add(&mut self.warnings, format!("opencode: {said}"));
             Some(format!("opencode did not run the agent `{}`: {said}", self.expected_agent))
         } else if let Some(error) = &self.error {
-            Some(error.clone())
+            Some(match &self.logged {
+                Some(logged) if error.contains("Check server logs") => logged.clone(),
+                _ => error.clone(),
+            })
         } else if result.is_none() || self.called_since {
             Some(match self.denials.as_slice() {
                 [] => self.asides.explain("opencode ended without a final text"),
@@ -97,7 +125,7 @@ impl EventReader for Opencode {
             reason,
             usage: self.usage.clone(),
             session_id: self.session_id.clone(),
-            model: None,
+            model: self.model.clone(),
             denials: self.denials.clone(),
             warnings: self.warnings.clone(),
         }
@@ -105,6 +133,30 @@ impl EventReader for Opencode {
 }
 
 impl Opencode {
+    fn log(&mut self, line: &LogLine) {
+        let allows = line.get("message") == Some("evaluated") && line.get("action.action") == Some("allow");
+        self.allowed = Some(allows || self.allowed.unwrap_or(false));
+        if line.get("level") == Some("ERROR") {
+            if let Some(error) = line.get("error") {
+                // `ProviderModelNotFoundError: Model not found: x` says it twice.
+                let words = error.split_once("Error: ").map_or(error, |(_, words)| words);
+                self.logged = Some(subject::short(words));
+            }
+            return;
+        }
+        let asks = line.get("message") == Some("stream") && line.get("mode") == Some("primary");
+        if let (true, Some(agent)) = (asks, line.get("agent"))
+            && !HELPERS.contains(&agent)
+        {
+            if agent != self.expected_agent {
+                self.other_agent.get_or_insert_with(|| format!("it ran `{agent}`"));
+            }
+            if let (Some(provider), Some(model)) = (line.get("providerID"), line.get("modelID")) {
+                self.model = Some(format!("{provider}/{model}"));
+            }
+        }
+    }
+
     /// Every line names the session; the first one starts it.
     fn session(&mut self, value: &Value) -> Option<Event> {
         let id = text(&value["sessionID"])?;
@@ -148,6 +200,8 @@ impl Opencode {
     }
 
     fn step(&mut self, part: &Value) -> Event {
+        self.in_step = false;
+        self.allowed = self.allowed.map(|_| false);
         let tokens = &part["tokens"];
         let number = |value: &Value| value.as_u64().unwrap_or(0);
         let input = number(&tokens["input"])

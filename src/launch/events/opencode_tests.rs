@@ -131,3 +131,61 @@ fn an_answer_in_several_texts_is_one_result() {
     let (mut reader, _) = read(&[START, WILL, STEP, START, DONE, &more, LAST]);
     assert_eq!(reader.conclude(true).result.as_deref(), Some("all done\nand more"));
 }
+
+#[test]
+fn its_log_tells_the_model_and_the_agent() {
+    let asks = |agent: &str, mode: &str| {
+        format!(
+            "timestamp=2026-11-16T09:06:55.355Z level=INFO run=b68dddf5 message=stream providerID=scratch \
+             modelID=scripted session.id=ses_1 small=false agent={agent} mode={mode}"
+        )
+    };
+    let (mut reader, _) = read(&[START, DONE, LAST]);
+    for (agent, mode) in [("title", "primary"), ("reviewer", "primary"), ("general", "subagent")] {
+        reader.read_stderr(&asks(agent, mode));
+    }
+    let conclusion = reader.conclude(true);
+    assert_eq!((conclusion.ok, conclusion.model.as_deref()), (true, Some("scratch/scripted")));
+    assert_eq!(conclusion.warnings, Vec::<String>::new());
+
+    reader.read_stderr(&asks("build", "primary"));
+    let reason = "opencode did not run the agent `reviewer`: it ran `build`";
+    assert_eq!(reader.conclude(true).reason.as_deref(), Some(reason));
+}
+
+#[test]
+fn its_log_explains_what_the_stream_does_not() {
+    let logged = r#"timestamp=2026-11-16T09:07:10.711Z level=ERROR run=6e3c6080 message=failed ref=err_d949b421 error="ProviderModelNotFoundError: Model not found: scratch/nosuch." cause="ProviderModelNotFoundError: Model not found: scratch/nosuch.\n    at <anonymous>""#;
+    for (line, reason) in [
+        (UNKNOWN_MODEL, "Model not found: scratch/nosuch."),
+        (ERROR, "the model answered 401: the key is not valid"),
+    ] {
+        let (mut reader, _) = read(&[line]);
+        reader.read_stderr(logged);
+        assert_eq!(reader.conclude(false).reason.as_deref(), Some(reason));
+    }
+}
+
+#[test]
+fn a_tool_at_work_is_known_by_the_log_or_else_presumed() {
+    let mut reader = Opencode::new("reviewer");
+    let seen = [START, WRITE, STEP, START, DONE, LAST].map(|line| {
+        reader.read(line);
+        reader.tool_may_run()
+    });
+    assert_eq!(seen, [true, true, false, true, true, false]);
+
+    let allowed = r#"timestamp=2026-11-16T09:06:27.588Z level=INFO run=9b88d395 message=evaluated permission=bash pattern="sleep 4" action.permission=* action.action=allow action.pattern=*"#;
+    let other = "timestamp=2026-11-16T09:06:26.993Z level=INFO run=9b88d395 message=init";
+    let mut reader = Opencode::new("reviewer");
+    reader.read_stderr(other);
+    reader.read(START);
+    assert!(!reader.tool_may_run(), "the model is still talking");
+    reader.read_stderr(allowed);
+    reader.read_stderr(other);
+    assert!(reader.tool_may_run());
+    reader.read(STEP);
+    assert!(!reader.tool_may_run());
+    reader.read(START);
+    assert!(!reader.tool_may_run());
+}

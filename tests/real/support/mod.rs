@@ -6,11 +6,13 @@ pub mod model_server;
 pub mod persona;
 pub mod processes;
 pub mod pty;
+pub mod running;
 pub mod scratch;
 pub mod staged;
 pub mod turn;
 pub mod wire;
 
 pub use model_server::ModelServer;
-pub use scratch::{Ran, Scratch};
+pub use running::Ran;
+pub use scratch::Scratch;
 pub use turn::Turn;

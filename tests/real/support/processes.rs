@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The variable that marks them; its value is the world's root.
-pub const MARK: &str = "AGENTWORKFORCE_SCRATCH";
+/// The variable that marks them; its value is the world's root. Not one of ours, which a launcher may take away.
+pub const MARK: &str = "SCRATCH_WORLD";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {

@@ -113,14 +113,16 @@ impl Terminal {
         }
     }
 
-    /// Presses Ctrl-C until the program ends, as people do: some ask for a second one, and soon.
+    /// Presses Ctrl-C until the program ends, as people do: some ask for a second one, and soon. One that comes while
+    /// the program is leaving may be what ends it.
     #[track_caller]
     pub fn quit(&mut self, timeout: Duration) -> ExitStatus {
         let end = Instant::now() + timeout;
-        loop {
+        for pause in [Duration::from_millis(400), Duration::from_secs(5)].iter().cycle() {
             // A terminal that nobody has any more takes no keys.
             let _ = self.keyboard.write_all(b"\x03");
-            for _ in 0..20 {
+            let next = Instant::now() + *pause;
+            while Instant::now() < next {
                 if let Some(status) = self.child.try_wait().expect("our child") {
                     return status;
                 }
@@ -128,6 +130,7 @@ impl Terminal {
             }
             assert!(Instant::now() < end, "it did not end within {timeout:?}:\n{}", self.screen());
         }
+        unreachable!("the pauses go on for ever")
     }
 }
 

@@ -4,14 +4,14 @@
 use super::model_server::ModelServer;
 use super::processes::{self, MARK, Process};
 use super::pty::Terminal;
+use super::running::{Ran, Running};
 use super::turn::Turn;
 use super::{installed, pty};
 use serde_json::{Value, json};
 use std::ffi::OsStr;
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The model that the homes name; no harness knows it, so none has opinions about it.
 pub const MODEL: &str = "scripted";
@@ -25,16 +25,6 @@ pub struct Scratch {
     bin: PathBuf,
     vars: Vec<(String, String)>,
     pub model: ModelServer,
-}
-
-/// What a command did. Looking at it is the point of running it.
-#[must_use]
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
-    /// None when a signal ended it.
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
 }
 
 impl Scratch {
@@ -206,38 +196,13 @@ impl Scratch {
     /// Runs a command to its end with this on standard input.
     #[track_caller]
     pub fn run(&self, command: &mut Command, input: &str) -> Ran {
-        self.run_for(command, input, PATIENCE)
+        self.start(command, input).end(PATIENCE)
     }
 
-    /// The same with a limit; past it the test fails.
+    /// Starts a command with this on standard input.
     #[track_caller]
-    pub fn run_for(&self, command: &mut Command, input: &str, limit: Duration) -> Ran {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let mut stdin = child.stdin.take().expect("piped");
-        let input = input.to_owned();
-        // The command may end without reading; that is its right.
-        let writer = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
-        let stdout = collect(child.stdout.take().expect("piped"));
-        let stderr = collect(child.stderr.take().expect("piped"));
-        let end = Instant::now() + limit;
-        let mut late = false;
-        let status = loop {
-            if let Some(status) = child.try_wait().expect("our child") {
-                break status;
-            }
-            if Instant::now() > end {
-                late = true;
-                processes::end_all(&self.root());
-                break child.wait().expect("our child");
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        };
-        let (stdout, stderr) = (stdout.join().expect("read"), stderr.join().expect("read"));
-        writer.join().expect("written");
-        let ran = Ran { code: status.code(), stdout, stderr };
-        assert!(!late, "{command:?} did not end within {limit:?}: {ran:#?}\n{}", self.model.requests_text());
-        ran
+    pub fn start(&self, command: &mut Command, input: &str) -> Running {
+        Running::start(self.root(), command, input)
     }
 
     /// Starts a program in a terminal of its own.
@@ -257,20 +222,4 @@ impl Drop for Scratch {
         // They would write into directories that are about to go.
         processes::end_all(&self.root());
     }
-}
-
-impl Ran {
-    #[track_caller]
-    pub fn succeeds(&self) -> &Ran {
-        assert_eq!(self.code, Some(0), "{self:#?}");
-        self
-    }
-}
-
-fn collect(mut stream: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = stream.read_to_end(&mut bytes);
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
 }
