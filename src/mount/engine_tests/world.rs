@@ -132,11 +132,11 @@ impl Run {
 
     /// The base is taken and counts as older than the launch.
     fn launch(&mut self) {
-        let compiled = PathRules::compile(&self.rules).unwrap();
-        let manifest = Manifest::take(&Tree::open(&self.project).unwrap(), &compiled).unwrap();
-        let newest = manifest.iter().map(|(_, entry)| entry.ctime).max().unwrap();
+        let project = Tree::open(&self.project).unwrap();
+        Manifest::take(&project, &self.rules, &self.session, "manifest").unwrap();
+        let manifest = Manifest::read(&self.session, "manifest").unwrap().unwrap();
+        let newest = manifest.entries().map(|entry| entry.unwrap().1.ctime).max().unwrap();
         self.record.launched_at = Instant { seconds: newest.seconds, nanos: newest.nanos + 1 };
-        manifest.write(&self.session, "manifest").unwrap();
     }
 
     pub(super) fn data(&self) -> PathBuf {
@@ -171,8 +171,7 @@ impl Run {
         run.launch();
         let mount = run.data();
         materialise(&mount, &world.seen);
-        let made = Manifest::take(&Tree::open(&mount).unwrap(), &PathRules::compile(&[]).unwrap()).unwrap();
-        made.write(&run.session, "manifest.mount").unwrap();
+        Manifest::take(&Tree::open(&mount).unwrap(), &[], &run.session, "manifest.mount").unwrap();
         let doomed: Vec<&PathBuf> = world
             .seen
             .iter()
