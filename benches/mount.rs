@@ -459,7 +459,7 @@ fn has_room(dir: &Path) -> bool {
 
 fn print_peak(words: &[String]) {
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).stdout(Stdio::null());
+    command.args(&words[1..]).stdout(Stdio::null()).stderr(Stdio::null());
     let status = command.status().expect("it runs");
     assert!(status.success(), "{command:?}: {status}");
     let usage = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_CHILDREN).expect("usage");

@@ -422,7 +422,9 @@ mod tests {
         let mut sorted: Vec<(u64, &[u8])> = (0..).zip(names.iter().copied()).collect();
         sorted.sort_by(|a, b| path_order(a.1, b.1));
         let mut writer = ManifestWriter::default();
-        sorted.into_iter().for_each(|(ino, name)| writer.push(name, &entry(ino)));
+        for (ino, name) in sorted {
+            writer.push(name, &entry(ino));
+        }
         writer
     }
 

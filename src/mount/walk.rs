@@ -80,7 +80,7 @@ pub(super) trait Reader: Send {
 pub(super) fn share<R: Reader>(root: OwnedFd, dirs: Vec<(PathBuf, R::State)>, mut readers: Vec<R>) -> Vec<R> {
     let root = Arc::new(root);
     let start = |(path, state)| Waiting { parent: Arc::clone(&root), name: NameIn::Root, path, state };
-    let pending = Pending { dirs: dirs.into_iter().map(start).collect(), busy: 0 };
+    let pending = Pending { dirs: dirs.into_iter().map(start).collect(), busy: 0, idle: 0 };
     let queue = Queue { state: Mutex::new(pending), changed: Condvar::new() };
     std::thread::scope(|scope| {
         let own = readers.pop();
@@ -100,6 +100,8 @@ struct Pending<S> {
     dirs: Vec<Waiting<S>>,
     /// Directories that are being read; the walk is over when there are none and none wait.
     busy: usize,
+    /// Threads that have nothing to read: only for them is it worth a system call to say that something came.
+    idle: usize,
 }
 
 struct Waiting<S> {
@@ -128,7 +130,9 @@ impl<S> Queue<S> {
             if pending.busy == 0 {
                 return None;
             }
+            pending.idle += 1;
             pending = self.changed.wait(pending).expect("no thread panics with the lock");
+            pending.idle -= 1;
         }
     }
 
@@ -136,7 +140,9 @@ impl<S> Queue<S> {
         let mut pending = self.state.lock().expect("no thread panics with the lock");
         pending.dirs.extend(found);
         pending.busy -= 1;
-        self.changed.notify_all();
+        if pending.idle > 0 && (!pending.dirs.is_empty() || pending.busy == 0) {
+            self.changed.notify_all();
+        }
     }
 }
 
