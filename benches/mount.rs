@@ -412,7 +412,9 @@ impl Table {
 
     fn print_all(&self, trees: &[Tree]) {
         self.print_head();
-        trees.iter().for_each(|tree| self.print(tree));
+        for tree in trees {
+            self.print(tree);
+        }
     }
 }
 

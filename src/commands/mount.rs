@@ -280,24 +280,17 @@ fn run_child(
     session.set_state(host, SessionState::Running)?;
     instants.at("running");
     std::thread::scope(|scope| {
-        // The base is taken once the command has started, so that it does not start later in a large project: what changes
-        // meanwhile counts as the user's.
-        let (tell, started) = std::sync::mpsc::sync_channel(1);
-        let manifest = scope.spawn(move || match open.record.backend {
+        // The base is taken while the command starts: what changes meanwhile counts as the user's.
+        let manifest = scope.spawn(|| match open.record.backend {
             Backend::None => Ok(()),
             _ => {
-                // Also when it failed to start: the end of the sender is as good as a word.
-                let _ = started.recv();
                 instants.at("base begun");
                 let taken = base::take_project(&session.dir, &spec.root, &spec.rules);
                 instants.at("base taken");
                 taken
             }
         });
-        let outcome = open.run_and_tell(command, signals, || {
-            let _ = tell.try_send(());
-        });
-        drop(tell);
+        let outcome = open.run(command, signals);
         let taken = manifest.join().map_err(|_| CommandError::internal("the base could not be taken"))?;
         let outcome = outcome?;
         // Without a base every change is a conflict: held, never lost.

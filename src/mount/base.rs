@@ -3,6 +3,7 @@
 
 use crate::model::mount::PathRule;
 use crate::mount::manifest::{MANIFEST_FILE, MOUNT_MANIFEST_FILE, Manifest};
+use crate::mount::manifest_take::Cores;
 use crate::mount::tree::Tree;
 use anyhow::Context;
 use std::path::Path;
@@ -11,11 +12,11 @@ use std::path::Path;
 /// counts as changed by the user.
 pub fn take_project(session: &Path, root: &Path, rules: &[PathRule]) -> anyhow::Result<()> {
     let tree = Tree::open(root).with_context(|| format!("cannot open {}", root.display()))?;
-    Manifest::take(&tree, rules, session, MANIFEST_FILE)
+    Manifest::take(&tree, rules, Cores::AllButOne, session, MANIFEST_FILE)
 }
 
 /// Copy backend: the copied tree, when it is complete and before anything runs in it.
 pub fn take_copy(session: &Path, mount: &Path) -> anyhow::Result<()> {
     let tree = Tree::open(mount).with_context(|| format!("cannot open {}", mount.display()))?;
-    Manifest::take(&tree, &[], session, MOUNT_MANIFEST_FILE)
+    Manifest::take(&tree, &[], Cores::All, session, MOUNT_MANIFEST_FILE)
 }

@@ -16,23 +16,41 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+/// How many cores a walk may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cores {
+    All,
+    /// Something is being started meanwhile, and must not wait for us.
+    AllButOne,
+}
+
 impl Manifest {
     /// Walks a tree and writes what it finds to a file. Hidden paths are left out, and so is what lies inside a `.git`,
     /// which is never compared.
-    pub fn take(tree: &Tree, rules: &[PathRule], directory: &Path, name: &str) -> anyhow::Result<()> {
+    pub fn take(
+        tree: &Tree,
+        rules: &[PathRule],
+        cores: Cores,
+        directory: &Path,
+        name: &str,
+    ) -> anyhow::Result<()> {
         let compiled = PathRules::compile(rules).map_err(|error| anyhow!("{error}"))?;
         let rules = QuickRules::new(&compiled, rules);
         let unreadable = || format!("cannot read {}", tree.path().display());
-        listings(tree, &rules).with_context(unreadable)?.write(directory, name)
+        listings(tree, &rules, cores).with_context(unreadable)?.write(directory, name)
     }
 }
 
-fn listings(tree: &Tree, rules: &QuickRules) -> io::Result<ManifestWriter> {
+fn listings(tree: &Tree, rules: &QuickRules, cores: Cores) -> io::Result<ManifestWriter> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = openat(tree.fd(), ".", flags, Mode::empty())?;
     let reader =
         |_| Lister { rules, listings: Vec::new(), problem: None, buffer: Vec::with_capacity(BUFFER) };
-    let readers = (0..threads()).map(reader).collect();
+    let threads = match cores {
+        Cores::All => threads(),
+        Cores::AllButOne => threads().saturating_sub(1).max(1),
+    };
+    let readers = (0..threads).map(reader).collect();
     let mut all = Vec::new();
     for lister in share(root, vec![(PathBuf::new(), Decision::ROOT)], readers) {
         if let Some(problem) = lister.problem {
@@ -166,7 +184,7 @@ mod tests {
             origin: String::new(),
         });
         let session = tempfile::tempdir().unwrap();
-        Manifest::take(&Tree::open(dir.path()).unwrap(), &rules, session.path(), "m").unwrap();
+        Manifest::take(&Tree::open(dir.path()).unwrap(), &rules, Cores::All, session.path(), "m").unwrap();
         let manifest = Manifest::read(session.path(), "m").unwrap().unwrap();
         let paths: Vec<_> = manifest.entries().map(|entry| entry.unwrap().0).collect();
         assert_eq!(paths, ["", ".git", "src", "src/deep", "src/deep/a"].map(PathBuf::from));

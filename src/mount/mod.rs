@@ -18,7 +18,7 @@ mod heavy;
 mod index_file;
 pub mod inside;
 pub mod manifest;
-mod manifest_take;
+pub mod manifest_take;
 pub mod mount_table;
 pub mod open;
 pub mod plant;

@@ -57,16 +57,6 @@ impl OpenMount {
     /// Runs a command to its end with our own stdio. At a terminal it stays in our process group, which the terminal's
     /// signals go to; otherwise it gets its own, so that nothing of it is missed.
     pub fn run(&self, command: &ChildCommand, signals: &mut SignalInbox) -> Result<ChildOutcome> {
-        self.run_and_tell(command, signals, || {})
-    }
-
-    /// The same; `started` is called when the command runs, for work that must not delay it.
-    pub fn run_and_tell(
-        &self,
-        command: &ChildCommand,
-        signals: &mut SignalInbox,
-        started: impl FnMut(),
-    ) -> Result<ChildOutcome> {
         let terminal = LentTerminal::lend();
         let group = if terminal.is_some() || rustix::termios::isatty(std::io::stdin()) {
             Group::Ours
@@ -74,7 +64,7 @@ impl OpenMount {
             Group::Own
         };
         let mut child = self.spawn(command, ChildStdio::inherited(), group)?;
-        let outcome = attend_and_tell(&mut child, command, signals, group, started);
+        let outcome = attend(&mut child, command, signals, group);
         // Before anything else is said: everything inside must be gone before its work is looked at.
         drop(child);
         if let Some(terminal) = terminal {
@@ -90,16 +80,6 @@ pub fn attend(
     command: &ChildCommand,
     signals: &mut SignalInbox,
     group: Group,
-) -> Result<ChildOutcome> {
-    attend_and_tell(child, command, signals, group, || {})
-}
-
-fn attend_and_tell(
-    child: &mut RunningChild,
-    command: &ChildCommand,
-    signals: &mut SignalInbox,
-    group: Group,
-    mut started: impl FnMut(),
 ) -> Result<ChildOutcome> {
     let mut outcome = ChildOutcome { ending: Ending::Killed, stops: 0, interrupted_by: None };
     let mut deadline: Option<Instant> = None;
@@ -127,8 +107,7 @@ fn attend_and_tell(
             deadline = None;
         }
         match child.next(Some(Duration::ZERO))? {
-            Heard::Nothing => {}
-            Heard::Report(Report::Started) => started(),
+            Heard::Nothing | Heard::Report(Report::Started) => {}
             Heard::Report(Report::Stopped(_)) => {
                 outcome.stops += 1;
                 stop_with(child, group);
