@@ -1,10 +1,13 @@
 //! How long a mount takes to open, to close and to bring work back, beside `find`, `cp -a` and `git worktree add` in the same
 //! run, and how much memory a large file costs.
 //!
-//! `cargo bench --bench mount` prints the tables and fails where a bar is missed; `-- --quick` stops at 20,000 files.
-//! Everything is warm, and the rounds of all commands are interleaved: on a busy machine only ratios mean anything.
+//! `cargo bench --bench mount` prints a line as soon as it is known and fails where a bar is missed; `-- --quick` stops at
+//! 20,000 files. Everything is warm, commands that are compared take turns, and the fastest round counts: on a busy machine
+//! only ratios mean anything.
+//!
+//! It runs in memory (`/dev/shm`) where there is room, else in the temp directory; `TMPDIR` has the last word. On a disk two
+//! runs of the same `cp -a` can differ tenfold by what was deleted before, and then nothing could be told from a ratio.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -18,6 +21,8 @@ const MOST_TIMES_FIND_NEWER: f64 = 1.5;
 const MOST_MEGABYTES_MORE: f64 = 4.0;
 const CHANGED_FILES: usize = 10;
 const LARGE_FILE: usize = 400 << 20;
+/// What the trees and the copies of them need at most, with room to spare.
+const ROOM: u64 = 6 << 30;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().collect();
@@ -28,140 +33,126 @@ fn main() -> ExitCode {
     }
     let quick = args.iter().any(|arg| arg == "--quick");
     let sizes: &[usize] = if quick { &[0, 100, 1_000, 20_000] } else { &[0, 100, 1_000, 20_000, 100_000] };
+    let begun = Instant::now();
     let mut bars = Bars::default();
     {
         let world = World::new();
+        say(&format!("in {}, a {}; times in ms", world.dir.path().display(), world.filesystem()));
         let trees: Vec<Tree> = sizes.iter().map(|&files| world.repository(files)).collect();
-        open_and_close(&world, &trees, &mut bars);
-        apply(&world, &trees[1..], &mut bars);
+        say(&format!("trees made in {:.0} s", begun.elapsed().as_secs_f64()));
+        overlay(&world, &trees, &mut bars);
+        copy(&world, &trees[1..], &mut bars);
+        overlay_apply(&world, &trees[1..], &mut bars);
+        copy_apply(&world, &trees[1..], &mut bars);
         memory(&world, &mut bars);
     }
     if quick {
-        println!("\nquick: the bars for 100,000 files are not checked");
+        say("\nquick: the bars for 100,000 files are not checked");
     }
-    bars.print()
+    let exit = bars.print();
+    say(&format!("\n{:.0} s in all", begun.elapsed().as_secs_f64()));
+    exit
 }
 
-fn open_and_close(world: &World, trees: &[Tree], bars: &mut Bars) {
-    let mut table = Table::default();
-    // The light commands of all sizes take turns, then the heavy ones of each size.
+/// The sizes take turns, too: their times are compared with each other.
+fn overlay(world: &World, trees: &[Tree], bars: &mut Bars) {
+    let mut table = Table::new("overlay, fastest of 8", trees, &["true", "find", "open", "close"]);
     for _ in 0..8 {
         for tree in trees {
             table.add("true", tree, world.time(tree, &["true"]));
             table.add("find", tree, world.time(tree, &["find", "."]));
-            let (start, whole) = world.open(tree, "overlay");
-            table.add("overlay, until the command starts", tree, start);
-            table.add("overlay, whole run of `date`", tree, whole);
+            let (open, close) = world.open_and_close(tree, "overlay");
+            table.add("open", tree, open);
+            table.add("close", tree, close);
             world.prune(tree);
         }
     }
+    table.print_all(trees);
+    if let Some(ratio) = table.ratio(100_000, "open", "find") {
+        bars.at_most("overlay open with 100,000 files, in times of `find`", ratio, MOST_TIMES_FIND);
+    }
+    let later = table.get(20_000, "open") - table.get(0, "open");
+    bars.at_most("the command starts later with 20,000 files than with none, ms", later, MOST_MILLIS_LATER);
+}
+
+fn copy(world: &World, trees: &[Tree], bars: &mut Bars) {
+    let columns = ["open", "close", "cp -a", "rm -r", "worktree add", "remove"];
+    let mut table = Table::new("copy, fastest of 3", trees, &columns);
+    table.print_head();
     for tree in trees {
-        let rounds = if tree.files > 20_000 { 2 } else { 3 };
-        for round in 0..rounds {
+        for round in 0..3 {
             world.sync();
-            let (start, whole) = world.open(tree, "copy");
-            table.add("copy, until the command starts", tree, start);
-            table.add("copy, whole run of `date`", tree, whole);
+            let (open, close) = world.open_and_close(tree, "copy");
+            table.add("open", tree, open);
+            table.add("close", tree, close);
             world.prune(tree);
-            for (row, script) in [
-                ("cp -a", "cp -a . ../copy"),
-                ("cp -a without .git", "mkdir ../copy && cp -a $(ls -A | grep -vx .git) ../copy"),
-            ] {
-                world.sync();
-                table.add(row, tree, world.time(tree, &["sh", "-c", script]));
-                std::fs::remove_dir_all(world.path("copy")).expect("our own directory");
-            }
+            world.sync();
+            table.add("cp -a", tree, world.time(tree, &["cp", "-a", ".", "../copy"]));
+            table.add("rm -r", tree, world.time(tree, &["rm", "-r", "../copy"]));
             // Slow and under no bar.
             if round > 0 && tree.files > 20_000 {
                 continue;
             }
             world.sync();
             let add = ["git", "worktree", "add", "-q", "--detach", "../linked"];
-            table.add("git worktree add", tree, world.time(tree, &add));
+            table.add("worktree add", tree, world.time(tree, &add));
             let remove = ["git", "worktree", "remove", "--force", "../linked"];
-            table.add("git worktree remove", tree, world.time(tree, &remove));
+            table.add("remove", tree, world.time(tree, &remove));
         }
+        table.print(tree);
     }
-    table.print("open and close (ms, min of 8; copies min of 3, of 2 with 100,000)");
-
-    let start = "overlay, until the command starts";
-    if table.has(100_000) {
-        let ratio = table.get(start, 100_000) / table.get("find", 100_000);
-        bars.at_most("overlay open with 100,000 files, in times of `find`", ratio, MOST_TIMES_FIND);
-    }
-    let later = table.get(start, 20_000) - table.get(start, 0);
-    bars.at_most("the command starts later with 20,000 files than with none, ms", later, MOST_MILLIS_LATER);
-    for files in [20_000, 100_000].into_iter().filter(|&files| table.has(files)) {
-        // The index and the refs are copied too and the objects borrowed, so the fair opponent lies between the two.
-        for opponent in ["cp -a", "cp -a without .git"] {
-            let ratio = table.get("copy, whole run of `date`", files) / table.get(opponent, files);
-            bars.at_most(&format!("copy with {files} files, in times of `{opponent}`"), ratio, 1.0);
+    for files in [20_000, 100_000] {
+        if let Some(ratio) = table.ratio(files, "open", "cp -a") {
+            bars.at_most(
+                &format!("copy open with {} files, in times of `cp -a`", grouped(files)),
+                ratio,
+                1.0,
+            );
         }
     }
 }
 
-fn apply(world: &World, trees: &[Tree], bars: &mut Bars) {
-    let mut table = Table::default();
-    let script =
-        format!("for n in $(seq 0 {}); do echo changed >> d0/e$n/f$((n*20)).rs; done", CHANGED_FILES - 1);
-    let change = |tree: &Tree, backend: &str| {
-        // Small trees have fewer directories.
-        let script = if tree.files < CHANGED_FILES * 20 {
-            script.replace("e$n/f$((n*20))", "e0/f$n")
-        } else {
-            script.clone()
-        };
-        world.run(tree, &["mount", "--mount", backend, "--apply", "never", "--", "sh", "-c", &script]);
-        world.sync();
-    };
-    for _ in 0..6 {
+fn overlay_apply(world: &World, trees: &[Tree], bars: &mut Bars) {
+    let title = format!("overlay, {CHANGED_FILES} changed files, fastest of 8");
+    let mut table = Table::new(&title, trees, &["diff", "apply", "diff + apply"]);
+    for _ in 0..8 {
         for tree in trees {
-            change(tree, "overlay");
-            table.add(
-                "overlay, sessions diff",
-                tree,
-                world.time(tree, &[AGENTWORKFORCE, "sessions", "diff", "mount"]),
-            );
-            table.add(
-                "overlay, sessions apply",
-                tree,
-                world.time(tree, &[AGENTWORKFORCE, "sessions", "apply", "mount"]),
-            );
+            world.change(tree, "overlay");
+            let diff = world.time(tree, &[AGENTWORKFORCE, "sessions", "diff", "mount"]);
+            let apply = world.time(tree, &[AGENTWORKFORCE, "sessions", "apply", "mount"]);
+            table.add("diff", tree, diff);
+            table.add("apply", tree, apply);
+            table.add("diff + apply", tree, diff + apply);
             world.prune(tree);
         }
     }
-    for _ in 0..2 {
-        for tree in trees {
-            change(tree, "copy");
+    table.print_all(trees);
+    let large = trees.last().expect("some").files;
+    let ratio = table.get(large, "diff + apply") / table.get(100, "diff + apply");
+    let name = format!("diff and apply with {} files, in times of the same with 100", grouped(large));
+    bars.at_most(&name, ratio, MOST_TIMES_SMALL_APPLY);
+}
+
+fn copy_apply(world: &World, trees: &[Tree], bars: &mut Bars) {
+    let title = format!("copy, {CHANGED_FILES} changed files, fastest of 3");
+    let mut table = Table::new(&title, trees, &["find -newer", "diff", "apply"]);
+    table.print_head();
+    for tree in trees {
+        for _ in 0..3 {
+            world.change(tree, "copy");
             let newer = ["find", ".", "-newer", ".git/HEAD", "-type", "f"];
             table.add("find -newer", tree, world.time(tree, &newer));
-            table.add(
-                "copy, sessions diff",
-                tree,
-                world.time(tree, &[AGENTWORKFORCE, "sessions", "diff", "mount"]),
-            );
+            table.add("diff", tree, world.time(tree, &[AGENTWORKFORCE, "sessions", "diff", "mount"]));
             // What the removal of the copied tree costs is not the comparison's to pay.
             let apply = [AGENTWORKFORCE, "sessions", "apply", "mount", "--keep"];
-            table.add("copy, sessions apply --keep", tree, world.time(tree, &apply));
+            table.add("apply", tree, world.time(tree, &apply));
             world.prune(tree);
         }
+        table.print(tree);
     }
-    table.print(&format!("{CHANGED_FILES} changed files (ms, min of 6; copies min of 2)"));
-    let (small, large) = (100, trees.last().expect("some").files);
-    let row = "overlay, sessions apply";
-    let ratio = table.get(row, large) / table.get(row, small);
-    bars.at_most(
-        &format!("diff and apply with {large} files, in times of the same with 100"),
-        ratio,
-        MOST_TIMES_SMALL_APPLY,
-    );
-    if large == 100_000 {
-        let ratio = table.get("copy, sessions apply --keep", large) / table.get("find -newer", large);
-        bars.at_most(
-            "copy: diff and apply with 100,000 files, in times of `find -newer`",
-            ratio,
-            MOST_TIMES_FIND_NEWER,
-        );
+    if let Some(ratio) = table.ratio(100_000, "apply", "find -newer") {
+        let name = "copy: changes and apply with 100,000 files, in times of `find -newer`";
+        bars.at_most(name, ratio, MOST_TIMES_FIND_NEWER);
     }
 }
 
@@ -172,7 +163,10 @@ fn memory(world: &World, bars: &mut Bars) {
         write_large(&tree.dir.join("data.bin"), size);
         tree
     });
-    println!("\n{:<52} {:>10} {:>10} {:>8}", "peak memory (MB) with a file of", "4 KB", "400 MB", "more");
+    say(&format!(
+        "\n{:<40} {:>12} {:>12} {:>12}",
+        "peak memory (MB) with a file of", "4 KB", "400 MB", "more"
+    ));
     let mut most = 0.0_f64;
     for backend in ["overlay", "copy"] {
         let run = |policy| vec!["mount", "--mount", backend, "--apply", policy, "--"];
@@ -187,12 +181,8 @@ fn memory(world: &World, bars: &mut Bars) {
             let peaks = [&small, &large].map(|tree| world.peak_megabytes(tree, &args));
             let more = peaks[1] - peaks[0];
             most = most.max(more);
-            println!(
-                "{:<52} {:>10.1} {:>10.1} {more:>8.1}",
-                format!("{backend}: {name}"),
-                peaks[0],
-                peaks[1]
-            );
+            let name = format!("{backend}: {name}");
+            say(&format!("{name:<40} {:>12.1} {:>12.1} {more:>12.1}", peaks[0], peaks[1]));
             if last {
                 world.prune(&small);
                 world.prune(&large);
@@ -218,7 +208,23 @@ struct Tree {
 
 impl World {
     fn new() -> World {
-        World { dir: tempfile::Builder::new().prefix("aw-bench-").tempdir().expect("a temp directory") }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("aw-bench-");
+        let in_memory = Path::new("/dev/shm");
+        let dir = if std::env::var_os("TMPDIR").is_none() && has_room(in_memory) {
+            builder.tempdir_in(in_memory)
+        } else {
+            builder.tempdir()
+        };
+        World { dir: dir.expect("a temp directory") }
+    }
+
+    fn filesystem(&self) -> String {
+        let output = Command::new("stat").args(["-f", "-c", "%T"]).arg(self.dir.path()).output();
+        output.map_or_else(
+            |_| "filesystem".into(),
+            |out| String::from_utf8_lossy(&out.stdout).trim().to_owned(),
+        )
     }
 
     fn path(&self, relative: &str) -> PathBuf {
@@ -242,6 +248,7 @@ impl World {
         let mut command = self.command(&tree, &["git", "fast-import", "--quiet"]);
         command.stdin(File::open(&import).expect("readable"));
         assert!(command.status().expect("git runs").success());
+        std::fs::remove_file(&import).expect("our own file");
         self.time(&tree, &["git", "reset", "-q", "--hard"]);
         std::fs::write(tree.dir.join(".env"), "SECRET=1\n").expect("writable");
         tree
@@ -261,25 +268,40 @@ impl World {
         let mut command = self.command(tree, words);
         let start = Instant::now();
         let status = command.status().expect("it runs");
+        let time = start.elapsed();
         assert!(status.success(), "{command:?}: {status}");
-        start.elapsed()
+        time
     }
 
     fn run(&self, tree: &Tree, args: &[&str]) {
         self.time(tree, &[&[AGENTWORKFORCE], args].concat());
     }
 
-    /// How long until a command in a mount of the tree starts, and until all is over.
-    fn open(&self, tree: &Tree, backend: &str) -> (Duration, Duration) {
-        let words = [AGENTWORKFORCE, "mount", "--mount", backend, "--apply", "never", "--", "date", "+%s%N"];
+    /// How long until a command in a mount of the tree starts, and from then on until the mount is gone again.
+    fn open_and_close(&self, tree: &Tree, backend: &str) -> (Duration, Duration) {
+        let words = [AGENTWORKFORCE, "mount", "--mount", backend, "--apply", "auto", "--", "date", "+%s%N"];
         let mut command = self.command(tree, &words);
-        let (start, clock) = (SystemTime::now(), Instant::now());
+        let (asked, clock) = (SystemTime::now(), Instant::now());
         let output = command.stdout(Stdio::piped()).output().expect("it runs");
         let whole = clock.elapsed();
         assert!(output.status.success(), "{command:?}: {}", output.status);
-        let started: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a time");
-        let asked = start.duration_since(UNIX_EPOCH).expect("later than 1970");
-        (Duration::from_nanos(started).saturating_sub(asked), whole)
+        let text = String::from_utf8_lossy(&output.stdout);
+        let started: u64 = text.lines().next().unwrap_or_default().parse().expect("a time");
+        let asked = asked.duration_since(UNIX_EPOCH).expect("later than 1970");
+        let open = Duration::from_nanos(started).saturating_sub(asked);
+        (open, whole.saturating_sub(open))
+    }
+
+    /// Changes a few files in a mount and leaves the work in its session.
+    fn change(&self, tree: &Tree, backend: &str) {
+        // A file that was changed within a tick of the launch would count as changed by the user.
+        std::thread::sleep(Duration::from_millis(30));
+        let last = CHANGED_FILES - 1;
+        // Small trees have fewer directories.
+        let file = if tree.files < CHANGED_FILES * 20 { "e0/f$n" } else { "e$n/f$((n*20))" };
+        let script = format!("for n in $(seq 0 {last}); do echo changed >> d0/{file}.rs; done");
+        self.run(tree, &["mount", "--mount", backend, "--apply", "never", "--", "sh", "-c", &script]);
+        self.sync();
     }
 
     fn prune(&self, tree: &Tree) {
@@ -331,45 +353,67 @@ fn write_large(path: &Path, size: usize) {
     }
 }
 
-/// The fastest time of each row, by number of files.
-#[derive(Default)]
+/// One row a size, one column a command; the fastest time of each.
 struct Table {
-    rows: Vec<(&'static str, BTreeMap<usize, Duration>)>,
+    title: String,
+    columns: Vec<&'static str>,
+    /// By number of files; parallel to the columns.
+    rows: Vec<(usize, Vec<Option<Duration>>)>,
 }
 
 impl Table {
-    fn add(&mut self, row: &'static str, tree: &Tree, time: Duration) {
-        let at = self.rows.iter().position(|(name, _)| *name == row).unwrap_or_else(|| {
-            self.rows.push((row, BTreeMap::new()));
-            self.rows.len() - 1
-        });
-        let fastest = self.rows[at].1.entry(tree.files).or_insert(time);
+    fn new(title: &str, trees: &[Tree], columns: &[&'static str]) -> Table {
+        let rows = trees.iter().map(|tree| (tree.files, vec![None; columns.len()])).collect();
+        Table { title: title.to_owned(), columns: columns.to_vec(), rows }
+    }
+
+    fn column(&self, name: &str) -> usize {
+        self.columns.iter().position(|column| *column == name).expect("a column of the table")
+    }
+
+    fn add(&mut self, column: &str, tree: &Tree, time: Duration) {
+        let column = self.column(column);
+        let row = self.rows.iter_mut().find(|(files, _)| *files == tree.files).expect("a row of the table");
+        let fastest = row.1[column].get_or_insert(time);
         *fastest = time.min(*fastest);
     }
 
-    fn has(&self, files: usize) -> bool {
-        self.rows.iter().any(|(_, times)| times.contains_key(&files))
-    }
-
     /// In milliseconds.
-    fn get(&self, row: &str, files: usize) -> f64 {
-        let (_, times) = self.rows.iter().find(|(name, _)| *name == row).expect("a row of the table");
-        times[&files].as_secs_f64() * 1000.0
+    fn get(&self, files: usize, column: &str) -> f64 {
+        self.try_get(files, column).expect("measured")
     }
 
-    fn print(&self, title: &str) {
-        println!("\n{title}");
-        print!("{:<36}", "files");
-        for files in self.rows[0].1.keys() {
-            print!(" {files:>9}");
+    fn try_get(&self, files: usize, column: &str) -> Option<f64> {
+        let (_, times) = self.rows.iter().find(|(known, _)| *known == files)?;
+        times[self.column(column)].map(|time| time.as_secs_f64() * 1000.0)
+    }
+
+    /// `None` where there is no tree of that size.
+    fn ratio(&self, files: usize, column: &str, to: &str) -> Option<f64> {
+        Some(self.try_get(files, column)? / self.try_get(files, to)?)
+    }
+
+    fn print_head(&self) {
+        let mut line = format!("\n{:<40}", self.title);
+        for column in &self.columns {
+            line += &format!(" {column:>12}");
         }
-        println!();
-        for (name, times) in &self.rows {
-            print!("{name:<36}");
-            for time in times.values() {
-                print!(" {:>9.1}", time.as_secs_f64() * 1000.0);
-            }
-            println!();
+        say(&line);
+    }
+
+    fn print(&self, tree: &Tree) {
+        let mut line = format!("{:<40}", format!("{} files", grouped(tree.files)));
+        for column in &self.columns {
+            let cell = self.try_get(tree.files, column);
+            line += &cell.map_or_else(|| format!(" {:>12}", "-"), |millis| format!(" {millis:>12.1}"));
+        }
+        say(&line);
+    }
+
+    fn print_all(&self, trees: &[Tree]) {
+        self.print_head();
+        for tree in trees {
+            self.print(tree);
         }
     }
 }
@@ -385,20 +429,39 @@ impl Bars {
     }
 
     fn print(&self) -> ExitCode {
-        println!("\n{:<72} {:>7} {:>8}", "bars", "is", "at most");
+        say(&format!("\n{:<72} {:>7} {:>8}", "bars", "is", "at most"));
         let mut missed = false;
         for (name, value, most) in &self.checked {
             let miss = value > most;
             missed |= miss;
-            println!("{name:<72} {value:>7.2} {most:>8.1}{}", if miss { "  MISSED" } else { "" });
+            say(&format!("{name:<72} {value:>7.2} {most:>8.1}{}", if miss { "  MISSED" } else { "" }));
         }
         if missed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }
 }
 
+/// A line that is seen at once, also through a pipe.
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}").and_then(|()| out.flush()).expect("stdout is open");
+}
+
+fn grouped(number: usize) -> String {
+    if number < 1000 { number.to_string() } else { format!("{},{:03}", number / 1000, number % 1000) }
+}
+
+/// Whether a filesystem in memory may take the trees without starving the machine.
+fn has_room(dir: &Path) -> bool {
+    let free = rustix::fs::statvfs(dir).is_ok_and(|stat| stat.f_bavail * stat.f_frsize >= ROOM);
+    let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let available = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes = available.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+    free && kilobytes.is_some_and(|kilobytes| kilobytes * 1024 >= ROOM)
+}
+
 fn print_peak(words: &[String]) {
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).stdout(Stdio::null());
+    command.args(&words[1..]).stdout(Stdio::null()).stderr(Stdio::null());
     let status = command.status().expect("it runs");
     assert!(status.success(), "{command:?}: {status}");
     let usage = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_CHILDREN).expect("usage");

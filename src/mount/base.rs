@@ -3,22 +3,20 @@
 
 use crate::model::mount::PathRule;
 use crate::mount::manifest::{MANIFEST_FILE, MOUNT_MANIFEST_FILE, Manifest};
+use crate::mount::manifest_take::Cores;
 use crate::mount::tree::Tree;
-use crate::plan::rules::PathRules;
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use std::path::Path;
 
 /// The project as it is at launch. Whatever changes while this runs has a ctime that is not older than the launch, and
 /// counts as changed by the user.
 pub fn take_project(session: &Path, root: &Path, rules: &[PathRule]) -> anyhow::Result<()> {
-    let rules = PathRules::compile(rules).map_err(|error| anyhow!("{error}"))?;
     let tree = Tree::open(root).with_context(|| format!("cannot open {}", root.display()))?;
-    Manifest::take(&tree, &rules)?.write(session, MANIFEST_FILE)
+    Manifest::take(&tree, rules, Cores::AllButOne, session, MANIFEST_FILE)
 }
 
 /// Copy backend: the copied tree, when it is complete and before anything runs in it.
 pub fn take_copy(session: &Path, mount: &Path) -> anyhow::Result<()> {
-    let everything = PathRules::compile(&[]).map_err(|error| anyhow!("{error}"))?;
     let tree = Tree::open(mount).with_context(|| format!("cannot open {}", mount.display()))?;
-    Manifest::take(&tree, &everything)?.write(session, MOUNT_MANIFEST_FILE)
+    Manifest::take(&tree, &[], Cores::All, session, MOUNT_MANIFEST_FILE)
 }

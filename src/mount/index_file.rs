@@ -15,7 +15,7 @@ const EXTENDED: u8 = 0x40;
 const SKIP_WORKTREE: u8 = 0x40;
 
 /// An index that was understood to its last byte.
-pub(super) struct IndexFile {
+pub struct IndexFile {
     bytes: Vec<u8>,
     entries: Vec<Entry>,
     /// Extensions that say nothing about positions in the file.
@@ -33,15 +33,22 @@ impl IndexFile {
         if bytes.get(..4)? != b"DIRC" || !matches!(number(&bytes, 4)?, 2 | 3) {
             return None;
         }
-        let mut entries = Vec::new();
+        let count = usize::try_from(number(&bytes, 8)?).ok()?;
+        // No entry is shorter than this; a count that lies must not cost memory.
+        let mut entries: Vec<Entry> = Vec::with_capacity(count.min(end / BEFORE_FLAGS));
         let mut at = HEADER;
-        for _ in 0..number(&bytes, 8)? {
+        for _ in 0..count {
             let extended = bytes.get(at + BEFORE_FLAGS)? & EXTENDED != 0;
             let name_start = at + BEFORE_FLAGS + 2 + if extended { 2 } else { 0 };
-            let length = bytes.get(name_start..end)?.iter().position(|&byte| byte == 0)?;
+            let length = name_length(&bytes, at, name_start, end)?;
             let name = name_start..name_start + length;
             let next = at + padded(name.end - at);
             if length == 0 || bytes.get(name.end..next)?.iter().any(|&byte| byte != 0) {
+                return None;
+            }
+            // Unmerged paths are there up to three times.
+            let is_sorted = entries.last().is_none_or(|last| bytes[last.name.clone()] <= bytes[name.clone()]);
+            if !is_sorted {
                 return None;
             }
             entries.push(Entry { start: at, name });
@@ -62,8 +69,14 @@ impl IndexFile {
         (at == end).then_some(IndexFile { bytes, entries, kept })
     }
 
-    pub(super) fn names(&self) -> impl Iterator<Item = &[u8]> {
-        self.entries.iter().map(|entry| &self.bytes[entry.name.clone()])
+    /// How many names there are.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// In the order of their bytes.
+    pub(super) fn name(&self, number: usize) -> &[u8] {
+        &self.bytes[self.entries[number].name.clone()]
     }
 
     /// The same index with these paths marked. Its hash is left out, as with `index.skipHash`: nobody reads it.
@@ -71,27 +84,49 @@ impl IndexFile {
         let marked: HashSet<&[u8]> = paths.iter().map(|path| path.as_os_str().as_bytes()).collect();
         let mut out = Vec::with_capacity(self.bytes.len() + 16 * marked.len());
         out.extend_from_slice(b"DIRC\0\0\0\x03");
-        out.extend_from_slice(&self.bytes[8..HEADER]);
-        for entry in &self.entries {
-            let start = out.len();
-            let name = &self.bytes[entry.name.clone()];
-            out.extend_from_slice(&self.bytes[entry.start..entry.name.start]);
-            if marked.contains(name) {
-                if out[start + BEFORE_FLAGS] & EXTENDED == 0 {
-                    out[start + BEFORE_FLAGS] |= EXTENDED;
-                    out.extend_from_slice(&[0, 0]);
-                }
-                out[start + BEFORE_FLAGS + 2] |= SKIP_WORKTREE;
+        // Everything between two marked entries stays as it is, to the byte.
+        let mut copied = 8;
+        for (number, entry) in self.entries.iter().enumerate() {
+            let name = self.name(number);
+            if !marked.contains(name) {
+                continue;
             }
+            out.extend_from_slice(&self.bytes[copied..entry.start]);
+            let start = out.len();
+            out.extend_from_slice(&self.bytes[entry.start..entry.name.start]);
+            if out[start + BEFORE_FLAGS] & EXTENDED == 0 {
+                out[start + BEFORE_FLAGS] |= EXTENDED;
+                out.extend_from_slice(&[0, 0]);
+            }
+            out[start + BEFORE_FLAGS + 2] |= SKIP_WORKTREE;
             out.extend_from_slice(name);
             out.resize(start + padded(out.len() - start), 0);
+            copied = entry.start + padded(entry.name.end - entry.start);
         }
+        out.extend_from_slice(&self.bytes[copied..self.entries_end()]);
         for extension in &self.kept {
             out.extend_from_slice(&self.bytes[extension.clone()]);
         }
         out.extend_from_slice(&[0; HASH]);
         out
     }
+
+    fn entries_end(&self) -> usize {
+        self.entries.last().map_or(HEADER, |last| last.start + padded(last.name.end - last.start))
+    }
+}
+
+/// The flags say it, unless it is too long for them.
+fn name_length(bytes: &[u8], at: usize, start: usize, end: usize) -> Option<usize> {
+    const LONG: usize = 0xfff;
+    let flags = bytes.get(at + BEFORE_FLAGS..at + BEFORE_FLAGS + 2)?;
+    let said = usize::from(u16::from_be_bytes([flags[0], flags[1]])) & LONG;
+    let name = bytes.get(start..end)?;
+    if said == LONG {
+        return name.iter().position(|&byte| byte == 0);
+    }
+    // The byte behind it is checked with the padding.
+    (!name.get(..said)?.contains(&0)).then_some(said)
 }
 
 /// Entries end with one to eight zeros, at a multiple of eight.
@@ -142,7 +177,7 @@ mod tests {
         let names: Vec<String> = git(&root, &["ls-files"]).lines().map(str::to_owned).collect();
         let index = IndexFile::parse(bytes.clone()).unwrap();
         let read: Vec<String> =
-            index.names().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+            (0..index.len()).map(|number| String::from_utf8_lossy(index.name(number)).into_owned()).collect();
         assert_eq!(read, names);
         for step in 1..5 {
             let marked: Vec<PathBuf> = names.iter().step_by(step).map(PathBuf::from).collect();

@@ -18,6 +18,7 @@ mod heavy;
 mod index_file;
 pub mod inside;
 pub mod manifest;
+pub mod manifest_take;
 pub mod mount_table;
 pub mod open;
 pub mod plant;

@@ -311,6 +311,7 @@ pub(super) fn repositories(root: &Path, top: Option<Repository>, found: &Survey)
 pub(super) struct Concern {
     pub(super) skip: Vec<PathBuf>,
     pub(super) exclude: Vec<PathBuf>,
+    tracked: Tracked,
 }
 
 impl Concern {
@@ -334,13 +335,13 @@ impl Concern {
         let hidden: Vec<PathBuf> = found.hidden.iter().filter_map(|hidden| mine(&hidden.path)).collect();
         let planted: Vec<PathBuf> = planted.iter().filter_map(|file| mine(&file.path)).collect();
         if hidden.is_empty() && planted.is_empty() {
-            return Concern { skip: Vec::new(), exclude: Vec::new() };
+            return Concern { skip: Vec::new(), exclude: Vec::new(), tracked: Tracked::default() };
         }
         let tracked = tracked().unwrap_or_default();
         let touched = hidden.iter().chain(&planted);
         let skip: BTreeSet<PathBuf> = touched.flat_map(|path| tracked.at_or_below(path)).collect();
         let exclude = planted.into_iter().filter(|path| !tracked.contains(path)).collect();
-        Concern { skip: skip.into_iter().collect(), exclude }
+        Concern { skip: skip.into_iter().collect(), exclude, tracked }
     }
 
     /// Writes the private index and exclude file into an upper directory over `lower`, as far as they are there.
@@ -350,8 +351,13 @@ impl Concern {
             && let Ok(inside) = index.strip_prefix(lower)
         {
             let private = upper.place(inside)?;
-            fs::copy(&index, &private)?;
-            repository.skip_worktree(&repository.git_dir, &private, &self.skip)?;
+            if let Some(marked) = self.tracked.index_with_skip_worktree(&self.skip) {
+                fs::write(&private, marked)?;
+                fs::set_permissions(&private, fs::metadata(&index)?.permissions())?;
+            } else {
+                fs::copy(&index, &private)?;
+                repository.skip_worktree(&repository.git_dir, &private, &self.skip)?;
+            }
         }
         // Where only a part is checked out, git takes the mark away from files that are there all the same: ours.
         for config in [repository.common_dir.join("config"), repository.git_dir.join("config.worktree")] {

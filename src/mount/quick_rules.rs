@@ -35,7 +35,8 @@ impl<'a> QuickRules<'a> {
 
     /// Whether and by which rule a path is hidden; nothing else of the decision may be used.
     pub(super) fn decide_child(&self, parent: &Decision, path: &Path, is_dir: bool) -> Decision {
-        let name = path.file_name().unwrap_or_default().as_bytes();
+        // `Path::file_name` looks at every component, for every file.
+        let name = path.as_os_str().as_bytes().rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         if self.names.may_match(name) { self.rules.decide_child(parent, path, is_dir) } else { *parent }
     }
 }

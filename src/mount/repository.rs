@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 /// A work tree and where its metadata is; absolute paths without symlinks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,9 +68,7 @@ impl Repository {
     pub fn list_tracked(&self) -> Option<TrackedList> {
         let (repository, index) = (self.clone(), self.git_dir.join("index"));
         let list = move || match fs::read(&index).ok().and_then(IndexFile::parse) {
-            Some(index) => {
-                Some(Tracked::new(index.names().map(|name| OsString::from_vec(name.to_vec())).collect()))
-            }
+            Some(index) => Some(Tracked::Index(Arc::new(index))),
             None => repository.ask_for_tracked(),
         };
         std::thread::Builder::new().spawn(list).ok().map(TrackedList)
@@ -78,8 +77,9 @@ impl Repository {
     fn ask_for_tracked(&self) -> Option<Tracked> {
         let mut command = self.git(&self.git_dir);
         let output = command.args(["ls-files", "--cached", "-z"]).stdin(Stdio::null()).output().ok()?;
-        let names = split_zeros(&output.stdout).into_iter().map(PathBuf::into_os_string).collect();
-        output.status.success().then(|| Tracked::new(names))
+        let mut names = split_zeros(&output.stdout);
+        names.sort_unstable_by(|a, b| a.as_os_str().as_bytes().cmp(b.as_os_str().as_bytes()));
+        output.status.success().then(|| Tracked::Listed(names.into()))
     }
 
     /// Marks paths as skip-worktree in the index at `index`, a private copy. `git_dir` is only read.
@@ -186,36 +186,72 @@ impl TrackedList {
     }
 }
 
-/// The tracked paths of a repository.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tracked {
-    /// Sorted as bytes, so that everything below a directory lies together.
-    paths: Vec<OsString>,
+/// The tracked paths of a repository, sorted as bytes, so that everything below a directory lies together. Cheap to clone.
+#[derive(Clone)]
+pub enum Tracked {
+    Index(Arc<IndexFile>),
+    /// An index that only git itself understands.
+    Listed(Arc<[PathBuf]>),
+}
+
+impl Default for Tracked {
+    fn default() -> Tracked {
+        Tracked::Listed(Arc::from([]))
+    }
 }
 
 impl Tracked {
-    fn new(mut paths: Vec<OsString>) -> Tracked {
-        paths.sort_unstable_by(|a, b| a.as_bytes().cmp(b.as_bytes()));
-        paths.dedup();
-        Tracked { paths }
+    fn len(&self) -> usize {
+        match self {
+            Tracked::Index(index) => index.len(),
+            Tracked::Listed(paths) => paths.len(),
+        }
     }
 
-    /// What is tracked at a path or below it.
+    fn name(&self, number: usize) -> &[u8] {
+        match self {
+            Tracked::Index(index) => index.name(number),
+            Tracked::Listed(paths) => paths[number].as_os_str().as_bytes(),
+        }
+    }
+
+    /// The first name that is not before this one.
+    fn first_from(&self, name: &[u8]) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            if self.name(middle) < name {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// What is tracked at a path or below it. An unmerged path may come more than once.
     pub fn at_or_below(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
-        let exact = path.as_os_str().as_bytes();
-        let mut prefix = exact.to_vec();
+        let mut prefix = path.as_os_str().as_bytes().to_vec();
         prefix.push(b'/');
-        let start = self.paths.partition_point(|one| one.as_bytes() < prefix.as_slice());
-        let below = self.paths[start..]
-            .iter()
-            .take_while(move |one| one.as_bytes().starts_with(&prefix))
-            .map(PathBuf::from);
-        let itself = self.paths.binary_search_by(|one| one.as_bytes().cmp(exact)).is_ok();
-        itself.then(|| path.to_path_buf()).into_iter().chain(below)
+        let below = (self.first_from(&prefix)..self.len())
+            .map(|number| self.name(number))
+            .take_while(move |name| name.starts_with(&prefix))
+            .map(|name| PathBuf::from(OsStr::from_bytes(name)));
+        self.contains(path).then(|| path.to_path_buf()).into_iter().chain(below)
     }
 
     pub fn contains(&self, path: &Path) -> bool {
-        self.paths.binary_search_by(|one| one.as_bytes().cmp(path.as_os_str().as_bytes())).is_ok()
+        let name = path.as_os_str().as_bytes();
+        let place = self.first_from(name);
+        place < self.len() && self.name(place) == name
+    }
+
+    /// The index that this was read from with some paths marked skip-worktree; `None` if git has to be asked.
+    pub(super) fn index_with_skip_worktree(&self, paths: &[PathBuf]) -> Option<Vec<u8>> {
+        match self {
+            Tracked::Index(index) => Some(index.with_skip_worktree(paths)),
+            Tracked::Listed(_) => None,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! It never leaves that directory, whatever names an agent or a user puts there; it decides nothing.
 
 use crate::mount::stat::{Kind, Stat};
+use crate::mount::walk::threads;
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, RenameFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -11,6 +12,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -201,6 +203,28 @@ pub fn remove_all(dir: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     }
 }
 
+/// The same for a large tree, on all cores.
+pub fn remove_large(dir: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
+    if let Ok(inner) = rustix::fs::openat(dir, name, DIRECTORY, Mode::empty())
+        && let Ok(children) = list(inner.as_fd())
+    {
+        let next = AtomicUsize::new(0);
+        let remove = || {
+            while let Some(child) = children.get(next.fetch_add(1, Ordering::Relaxed)) {
+                // What stays is met again below, by the one whose errors count.
+                let _ = remove_all(inner.as_fd(), child);
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads().min(children.len()) {
+                scope.spawn(remove);
+            }
+            remove();
+        });
+    }
+    remove_all(dir, name)
+}
+
 /// The components of a relative path; one that could leave the tree is refused.
 fn names(relative: &Path) -> io::Result<Vec<&OsStr>> {
     relative
@@ -259,6 +283,25 @@ mod tests {
         let tree = Tree::open(dir.path()).unwrap();
         remove_all(tree.fd(), OsStr::new("a")).unwrap();
         remove_all(tree.fd(), OsStr::new("a")).unwrap();
+        assert_eq!(list(tree.fd()).unwrap(), ["keep"]);
+        assert!(dir.path().join("keep/file").exists());
+    }
+
+    #[test]
+    fn a_large_tree_is_removed_on_all_cores_and_a_link_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        for number in 0..20 {
+            std::fs::create_dir_all(dir.path().join(format!("a/d{number}/work/work"))).unwrap();
+            std::fs::write(dir.path().join(format!("a/d{number}/file")), "x").unwrap();
+            symlink("../keep", dir.path().join(format!("a/link{number}"))).unwrap();
+        }
+        std::fs::create_dir_all(dir.path().join("keep")).unwrap();
+        std::fs::write(dir.path().join("keep/file"), "x").unwrap();
+        symlink("keep", dir.path().join("link")).unwrap();
+        let tree = Tree::open(dir.path()).unwrap();
+        for name in ["a", "a", "link"] {
+            remove_large(tree.fd(), OsStr::new(name)).unwrap();
+        }
         assert_eq!(list(tree.fd()).unwrap(), ["keep"]);
         assert!(dir.path().join("keep/file").exists());
     }

@@ -73,7 +73,7 @@ impl Session {
             }
         }
         for name in MOUNT_DIRS {
-            tree::remove_all(session.fd(), aside(name).as_ref())?;
+            tree::remove_large(session.fd(), aside(name).as_ref())?;
             instants.at("mount: one removed");
         }
         Ok(())

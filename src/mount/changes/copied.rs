@@ -4,13 +4,14 @@
 use super::{Found, Touched, is_git_name};
 use crate::model::mount_record::MountRecord;
 use crate::mount::compare::After;
-use crate::mount::manifest::Manifest;
+use crate::mount::manifest::{Entries, Entry, Manifest, bytes_of, path_order};
 use crate::mount::stat::Kind;
 use crate::mount::tree::{self, Tree};
 use anyhow::Context;
 use rustix::fs::{Mode, OFlags};
+use std::cmp::Ordering;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// `made` is the copy as it was made. Without it every path is a candidate, and those that the base has and the
 /// copy never got are told by the record.
@@ -20,47 +21,54 @@ pub(super) fn touched(
     base: &Manifest,
     made: Option<&Manifest>,
 ) -> anyhow::Result<Found> {
-    let reference = made.unwrap_or(base);
-    let mut walk = Walk { made, reference, seen: vec![false; reference.len()], found: Found::default() };
+    let mut reference = made.unwrap_or(base).entries();
+    let head = reference.next().transpose()?;
+    let mut walk =
+        Walk { has_made: made.is_some(), reference, head, missing: Vec::new(), found: Found::default() };
     walk.directory(copy.fd(), Path::new(""))
         .with_context(|| format!("cannot read {}", copy.path().display()))?;
-    let Walk { seen, mut found, .. } = walk;
-    for ((path, entry), seen) in reference.iter().zip(seen) {
+    while walk.head.is_some() {
+        walk.miss()?;
+    }
+    let Walk { missing, mut found, .. } = walk;
+    for (path, entry) in missing {
         let never_there = made.is_none()
             && (entry.kind == Kind::Special
                 || record.left_out.iter().any(|left_out| path.starts_with(&left_out.path)));
         let is_git = path.file_name().is_some_and(is_git_name);
         let is_closed = found.unreadable.iter().any(|closed| path.starts_with(closed));
-        if !seen && !path.as_os_str().is_empty() && !never_there && !is_git && !is_closed {
-            found.deleted(path);
+        if !path.as_os_str().is_empty() && !never_there && !is_git && !is_closed {
+            found.deleted(&path);
         }
     }
     Ok(found)
 }
 
+/// Goes through the tree and the reference side by side, both in path order.
 struct Walk<'a> {
-    made: Option<&'a Manifest>,
-    reference: &'a Manifest,
-    /// By index in the reference.
-    seen: Vec<bool>,
+    /// Whether the reference is the copy as it was made.
+    has_made: bool,
+    reference: Entries<'a>,
+    /// The first of the reference that the walk has not come to.
+    head: Option<(PathBuf, Entry)>,
+    /// What the reference has and the tree does not.
+    missing: Vec<(PathBuf, Entry)>,
     found: Found,
 }
 
 impl Walk<'_> {
     fn directory(&mut self, dir: BorrowedFd<'_>, path: &Path) -> std::io::Result<()> {
-        for name in tree::list(dir)? {
+        let mut names = tree::list(dir)?;
+        names.sort_unstable();
+        for name in names {
             // Git in a copy is a repository of its own from the start, so a count would say nothing.
             if is_git_name(&name) {
                 continue;
             }
             let Some(stat) = tree::stat_at(dir, &name)? else { continue };
             let child = path.join(&name);
-            let index = self.reference.index_of(&child);
-            if let Some(index) = index {
-                self.seen[index] = true;
-            }
-            let is_untouched = self.made.is_some()
-                && index.is_some_and(|index| self.reference.entry(index).is_unchanged(&stat));
+            let known = self.come_to(&child)?;
+            let is_untouched = self.has_made && known.is_some_and(|entry| entry.is_unchanged(&stat));
             if !is_untouched {
                 let after = match stat.kind {
                     Kind::File => After::File { mode: stat.mode, size: stat.size },
@@ -78,6 +86,28 @@ impl Walk<'_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// What the reference has at a path; everything before it that was not come to is missing.
+    fn come_to(&mut self, path: &Path) -> std::io::Result<Option<Entry>> {
+        while let Some((head, entry)) = &self.head {
+            match path_order(bytes_of(head), bytes_of(path)) {
+                Ordering::Less => self.miss()?,
+                Ordering::Equal => {
+                    let entry = *entry;
+                    self.head = self.reference.next().transpose()?;
+                    return Ok(Some(entry));
+                }
+                Ordering::Greater => break,
+            }
+        }
+        Ok(None)
+    }
+
+    fn miss(&mut self) -> std::io::Result<()> {
+        let next = self.reference.next().transpose()?;
+        self.missing.extend(std::mem::replace(&mut self.head, next));
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use super::{Change, Found, Protected, ProtectedWhy, Review, Sides, Touched, find
 use crate::model::mount::Backend;
 use crate::model::mount_record::{PlantedRecord, RuleRef};
 use crate::mount::compare::{After, Base, ConflictReason, Now, Verdict, compare};
-use crate::mount::manifest::Manifest;
+use crate::mount::manifest::{Entry, Manifest};
 use crate::mount::stat::Kind;
 use crate::mount::tree::{self, Lookup, Tree};
 use crate::plan::rules::{PathRules, Visibility};
@@ -34,7 +34,7 @@ pub fn review(sides: &Sides<'_>, ignored: Ignored) -> anyhow::Result<Review> {
         ..Review::default()
     };
     let candidates = without_protected(sides, &rules, touched, &mut review)?;
-    let candidates = without_ignored(sides, candidates, ignored, &mut review);
+    let candidates = without_ignored(sides, candidates, ignored, &mut review)?;
     for candidate in candidates {
         judge(sides, candidate, &mut review)?;
     }
@@ -67,9 +67,9 @@ fn without_protected(
             continue;
         }
         let is_dir = matches!(one.after, After::Dir { .. })
-            || (one.after == After::Absent && base_kind(sides.base, path) == Some(Kind::Dir));
+            || (one.after == After::Absent && base_kind(sides.base, path)? == Some(Kind::Dir));
         // A directory that is only there for a planted file is ours as well.
-        if is_dir && made_for_planted.contains(path) && base_of(sides, path) == Base::Absent {
+        if is_dir && made_for_planted.contains(path) && base_of(sides, path)? == Base::Absent {
             continue;
         }
         let decision = rules.decide(path, is_dir);
@@ -90,7 +90,7 @@ fn without_protected(
             }
             continue;
         }
-        let was_special = one.after == After::Absent && base_kind(sides.base, path) == Some(Kind::Special);
+        let was_special = one.after == After::Absent && base_kind(sides.base, path)? == Some(Kind::Special);
         if one.after == After::Special || was_special {
             review.special.push(path.into());
             continue;
@@ -134,7 +134,7 @@ fn is_as_planted(mount: &Tree, planted: &PlantedRecord, after: &After) -> anyhow
 
 /// A readonly or hidden path that was only passed through or rewritten as it is needs no word in the report.
 fn is_real_write(sides: &Sides<'_>, one: &Touched) -> anyhow::Result<bool> {
-    let base = base_of(sides, &one.path);
+    let base = base_of(sides, &one.path)?;
     let now = now_of(sides, &one.path)?;
     Ok(match (&base, &one.after) {
         (Base::Absent, After::Absent) => false,
@@ -151,26 +151,24 @@ fn without_ignored(
     candidates: Vec<Touched>,
     ignored: Ignored,
     review: &mut Review,
-) -> Vec<Touched> {
+) -> anyhow::Result<Vec<Touched>> {
     if ignored == Ignored::Include {
-        return candidates;
+        return Ok(candidates);
     }
     let mut view = IgnoreView::new(sides.project, sides.mount, sides.record.backend == Backend::Overlay);
-    let covers: Vec<Option<PathBuf>> = candidates
-        .iter()
-        .map(|one| {
-            let is_dir = matches!(one.after, After::Dir { .. })
-                || (one.after == After::Absent && base_kind(sides.base, &one.path) == Some(Kind::Dir));
-            view.ignored_by_pattern(&one.path, is_dir)
-        })
-        .collect();
+    let mut covers: Vec<Option<PathBuf>> = Vec::with_capacity(candidates.len());
+    for one in &candidates {
+        let is_dir = matches!(one.after, After::Dir { .. })
+            || (one.after == After::Absent && base_kind(sides.base, &one.path)? == Some(Kind::Dir));
+        covers.push(view.ignored_by_pattern(&one.path, is_dir));
+    }
     let tops: HashSet<PathBuf> = covers.iter().flatten().cloned().collect();
     let tracked = if tops.is_empty() { HashSet::new() } else { view.tracked(&tops) };
     let mut rest = Vec::new();
     for (one, cover) in candidates.into_iter().zip(covers) {
         if cover.is_some() && !tracked.contains(&one.path) {
             // A directory that was only passed through on the way to something is no change of its own.
-            let is_passed = matches!((base_of(sides, &one.path), &one.after),
+            let is_passed = matches!((base_of(sides, &one.path)?, &one.after),
                 (Base::Known(entry), After::Dir { mode }) if entry.mode & 0o777 == mode & 0o777);
             if !is_passed {
                 review.ignored.add(&one.path);
@@ -179,11 +177,11 @@ fn without_ignored(
             rest.push(one);
         }
     }
-    rest
+    Ok(rest)
 }
 
 fn judge(sides: &Sides<'_>, one: Touched, review: &mut Review) -> anyhow::Result<()> {
-    let base = base_of(sides, &one.path);
+    let base = base_of(sides, &one.path)?;
     let now = now_of(sides, &one.path)?;
     let as_compared = before_we_moved_it(sides, &one.path, now);
     let verdict = compare(&base, &as_compared, &one.after, || same_content(sides, &one.path, &one.after))?;
@@ -254,30 +252,35 @@ fn holds_only(project: &Tree, directory: &Path, deleted: &HashSet<PathBuf>) -> a
     Ok(tree::list(dir.as_fd())?.iter().all(|name| deleted.contains(&directory.join(name))))
 }
 
-fn base_kind(base: Option<&Manifest>, path: &Path) -> Option<Kind> {
-    base?.get(path).map(|entry| entry.kind)
+fn base_kind(base: Option<&Manifest>, path: &Path) -> anyhow::Result<Option<Kind>> {
+    let Some(base) = base else { return Ok(None) };
+    Ok(known(base, path)?.map(|entry| entry.kind))
+}
+
+fn known(base: &Manifest, path: &Path) -> anyhow::Result<Option<Entry>> {
+    base.get(path).context("cannot read what the project was when the run started")
 }
 
 /// What the path was at launch, as far as the manifest can vouch for it.
-pub(crate) fn base_of(sides: &Sides<'_>, path: &Path) -> Base {
-    let Some(base) = sides.base else { return Base::Unknown };
+pub(crate) fn base_of(sides: &Sides<'_>, path: &Path) -> anyhow::Result<Base> {
+    let Some(base) = sides.base else { return Ok(Base::Unknown) };
     if sides.record.left_out.iter().any(|left_out| path.starts_with(&left_out.path)) {
-        return Base::Unknown;
+        return Ok(Base::Unknown);
     }
     let launched = sides.record.launched_at;
-    if let Some(entry) = base.get(path) {
+    if let Some(entry) = known(base, path)? {
         // A directory is judged by what it is, and its ctime moves with what it holds.
         let vouched = entry.kind == Kind::Dir || entry.ctime < launched;
-        return if vouched { Base::Known(entry) } else { Base::Unknown };
+        return Ok(if vouched { Base::Known(entry) } else { Base::Unknown });
     }
     // Not in the manifest: absent at launch, if the nearest directory that is in it was not changed since.
     for parent in path.ancestors().skip(1) {
-        if let Some(entry) = base.get(parent) {
+        if let Some(entry) = known(base, parent)? {
             let vouched = entry.kind != Kind::Dir || entry.ctime < launched;
-            return if vouched { Base::Absent } else { Base::Unknown };
+            return Ok(if vouched { Base::Absent } else { Base::Unknown });
         }
     }
-    Base::Unknown
+    Ok(Base::Unknown)
 }
 
 pub(crate) fn now_of(sides: &Sides<'_>, path: &Path) -> anyhow::Result<Now> {
@@ -287,7 +290,7 @@ pub(crate) fn now_of(sides: &Sides<'_>, path: &Path) -> anyhow::Result<Now> {
         Lookup::Absent => Now::Absent,
         Lookup::NoParent { existing } => {
             let missing: PathBuf = path.components().take(existing + 1).collect();
-            match base_kind(sides.base, &missing) {
+            match base_kind(sides.base, &missing)? {
                 Some(Kind::Dir) => Now::ParentGone,
                 // The agent made that directory, or made it out of something else.
                 _ => Now::Absent,

@@ -28,9 +28,9 @@ pub(super) fn touched(record: &MountRecord, upper: &Tree, base: &Manifest) -> an
     let present: HashSet<PathBuf> = found.touched.iter().map(|touched| touched.path.clone()).collect();
     let mut gone = HashSet::new();
     for directory in replaced {
-        for (path, _) in base.below(&directory) {
-            if !present.contains(path) && gone.insert(path.to_owned()) {
-                found.deleted(path);
+        for path in base.below(&directory)? {
+            if !present.contains(&path) && gone.insert(path.clone()) {
+                found.deleted(&path);
             }
         }
     }
@@ -69,7 +69,7 @@ impl Walk<'_> {
                 Kind::Symlink => After::Symlink,
                 Kind::Special => After::Special,
             };
-            let was_dir = self.base.get(&child).is_some_and(|entry| entry.kind == Kind::Dir);
+            let was_dir = self.base.get(&child)?.is_some_and(|entry| entry.kind == Kind::Dir);
             if stat.kind != Kind::Dir {
                 if was_dir {
                     self.replaced.push(child.clone());

@@ -10,6 +10,7 @@ use crate::mount::apply::journal::Journal;
 use crate::mount::apply::{ApplyOutcome, Context, Instants, Selection, apply};
 use crate::mount::changes::{Ignored, Review, Sides, review};
 use crate::mount::manifest::Manifest;
+use crate::mount::manifest_take::Cores;
 use crate::mount::tree::Tree;
 use crate::plan::rules::{PathRules, Visibility, builtin_secret_rules};
 use std::os::unix::fs::PermissionsExt;
@@ -132,11 +133,11 @@ impl Run {
 
     /// The base is taken and counts as older than the launch.
     fn launch(&mut self) {
-        let compiled = PathRules::compile(&self.rules).unwrap();
-        let manifest = Manifest::take(&Tree::open(&self.project).unwrap(), &compiled).unwrap();
-        let newest = manifest.iter().map(|(_, entry)| entry.ctime).max().unwrap();
+        let project = Tree::open(&self.project).unwrap();
+        Manifest::take(&project, &self.rules, Cores::All, &self.session, "manifest").unwrap();
+        let manifest = Manifest::read(&self.session, "manifest").unwrap().unwrap();
+        let newest = manifest.entries().map(|entry| entry.unwrap().1.ctime).max().unwrap();
         self.record.launched_at = Instant { seconds: newest.seconds, nanos: newest.nanos + 1 };
-        manifest.write(&self.session, "manifest").unwrap();
     }
 
     pub(super) fn data(&self) -> PathBuf {
@@ -171,8 +172,8 @@ impl Run {
         run.launch();
         let mount = run.data();
         materialise(&mount, &world.seen);
-        let made = Manifest::take(&Tree::open(&mount).unwrap(), &PathRules::compile(&[]).unwrap()).unwrap();
-        made.write(&run.session, "manifest.mount").unwrap();
+        Manifest::take(&Tree::open(&mount).unwrap(), &[], Cores::All, &run.session, "manifest.mount")
+            .unwrap();
         let doomed: Vec<&PathBuf> = world
             .seen
             .iter()
