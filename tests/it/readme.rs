@@ -4,6 +4,15 @@ use crate::support::TestEnv;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+/// Does the task of the README's example.
+const CLAUDE: &str = r#"#!/bin/sh
+if [ "$1" = --version ]; then echo "2.1.197 (stand-in)"; exit 0; fi
+cat > /dev/null
+echo goodbye > farewell.txt
+echo '{"type":"system","subtype":"init","session_id":"s","model":"stand-in"}'
+echo '{"type":"result","subtype":"success","is_error":false,"result":"I added farewell.txt.","session_id":"s"}'
+"#;
+
 /// A command of the README with the lines that it is shown to print.
 struct Example {
     command: String,
@@ -51,7 +60,12 @@ fn shows(output: &str, shown: &[String]) -> Result<(), String> {
 fn every_console_example_of_the_readme_works() {
     let env = TestEnv::new();
     let bin = Path::new(env!("CARGO_BIN_EXE_agentworkforce")).parent().expect("a directory");
-    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
+    // A stand-in for an installed harness; `tests/real` has the real ones.
+    let harness = env.write("bin/claude", CLAUDE);
+    std::fs::set_permissions(&harness, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("ours");
+    let stand_in = env.root().join("bin");
+    let path =
+        format!("{}:{}:{}", bin.display(), stand_in.display(), std::env::var("PATH").unwrap_or_default());
     let examples = examples(&readme());
     assert!(examples.len() >= 10, "the README has lost its examples");
     for example in examples {
