@@ -174,6 +174,7 @@ impl Watch {
 struct Pipe {
     /// `None` once it is closed.
     file: Option<File>,
+    buffer: Vec<u8>,
     channel: Channel,
 }
 
@@ -184,17 +185,16 @@ impl Pipe {
             let flags = rustix::fs::fcntl_getfl(file).map_err(std::io::Error::from)?;
             rustix::fs::fcntl_setfl(file, flags | OFlags::NONBLOCK).map_err(std::io::Error::from)?;
         }
-        Ok(Pipe { file, channel })
+        Ok(Pipe { file, buffer: vec![0; 64 * 1024], channel })
     }
 
     /// Reads what is there, once; false when there is nothing.
     fn read(&mut self, listener: &mut dyn Listener) -> bool {
         let Some(file) = &mut self.file else { return false };
-        let mut bytes = [0_u8; 64 * 1024];
-        match file.read(&mut bytes) {
+        match file.read(&mut self.buffer) {
             Ok(0) => self.file = None,
             Ok(count) => {
-                listener.output(self.channel, &bytes[..count]);
+                listener.output(self.channel, &self.buffer[..count]);
                 return true;
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}

@@ -124,7 +124,7 @@ impl Listener for Ears<'_> {
     }
 
     fn is_at_work(&self) -> bool {
-        !self.heard.working.is_empty()
+        !self.heard.working.is_empty() || self.heard.reader.tool_may_run()
     }
 
     fn tick(&mut self) {

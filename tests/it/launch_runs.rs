@@ -245,7 +245,7 @@ fn two_runs_of_one_persona_at_once_do_not_mix() {
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(output.status.code(), Some(0), "{report:#}");
         let name = format!("{}.txt", report["session"].as_str().unwrap());
-        assert_eq!(paths(&report["changes"]), [name.clone()]);
+        assert_eq!(paths(&report["changes"]), std::slice::from_ref(&name));
         assert!(world.project().join(name).exists());
     }
 }

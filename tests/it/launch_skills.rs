@@ -9,7 +9,7 @@ use std::fs;
 
 const SKILL: &str = "---\nname: knitting\ndescription: how to knit\n---\n\nKnit.\n";
 
-fn world(sources: serde_json::Value) -> World {
+fn world(sources: &serde_json::Value) -> World {
     // Each harness looks where its real one does.
     let world = World::with_harness(
         Identity::Own,
@@ -34,7 +34,7 @@ fn world(sources: serde_json::Value) -> World {
 
 #[test]
 fn a_local_skill_is_where_each_harness_looks() {
-    let world = world(json!([{"id": "knitting", "source": "./skills/knitting", "description": "x"}]));
+    let world = world(&json!([{"id": "knitting", "source": "./skills/knitting", "description": "x"}]));
     for harness in ["claude", "opencode", "codex"] {
         for backend in BACKENDS {
             let (report, code) = world.report(&["--harness", harness, "--mount", backend]);
@@ -49,7 +49,7 @@ fn a_local_skill_is_where_each_harness_looks() {
 
 #[test]
 fn a_skill_that_cannot_be_had_is_a_warning_and_with_strict_a_refusal() {
-    let world = world(json!([
+    let world = world(&json!([
         {"id": "gone", "source": "./skills/gone", "description": "x"},
         {"id": "knitting", "source": "./skills/knitting", "description": "x"},
     ]));
@@ -65,7 +65,7 @@ fn a_skill_that_cannot_be_had_is_a_warning_and_with_strict_a_refusal() {
 #[test]
 fn offline_names_what_is_not_in_the_cache() {
     let world = world(
-        json!([{"id": "far", "source": "https://127.0.0.1:9/nobody/skills.git#far", "description": "x"}]),
+        &json!([{"id": "far", "source": "https://127.0.0.1:9/nobody/skills.git#far", "description": "x"}]),
     );
     let (report, code) = world.report(&["--offline"]);
     assert_eq!(code, 0, "{report:#}");

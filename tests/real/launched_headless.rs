@@ -28,9 +28,8 @@ fn succeeds(world: &Scratch, more: &[&str]) -> Value {
 /// The model's wish to call the tool `shout` of the server `probe`.
 fn shout(harness: Harness) -> Turn {
     match harness {
-        Harness::Claude => Turn::call("mcp__probe__shout", json!({"word": "hello"})),
+        Harness::Claude | Harness::Codex => Turn::call("mcp__probe__shout", json!({"word": "hello"})),
         Harness::Opencode => Turn::call("probe_shout", json!({"word": "hello"})),
-        Harness::Codex => Turn::call("mcp__probe__shout", json!({"word": "hello"})),
     }
 }
 

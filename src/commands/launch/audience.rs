@@ -42,13 +42,12 @@ impl<'a> Progress<'a> {
 
     fn note(&mut self, event: &Event) {
         let doing = match event {
-            Event::SessionStarted { .. } => "thinking".to_owned(),
+            Event::SessionStarted { .. } | Event::ToolFinished { .. } => "thinking".to_owned(),
             Event::Message { text } => text.lines().next().unwrap_or_default().to_owned(),
             Event::ToolStarted { name, subject, .. } => match subject {
                 Some(subject) => format!("{name} {subject}"),
                 None => name.clone(),
             },
-            Event::ToolFinished { .. } => "thinking".to_owned(),
             Event::Error { message } => format!("error: {message}"),
             Event::Usage(_) | Event::Ended { .. } | Event::Raw { .. } => return,
         };

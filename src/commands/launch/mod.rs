@@ -388,9 +388,7 @@ impl Run<'_, '_, '_> {
                 ui.hint(format!("its output is in {}", check.log_file));
             }
         }
-        if let (Mode::Headless, Some(reason)) | (_, Some(reason)) = (self.launch.plan.mode, &end.reason)
-            && !end.succeeded()
-        {
+        if let Some(reason) = end.reason.as_ref().filter(|_| !end.succeeded()) {
             ui.warning(printable(&self.secrets.redact(reason)));
         }
         for leak in &self.story.leaks {

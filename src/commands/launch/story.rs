@@ -132,10 +132,9 @@ impl<'a> Story<'a> {
         self.apply = match (applied.map(|applied| applied.outcome.status), state) {
             (Some(apply::ApplyStatus::Conflict), _) => ApplyStatus::Conflict,
             (Some(apply::ApplyStatus::Applied), _) => ApplyStatus::Applied,
-            (Some(apply::ApplyStatus::Nothing), _) => ApplyStatus::Nothing,
             (None, SessionState::Discarded) => ApplyStatus::Discarded,
             (None, SessionState::Held) => ApplyStatus::Held,
-            (None, _) => ApplyStatus::Nothing,
+            (Some(apply::ApplyStatus::Nothing) | None, _) => ApplyStatus::Nothing,
         };
         let Some(applied) = applied else { return };
         self.warnings.extend(applied.warnings.iter().cloned());

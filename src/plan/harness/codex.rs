@@ -16,6 +16,10 @@ const DEFAULT_DOC_BYTES: usize = 32 * 1024;
 
 pub fn plan(job: &Job) -> HarnessPlan {
     let mut plan = HarnessPlan::new("codex");
+    if job.mode == Mode::Interactive {
+        // The daemon that it shares with other sessions knows nothing of this run and would outlive it.
+        plan.arg("--no-daemon");
+    }
     private_home(&mut plan, job);
     plan.option("-p", PROFILE);
     if let Some(model) = job.model {
@@ -236,21 +240,17 @@ fn sandbox(plan: &mut HarnessPlan, job: &Job) {
     let read_only = denies_all_edits(&permissions.deny) || mode == Some("plan");
     let sandbox = match settings.sandbox_mode.as_deref() {
         // Deny beats what a setting allows.
-        Some(_) | None if read_only => Some("read-only"),
-        Some(said) => Some(said),
-        None => match mode {
-            Some("bypassPermissions") => Some("danger-full-access"),
-            Some(_) => Some("workspace-write"),
-            None => None,
-        },
+        Some(_) | None if read_only => "read-only",
+        Some(said) => said,
+        None if mode == Some("bypassPermissions") => "danger-full-access",
+        // Said although a trusted project gets it anyway: what is meant must not hang on another flag.
+        None => "workspace-write",
     };
     let approval = settings.approval_policy.as_deref().or(match mode {
         Some("bypassPermissions") => Some("never"),
         _ => None,
     });
-    if let Some(sandbox) = sandbox {
-        plan.option("--sandbox", sandbox);
-    }
+    plan.option("--sandbox", sandbox);
     // Headless nobody can answer, so codex must not ask.
     let approval = if job.mode == Mode::Headless { Some("never") } else { approval };
     if let Some(approval) = approval {
@@ -264,9 +264,8 @@ fn sandbox(plan: &mut HarnessPlan, job: &Job) {
         );
     }
     if let Some(said) = &settings.sandbox_mode {
-        let taken = sandbox.unwrap_or_default();
-        let note = if taken == said { String::new() } else { format!(": denied edits beat `{said}`") };
-        plan.enforced("harnessSettings.sandboxMode", format!("--sandbox {taken}{note}"));
+        let note = if sandbox == said { String::new() } else { format!(": denied edits beat `{said}`") };
+        plan.enforced("harnessSettings.sandboxMode", format!("--sandbox {sandbox}{note}"));
     }
     if let Some(said) = &settings.approval_policy {
         let how = if job.mode == Mode::Headless {
@@ -277,10 +276,7 @@ fn sandbox(plan: &mut HarnessPlan, job: &Job) {
         plan.enforced("harnessSettings.approvalPolicy", how);
     }
     if permissions.mode.is_some() {
-        match sandbox {
-            Some(sandbox) => plan.enforced("permissions.mode", format!("--sandbox {sandbox}")),
-            None => plan.advisory("permissions.mode", "codex keeps its own default"),
-        }
+        plan.enforced("permissions.mode", format!("--sandbox {sandbox}"));
     }
     if !permissions.deny.is_empty() {
         let whole = permissions.deny.iter().all(|entry| {

@@ -15,7 +15,8 @@ const SKILLS: &str = "skills";
 pub fn plan(job: &Job) -> HarnessPlan {
     let mut plan = HarnessPlan::new("opencode");
     if job.mode == Mode::Headless {
-        for arg in ["run", "--format", "json"] {
+        // Its log alone says which agent and model ran, when a tool starts, and what went wrong on its server.
+        for arg in ["run", "--format", "json", "--print-logs", "--log-level", "INFO"] {
             plan.arg(arg);
         }
     }
@@ -113,6 +114,8 @@ fn config(job: &Job, permission: Option<&Map<String, Value>>, session: &str) -> 
         agent.insert("permission".into(), Value::Object(permission.clone()));
     }
     let mut config = Map::new();
+    // It adds the key itself where it is missing, and the file is not to be changed.
+    config.insert("$schema".into(), "https://opencode.ai/config.json".into());
     config.insert("agent".into(), json!({ job.persona_id: agent }));
     if !job.mcp_servers.is_empty() {
         let servers: Map<String, Value> =
