@@ -46,7 +46,7 @@ fn personas(workforce: &Workforce, files: &mut Files) {
     let (found, _) = workforce.all();
     let rows = list::rows(workforce, &found, None, false);
     let runnable = rows.iter().filter(|row| row.runnable).count();
-    for harness in rows.iter().filter_map(|row| Harness::from_str(row.harness.as_deref()?).ok()) {
+    for harness in rows.iter().filter_map(|row| Harness::from_str(row.harness?).ok()) {
         *files.by_harness.entry(harness).or_default() += 1;
     }
     files.rows.push(Row::ok(AREA, "personas", format!("{} persona(s), {runnable} can run", rows.len())));
