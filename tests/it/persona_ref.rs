@@ -311,13 +311,21 @@ fn a_run_gets_prompt_and_skills_from_the_ref() {
     let text = |body: &str| format!("---\nname: knitting\ndescription: how to knit\n---\n\n{body}\n");
     fs::create_dir_all(skill.parent().unwrap()).unwrap();
     fs::write(&skill, text("GOOD")).unwrap();
-    let skills = json!([{"id": "knitting", "source": "./skills/knitting", "description": "x"}]);
+    // One that is named by its place in the working tree, and one that only the pull request has.
+    let tree = personas.join("skills/knitting").display().to_string();
+    let skills = json!([
+        {"id": "knitting", "source": "./skills/knitting", "description": "x"},
+        {"id": "absolute", "source": tree, "description": "x"},
+        {"id": "new", "source": "./skills/new", "description": "x"},
+    ]);
     let persona = with(worker(), &json!({ "skills": skills }));
     fs::write(personas.join("worker.json"), persona.to_string()).unwrap();
     git(&project, &["add", "--all"]);
     git(&project, &["commit", "--quiet", "-m", "good"]);
     let reference = git(&project, &["rev-parse", "HEAD"]);
     fs::write(&skill, text("EVIL")).unwrap();
+    fs::create_dir_all(personas.join("skills/new")).unwrap();
+    fs::write(personas.join("skills/new/SKILL.md"), text("EVIL")).unwrap();
     fs::write(personas.join("worker.json"), with(persona, &json!({"systemPrompt": "EVIL"})).to_string())
         .unwrap();
     world.give();
@@ -325,6 +333,15 @@ fn a_run_gets_prompt_and_skills_from_the_ref() {
     assert_eq!(code, 0, "{report:#}");
     assert_eq!(world.recorded("skills/knitting/SKILL.md"), text("GOOD"));
     assert!(!report.to_string().contains("EVIL"), "{report:#}");
+    let mut staged: Vec<_> = fs::read_dir(world.path("record/skills")).unwrap().flatten().collect();
+    staged.retain(|entry| entry.file_name() != "knitting");
+    assert!(staged.is_empty(), "{staged:?}");
+    let warnings = report["warnings"].to_string();
+    assert!(
+        warnings.contains("skill `absolute` is left out") && warnings.contains("in the working tree"),
+        "{warnings}"
+    );
+    assert!(warnings.contains("skill `new` is left out"), "{warnings}");
     let sessions = world.home().join(".agentworkforce/workforce/sessions");
     let mut left = walk(&sessions);
     left.retain(|path| path.contains("persona-ref-"));

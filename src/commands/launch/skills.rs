@@ -43,8 +43,14 @@ pub fn stage(
         let at = |dir: PathBuf| snapshot.relative(&dir).map_or(dir, |inside| exported.0.path().join(inside));
         (persona_dir, project_root) = (persona_dir.map(at), exported.0.path());
     }
-    let (wanted, untrusted): (Vec<PlannedSkill>, Vec<PlannedSkill>) =
-        plan.skills.iter().cloned().partition(|skill| !is_of_the_working_tree(skill, plan));
+    let anchors: Vec<&Path> = persona_dir.as_deref().into_iter().chain([project_root]).collect();
+    let is_untrusted = |skill: &PlannedSkill| {
+        let source = workforce.host.expand_tilde(&skill.source);
+        let tree = snapshot.filter(|_| skill.kind == SkillKind::Local).map(|snapshot| snapshot.top.as_path());
+        tree.is_some_and(|tree| leads_into(tree, &source, &anchors))
+    };
+    let (untrusted, wanted): (Vec<PlannedSkill>, Vec<PlannedSkill>) =
+        plan.skills.iter().cloned().partition(is_untrusted);
     let mut obtained = skills::obtain(&SkillRequest {
         skills: &wanted,
         persona_dir: persona_dir.as_deref(),
@@ -100,16 +106,11 @@ impl Exported {
     }
 }
 
-/// With `--persona-ref`, whether a skill could only come from the tree that is not trusted: a local one that is not beside a
-/// persona outside the project.
-fn is_of_the_working_tree(skill: &PlannedSkill, plan: &RunPlan) -> bool {
-    if plan.persona_ref.is_none() || skill.kind != SkillKind::Local {
-        return false;
-    }
-    let beside = plan.skills_dir().map(|dir| dir.join(&skill.source));
-    let found = beside.and_then(|path| path.canonicalize().ok());
-    let root = plan.mount.root.canonicalize().unwrap_or_else(|_| plan.mount.root.clone());
-    found.is_none_or(|path| path.starts_with(root))
+/// Whether a source, seen from the first anchor that has it, is in this tree: by an absolute path, or through a link.
+fn leads_into(tree: &Path, source: &Path, anchors: &[&Path]) -> bool {
+    let found = anchors.iter().find_map(|anchor| anchor.join(source).canonicalize().ok());
+    let tree = tree.canonicalize().unwrap_or_else(|_| tree.to_owned());
+    found.is_some_and(|path| path.starts_with(tree))
 }
 
 fn text_of(hole: &Hole) -> Option<&str> {
