@@ -1,6 +1,7 @@
 //! What a run was and how it ended: the object that a headless run prints and that its session keeps.
 
 use super::mount::{Backend, Sandbox};
+use super::plan::PersonaRef;
 use super::tier::{Harness, Tier};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,6 +15,9 @@ pub struct RunReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     pub persona: ReportedPersona,
+    /// The commit that the project's personas were taken from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persona_ref: Option<PersonaRef>,
     pub harness: ReportedHarness,
     pub outcome: Outcome,
     /// The agent's final text.

@@ -211,6 +211,7 @@ impl<'a> Story<'a> {
                 origin: plan.persona.origin.describe(),
                 version: plan.persona.version.clone(),
             },
+            persona_ref: plan.persona_ref.clone(),
             harness: ReportedHarness {
                 kind: plan.harness.kind,
                 version: self.version.clone(),
