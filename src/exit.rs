@@ -2,7 +2,6 @@
 
 /// What the process ends with. Scripts rely on these numbers, so they never change meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "the table is whole; the launcher uses the rest")]
 pub enum Exit {
     /// Done: the run completed, checks passed, changes applied (or there were none, or they are held because asked).
     Done,

@@ -3,8 +3,8 @@
 //! A run goes through stages, and data flows one way:
 //!
 //! ```text
-//! args -> request -> layers -> resolved persona -> plan -> mount -> changes -> apply
-//! cli     commands   load      resolve             plan    mount    mount      mount
+//! args -> request -> layers -> resolved persona -> plan -> mount -> launch -> changes -> apply -> report
+//! cli     commands   load      resolve             plan    mount    launch    mount      mount    commands
 //! ```
 //!
 //! | module | job |
@@ -19,7 +19,7 @@
 //! | `resolve` | merges, selects, composes the prompt; says where every field came from |
 //! | `plan` | from a resolved persona to a `RunPlan`; one adapter file a harness |
 //! | `mount` | the private view of the project: makes it, runs in it, says what changed, applies, undoes, recovers |
-//! | `launch` | what a harness prints while it works, as events |
+//! | `launch` | puts a plan's files in place, runs the harness in the mount, reads its events, keeps its limits, runs checks |
 //! | `session` | the session directory: create, list, lock, recover, prune |
 //! | `skills` | from the plan's skill sources to directories that a harness takes, through a cache |
 //! | `git` | the git command so that nothing an agent wrote can make it run other code |
@@ -32,7 +32,10 @@
 //! Files on disk, all below the workforce home (`~/.agentworkforce/workforce`, or `AGENT_WORKFORCE_HOME`):
 //! `config.json` (`commands::config`, `commands::sources`), `personas/` and `roles/` (`commands::persona`,
 //! `commands::role`), `recents.json` (`commands::picker`), `logs/audit.log` (`commands::edit`), `backups/`
-//! (`store::backup`), `sessions/` (`session`), `locks/` and `probe.json` (`mount`), `cache/skills/` (`skills`).
+//! (`store::backup`), `sessions/` (`session`), `locks/` and `probe.json` (`mount`), `cache/skills/`
+//! (`skills`) and `cache/versions/` (`launch`). A session holds `plan.json`, `report.json`, `harness.json`, `task.md`
+//! (`commands::launch`), `events.jsonl`, `harness.log` and what the harness reads (`launch`), `status.json` and `rules.json`
+//! (`session`), `mount.json`, `manifest`, `upper/` or `mount/`, `journal/` and `undo/` (`mount`).
 
 pub mod cli;
 pub mod commands;

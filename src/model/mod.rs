@@ -13,7 +13,6 @@ pub mod persona;
 pub mod plan;
 pub mod printable;
 pub mod raw_path;
-#[allow(dead_code, reason = "its schema is published; the launcher fills it in")]
 pub mod report;
 pub mod role;
 pub mod secrets;
