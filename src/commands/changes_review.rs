@@ -63,7 +63,7 @@ fn ask(session: &Session, include_ignored: bool, ui: &mut Ui) -> Result<Decision
     }
     say_changes(&found, ui);
     loop {
-        ui.say("[a]pply, [d]iff, [p]ick files, [k]eep for later, discard with [x]?");
+        ui.say("[a]pply, [d]iff, [p]ick files, [k]eep for later (Enter), discard with [x]?");
         let mut answer = String::new();
         if std::io::stdin().lock().read_line(&mut answer)? == 0 {
             return Ok(Decision::Keep);
@@ -125,7 +125,7 @@ fn say_diff(session: &Session, include_ignored: bool, ui: &mut Ui) -> Result<()>
 /// One change on one line: what happened to which path.
 pub fn line(change: &Change) -> String {
     let kind = serde_json::to_value(change.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
-    let conflict = change.conflict.as_ref().map_or("", |_| "  (conflict: you changed it too)");
+    let conflict = change.conflict.map_or(String::new(), |reason| format!("  (conflict: {})", reason.text()));
     format!("{:<9} {}{conflict}", kind.unwrap_or_default(), printable_name(change.path.as_ref()))
 }
 

@@ -12,7 +12,9 @@ use crate::host::Host;
 use crate::model::mount::MountSpec;
 use crate::model::mount_record::MountRecord;
 use crate::model::persona::MountPolicy;
-use crate::mount::{ChildCommand, ChildOutcome, Ending, OpenMount, PlantedFile, catch_runner_signals, root};
+use crate::mount::{
+    ChildCommand, ChildOutcome, ChildStdio, Ending, OpenMount, PlantedFile, catch_runner_signals, root,
+};
 use crate::plan::mount::{MountFlags, MountPlace};
 use crate::session::{Session, SessionState, SessionStore};
 use crate::ui::{Ui, printable};
@@ -82,8 +84,11 @@ pub fn run(args: &MountArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         ui.warning(printable(warning));
     }
     let command = ChildCommand { argv: args.command.clone(), env: environment(&session, &wanted.name) };
+    let json = ui.is_json();
     let outcome = mounted::with_base(&open, &session, host, &wanted.spec, &instants, || {
-        open.run(&command, &mut signals, None)
+        // The object is all that may be on our stdout.
+        let stdio = if json { ChildStdio::all_on_stderr()? } else { ChildStdio::inherited() };
+        open.run(&command, stdio, &mut signals, None)
     });
     let outcome = match outcome {
         Ok(outcome) => outcome,

@@ -42,6 +42,12 @@ impl ChildStdio {
         ChildStdio { stdin: Stdio::inherit(), stdout: Stdio::inherit(), stderr: Stdio::inherit() }
     }
 
+    /// Ours, with what it prints on our stderr: for a caller whose stdout is its own.
+    pub fn all_on_stderr() -> std::io::Result<ChildStdio> {
+        let stderr = std::io::stderr().as_fd().try_clone_to_owned()?;
+        Ok(ChildStdio { stdout: Stdio::from(stderr), ..ChildStdio::inherited() })
+    }
+
     /// No input, and output that the caller reads.
     pub fn piped() -> ChildStdio {
         ChildStdio { stdin: Stdio::null(), stdout: Stdio::piped(), stderr: Stdio::piped() }

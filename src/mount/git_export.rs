@@ -306,15 +306,39 @@ impl Job<'_> {
         let head =
             git::run(head).ok().and_then(|output| object_name(&String::from_utf8_lossy(&output.stdout)));
         let name = shlex::try_quote(&reference.to_string_lossy()).map_or_else(|_| tip.to_owned(), Into::into);
-        let Some(head) = head else { return format!("git reset {name}") };
+        let git = self.git_words();
+        let Some(head) = head else { return format!("{git} reset {name}") };
         let mut base = self.git(false);
         base.args(["merge-base", &head, tip]);
         let base =
             git::run(base).ok().and_then(|output| object_name(&String::from_utf8_lossy(&output.stdout)));
+        // Files that are applied are in the way of a cherry-pick, which brings them itself.
+        let pick = |what: String| {
+            format!("agentworkforce sessions undo {} && {git} cherry-pick {what}", self.session_id)
+        };
         match base {
-            Some(base) if base == head => format!("git reset {name}"),
-            Some(base) => format!("git cherry-pick {}..{name}", &base[..12]),
-            None => format!("git cherry-pick {name}"),
+            Some(base) if base == head => format!("{git} reset {name}"),
+            Some(base) => pick(format!("{}..{name}", &base[..12])),
+            None => pick(name),
+        }
+    }
+
+    /// `git`, or `git -C DIR` for a repository that is not the project's own.
+    fn git_words(&self) -> String {
+        let dir = self.repository.git_dir.0.as_path();
+        let modules = self.record.root.join(".git/modules");
+        let below = match dir.strip_prefix(&modules) {
+            Ok(name) => Some(name.to_owned()),
+            Err(_) => {
+                dir.parent().and_then(|dir| dir.strip_prefix(&self.record.root).ok()).map(Path::to_owned)
+            }
+        };
+        match below.filter(|below| !below.as_os_str().is_empty() && self.record.root.join(below).is_dir()) {
+            Some(below) => {
+                let text = below.display().to_string();
+                format!("git -C {}", shlex::try_quote(&text).unwrap_or_default())
+            }
+            None => "git".into(),
         }
     }
 

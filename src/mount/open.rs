@@ -3,7 +3,7 @@
 
 use super::apply::Instants;
 use super::inside::caps;
-use super::inside::protocol::{Cover, Group, HelperSpec, OverlaySpec};
+use super::inside::protocol::{Cover, Group, HelperSpec, OverlaySpec, Protect};
 use super::plant::{PlantedFile, Upper};
 use super::repository::{Repository, Tracked, TrackedList, exclude_with};
 use super::signals::SignalInbox;
@@ -419,12 +419,20 @@ fn helper_spec(request: &OpenRequest, record: &MountRecord) -> HelperSpec {
         pid_namespace,
         overlays,
         covers: if overlay { vec![cover] } else { Vec::new() },
+        protect: if overlay { vec![protected_home(request.sessions_dir)] } else { Vec::new() },
         writable: (record.sandbox == Sandbox::Strict)
             .then(|| request.writable.iter().cloned().map(RawPath).collect()),
         // Joining an empty path would add a slash.
         workdir: base.join(&request.spec.cwd).components().collect::<PathBuf>().into(),
         group: Group::Ours,
     }
+}
+
+/// Our own home: an agent that could write its config and personas would decide what the next run hides. What runs inside of
+/// runs need stays writable; the cache is checked whenever it is used.
+fn protected_home(sessions_dir: &Path) -> Protect {
+    let home = sessions_dir.parent().unwrap_or(sessions_dir);
+    Protect { dir: home.into(), except: ["cache", "locks"].map(|name| home.join(name).into()).to_vec() }
 }
 
 /// The upper and work directories of a private view, absolute.

@@ -102,8 +102,11 @@ fn write_cache(path: &Path, known: &Known) {
 }
 
 fn try_here(helper: &Path, state: &Path) -> Result<HostMounts> {
+    // Where mounts will be: inside of another run that is the only place of ours that can be written.
+    let place = state.join("sessions");
+    make_private(&place)?;
     let scratch =
-        tempfile::Builder::new().prefix(".probe-").tempdir_in(state).map_err(|error| at(state, error))?;
+        tempfile::Builder::new().prefix(".probe-").tempdir_in(&place).map_err(|error| at(&place, error))?;
     let reflink = can_reflink(scratch.path());
     let unavailable = |reason: String| HostMounts {
         overlay: OverlayWay::Unavailable,

@@ -59,11 +59,12 @@ pub fn catch_runner_signals() -> Result<SignalInbox> {
 }
 
 impl OpenMount {
-    /// Runs a command to its end with our own stdio. At a terminal it stays in our process group, which the terminal's
+    /// Runs a command to its end. At a terminal it stays in our process group, which the terminal's
     /// signals go to; otherwise it gets its own, so that nothing of it is missed.
     pub fn run(
         &self,
         command: &ChildCommand,
+        stdio: ChildStdio,
         signals: &mut SignalInbox,
         limit: Option<Duration>,
     ) -> Result<ChildOutcome> {
@@ -73,7 +74,7 @@ impl OpenMount {
         } else {
             Group::Own
         };
-        let mut child = self.spawn(command, ChildStdio::inherited(), group)?;
+        let mut child = self.spawn(command, stdio, group)?;
         let outcome = attend(&mut child, command, signals, group, limit);
         // Before anything else is said: everything inside must be gone before its work is looked at.
         drop(child);

@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,6 +43,8 @@ impl Lookup {
 pub struct Tree {
     fd: OwnedFd,
     path: PathBuf,
+    /// Whether a file of ours that its mode closes to us is read all the same.
+    opens_closed: bool,
 }
 
 /// The directory of an entry, held open, and the entry's name in it.
@@ -56,7 +58,13 @@ impl Tree {
     pub fn open(path: &Path) -> io::Result<Tree> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(path, flags, Mode::empty())?;
-        Ok(Tree { fd, path: path.to_owned() })
+        Ok(Tree { fd, path: path.to_owned(), opens_closed: false })
+    }
+
+    /// For a tree of our own, an agent's work: a file that it closed with `chmod 000` is work, too.
+    #[must_use]
+    pub fn opening_closed_files(self) -> Tree {
+        Tree { opens_closed: true, ..self }
     }
 
     /// For messages; the tree itself is held by its descriptor.
@@ -113,7 +121,10 @@ impl Tree {
     pub fn open_file(&self, relative: &Path) -> io::Result<(File, Stat)> {
         let place = self.place(relative)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(&place.dir, &place.name, flags, Mode::empty())?;
+        let fd = match rustix::fs::openat(&place.dir, &place.name, flags, Mode::empty()) {
+            Err(Errno::ACCESS) if self.opens_closed => open_closed(&place, flags)?,
+            other => other?,
+        };
         let stat = Stat::from(&rustix::fs::fstat(&fd)?);
         if stat.kind != Kind::File {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
@@ -132,6 +143,27 @@ impl Place {
     pub fn stat(&self) -> io::Result<Option<Stat>> {
         stat_at(self.dir.as_fd(), &self.name)
     }
+}
+
+/// Opens a file that its mode closes to its owner; the mode is as it was afterwards.
+fn open_closed(place: &Place, flags: OFlags) -> io::Result<OwnedFd> {
+    let held = rustix::fs::openat(
+        &place.dir,
+        &place.name,
+        OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?;
+    let stat = rustix::fs::fstat(&held)?;
+    if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
+        return Err(Errno::ACCESS.into());
+    }
+    // By its descriptor, so that it is this file whatever happens to the name.
+    let by_descriptor = format!("/proc/self/fd/{}", held.as_raw_fd());
+    let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
+    rustix::fs::chmod(&by_descriptor, mode | Mode::RUSR)?;
+    let opened = rustix::fs::open(&by_descriptor, flags.difference(OFlags::NOFOLLOW), Mode::empty());
+    rustix::fs::chmod(&by_descriptor, mode)?;
+    Ok(opened?)
 }
 
 /// The entry's stat, not following a symlink; `None` when there is none.

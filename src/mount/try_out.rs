@@ -115,7 +115,7 @@ pub fn run(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -> Result<
         return Ok(Exit::Done);
     }
     let command = ChildCommand { argv: rest.cloned().collect(), env: Vec::new() };
-    let outcome = mount.run(&command, &mut signals, None)?;
+    let outcome = mount.run(&command, super::ChildStdio::inherited(), &mut signals, None)?;
     say(&format!("outcome {outcome:?}"));
     if prompt {
         // As the review of the changes will: a runner in the background would be stopped here.

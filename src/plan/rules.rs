@@ -239,11 +239,20 @@ pub fn builtin_harness_rules(harness: &str) -> Vec<PathRule> {
     const CLAUDE: [&str; 5] = ["CLAUDE.md", "CLAUDE.local.md", ".claude", ".mcp.json", "AGENTS.md"];
     const OTHERS: [&str; 6] =
         ["AGENTS.override.md", ".opencode", "opencode.json*", ".codex", ".agents", ".skills"];
+    const OURS: [&str; 5] =
+        ["/.agentworkforce/", "/.agentignore", "/.agentreadonly", "/.*.agentignore", "/.*.agentreadonly"];
     let origin = format!("built-in: configuration of {harness}");
     let mut rules = builtin(&CLAUDE, RuleSource::BuiltinHarness, &origin);
     if harness != "claude" {
         rules.extend(builtin(&OTHERS, RuleSource::BuiltinHarness, &origin));
     }
+    // What decides about runs is not an agent's to change, unless its persona opens it.
+    rules.extend(OURS.map(|pattern| PathRule {
+        pattern: pattern.to_owned(),
+        effect: Effect::Readonly,
+        source: RuleSource::BuiltinHarness,
+        origin: "built-in: files of agentworkforce".to_owned(),
+    }));
     rules
 }
 

@@ -53,7 +53,7 @@ impl Session {
                 .hint(format!("the work itself is in {}", path.display()))
         })?;
         let project = crate::mount::apply::open_project(&record.root)?;
-        let mount = Tree::open(&path)?;
+        let mount = Tree::open(&path)?.opening_closed_files();
         let base = Manifest::read(&self.dir, MANIFEST_FILE)?;
         let made = Manifest::read(&self.dir, MOUNT_MANIFEST_FILE)?;
         Ok(Some(Work { record, rules, project, mount, base, made, session: self.dir.clone() }))

@@ -9,6 +9,7 @@ mod e2e_concurrent;
 mod e2e_crash;
 mod e2e_hidden;
 mod e2e_incumbent;
+mod e2e_kept;
 mod e2e_property;
 mod e2e_support;
 mod launch_failures;

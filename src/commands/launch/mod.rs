@@ -26,7 +26,7 @@ use crate::model::report::RunReport;
 use crate::model::secrets::Secrets;
 use crate::mount::apply::Instants;
 use crate::mount::changes::{Ignored, review};
-use crate::mount::{OpenMount, PlantedFile, SignalInbox, catch_runner_signals, diff::diff};
+use crate::mount::{ChildStdio, OpenMount, PlantedFile, SignalInbox, catch_runner_signals, diff::diff};
 use crate::session::leaks::Leaks;
 use crate::session::{Session, SessionState, SessionStore};
 use crate::ui::{Ui, printable};
@@ -251,7 +251,7 @@ impl Run<'_, '_, '_> {
             let mut run = || match plan.mode {
                 Mode::Interactive => {
                     let limit = plan.limits.wall_seconds.map(Duration::from_secs_f64);
-                    let outcome = open.run(command, signals, limit)?;
+                    let outcome = open.run(command, ChildStdio::inherited(), signals, limit)?;
                     Ok(End::of_interactive(outcome, plan.limits))
                 }
                 Mode::Headless => self.run_headless(open, command, signals, ui),

@@ -4,7 +4,7 @@
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::model::mount_record::MountRecord;
+use crate::model::mount_record::{GitRecord, MountRecord};
 use crate::model::raw_path::RawPath;
 use crate::mount::apply::journal::{Journal, Purpose, State};
 use crate::mount::apply::{self, ApplyOutcome, ApplyStatus, Instants, Recovered, Selection, UndoOutcome};
@@ -209,7 +209,11 @@ impl Sessions<'_> {
         session.set_state(self.host, state)?;
         self.instants.at("apply: state written");
         // What was kept out exists nowhere else, so the mount stays with it until the session is pruned.
-        let keeps_something = outcome.review.keeps_something_out() || !git.held.is_empty();
+        let stashed = has_stash(session, &work.record);
+        if stashed {
+            warnings.push("a stash of the agent's stays in the session".into());
+        }
+        let keeps_something = outcome.review.keeps_something_out() || !git.held.is_empty() || stashed;
         let mount_removed = is_complete && !request.keep && !keeps_something;
         drop(sides);
         if mount_removed {
@@ -354,8 +358,11 @@ impl Sessions<'_> {
             return because("an apply was cut off; run `sessions recover` first");
         }
         let state = session.entry()?.state;
-        if state.is_settled() || request.force {
+        if request.force || state == SessionState::Discarded {
             return Ok(None);
+        }
+        if state.is_settled() {
+            return only_here(session);
         }
         match review_of(session)? {
             None if state == SessionState::Undone => {
@@ -363,7 +370,7 @@ impl Sessions<'_> {
             }
             None => Ok(None),
             Some(review) if review.changes.is_empty() && !review.keeps_something_out() => {
-                self.keep_commits(session)
+                Ok(self.keep_commits(session)?.or(only_here(session)?))
             }
             Some(_) => because("it holds changes that were never applied"),
         }
@@ -384,6 +391,34 @@ impl Sessions<'_> {
     fn end_journals(&self, session: &Session) -> Result<Vec<Recovered>> {
         Ok(self.store.with_context(session, self.instants, apply::recover)?)
     }
+}
+
+/// What of the agent's work a session that is done with still holds and nobody else has.
+fn only_here(session: &Session) -> Result<Option<String>> {
+    let Some(work) = session.work()? else { return Ok(None) };
+    let found = review(&work.sides()?, Ignored::KeepOut)?;
+    let kept = found.protected.len() + found.special.len() + found.unreadable.len();
+    if kept > 0 {
+        return Ok(Some(format!("{kept} change(s) to protected paths exist only here")));
+    }
+    let exported = export(&session.dir, session.id.as_str(), &work.record, &work.rules)?;
+    if let Some(branch) = exported.held.first() {
+        let name = branch.branch.0.display();
+        return Ok(Some(format!("commits on {name} exist only here: {}", branch.reason)));
+    }
+    let stashed = has_stash(session, &work.record);
+    Ok(stashed.then(|| "a stash of the agent's exists only here".to_owned()))
+}
+
+/// Whether the agent put something aside with git; a stash of the user's own is not in an upper directory.
+fn has_stash(session: &Session, record: &MountRecord) -> bool {
+    let stash = |git: &GitRecord| session.dir.join(&git.data).join("refs/stash");
+    let theirs = |git: &GitRecord| git.common_dir.join("refs/stash");
+    let content = |path: PathBuf| std::fs::read(path).ok();
+    record.git.iter().any(|git| {
+        let own = content(stash(git));
+        own.is_some() && own != content(theirs(git))
+    })
 }
 
 fn review_of(session: &Session) -> Result<Option<Review>> {
@@ -420,7 +455,7 @@ fn ignored(include: bool) -> Ignored {
 
 fn mount_is_gone(session: &Session) -> CommandError {
     CommandError::usage(format!("session `{}` has no mount any more", session.id))
-        .hint("its work was applied or discarded; `agentworkforce sessions show` says which")
+        .hint("its work was applied, taken back or discarded; `agentworkforce sessions show` says which")
 }
 
 fn whole(error: &CommandError) -> String {

@@ -2,7 +2,7 @@
 //! What lies in the upper directories was put there before, by the runner.
 
 use super::namespaces::failure;
-use super::protocol::{Cover, Failure, HelperSpec, OverlaySpec, Stage};
+use super::protocol::{Cover, Failure, HelperSpec, OverlaySpec, Protect, Stage};
 use crate::model::mount_facts::OverlayWay;
 use rustix::fs::{CWD, Mode, OFlags, StatVfsMountFlags, openat, statvfs};
 use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, mount_remount, move_mount, open_tree};
@@ -26,6 +26,9 @@ pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
     }
     for overlay in &spec.overlays {
         mount_overlay(overlay, spec.way).map_err(|error| at("no overlay on", &overlay.target, &error))?;
+    }
+    for protect in &spec.protect {
+        make_read_only(protect).map_err(|error| at("cannot protect", &protect.dir, &error))?;
     }
     for (cover, held) in exposed {
         mount_cover(cover).map_err(|error| at("cannot cover", &cover.dir, &error))?;
@@ -96,6 +99,21 @@ pub(super) fn hold(path: &Path) -> io::Result<OwnedFd> {
 /// Puts a held tree at a path.
 pub(super) fn put(tree: &OwnedFd, path: &Path) -> io::Result<()> {
     Ok(move_mount(tree, "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
+}
+
+/// Shows a directory as it is and takes the right to write it away.
+fn make_read_only(protect: &Protect) -> io::Result<()> {
+    let mut kept = Vec::new();
+    for path in protect.except.iter().filter(|path| path.is_dir()) {
+        kept.push((path, hold(path)?));
+    }
+    put(&hold(&protect.dir)?, &protect.dir)?;
+    let flags = MountFlags::BIND | MountFlags::RDONLY | flags_of(&protect.dir)?;
+    mount_remount(&*protect.dir, flags, "")?;
+    for (path, tree) in kept {
+        put(&tree, path)?;
+    }
+    Ok(())
 }
 
 /// What the inside may do with something that is shown again.

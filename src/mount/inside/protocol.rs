@@ -32,6 +32,8 @@ pub struct HelperSpec {
     pub overlays: Vec<OverlaySpec>,
     /// Directories that nothing inside may reach, with what of them is shown all the same.
     pub covers: Vec<Cover>,
+    /// Directories that nothing inside may write, with what of them stays writable.
+    pub protect: Vec<Protect>,
     /// `Some` for the sandbox level `strict`: what stays writable besides the overlays and covers.
     pub writable: Option<Vec<RawPath>>,
     /// Entered after mounting.
@@ -58,6 +60,14 @@ pub struct Cover {
     pub expose: Vec<RawPath>,
     /// Directories below `dir` that stay visible and can be written.
     pub lend: Vec<RawPath>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Protect {
+    pub dir: RawPath,
+    /// Below `dir`; what is not there is passed over.
+    pub except: Vec<RawPath>,
 }
 
 /// Which process group the child is in.

@@ -1,0 +1,95 @@
+//! What an agent leaves that is never applied: it stays until somebody throws it away on purpose, and it decides nothing.
+
+use crate::mount_support::{Identity, World, for_each_identity, read};
+use serde_json::json;
+
+/// The only session, after an age at which everything may be pruned.
+fn pruned(world: &World) -> String {
+    world.aw(["sessions", "prune", "--older-than", "0s"]).ends(0).stdout
+}
+
+#[test]
+fn held_commits_protected_edits_and_stashes_outlive_a_prune() {
+    let scripts = [
+        "git checkout -qb feat; echo S > .env; git add -f .env; git commit -qm env; git checkout -q main",
+        "echo important > docs.md",
+        "echo wip >> a.txt; git stash -q",
+    ];
+    for script in scripts {
+        let world = World::new(Identity::Own);
+        world.repository(&[("a.txt", "one\n"), ("docs.md", "old\n"), (".agentreadonly", "docs.md\n")]);
+        world.mounted(&[], script).ends(0);
+        let said = pruned(&world);
+        assert_eq!(world.listed().len(), 1, "{script}: {said}");
+        world.aw(["sessions", "prune", "--older-than", "0s", "--force"]).ends(0);
+        assert_eq!(world.listed().len(), 0, "{script}");
+    }
+}
+
+#[test]
+fn an_ordinary_session_is_pruned() {
+    let world = World::new(Identity::Own);
+    world.repository(&[("a.txt", "one\n")]);
+    world.mounted(&[], "echo two > a.txt; git commit -qam two").ends(0);
+    pruned(&world);
+    assert_eq!(world.listed().len(), 0);
+}
+
+#[test]
+fn an_agent_cannot_write_our_own_configuration() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        world.files(&[(".env", "TOPSECRET\n")]);
+        let home = "~/.agentworkforce/workforce";
+        let config = json!({"mount": {"revealPatterns": [".env"]}});
+        let script = format!(
+            "(echo '{config}' > {home}/config.json) || true; (mkdir -p {home}/personas && echo '{{}}' > {home}/personas/x.json) || true"
+        );
+        world.mounted(&["--mount", "overlay"], &script).ends(0);
+        assert!(!world.home().join(".agentworkforce/workforce/config.json").exists());
+        assert!(!world.home().join(".agentworkforce/workforce/personas/x.json").exists());
+        let did = world.mounted(&["--mount", "overlay"], "cat .env || true");
+        assert!(!did.stdout.contains("TOPSECRET"), "{did:?}");
+    });
+}
+
+#[test]
+fn a_persona_does_not_change_what_decides_about_runs() {
+    let world = World::new(Identity::Own);
+    world.repository(&[("a.txt", "one\n"), (".agentignore", "private/\n")]);
+    let script = "rm .agentignore; mkdir -p .agentworkforce/workforce/personas; \
+                  echo '{\"id\":\"dallas\"}' > .agentworkforce/workforce/personas/dallas.json; echo two > a.txt";
+    world.mounted(&["--persona", "dallas"], script).ends(0).says("not applied: .agentignore");
+    assert_eq!(read(world.project().join(".agentignore")), "private/\n");
+    assert_eq!(read(world.project().join("a.txt")), "two\n");
+    assert!(!world.project().join(".agentworkforce").exists());
+    // A persona whose job that is opens it.
+    let script = "mkdir -p .agentworkforce/workforce/personas; echo '{\"id\":\"mine\",\"role\":\"engineer\"}' > .agentworkforce/workforce/personas/mine.json";
+    world.mounted(&["--persona", "persona-maker"], script).ends(0);
+    assert!(world.project().join(".agentworkforce/workforce/personas/mine.json").exists());
+}
+
+#[test]
+fn a_file_that_the_agent_closed_is_work_like_any_other() {
+    for_each_identity(|world| {
+        for backend in ["overlay", "copy"] {
+            world.repository(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
+            let name = format!("precious-{backend}.txt");
+            let script = format!("echo precious > {name}; echo closed > b.txt; chmod 000 b.txt");
+            world.mounted(&["--mount", backend], &script).ends(0);
+            assert_eq!(read(world.project().join(&name)), "precious\n");
+            world.outside("chmod 644 b.txt");
+            assert_eq!(read(world.project().join("b.txt")), "closed\n");
+            world.outside("git add -A; git commit -qm next; true");
+        }
+    });
+}
+
+#[test]
+fn the_object_of_a_run_in_json_is_alone_on_stdout() {
+    let world = World::new(Identity::Own);
+    world.repository(&[("a.txt", "one\n")]);
+    let did = world.mounted(&["--json"], "echo from the command").ends(0);
+    assert_eq!(did.json()["outcome"]["exitCode"], 0);
+    assert!(did.stderr.contains("from the command"), "{did:?}");
+}
