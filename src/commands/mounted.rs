@@ -5,7 +5,7 @@ use super::sessions::work::{Applied, ApplyRequest, Sessions};
 use crate::cli::ApplyArg;
 use crate::error::{CommandError, Result};
 use crate::host::Host;
-use crate::model::mount::{Backend, MountSpec};
+use crate::model::mount::{Backend, MountSpec, Sandbox};
 use crate::model::mount_record::MountRecord;
 use crate::model::persona::SidecarMode;
 use crate::model::plan::PlannedSidecar;
@@ -78,6 +78,9 @@ fn warnings(record: &MountRecord) -> Vec<String> {
     }
     if record.backend == Backend::Copy {
         warnings.push("in a copy the real project can still be reached by its absolute path".into());
+    }
+    if record.backend == Backend::Overlay && record.sandbox == Sandbox::Off {
+        warnings.push("without a PID namespace root's other processes lead around what is hidden".into());
     }
     if record.backend == Backend::None {
         warnings.push(
