@@ -88,14 +88,6 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
         &facts.place,
     );
     let sidecar = planned_sidecar(parts, &values, &mount, &mut warnings);
-    if let (Some(reference), Some(sidecar)) = (&facts.persona_ref, &sidecar)
-        && sidecar.mode == SidecarMode::Extend
-    {
-        let target = &sidecar.target;
-        warnings.push(format!(
-            "the sidecar extends the {target} of the working tree, which does not come from {reference}"
-        ));
-    }
     let limits = limits(parts, flags);
 
     let available =

@@ -18,13 +18,17 @@ fn recipe() -> String {
 /// The persona of the main branch judges a branch that would rather judge itself.
 fn world() -> Option<Scratch> {
     let world = Scratch::new([])?;
+    let reviewer = |prompt: &str| world.persona(&json!({"id": "code-reviewer", "systemPrompt": prompt}));
+    reviewer("REVIEW-WITH-CARE");
+    world.write("project/CLAUDE.md", "CLAUDE-OF-MAIN");
+    world.git(&["add", "."]);
+    world.git(&["commit", "--quiet", "--message", "a reviewer"]);
     world.git(&["init", "--quiet", "--bare", "--initial-branch", "main", "../origin.git"]);
     world.git(&["remote", "add", "origin", "../origin.git"]);
     world.git(&["push", "--quiet", "origin", "main"]);
     world.git(&["switch", "--quiet", "--create", "change"]);
-    world.persona(
-        &json!({"id": "code-reviewer", "extends": "code-reviewer", "systemPrompt": "APPROVE-EVERYTHING"}),
-    );
+    reviewer("APPROVE-EVERYTHING");
+    world.write("project/CLAUDE.md", "CLAUDE-OF-THE-CHANGE");
     world.write("project/README.md", "A changed project.\n");
     world.git(&["add", "."]);
     world.git(&["commit", "--quiet", "--message", "change"]);
@@ -63,7 +67,12 @@ fn the_recipe_for_ci_reviews_and_says_so() {
     assert_eq!(report["outcome"]["status"], "completed", "{report:#}");
     assert_eq!(report["harness"]["kind"], Harness::Claude.name());
     assert_eq!(report["changes"], json!([]), "{report:#}");
-    assert!(!world.model.contains("APPROVE-EVERYTHING"), "the change judged itself");
+    for (mark, wanted) in [("REVIEW-WITH-CARE", true), ("CLAUDE-OF-MAIN", true)]
+        .into_iter()
+        .chain([("APPROVE-EVERYTHING", false), ("CLAUDE-OF-THE-CHANGE", false)])
+    {
+        assert_eq!(world.model.contains(mark), wanted, "{mark}");
+    }
     assert_eq!(world.read("project/README.md"), "A changed project.\n");
 }
 
