@@ -7,7 +7,7 @@ use crate::cli::AgentArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::model::mount::Backend;
+use crate::model::mount::{Backend, Sandbox};
 use crate::model::plan::{EnforcementLevel, Mode, RunPlan};
 use crate::mount::root::{self, Surroundings};
 use crate::plan::run::not_enforced;
@@ -44,6 +44,11 @@ pub fn run(args: &AgentArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     refuse_unreachable_sandbox(&plan)?;
     if args.strict {
         refuse_what_is_not_enforced(&plan, &workforce.general_warnings())?;
+        // What the plan calls hidden is hidden at this level only, and whether it is reached is known when the mount is
+        // made.
+        if args.sandbox.is_none() {
+            plan.mount.sandbox = plan.mount.sandbox.max(Some(Sandbox::Project));
+        }
     }
     if !args.dry_run {
         settle_root(&mut plan, args, &workforce)?;

@@ -177,7 +177,7 @@ impl Wanted {
         let planted = plan
             .sidecar
             .as_ref()
-            .map(|sidecar| mounted::planted_sidecar(&plan.mount, sidecar))
+            .map(|sidecar| mounted::planted_sidecar(&plan.mount, sidecar, workforce.snapshot()))
             .transpose()?;
         Ok(Wanted { name: plan.persona.id.clone(), spec: plan.mount, planted: planted.into_iter().collect() })
     }

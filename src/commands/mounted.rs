@@ -5,7 +5,8 @@ use super::sessions::work::{Applied, ApplyRequest, Sessions};
 use crate::cli::ApplyArg;
 use crate::error::{CommandError, Result};
 use crate::host::Host;
-use crate::model::mount::{Backend, MountSpec};
+use crate::load::snapshot::{Item, Snapshot};
+use crate::model::mount::{Backend, MountSpec, Sandbox};
 use crate::model::mount_record::MountRecord;
 use crate::model::persona::SidecarMode;
 use crate::model::plan::PlannedSidecar;
@@ -13,6 +14,7 @@ use crate::mount::apply::Instants;
 use crate::mount::{self, OpenMount, OpenRequest, PlantedFile, SignalInbox, base, probe};
 use crate::session::{Session, SessionState, SessionStore};
 use crate::ui::Ui;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// What a mount is made of.
@@ -79,6 +81,9 @@ fn warnings(record: &MountRecord) -> Vec<String> {
     if record.backend == Backend::Copy {
         warnings.push("in a copy the real project can still be reached by its absolute path".into());
     }
+    if record.backend == Backend::Overlay && record.sandbox == Sandbox::Off {
+        warnings.push("without a PID namespace root's other processes lead around what is hidden".into());
+    }
     if record.backend == Backend::None {
         warnings.push(
             "there is no mount: the command works in the real directory, and nothing can be undone".into(),
@@ -88,28 +93,54 @@ fn warnings(record: &MountRecord) -> Vec<String> {
 }
 
 /// The persona's instruction file as the mount will have it; `extend` reads the real one, which stays as it is.
-pub fn planted_sidecar(spec: &MountSpec, sidecar: &PlannedSidecar) -> Result<PlantedFile> {
-    let real = spec.root.join(&sidecar.target);
+pub fn planted_sidecar(
+    spec: &MountSpec,
+    sidecar: &PlannedSidecar,
+    snapshot: Option<&Snapshot>,
+) -> Result<PlantedFile> {
     let mut bytes = Vec::new();
-    if sidecar.mode == SidecarMode::Extend {
-        match std::fs::read(&real) {
-            Ok(text) => {
-                bytes = text;
-                bytes.extend_from_slice(b"\n\n---\n\n");
-            }
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-                ) => {}
-            Err(error) => {
-                return Err(CommandError::usage(format!("{} cannot be read: {error}", real.display()))
-                    .hint("the persona extends this file; make it readable, or use `overwrite`"));
-            }
-        }
+    if sidecar.mode == SidecarMode::Extend
+        && let Some(text) = extended(&spec.root.join(&sidecar.target), snapshot)?
+    {
+        bytes = text;
+        bytes.extend_from_slice(b"\n\n---\n\n");
     }
     bytes.extend_from_slice(sidecar.content.as_bytes());
     Ok(PlantedFile { path: PathBuf::from(&sidecar.target), bytes, mode: 0o644 })
+}
+
+/// The repository's own instruction file, if it has one. Where the persona is a commit's, so is this: what is judged
+/// must not instruct its judge.
+fn extended(real: &Path, snapshot: Option<&Snapshot>) -> Result<Option<Vec<u8>>> {
+    let refused = |why: &str| {
+        CommandError::usage(format!("{} cannot be read: {why}", real.display()))
+            .hint("the persona extends this file; make it readable, or use `overwrite`")
+    };
+    let Some(snapshot) = snapshot else {
+        return match std::fs::read(real) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(refused(&error.to_string())),
+        };
+    };
+    let (Some(dir), Some(name)) = (real.parent(), real.file_name().and_then(|name| name.to_str())) else {
+        return Ok(None);
+    };
+    let item_of = |name: &str| Ok::<_, CommandError>(snapshot.files_of(dir, &[name.to_owned()])?.pop());
+    let mut found = item_of(name)?;
+    // `CLAUDE.md -> AGENTS.md` is common; a link that leads elsewhere is not followed.
+    if let Some((_, Item::Link(target))) = &found
+        && let Ok(beside) = std::str::from_utf8(target)
+        && !beside.contains('/')
+    {
+        found = item_of(beside)?;
+    }
+    match found {
+        None => Ok(None),
+        Some((_, Item::File(text))) => Ok(Some(text)),
+        Some((_, Item::TooLarge(_))) => Err(refused("it is too large in the commit")),
+        Some((_, Item::Link(_))) => Err(refused("it is a link in the commit that leads elsewhere")),
+    }
 }
 
 /// `ask` needs somebody to ask; without a word it is the default on a terminal, and `auto` elsewhere.

@@ -79,6 +79,11 @@ impl Workforce {
         Ok(Workforce { host: host.clone(), config, layers, catalogue, features })
     }
 
+    /// What the project layer is read from, if it is not the working tree.
+    pub fn snapshot(&self) -> Option<&Snapshot> {
+        self.layers.files.snapshot.as_deref()
+    }
+
     /// The commit that the project layer comes from, if it is not the working tree.
     pub fn persona_ref(&self) -> Option<&PersonaRef> {
         self.layers.files.snapshot.as_ref().map(|snapshot| &snapshot.reference)

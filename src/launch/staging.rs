@@ -30,6 +30,18 @@ pub struct Shown {
     pub writable: Vec<PathBuf>,
 }
 
+/// Makes the directories of the user's home that stay writable at the sandbox level `strict`: what is not there when the
+/// mount is made cannot be left open, and a harness that runs for the first time dies where it cannot make them.
+pub fn make_state(plan: &RunPlan, host: &Host) {
+    let Some(home) = host.home_dir() else { return };
+    // A name with an ending is a file, which is its harness's own to make.
+    let is_directory = |path: &&PathBuf| path.starts_with(&home) && path.extension().is_none();
+    for dir in plan.mount.writable.iter().filter(is_directory) {
+        // Where this fails the harness says more about it than we could.
+        let _ = make_private(dir);
+    }
+}
+
 /// Writes the files of a plan. One that is there already is replaced: a session that goes on gets them anew.
 pub fn write_files(plan: &RunPlan, session_dir: &Path) -> Result<Shown> {
     let places = Places { session_dir, session_id: "", mount: Path::new("") };

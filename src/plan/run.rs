@@ -88,19 +88,11 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
         &facts.place,
     );
     let sidecar = planned_sidecar(parts, &values, &mount, &mut warnings);
-    if let (Some(reference), Some(sidecar)) = (&facts.persona_ref, &sidecar)
-        && sidecar.mode == SidecarMode::Extend
-    {
-        let target = &sidecar.target;
-        warnings.push(format!(
-            "the sidecar extends the {target} of the working tree, which does not come from {reference}"
-        ));
-    }
     let limits = limits(parts, flags);
 
     let available =
         |name: &str| facts.env.get(name).or_else(|| values.get(name)).is_some_and(|value| !value.is_empty());
-    let env = servers::supplied(&persona.env, "env", &available, &mut warnings);
+    let mut env = servers::supplied(&persona.env, "env", &available, &mut warnings);
     let mcp_servers = servers::startable(&persona.mcp_servers, &available, &mut warnings);
     let skills = planned_skills(parts, &mut warnings);
 
@@ -137,11 +129,14 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
             Entry::Occupied(ours) => {
                 let text = format!("env.{} is left out: the run needs it for itself on {kind}", ours.key());
                 warnings.push(text);
+                env.remove(ours.key());
             }
         }
     }
-    let enforcement =
+    let supplied = rows_of_supplies(parts, &env, &mcp_servers);
+    let mut enforcement =
         enforcement(parts, &mut adapted, &mount, sidecar.as_ref(), limits, flags, &mut warnings);
+    enforcement.extend(supplied);
     if mount.sandbox == Some(Sandbox::Strict) {
         mount.writable = writable_when_strict(facts, std::mem::take(&mut adapted.state));
     }
@@ -388,9 +383,6 @@ fn enforcement(
         }
         (None, _) => {}
     }
-    if !persona.env.is_empty() {
-        rows.enforced("env", "set in the harness's environment");
-    }
     for key in ["monthlyBudgetUsd", "workspace_manifest"] {
         if parts.resolved.object.contains_key(key) {
             rows.unsupported(key, "not supported by this runner yet");
@@ -413,6 +405,26 @@ fn enforcement(
     let mut all = rows.enforcement;
     all.append(&mut adapted.enforcement);
     all
+}
+
+/// The persona's variables, and what of them and of its servers this run goes without; the warnings say why.
+fn rows_of_supplies(
+    parts: &RunParts,
+    env: &BTreeMap<String, String>,
+    mcp_servers: &BTreeMap<String, McpServer>,
+) -> Vec<Enforcement> {
+    let persona = &parts.resolved.persona;
+    let mut rows = HarnessPlan::default();
+    if !env.is_empty() {
+        rows.enforced("env", "set in the harness's environment");
+    }
+    for name in persona.env.keys().filter(|name| !env.contains_key(*name)) {
+        rows.unsupported(&format!("env.{name}"), "left out: see the warnings");
+    }
+    for name in persona.mcp_servers.keys().filter(|name| !mcp_servers.contains_key(*name)) {
+        rows.unsupported(&format!("mcpServers.{name}"), "left out: see the warnings");
+    }
+    rows.enforcement
 }
 
 fn mount_rows(rows: &mut HarnessPlan, mount: &MountSpec) {
@@ -448,10 +460,13 @@ fn mount_rows(rows: &mut HarnessPlan, mount: &MountSpec) {
             }
         }
         Backend::Auto | Backend::Overlay => {
-            rows.enforced(
-                "mount.hidden",
-                "hidden files cannot be opened from inside (overlay); git objects can",
-            );
+            // A level that must be reached is refused otherwise; without one a run makes do with a copy.
+            let otherwise = match mount.sandbox {
+                Some(Sandbox::Project | Sandbox::Strict) => "",
+                _ => "; a run that gets less warns, and with `--strict` is refused",
+            };
+            let how = "hidden files cannot be opened from inside (overlay); git objects can";
+            rows.enforced("mount.hidden", format!("{how}{otherwise}"));
             if demanded(Effect::Readonly) {
                 rows.enforced("mount.readonly", "changes are reported and never applied");
             }

@@ -283,17 +283,34 @@ fn reading_a_ref_runs_nothing_and_writes_nothing() {
 }
 
 #[test]
-fn an_extending_sidecar_warns_that_the_file_it_extends_is_the_working_trees() {
-    let (env, _) = project();
-    let more = json!({"claudeMd": "reviewer.md", "claudeMdMode": "extend"});
-    env.project_persona(&with(flat("extender", "P"), &more));
-    commit(&env);
-    let plan = env.plan(&["extender", "--persona-ref", "main"]);
-    assert!(
-        warnings(&plan).iter().any(|text| text.contains("extends the CLAUDE.md of the working tree")),
-        "{plan:#}"
-    );
-    assert_eq!(warnings(&env.plan(&["extender"])), Vec::<String>::new());
+fn an_extending_sidecar_extends_the_file_of_the_ref() {
+    let world = World::with_harness(Identity::Own, "begins; cp CLAUDE.md \"$record/seen\"; answers done");
+    let project = world.project();
+    let personas = project.join(".agentworkforce/workforce/personas");
+    fs::create_dir_all(&personas).unwrap();
+    let persona = with(worker(), &json!({"claudeMdMode": "extend"}));
+    fs::write(personas.join("worker.json"), persona.to_string()).unwrap();
+    fs::write(personas.join("worker.md"), "OWN").unwrap();
+    git(&project, &["add", "--all"]);
+    git(&project, &["commit", "--quiet", "-m", "good"]);
+    fs::write(project.join("CLAUDE.md"), "EVIL").unwrap();
+    let run = |reference: &str| {
+        world.give();
+        let did = world.agent(&["worker", "-p", "do it", "--json", "--strict", "--persona-ref", reference]);
+        assert_eq!(did.code, 0, "{did:?}");
+        world.recorded("seen")
+    };
+    assert_eq!(run("HEAD"), "REPO-CLAUDE\n\n\n---\n\nOWN");
+    // A link to a file beside it is that file, as the commit has it; without a file there is nothing to extend.
+    fs::remove_file(project.join("CLAUDE.md")).unwrap();
+    std::os::unix::fs::symlink("AGENTS.md", project.join("CLAUDE.md")).unwrap();
+    git(&project, &["commit", "--quiet", "--all", "-m", "link"]);
+    fs::write(project.join("AGENTS.md"), "EVIL").unwrap();
+    assert_eq!(run("HEAD"), "REPO-AGENTS\n\n\n---\n\nOWN");
+    git(&project, &["rm", "--quiet", "CLAUDE.md"]);
+    git(&project, &["commit", "--quiet", "-m", "gone", "CLAUDE.md"]);
+    fs::write(project.join("CLAUDE.md"), "EVIL").unwrap();
+    assert_eq!(run("HEAD"), "OWN");
 }
 
 #[test]

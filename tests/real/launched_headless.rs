@@ -1,43 +1,20 @@
 //! The product on the real harnesses, headless: what the model is told, what the agent may do, and what comes back.
 
 use crate::support::persona::{
-    CHARTER, HIDDEN, IDENTITY, PROMPT, REPO_AGENTS, REPO_CLAUDE, SHOUTED, SIDECAR, SKILL,
+    ABOVE, CHARTER, HIDDEN, IDENTITY, PROMPT, REPO_AGENTS, REPO_CLAUDE, SECRET, SHOUTED, SIDECAR, SKILL,
+    TOOL, named_model,
 };
-use crate::support::{Ran, Scratch, Turn};
+use crate::support::wishes::{offered, shell, write};
+use crate::support::{Scratch, Turn};
 use agentworkforce::model::tier::Harness;
-use serde_json::{Value, json};
-
-/// `agent tester -p TASK --json` with more flags.
-#[track_caller]
-fn run(world: &Scratch, more: &[&str]) -> (Value, Ran) {
-    let args = ["agent", "tester", "-p", "TASK-MARKER do it", "--json"];
-    let ran = world.run(&mut world.agentworkforce(args.iter().chain(more)), "");
-    let report = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:#?}"));
-    assert_eq!(world.leftovers(), [], "{report:#}");
-    (report, ran)
-}
-
-#[track_caller]
-fn succeeds(world: &Scratch, more: &[&str]) -> Value {
-    let (report, ran) = run(world, more);
-    assert_eq!(ran.code, Some(0), "{report:#}\n{}", world.model.requests_text());
-    assert_eq!(report["outcome"]["status"], "completed", "{report:#}");
-    report
-}
+use serde_json::json;
+use std::path::Path;
 
 /// The model's wish to call the tool `shout` of the server `probe`.
 fn shout(harness: Harness) -> Turn {
     match harness {
         Harness::Claude | Harness::Codex => Turn::call("mcp__probe__shout", json!({"word": "hello"})),
         Harness::Opencode => Turn::call("probe_shout", json!({"word": "hello"})),
-    }
-}
-
-fn write(harness: Harness, file: &str) -> Turn {
-    match harness {
-        Harness::Claude => Turn::call("Write", json!({"file_path": file, "content": "written\n"})),
-        Harness::Opencode => Turn::call("write", json!({"filePath": file, "content": "written\n"})),
-        Harness::Codex => Turn::call("exec_command", json!({"cmd": format!("echo written > {file}")})),
     }
 }
 
@@ -65,18 +42,24 @@ fn the_whole_persona_reaches_the_model_and_its_work_is_applied() {
             Turn::text("all done"),
         ]);
         world.tester(harness, &json!({}));
-        let report = succeeds(&world, &[]);
+        let report = world.succeeds(&[]);
         assert_eq!(report["result"], "all done", "{harness}: {report:#}");
-        for mark in [IDENTITY, CHARTER, PROMPT, SIDECAR, SKILL, "TASK-MARKER", SHOUTED] {
+        for mark in [IDENTITY, CHARTER, PROMPT, SIDECAR, SKILL, "TASK-MARKER", TOOL, SHOUTED] {
             assert!(
                 world.model.contains(mark),
                 "{harness}: {mark} is in no request: {report:#}\n{}",
                 world.model.requests_text()
             );
         }
-        for mark in [REPO_CLAUDE, REPO_AGENTS, HIDDEN] {
+        for mark in [REPO_CLAUDE, REPO_AGENTS, ABOVE, HIDDEN, SECRET.1] {
             assert!(!world.model.contains(mark), "{harness}: {mark} is in a request");
         }
+        // Denied by the persona; codex has no such tool.
+        let request = &world.model.turns()[0].body;
+        assert!(!offered(request).iter().any(|tool| tool.eq_ignore_ascii_case("WebFetch")), "{harness}");
+        assert_eq!(request["model"], named_model(harness).1, "{harness}");
+        // The server had the secret, and no file of ours has.
+        assert!(!holds(&world.home().join(".agentworkforce"), SECRET.1), "{harness}");
         assert_eq!(world.read("project/made.txt"), "written\n", "{harness}");
         assert_eq!(report["apply"]["status"], "applied", "{harness}: {report:#}");
         assert_eq!(report["changes"][0]["path"], "made.txt", "{harness}: {report:#}");
@@ -91,13 +74,26 @@ fn the_whole_persona_reaches_the_model_and_its_work_is_applied() {
     }
 }
 
+/// Whether any file below has this in it.
+fn holds(dir: &Path, text: &str) -> bool {
+    let entries = std::fs::read_dir(dir).expect("readable");
+    entries.flatten().any(|entry| match entry.file_type().expect("a type") {
+        kind if kind.is_dir() => holds(&entry.path(), text),
+        kind if kind.is_file() => {
+            let content = std::fs::read(entry.path()).unwrap_or_default();
+            content.windows(text.len()).any(|window| window == text.as_bytes())
+        }
+        _ => false,
+    })
+}
+
 #[test]
 fn a_copy_works_as_well() {
     for harness in Harness::ALL {
         let Some(world) = Scratch::new([]) else { return };
         world.model.script([write(harness, "made.txt"), Turn::text("all done")]);
         world.tester(harness, &json!({}));
-        let report = succeeds(&world, &["--mount", "copy"]);
+        let report = world.succeeds(&["--mount", "copy"]);
         assert_eq!(world.read("project/made.txt"), "written\n", "{harness}: {report:#}");
         assert!(world.model.contains(SIDECAR) && world.model.contains(PROMPT), "{harness}");
         assert!(!world.model.contains(REPO_CLAUDE) && !world.model.contains(REPO_AGENTS), "{harness}");
@@ -109,7 +105,7 @@ fn extend_shows_the_model_both_files() {
     for harness in Harness::ALL {
         let Some(world) = Scratch::new([Turn::text("fine")]) else { return };
         world.tester(harness, &json!({"claudeMdMode": "extend", "agentsMdMode": "extend"}));
-        succeeds(&world, &[]);
+        world.succeeds(&[]);
         let real = if harness == Harness::Claude { REPO_CLAUDE } else { REPO_AGENTS };
         assert!(world.model.contains(SIDECAR) && world.model.contains(real), "{harness}");
         assert_eq!(world.read("project/CLAUDE.md"), REPO_CLAUDE);
@@ -130,18 +126,11 @@ fn a_denied_tool_is_denied() {
         let Some(world) = Scratch::new([]) else { return };
         world.model.script([write(harness, "made.txt"), Turn::text("I may not")]);
         world.tester(harness, &json!({ "permissions": permissions }));
-        let report = succeeds(&world, &[]);
+        let report = world.succeeds(&[]);
         assert_eq!(report["changes"], json!([]), "{harness}: {report:#}");
         let offered = world.model.turns()[0].body["tools"].to_string();
         assert!(!offered.contains(tool), "{harness}: {offered}");
-        let plan = world.run(&mut world.agentworkforce(["agent", "tester", "--dry-run", "--json"]), "");
-        let plan: Value = serde_json::from_str(&plan.stdout).expect("a plan");
-        let row = plan["enforcement"]
-            .as_array()
-            .expect("rows")
-            .iter()
-            .find(|row| row["field"] == "permissions.deny");
-        assert_eq!(row.expect("a row")["level"], "enforced", "{harness}");
+        world.promises("permissions.deny");
     }
 }
 
@@ -151,7 +140,7 @@ fn an_empty_allow_list_allows_nothing() {
         let Some(world) = Scratch::new([]) else { return };
         world.model.script([write(harness, "made.txt"), Turn::text("I may not")]);
         world.tester(harness, &json!({"permissions": {"allow": []}}));
-        let (report, _) = run(&world, &[]);
+        let (report, _) = world.report(&[]);
         assert_eq!(report["changes"], json!([]), "{harness}: {report:#}");
     }
 }
@@ -164,7 +153,7 @@ fn a_megabyte_of_charter_launches() {
         world.tester(harness, &json!({}));
         let role = json!({"label": "Knitter", "charter": charter});
         world.write("project/.agentworkforce/workforce/roles/knitter.json", role.to_string());
-        let report = succeeds(&world, &[]);
+        let report = world.succeeds(&[]);
         assert_eq!(report["result"], "read it", "{harness}");
         assert!(
             world.model.contains("BIG-CHARTER-BEGIN") && world.model.contains("BIG-CHARTER-END"),
@@ -185,7 +174,7 @@ fn errors_of_the_model_are_failures_with_the_reason() {
             world.model.always(Turn::error(status, mark));
             world.set_var("CLAUDE_CODE_MAX_RETRIES", "1");
             world.tester(harness, &json!({}));
-            let (report, ran) = run(&world, &[]);
+            let (report, ran) = world.report(&[]);
             assert_eq!(ran.code, Some(1), "{harness} {status}: {report:#}");
             assert_eq!(report["outcome"]["status"], "failed", "{report:#}");
             let reason = report["outcome"]["reason"].as_str().unwrap_or_default();
@@ -204,24 +193,29 @@ fn a_model_that_hangs_is_ended_at_the_limit() {
     for harness in Harness::ALL {
         let Some(world) = Scratch::new([Turn::text("begin").then_hang()]) else { return };
         world.tester(harness, &json!({}));
-        let (report, ran) = run(&world, &["--timeout", "8"]);
+        let (report, ran) = world.report(&["--timeout", "8"]);
         assert_eq!(ran.code, Some(124), "{harness}: {report:#}");
         assert_eq!(report["outcome"]["status"], "timed-out");
     }
+}
+
+/// opencode says nothing while a tool is at work, so its silence has to be read in its log.
+#[test]
+fn an_opencode_that_hears_nothing_more_is_idle() {
+    let Some(world) = Scratch::new([Turn::text("begin").then_hang()]) else { return };
+    world.plain(Harness::Opencode, &json!({"limits": {"idleSeconds": 4}}));
+    let (report, ran) = world.report(&["--timeout", "60"]);
+    assert_eq!(ran.code, Some(124), "{report:#}");
+    assert!(report["outcome"]["reason"].to_string().contains("nothing was heard"), "{report:#}");
 }
 
 #[test]
 fn a_tool_that_sleeps_is_gone_with_the_run() {
     for harness in Harness::ALL {
         let Some(world) = Scratch::new([]) else { return };
-        let sleep = match harness {
-            Harness::Claude => Turn::call("Bash", json!({"command": "sleep 300", "description": "wait"})),
-            Harness::Opencode => Turn::call("bash", json!({"command": "sleep 300", "description": "wait"})),
-            Harness::Codex => Turn::call("exec_command", json!({"cmd": "sleep 300"})),
-        };
-        world.model.script([sleep, Turn::text("never said")]);
+        world.model.script([shell(harness, "sleep 300"), Turn::text("never said")]);
         world.tester(harness, &json!({"permissions": {"allow": ["Bash(sleep:*)"], "mode": "acceptEdits"}}));
-        let (report, ran) = run(&world, &["--timeout", "10"]);
+        let (report, ran) = world.report(&["--timeout", "10"]);
         assert_eq!(ran.code, Some(124), "{harness}: {report:#}");
     }
 }
@@ -232,9 +226,9 @@ fn a_conversation_goes_on() {
         let Some(world) = Scratch::new([]) else { return };
         world.model.script([Turn::text("FIRST-ANSWER"), Turn::text("SECOND-ANSWER")]);
         world.tester(harness, &json!({}));
-        let first = succeeds(&world, &["--apply", "never"]);
+        let first = world.succeeds(&["--apply", "never"]);
         let id = first["session"].as_str().expect("a session");
-        let second = succeeds(&world, &["--resume", id]);
+        let second = world.succeeds(&["--resume", id]);
         assert_eq!(second["result"], "SECOND-ANSWER", "{harness}: {second:#}");
         let turns = world.model.turns();
         let last = turns.last().expect("a turn").body.to_string();
@@ -249,10 +243,10 @@ fn limits_of_turns_and_money_hold_on_claude() {
     let Some(world) = Scratch::new([]) else { return };
     world.model.always(Turn::call("Read", json!({"file_path": "README.md"})));
     world.tester(Harness::Claude, &json!({}));
-    let (report, ran) = run(&world, &["--max-turns", "2"]);
+    let (report, ran) = world.report(&["--max-turns", "2"]);
     assert_eq!(ran.code, Some(1), "{report:#}");
     assert!(report["outcome"]["reason"].to_string().contains("turns"), "{report:#}");
     assert!(world.model.turns().len() <= 3, "{}", world.model.turns().len());
-    let (report, ran) = run(&world, &["--max-usd", "0.000001"]);
+    let (report, ran) = world.report(&["--max-usd", "0.000001"]);
     assert_eq!(ran.code, Some(1), "{report:#}");
 }

@@ -1,8 +1,11 @@
 //! The product on the real harnesses, in a terminal: a turn, a file, the review, the terminal back; Ctrl-Z and fg.
 
-use crate::support::persona::{CHARTER, HIDDEN, IDENTITY, PROMPT, REPO_AGENTS, REPO_CLAUDE, SIDECAR, SKILL};
+use crate::support::persona::{
+    ABOVE, CHARTER, HIDDEN, IDENTITY, PROMPT, REPO_AGENTS, REPO_CLAUDE, SIDECAR, SKILL, TOOL, named_model,
+};
 use crate::support::scratch::PATIENCE;
-use crate::support::{Scratch, Turn};
+use crate::support::wishes::{offered, shell, write};
+use crate::support::{Scratch, Turn, processes};
 use agentworkforce::model::tier::Harness;
 use serde_json::json;
 
@@ -15,27 +18,24 @@ fn ready(harness: Harness) -> &'static str {
     }
 }
 
-fn write(harness: Harness) -> Turn {
-    match harness {
-        Harness::Claude => Turn::call("Write", json!({"file_path": "made.txt", "content": "written\n"})),
-        Harness::Opencode => Turn::call("write", json!({"filePath": "made.txt", "content": "written\n"})),
-        Harness::Codex => Turn::call("exec_command", json!({"cmd": "echo written > made.txt"})),
-    }
-}
-
 fn a_turn_in_a_terminal(harness: Harness) {
-    let Some(world) = Scratch::new([write(harness), Turn::text("ANSWER-FROM-THE-MODEL")]) else { return };
+    let Some(world) = Scratch::new([write(harness, "made.txt"), Turn::text("ANSWER-FROM-THE-MODEL")]) else {
+        return;
+    };
     world.tester(harness, &json!({}));
     let mut terminal = world.terminal(&world.agentworkforce(["agent", "tester"]));
     terminal.wait_for(ready(harness), PATIENCE);
     terminal.enter("QUESTION-TO-THE-MODEL");
     terminal.wait_for("ANSWER-FROM-THE-MODEL", PATIENCE);
-    for mark in [IDENTITY, CHARTER, PROMPT, SIDECAR, SKILL, "QUESTION-TO-THE-MODEL"] {
+    for mark in [IDENTITY, CHARTER, PROMPT, SIDECAR, SKILL, TOOL, "QUESTION-TO-THE-MODEL"] {
         assert!(world.model.contains(mark), "{mark} is in no request");
     }
-    for mark in [REPO_CLAUDE, REPO_AGENTS, HIDDEN] {
+    for mark in [REPO_CLAUDE, REPO_AGENTS, ABOVE, HIDDEN] {
         assert!(!world.model.contains(mark), "{mark} is in a request");
     }
+    let request = &world.model.turns()[0].body;
+    assert_eq!(request["model"], named_model(harness).1);
+    assert!(!offered(request).iter().any(|tool| tool.eq_ignore_ascii_case("WebFetch")));
     assert!(!world.project().join("made.txt").exists(), "it is in the project before it was accepted");
     terminal.leave("[a]pply", PATIENCE);
     // The terminal is ours again: what is typed now is an answer to us.
@@ -60,6 +60,36 @@ fn opencode_in_a_terminal() {
 #[test]
 fn codex_in_a_terminal() {
     a_turn_in_a_terminal(Harness::Codex);
+}
+
+/// codex leaves a server behind that later terminals share. Work that it did would be outside of our mount, with its
+/// own environment instead of ours.
+#[test]
+fn codex_in_a_terminal_does_its_own_work_though_a_server_of_the_user_runs() {
+    let Some(world) = Scratch::new([Turn::text("FIRST-ANSWER")]) else { return };
+    let mut users = world.terminal(&world.command("codex"));
+    users.wait_for(ready(Harness::Codex), PATIENCE);
+    users.enter("FIRST-TASK");
+    users.wait_for("FIRST-ANSWER", PATIENCE);
+    users.quit(PATIENCE);
+    let servers = || {
+        let left = processes::of_world(&world.root());
+        left.into_iter().filter(|process| process.command.contains("app-server")).count()
+    };
+    assert!(servers() > 0, "codex leaves no server behind any more: this test has nothing to show");
+
+    world.plain(Harness::Codex, &json!({}));
+    let command = "printenv AGENTWORKFORCE_PERSONA > who.txt";
+    world.model.script([shell(Harness::Codex, command), Turn::text("SECOND-ANSWER")]);
+    let mut ours = world.terminal(&world.agentworkforce(["agent", "tester"]));
+    ours.wait_for(ready(Harness::Codex), PATIENCE);
+    ours.enter("SECOND-TASK");
+    ours.wait_for("SECOND-ANSWER", PATIENCE);
+    assert!(servers() > 0, "the user's server is gone");
+    ours.leave("[a]pply", PATIENCE);
+    ours.type_text("a\r");
+    ours.wait_for_end(PATIENCE);
+    assert_eq!(world.read("project/who.txt"), "tester\n");
 }
 
 /// Under a shell with job control: Ctrl-Z gives the shell back, `fg` the harness.

@@ -2,9 +2,13 @@
 
 mod bare_headless;
 mod bare_interactive;
+mod ci_recipe;
+mod enforced_by_claude;
+mod enforced_by_codex;
+mod enforced_permissions;
+mod enforced_sandbox;
 mod launched_headless;
 mod launched_interactive;
 mod model_server;
-mod planned;
 mod support;
 mod terminal;

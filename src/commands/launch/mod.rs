@@ -185,6 +185,7 @@ impl Run<'_, '_, '_> {
     ) -> Result<(OpenMount, crate::mount::ChildCommand)> {
         let (plan, session) = (self.launch.plan, self.session);
         session.write_json(PLAN_FILE, plan)?;
+        staging::make_state(plan, self.host());
         let mut shown = staging::write_files(plan, &session.dir)?;
         let terms = skills::Terms { offline: self.launch.args.offline, strict: self.launch.args.strict };
         let staged = skills::stage(plan, self.launch.workforce, &session.dir, terms, signals)?;
@@ -232,7 +233,9 @@ impl Run<'_, '_, '_> {
     /// What is put into the mount itself.
     fn planted(&self) -> Result<Vec<PlantedFile>> {
         let plan = self.launch.plan;
-        let sidecar = plan.sidecar.as_ref().map(|sidecar| mounted::planted_sidecar(&plan.mount, sidecar));
+        let snapshot = self.launch.workforce.snapshot();
+        let sidecar =
+            plan.sidecar.as_ref().map(|sidecar| mounted::planted_sidecar(&plan.mount, sidecar, snapshot));
         Ok(sidecar.transpose()?.into_iter().collect())
     }
 

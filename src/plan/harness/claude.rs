@@ -5,6 +5,7 @@ use crate::model::persona::McpServer;
 use crate::model::plan::{Conversation, Mode};
 use crate::model::template::Template;
 use crate::plan::job::{HarnessPlan, Job};
+use crate::plan::tool_rule::ToolRule;
 use serde_json::{Map, Value, json};
 
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
@@ -29,7 +30,11 @@ pub fn plan(job: &Job) -> HarnessPlan {
     if job.has_skills {
         plan.option_at("--plugin-dir", Template::session("plugin"));
         plan.skills_path = Some(Template::session("plugin/skills"));
-        plan.enforced("skills", "--plugin-dir");
+        if job.bare {
+            plan.unsupported("skills", "bare mode keeps claude from offering them");
+        } else {
+            plan.enforced("skills", "--plugin-dir");
+        }
     }
     permissions(&mut plan, job);
     settings(&mut plan, job);
@@ -53,12 +58,22 @@ pub fn plan(job: &Job) -> HarnessPlan {
 
 fn effort(plan: &mut HarnessPlan, job: &Job) {
     let Some(reasoning) = job.settings.reasoning.as_deref() else { return };
-    if EFFORTS.contains(&reasoning) {
-        plan.option("--effort", reasoning);
+    if !EFFORTS.contains(&reasoning) {
+        plan.unsupported("harnessSettings.reasoning", format!("claude knows {}", EFFORTS.join(", ")));
+        return;
+    }
+    plan.option("--effort", reasoning);
+    if job.model.is_some_and(takes_effort) {
         plan.enforced("harnessSettings.reasoning", "--effort");
     } else {
-        plan.unsupported("harnessSettings.reasoning", format!("claude knows {}", EFFORTS.join(", ")));
+        plan.advisory("harnessSettings.reasoning", "--effort; claude leaves it out for models without it");
     }
+}
+
+/// Seen in the requests of claude 2.1.197: older models and haiku are sent a budget of its own instead.
+fn takes_effort(model: &str) -> bool {
+    const WITHOUT: [&str; 5] = ["haiku", "claude-3", "sonnet-4-0", "sonnet-4-2", "sonnet-4-5"];
+    !WITHOUT.iter().any(|name| model.contains(name))
 }
 
 /// The file form keeps secrets off the command line; claude fills in `${VAR}` itself.
@@ -121,18 +136,34 @@ fn permissions(plan: &mut HarnessPlan, job: &Job) {
         for entry in allow {
             plan.arg(entry);
         }
-        plan.enforced("permissions.allow", "--allowedTools: these run without asking");
+        let edits = allow.iter().any(|entry| ToolRule::parse(entry).edits_files());
+        if edits && permissions.mode.as_deref() == Some("plan") {
+            plan.advisory("permissions.allow", "--allowedTools; claude edits nothing while it plans");
+        } else {
+            plan.enforced("permissions.allow", "--allowedTools: these run without asking");
+        }
     }
     if !permissions.deny.is_empty() {
         plan.arg("--disallowedTools");
         for entry in &permissions.deny {
             plan.arg(entry);
         }
-        plan.enforced("permissions.deny", "--disallowedTools: removed, or denied when called");
+        plan.enforced(
+            "permissions.deny",
+            "--disallowedTools: removed, or denied when called; patterns match a command as it is written",
+        );
     }
     if let Some(mode) = &permissions.mode {
         plan.option("--permission-mode", mode);
-        plan.enforced("permissions.mode", "--permission-mode");
+        let how = if job.hermetic {
+            "--permission-mode"
+        } else {
+            "--permission-mode; what the user's own settings allow stays allowed"
+        };
+        plan.enforced("permissions.mode", how);
+    } else if permissions.allow.is_some() {
+        // A list of what is allowed means little if the user's own default mode allows the rest.
+        plan.option("--permission-mode", "default");
     }
 }
 
@@ -140,7 +171,9 @@ fn permissions(plan: &mut HarnessPlan, job: &Job) {
 fn settings(plan: &mut HarnessPlan, job: &Job) {
     if job.hermetic {
         plan.option("--setting-sources", "project,local");
-        plan.enforced("hermetic", "--setting-sources project,local");
+        // Notes of earlier sessions are the user's, too, and no setting.
+        plan.env.insert("CLAUDE_CODE_DISABLE_AUTO_MEMORY".into(), Template::text("1"));
+        plan.enforced("hermetic", "--setting-sources project,local, and no memory of earlier sessions");
     }
     if !job.mounted {
         return;

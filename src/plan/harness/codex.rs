@@ -33,9 +33,11 @@ pub fn plan(job: &Job) -> HarnessPlan {
     }
     sandbox(&mut plan, job);
     trust(&mut plan);
-    if job.settings.web_search == Some(true) {
-        plan.arg("--search");
-        plan.enforced("harnessSettings.webSearch", "--search");
+    if let Some(search) = job.settings.web_search {
+        // `--search` has no effect on `exec`, and without a word codex offers a search of stored pages.
+        let mode = if search { "live" } else { "disabled" };
+        plan.option("-c", format!("web_search={}", toml_text(mode)));
+        plan.enforced("harnessSettings.webSearch", format!("web_search = {mode}"));
     }
     if job.mode == Mode::Headless {
         // The approval flag is only known before `exec`.
@@ -107,9 +109,9 @@ fn mcp_server(plan: &mut HarnessPlan, toml: &mut String, name: &str, server: &Mc
     let mut body = String::new();
     match &server.url {
         Some(url) if !env_names(url).is_empty() => {
-            plan.warn(format!(
-                "mcpServers.{name}: codex cannot refer to a variable in a url; the server is left out"
-            ));
+            let why = "codex cannot refer to a variable in a url";
+            plan.warn(format!("mcpServers.{name}: {why}; the server is left out"));
+            plan.unsupported(&format!("mcpServers.{name}"), why);
             return;
         }
         Some(url) => {
@@ -237,54 +239,96 @@ fn sandbox(plan: &mut HarnessPlan, job: &Job) {
         return;
     }
     let mode = permissions.mode.as_deref();
-    let read_only = denies_all_edits(&permissions.deny) || mode == Some("plan");
+    let no_edits = denies_all_edits(&permissions.deny);
     let sandbox = match settings.sandbox_mode.as_deref() {
         // Deny beats what a setting allows.
-        Some(_) | None if read_only => "read-only",
+        Some(_) | None if no_edits || mode == Some("plan") => "read-only",
         Some(said) => said,
         None if mode == Some("bypassPermissions") => "danger-full-access",
         // Said although a trusted project gets it anyway: what is meant must not hang on another flag.
         None => "workspace-write",
     };
-    let approval = settings.approval_policy.as_deref().or(match mode {
-        Some("bypassPermissions") => Some("never"),
-        _ => None,
-    });
     plan.option("--sandbox", sandbox);
-    // Headless nobody can answer, so codex must not ask.
-    let approval = if job.mode == Mode::Headless { Some("never") } else { approval };
-    if let Some(approval) = approval {
-        plan.option("-a", approval);
-    }
-    if let Some(network) = settings.workspace_write_network_access {
-        plan.option("-c", format!("sandbox_workspace_write.network_access={network}"));
-        plan.enforced(
-            "harnessSettings.workspaceWriteNetworkAccess",
-            "sandbox_workspace_write.network_access",
-        );
-    }
     if let Some(said) = &settings.sandbox_mode {
-        let note = if sandbox == said { String::new() } else { format!(": denied edits beat `{said}`") };
+        let note = if sandbox == said {
+            String::new()
+        } else {
+            format!(": what is denied or planned beats `{said}`")
+        };
         plan.enforced("harnessSettings.sandboxMode", format!("--sandbox {sandbox}{note}"));
     }
-    if let Some(said) = &settings.approval_policy {
-        let how = if job.mode == Mode::Headless {
-            "-a never: headless nobody can answer".into()
-        } else {
-            format!("-a {said}")
-        };
-        plan.enforced("harnessSettings.approvalPolicy", how);
+    approval(plan, job, no_edits);
+    network(plan, job, sandbox);
+    permission_rows(plan, job, sandbox, no_edits);
+}
+
+/// When codex asks a person to let a command out of the sandbox.
+fn approval(plan: &mut HarnessPlan, job: &Job, no_edits: bool) {
+    let said = job.settings.approval_policy.as_deref();
+    let policy = match said {
+        // Headless nobody can answer, and what is denied must not be a matter of pressing a key.
+        _ if job.mode == Mode::Headless || no_edits => "never",
+        Some("never") => "never",
+        Some(_) => "on-request",
+        None if job.permissions.mode.as_deref() == Some("bypassPermissions") => "never",
+        None => return,
+    };
+    plan.option("-a", policy);
+    match said {
+        None => {}
+        Some("never" | "on-request") => {
+            let how = match policy {
+                "never" => "-a never: nothing leaves the sandbox",
+                _ => "-a on-request: what leaves the sandbox is asked for",
+            };
+            plan.enforced("harnessSettings.approvalPolicy", how);
+        }
+        Some(said) => {
+            let how = format!("codex no longer knows `{said}`; it gets `{policy}`");
+            plan.unsupported("harnessSettings.approvalPolicy", how);
+        }
     }
-    if permissions.mode.is_some() {
-        plan.enforced("permissions.mode", format!("--sandbox {sandbox}"));
+}
+
+fn network(plan: &mut HarnessPlan, job: &Job, sandbox: &str) {
+    let Some(wanted) = job.settings.workspace_write_network_access else { return };
+    plan.option("-c", format!("sandbox_workspace_write.network_access={wanted}"));
+    let (has, how) = match sandbox {
+        "read-only" => (false, "--sandbox read-only has no network"),
+        "danger-full-access" => (true, "--sandbox danger-full-access has the network"),
+        _ => (wanted, "sandbox_workspace_write.network_access"),
+    };
+    if has == wanted {
+        plan.enforced("harnessSettings.workspaceWriteNetworkAccess", how);
+    } else {
+        plan.unsupported("harnessSettings.workspaceWriteNetworkAccess", how);
+    }
+}
+
+fn permission_rows(plan: &mut HarnessPlan, job: &Job, sandbox: &str, no_edits: bool) {
+    let permissions = job.permissions;
+    match (permissions.mode.as_deref(), sandbox) {
+        (None, _) => {}
+        (Some("plan" | "default"), "read-only") => {
+            plan.enforced("permissions.mode", "--sandbox read-only: nothing is changed unasked");
+        }
+        (Some("bypassPermissions"), "danger-full-access") => {
+            plan.enforced("permissions.mode", "--sandbox danger-full-access");
+        }
+        (Some(_), _) => plan.advisory(
+            "permissions.mode",
+            format!(
+                "--sandbox {sandbox}: codex asks by sandbox, not by tool, and runs commands in it unasked"
+            ),
+        ),
     }
     if !permissions.deny.is_empty() {
         let whole = permissions.deny.iter().all(|entry| {
             let rule = crate::plan::tool_rule::ToolRule::parse(entry);
             rule.edits_files() && rule.argument.is_none()
         });
-        if read_only && whole {
-            plan.enforced("permissions.deny", "--sandbox read-only");
+        if whole && sandbox == "read-only" && (no_edits || job.mode == Mode::Headless) {
+            plan.enforced("permissions.deny", "--sandbox read-only with -a never");
         } else {
             plan.advisory(
                 "permissions.deny",
@@ -332,9 +376,6 @@ fn enforcement(plan: &mut HarnessPlan, job: &Job) {
     }
     if job.bare {
         plan.unsupported("bareMode", "a mode of claude");
-    }
-    if job.settings.web_search == Some(false) {
-        plan.enforced("harnessSettings.webSearch", "not asked for");
     }
 }
 

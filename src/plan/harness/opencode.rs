@@ -193,8 +193,11 @@ fn permission_map(plan: &mut HarnessPlan, job: &Job) -> Option<Map<String, Value
     for entry in &permissions.deny {
         let rule = ToolRule::parse(entry);
         if !table.add(&rule, "deny") {
-            // A deny must deny: what cannot be said exactly is denied whole.
-            table.add(&ToolRule { tool: rule.tool, argument: None }, "deny");
+            // A deny must deny: what cannot be said exactly is denied whole, and under any name.
+            if !table.add(&ToolRule { tool: rule.tool, argument: None }, "deny") {
+                table.set(rule.tool, "*", "deny");
+                table.set(&rule.tool.to_lowercase(), "*", "deny");
+            }
             widened.push(entry.as_str());
         }
     }
@@ -204,16 +207,30 @@ fn permission_map(plan: &mut HarnessPlan, job: &Job) -> Option<Map<String, Value
             widened.join(", ")
         ));
     }
-    if permissions.allow.is_some() {
-        plan.enforced("permissions.allow", "permission map of the agent");
+    if permissions.allow.is_some() && inexact.is_empty() {
+        let how = "permission map of the agent; an allowed command may be redirected into a file";
+        plan.enforced("permissions.allow", how);
+    } else if permissions.allow.is_some() {
+        plan.advisory("permissions.allow", format!("not allowed beforehand: {}", inexact.join(", ")));
     }
     if !permissions.deny.is_empty() {
-        plan.enforced("permissions.deny", "permission map of the agent, deny last");
+        plan.enforced(
+            "permissions.deny",
+            "permission map of the agent, deny last; patterns match a command as it is written",
+        );
     }
     if permissions.mode.is_some() {
         plan.enforced("permissions.mode", "permission map of the agent");
     }
     Some(table.into_map())
+}
+
+/// `git log:*` allows `git log` and what begins with it and a space, not `git logs`; a deny may take that along.
+fn command_patterns(rule: &ToolRule, action: &str) -> Vec<String> {
+    match rule.argument.and_then(|argument| argument.strip_suffix(":*")) {
+        Some(prefix) if action == "allow" => vec![prefix.to_owned(), format!("{prefix} *")],
+        _ => rule.command_pattern().into_iter().collect(),
+    }
 }
 
 /// Permission keys in order, each with its patterns in order.
@@ -223,23 +240,22 @@ struct Table {
 
 impl Table {
     fn set(&mut self, key: &str, pattern: &str, action: &'static str) {
-        let index = match self.entries.iter().position(|(name, _)| name == key) {
-            Some(index) => index,
+        let mut patterns = match self.entries.iter().position(|(name, _)| name == key) {
+            // The last key that fits decides, so what is said last goes to the end.
+            Some(index) => self.entries.remove(index).1,
             None => {
                 // A key of its own must repeat what the blanket says, or its patterns alone would decide.
                 let blanket =
                     self.entries.iter().find(|(name, _)| name == "*").and_then(|(_, rules)| rules.last());
-                let start = blanket.map(|(pattern, action)| (pattern.clone(), *action)).into_iter().collect();
-                self.entries.push((key.to_owned(), start));
-                self.entries.len() - 1
+                blanket.map(|(pattern, action)| (pattern.clone(), *action)).into_iter().collect()
             }
         };
-        let patterns = &mut self.entries[index].1;
         if pattern == "*" {
             patterns.clear();
         }
         patterns.retain(|(existing, _)| existing != pattern);
         patterns.push((pattern.to_owned(), action));
+        self.entries.push((key.to_owned(), patterns));
     }
 
     /// False where opencode has no way to say this.
@@ -265,7 +281,9 @@ impl Table {
                 true
             }
             (Some(_), "bash") => {
-                self.set(key, &rule.command_pattern().unwrap_or_default(), action);
+                for pattern in command_patterns(rule, action) {
+                    self.set(key, &pattern, action);
+                }
                 true
             }
             (Some(_), _) => false,

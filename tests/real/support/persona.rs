@@ -10,10 +10,24 @@ pub const PROMPT: &str = "PROMPT-MARKER: work with care.";
 pub const SIDECAR: &str = "SIDECAR-MARKER: rules of this persona.";
 pub const REPO_CLAUDE: &str = "REPO-CLAUDE-MARKER";
 pub const REPO_AGENTS: &str = "REPO-AGENTS-MARKER";
+/// Instruction files of the directory above the project.
+pub const ABOVE: &str = "ABOVE-THE-PROJECT";
 pub const SKILL: &str = "SKILL-MARKER: how to knit a scarf";
 pub const HIDDEN: &str = "HIDDEN-CONTENT-MARKER";
-/// What the tool `shout` of the server `probe` answers to `hello`.
-pub const SHOUTED: &str = "SHOUTED-HELLO";
+/// What the tool `shout` of the server `probe` answers to `hello`, and how long its secret is.
+pub const SHOUTED: &str = "SHOUTED-HELLO-12";
+/// What stands for the tool in a request.
+pub const TOOL: &str = "MCP-TOOL-MARKER";
+/// A variable of the user that the server is given by name, and its value.
+pub const SECRET: (&str, &str) = ("SECRET_OF_THE_USER", "SECRET-VALUE");
+/// The model that the persona names on this harness: not the one that the harness would take by itself.
+pub const fn named_model(harness: Harness) -> (&'static str, &'static str) {
+    match harness {
+        Harness::Claude => ("claude-opus-4-6", "claude-opus-4-6"),
+        Harness::Opencode => ("scratch/named", "named"),
+        Harness::Codex => ("openai/named", "named"),
+    }
+}
 
 /// A server with one tool, in a language that every harness brings along.
 const SERVER: &str = r#"
@@ -24,7 +38,7 @@ lines.on("line", line => {
   const {id, method, params} = JSON.parse(line);
   if (method === "initialize") send(id, {protocolVersion: params.protocolVersion, capabilities: {tools: {}}, serverInfo: {name: "probe", version: "1"}});
   else if (method === "tools/list") send(id, {tools: [tool]});
-  else if (method === "tools/call") send(id, {content: [{type: "text", text: "SHOUTED-" + params.arguments.word.toUpperCase()}]});
+  else if (method === "tools/call") send(id, {content: [{type: "text", text: "SHOUTED-" + params.arguments.word.toUpperCase() + "-" + process.env.PROBE_SECRET.length}]});
   else if (id !== undefined) send(id, {});
 });
 "#;
@@ -46,13 +60,19 @@ impl Scratch {
             "name": IDENTITY, "role": "knitter", "systemPrompt": PROMPT,
             "claudeMd": "rules.md", "agentsMd": "rules.md",
             "skills": [{"id": "knitting", "source": "./skills/knitting", "description": SKILL}],
-            "mcpServers": {"probe": {"command": "node", "args": [server.display().to_string()]}},
+            "model": named_model(harness).0,
+            "mcpServers": {"probe": {
+                "command": "node", "args": [server.display().to_string()],
+                "env": {"PROBE_SECRET": format!("${}", SECRET.0)},
+            }},
             "permissions": permissions(harness),
         });
         for (key, value) in more.as_object().expect("an object") {
             persona[key] = value.clone();
         }
         self.persona(&persona);
+        self.write("CLAUDE.md", ABOVE);
+        self.write("AGENTS.md", ABOVE);
         self.write("project/CLAUDE.md", REPO_CLAUDE);
         self.write("project/AGENTS.md", REPO_AGENTS);
         self.write("project/.env", HIDDEN);

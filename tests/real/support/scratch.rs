@@ -6,9 +6,10 @@ use super::processes::{self, MARK, Process};
 use super::pty::Terminal;
 use super::running::{Ran, Running};
 use super::turn::Turn;
-use super::{installed, pty};
+use super::{installed, persona, pty};
 use serde_json::{Value, json};
 use std::ffi::OsStr;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -19,6 +20,12 @@ pub const MODEL: &str = "scripted";
 pub const TOKEN: &str = "scratch-token";
 /// Ample for one turn of the slowest harness on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(90);
+
+fn named_directory() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("aw-real-");
+    builder
+}
 
 pub struct Scratch {
     dir: tempfile::TempDir,
@@ -31,7 +38,23 @@ impl Scratch {
     /// None where the harnesses are not installed and need not be; that was said then.
     pub fn new(script: impl IntoIterator<Item = Turn>) -> Option<Scratch> {
         let bin = installed::bin_directory()?;
-        let dir = tempfile::Builder::new().prefix("aw-real-").tempdir().expect("a temp directory");
+        Some(Scratch::made(bin, named_directory().tempdir().expect("a temp directory"), script))
+    }
+
+    /// The same where nothing is temporary: sandboxes leave the usual places for temporary files open. None, with a
+    /// word about it, where this user has no such place.
+    pub fn outside_of_temp() -> Option<Scratch> {
+        let bin = installed::bin_directory()?;
+        let places = [env!("CARGO_TARGET_TMPDIR"), "/run/lock"];
+        let made = places.iter().find_map(|place| named_directory().tempdir_in(place).ok());
+        let Some(dir) = made else {
+            let _ = writeln!(std::io::stderr(), "\nNOT RUN: a test that needs to write in one of {places:?}");
+            return None;
+        };
+        Some(Scratch::made(bin, dir, []))
+    }
+
+    fn made(bin: PathBuf, dir: tempfile::TempDir, script: impl IntoIterator<Item = Turn>) -> Scratch {
         let scratch = Scratch { dir, bin, vars: Vec::new(), model: ModelServer::start(script) };
         for name in ["home", "project", "tmp"] {
             std::fs::create_dir_all(scratch.root().join(name)).expect("writable");
@@ -43,7 +66,7 @@ impl Scratch {
         scratch.git(&["init", "--quiet", "--initial-branch", "main"]);
         scratch.git(&["add", "."]);
         scratch.git(&["commit", "--quiet", "--message", "start"]);
-        Some(scratch)
+        scratch
     }
 
     pub fn root(&self) -> PathBuf {
@@ -106,16 +129,21 @@ impl Scratch {
         command
     }
 
-    fn environment(&self) -> Vec<(String, String)> {
+    /// Where its commands are found.
+    pub fn path(&self) -> String {
         let path =
             [self.bin.as_path(), Path::new("/usr/local/bin"), Path::new("/usr/bin"), Path::new("/bin")];
-        let path = path.map(|dir| dir.display().to_string()).join(":");
+        path.map(|dir| dir.display().to_string()).join(":")
+    }
+
+    fn environment(&self) -> Vec<(String, String)> {
         let text = |path: PathBuf| path.display().to_string();
-        let fixed: [(&str, String); 17] = [
+        let fixed: [(&str, String); 18] = [
             ("HOME", text(self.home())),
-            ("PATH", path),
+            ("PATH", self.path()),
             ("TMPDIR", text(self.root().join("tmp"))),
             (MARK, text(self.root())),
+            (persona::SECRET.0, persona::SECRET.1.into()),
             ("LANG", "C.UTF-8".into()),
             ("TERM", "xterm-256color".into()),
             ("SHELL", "/bin/bash".into()),
@@ -171,7 +199,9 @@ impl Scratch {
         let options = json!({"baseURL": url, "apiKey": TOKEN});
         let limit = json!({"context": 200_000, "output": 8_000});
         let mut models = serde_json::Map::new();
-        models.insert(MODEL.into(), json!({"name": "Scripted", "tool_call": true, "limit": limit}));
+        for name in [MODEL, "named"] {
+            models.insert(name.into(), json!({"name": name, "tool_call": true, "limit": limit}));
+        }
         let config = json!({
             "$schema": "https://opencode.ai/config.json",
             "model": format!("scratch/{MODEL}"),

@@ -1,0 +1,128 @@
+//! Permissions on claude and opencode: what the model wants, the harness does or does not do.
+
+use crate::support::agent::changed;
+use crate::support::wishes::{shell_call, write};
+use crate::support::{Scratch, Turn};
+use agentworkforce::model::tier::Harness;
+use serde_json::{Value, json};
+
+/// A bit of everything that a persona may want to allow or deny, at once.
+fn wishes(harness: Harness) -> Turn {
+    let commands = [
+        "sh -c 'echo x > by-sh.txt'",
+        "git status --short --branch",
+        "git push --quiet origin HEAD:refs/heads/alone",
+        "git status && git push --quiet origin HEAD:refs/heads/chained",
+        "touch alone.txt",
+        "touch chained.txt && sh -c 'echo x > by-chained-sh.txt'",
+    ];
+    commands.iter().fold(write(harness, "made.txt"), |turn, command| {
+        let (name, input) = shell_call(harness, command);
+        turn.and_call(name, input)
+    })
+}
+
+/// A project with a place to push to.
+fn world(harness: Harness, permissions: &Value) -> Option<Scratch> {
+    let mut world = Scratch::new([wishes(harness), Turn::text("that is all")])?;
+    // claude refuses to go without questions as root, unless it is told that somebody thought about it.
+    world.set_var("IS_SANDBOX", "1");
+    // Whatever the user likes best, a persona with a list means its list.
+    world.write("home/.claude/settings.json", r#"{"permissions": {"defaultMode": "acceptEdits"}}"#);
+    world.git(&["init", "--quiet", "--bare", "../remote.git"]);
+    world.git(&["remote", "add", "origin", "../remote.git"]);
+    world.plain(harness, &json!({ "permissions": permissions }));
+    Some(world)
+}
+
+/// Runs it, and returns what was changed. Nothing may have been pushed, though it could have been.
+#[track_caller]
+fn changes(world: &Scratch) -> Vec<String> {
+    let report = world.succeeds(&["--apply", "never"]);
+    let refs = world.command("git").args(["-C", "../remote.git", "for-each-ref"]).output().expect("git runs");
+    assert_eq!(String::from_utf8_lossy(&refs.stdout), "", "it was pushed");
+    world.git(&["push", "--quiet", "origin", "HEAD:refs/heads/by-hand"]);
+    changed(&report).into_iter().map(str::to_owned).collect()
+}
+
+fn planning_changes_nothing(harness: Harness) {
+    let Some(world) = world(harness, &json!({"mode": "plan"})) else { return };
+    assert_eq!(changes(&world), <[&str; 0]>::default());
+    world.promises("permissions.mode");
+}
+
+fn accepted_edits_are_edits_and_not_commands(harness: Harness) {
+    let Some(world) = world(harness, &json!({"mode": "acceptEdits"})) else { return };
+    // claude takes harmless commands on files for edits.
+    let expected: &[&str] =
+        if harness == Harness::Claude { &["alone.txt", "made.txt"] } else { &["made.txt"] };
+    assert_eq!(changes(&world), expected);
+    world.promises("permissions.mode");
+}
+
+fn what_is_allowed_runs_and_a_chained_other_command_does_not(harness: Harness) {
+    for mode in [Some("default"), None] {
+        // Once is enough for the slow one; the mode is claude's own affair.
+        if mode.is_none() && harness == Harness::Opencode {
+            continue;
+        }
+        let mut permissions = json!({"allow": ["Bash(touch:*)", "Bash(git status:*)"]});
+        if let Some(mode) = mode {
+            permissions["mode"] = mode.into();
+        }
+        let Some(world) = world(harness, &permissions) else { return };
+        assert_eq!(changes(&world), ["alone.txt"], "{mode:?}");
+        world.promises("permissions.allow");
+    }
+}
+
+fn without_questions_only_what_is_denied_does_not_happen(harness: Harness) {
+    let permissions = json!({"mode": "bypassPermissions", "deny": ["Bash(git push:*)", "WebFetch"]});
+    let Some(world) = world(harness, &permissions) else { return };
+    let all = ["alone.txt", "by-chained-sh.txt", "by-sh.txt", "chained.txt", "made.txt"];
+    assert_eq!(changes(&world), all);
+    assert!(world.model.contains("## main"), "git status did not run");
+    for field in ["permissions.mode", "permissions.deny"] {
+        world.promises(field);
+    }
+}
+
+#[test]
+fn claude_changes_nothing_while_it_plans() {
+    planning_changes_nothing(Harness::Claude);
+}
+
+#[test]
+fn opencode_changes_nothing_while_it_plans() {
+    planning_changes_nothing(Harness::Opencode);
+}
+
+#[test]
+fn claude_accepts_edits_and_not_commands() {
+    accepted_edits_are_edits_and_not_commands(Harness::Claude);
+}
+
+#[test]
+fn opencode_accepts_edits_and_not_commands() {
+    accepted_edits_are_edits_and_not_commands(Harness::Opencode);
+}
+
+#[test]
+fn claude_runs_what_is_allowed_and_nothing_chained_to_it() {
+    what_is_allowed_runs_and_a_chained_other_command_does_not(Harness::Claude);
+}
+
+#[test]
+fn opencode_runs_what_is_allowed_and_nothing_chained_to_it() {
+    what_is_allowed_runs_and_a_chained_other_command_does_not(Harness::Opencode);
+}
+
+#[test]
+fn claude_without_questions_obeys_a_denied_pattern() {
+    without_questions_only_what_is_denied_does_not_happen(Harness::Claude);
+}
+
+#[test]
+fn opencode_without_questions_obeys_a_denied_pattern() {
+    without_questions_only_what_is_denied_does_not_happen(Harness::Opencode);
+}
