@@ -1,12 +1,13 @@
 //! The review of what a run changed: a summary, and on a terminal a prompt that decides what becomes of it.
 
+use super::prompter::{Answer, Prompter};
 use crate::error::Result;
+use crate::mount::SignalInbox;
 use crate::mount::apply::Selection;
 use crate::mount::changes::{Change, Ignored, Review, review};
 use crate::mount::diff::{diff, printable_name};
 use crate::session::Session;
 use crate::ui::{BOLD, DIM, Ui, printable};
-use std::io::BufRead;
 use std::path::PathBuf;
 
 /// When changes are applied.
@@ -25,6 +26,8 @@ pub enum Decision {
     Apply(Selection),
     Keep,
     Discard,
+    /// Keep, because this signal tells us to end.
+    Interrupted(i32),
 }
 
 const SHOWN: usize = 40;
@@ -34,18 +37,18 @@ pub fn decide(
     policy: ApplyPolicy,
     succeeded: bool,
     include_ignored: bool,
+    signals: &mut SignalInbox,
     ui: &mut Ui,
 ) -> Result<Decision> {
     match policy {
-        ApplyPolicy::Never => Ok(Decision::Keep),
         ApplyPolicy::Auto if succeeded => Ok(Decision::Apply(Selection::all())),
-        ApplyPolicy::Auto => {
+        ApplyPolicy::Auto | ApplyPolicy::Never => {
             let found = look(session, include_ignored)?;
             // Nothing to hold back: the session is settled the same way as after a success.
             let empty = found.is_some_and(|review| review.changes.is_empty());
             Ok(if empty { Decision::Apply(Selection::all()) } else { Decision::Keep })
         }
-        ApplyPolicy::Ask => ask(session, include_ignored, ui),
+        ApplyPolicy::Ask => ask(session, include_ignored, signals, ui),
     }
 }
 
@@ -55,33 +58,33 @@ fn look(session: &Session, include_ignored: bool) -> Result<Option<Review>> {
     Ok(Some(review(&work.sides()?, ignored)?))
 }
 
-fn ask(session: &Session, include_ignored: bool, ui: &mut Ui) -> Result<Decision> {
+fn ask(session: &Session, include_ignored: bool, signals: &mut SignalInbox, ui: &mut Ui) -> Result<Decision> {
     let Some(found) = look(session, include_ignored)? else { return Ok(Decision::Keep) };
     if found.changes.is_empty() {
         say_kept_out(&found, ui);
         return Ok(Decision::Apply(Selection::all()));
     }
     say_changes(&found, ui);
+    let mut prompter = Prompter::new(signals);
     loop {
         ui.say("[a]pply, [d]iff, [p]ick files, [k]eep for later (Enter), discard with [x]?");
-        let mut answer = String::new();
-        if std::io::stdin().lock().read_line(&mut answer)? == 0 {
-            return Ok(Decision::Keep);
-        }
+        let answer = match prompter.line() {
+            Answer::Line(line) => line,
+            Answer::End => return Ok(Decision::Keep),
+            Answer::Signal(signal) => return Ok(Decision::Interrupted(signal)),
+        };
         match answer.trim() {
             "a" | "apply" => return Ok(Decision::Apply(Selection::all())),
             "d" | "diff" => say_diff(session, include_ignored, ui)?,
             "p" | "pick" => {
-                if let Some(picked) = pick(&found, ui)? {
+                if let Some(picked) = pick(&found, &mut prompter, ui) {
                     return Ok(Decision::Apply(Selection { only: Some(picked), ..Selection::all() }));
                 }
             }
             "k" | "keep" | "" => return Ok(Decision::Keep),
             "x" | "discard" => {
                 ui.say(&format!("discard {} change(s) for good? [y/N]", found.changes.len()));
-                let mut sure = String::new();
-                std::io::stdin().lock().read_line(&mut sure)?;
-                if matches!(sure.trim(), "y" | "Y" | "yes") {
+                if matches!(prompter.line(), Answer::Line(sure) if matches!(sure.trim(), "y" | "Y" | "yes")) {
                     return Ok(Decision::Discard);
                 }
             }
@@ -90,13 +93,12 @@ fn ask(session: &Session, include_ignored: bool, ui: &mut Ui) -> Result<Decision
     }
 }
 
-fn pick(found: &Review, ui: &mut Ui) -> Result<Option<Vec<PathBuf>>> {
+fn pick(found: &Review, prompter: &mut Prompter<'_>, ui: &mut Ui) -> Option<Vec<PathBuf>> {
     for (index, change) in found.changes.iter().enumerate() {
         ui.say(&format!("{:>4}  {}", index + 1, line(change)));
     }
     ui.say("Numbers with spaces, Enter to go back:");
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
+    let Answer::Line(answer) = prompter.line() else { return None };
     let mut picked = Vec::new();
     for word in answer.split([' ', ',']).map(str::trim).filter(|word| !word.is_empty()) {
         let change = word.parse::<usize>().ok().and_then(|number| found.changes.get(number.checked_sub(1)?));
@@ -104,11 +106,11 @@ fn pick(found: &Review, ui: &mut Ui) -> Result<Option<Vec<PathBuf>>> {
             Some(change) => picked.push(AsRef::<std::path::Path>::as_ref(&change.path).to_owned()),
             None => {
                 ui.say(&format!("`{}` is not one of the numbers", printable(word)));
-                return Ok(None);
+                return None;
             }
         }
     }
-    Ok((!picked.is_empty()).then_some(picked))
+    (!picked.is_empty()).then_some(picked)
 }
 
 fn say_diff(session: &Session, include_ignored: bool, ui: &mut Ui) -> Result<()> {

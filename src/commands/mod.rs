@@ -21,6 +21,7 @@ mod mount;
 mod mounted;
 mod persona;
 mod picker;
+mod prompter;
 mod request;
 mod role;
 mod schema;

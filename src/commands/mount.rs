@@ -13,7 +13,8 @@ use crate::model::mount::MountSpec;
 use crate::model::mount_record::MountRecord;
 use crate::model::persona::MountPolicy;
 use crate::mount::{
-    ChildCommand, ChildOutcome, ChildStdio, Ending, OpenMount, PlantedFile, catch_runner_signals, root,
+    ChildCommand, ChildOutcome, ChildStdio, Ending, OpenMount, PlantedFile, SignalInbox,
+    catch_runner_signals, root,
 };
 use crate::plan::mount::{MountFlags, MountPlace};
 use crate::session::{Session, SessionState, SessionStore};
@@ -101,7 +102,7 @@ pub fn run(args: &MountArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     };
     instants.at("ended");
     let sessions = Sessions { store: &store, host, instants: &instants };
-    finish(&sessions, &session, &open, outcome, policy, args, ui).map_err(|error| {
+    finish(&sessions, &session, &open, outcome, policy, args, &mut signals, ui).map_err(|error| {
         error.hint(format!(
             "its work is kept in session {0}: `agentworkforce sessions recover {0}`, then `sessions apply {0}`",
             session.id
@@ -199,14 +200,16 @@ fn finish(
     outcome: ChildOutcome,
     policy: ApplyPolicy,
     args: &MountArgs,
+    signals: &mut SignalInbox,
     ui: &mut Ui,
 ) -> Result<Exit> {
     let succeeded = outcome.ending == Ending::Code(0) && outcome.interrupted_by.is_none();
     let settling = Settling { policy, succeeded, include_ignored: args.include_ignored, keep: args.keep };
-    let applied = mounted::settle(sessions, session, &open.record, settling, ui)?;
+    let settled = mounted::settle(sessions, session, &open.record, settling, signals, ui)?;
+    let own = settled.exit();
+    let applied = settled.applied;
     let warnings = applied.as_ref().map(|applied| applied.warnings.clone()).unwrap_or_default();
     let state = session.entry()?.state;
-    let own = applied.as_ref().map_or(Exit::Done, Applied::exit);
     let exit = if own == Exit::Done { outcome.exit() } else { own };
     if ui.is_json() {
         let (command_exit_code, signal) = match outcome.ending {

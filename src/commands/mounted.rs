@@ -4,6 +4,7 @@ use super::changes_review::{self, ApplyPolicy, Decision};
 use super::sessions::work::{Applied, ApplyRequest, Sessions};
 use crate::cli::ApplyArg;
 use crate::error::{CommandError, Result};
+use crate::exit::Exit;
 use crate::host::Host;
 use crate::load::snapshot::{Item, Snapshot};
 use crate::model::mount::{Backend, MountSpec, Sandbox};
@@ -47,9 +48,13 @@ impl Opening<'_> {
     }
 
     /// The mount that an earlier run of the session left.
-    pub fn reopen(&self, record: MountRecord) -> Result<(OpenMount, Vec<String>)> {
+    pub fn reopen(&self, mut record: MountRecord) -> Result<(OpenMount, Vec<String>)> {
         let warnings = warnings(&record);
-        Ok((self.with_request(|request| mount::reopen(request, record))?, warnings))
+        let reopened = self.with_request(|request| {
+            mount::hide_what_came_later(request, &mut record)?;
+            mount::reopen(request, record)
+        });
+        Ok((reopened?, warnings))
     }
 
     fn with_request<T>(&self, then: impl FnOnce(&OpenRequest<'_>) -> Result<T>) -> Result<T> {
@@ -217,35 +222,56 @@ pub struct Settling {
     pub keep: bool,
 }
 
-/// Decides about the changes and applies, keeps or discards them. `None` where nothing was applied.
+/// What became of the changes.
+#[derive(Debug, Default)]
+pub struct Settled {
+    /// `None` where nothing was applied.
+    pub applied: Option<Applied>,
+    /// The signal that ended the question about them; they are kept.
+    pub interrupted_by: Option<i32>,
+}
+
+impl Settled {
+    /// What this means for the exit code.
+    pub fn exit(&self) -> Exit {
+        match self.interrupted_by {
+            Some(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),
+            None => self.applied.as_ref().map_or(Exit::Done, Applied::exit),
+        }
+    }
+}
+
+/// Decides about the changes and applies, keeps or discards them.
 pub fn settle(
     sessions: &Sessions,
     session: &Session,
     record: &MountRecord,
     settling: Settling,
+    signals: &mut SignalInbox,
     ui: &mut Ui,
-) -> Result<Option<Applied>> {
+) -> Result<Settled> {
+    let mut settled = Settled::default();
     if record.backend == Backend::None {
         session.set_state(sessions.host, SessionState::Nothing)?;
-        return Ok(None);
+        return Ok(settled);
     }
     session.set_state(sessions.host, SessionState::Held)?;
     sessions.instants.at("held");
     let Settling { policy, succeeded, include_ignored, keep } = settling;
-    let applied = match changes_review::decide(session, policy, succeeded, include_ignored, ui)? {
+    match changes_review::decide(session, policy, succeeded, include_ignored, signals, ui)? {
         Decision::Apply(selection) => {
             let request = ApplyRequest { session: session.id.to_string(), selection, include_ignored, keep };
-            Some(sessions.apply_locked(session, &request)?)
+            settled.applied = Some(sessions.apply_locked(session, &request)?);
         }
-        Decision::Keep => None,
+        Decision::Keep => {}
+        Decision::Interrupted(signal) => settled.interrupted_by = Some(signal),
         Decision::Discard => {
             session.set_state(sessions.host, SessionState::Discarded)?;
             session.remove_mount(sessions.instants)?;
-            None
         }
-    };
+    }
     sessions.instants.at("settled");
-    Ok(applied)
+    Ok(settled)
 }
 
 pub fn say_state(session: &Session, state: SessionState, ui: &mut Ui) {

@@ -3,6 +3,7 @@
 use super::attend::{Attended, Channel, Listener, TimeLimits, attend};
 use super::record::CappedLog;
 use crate::error::Result;
+use crate::model::secrets::{Redactor, Secrets};
 use crate::mount::inside::protocol::Group;
 use crate::mount::{ChildCommand, ChildStdio, Ending, OpenMount, SignalInbox};
 use sha2::{Digest, Sha256};
@@ -41,26 +42,31 @@ pub fn run(
     env: &[(std::ffi::OsString, Option<std::ffi::OsString>)],
     limits: TimeLimits,
     log: &Path,
+    secrets: &Secrets,
     signals: &mut SignalInbox,
 ) -> Result<CheckOutcome> {
     let command = ChildCommand { argv: ["sh", "-c", line].map(Into::into).to_vec(), env: env.to_vec() };
     let started = Instant::now();
     let child = view.spawn(&command, ChildStdio::piped(), Group::Own)?;
-    let mut written = Written { log: CappedLog::create(log)?, hash: Sha256::new() };
+    let mut written =
+        Written { log: CappedLog::create(log)?, redactor: secrets.redactor(), hash: Sha256::new() };
     let attended = attend(child, &command, limits, signals, &mut written)?;
+    let rest = written.redactor.finish();
+    written.log.write(&rest);
     written.log.finish();
     let sha256 = written.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(CheckOutcome { attended, seconds: started.elapsed().as_secs_f64(), sha256 })
 }
 
-struct Written {
+struct Written<'a> {
     log: CappedLog,
+    redactor: Redactor<'a>,
     hash: Sha256,
 }
 
-impl Listener for Written {
+impl Listener for Written<'_> {
     fn output(&mut self, _: Channel, bytes: &[u8]) {
-        self.log.write(bytes);
+        self.log.write(&self.redactor.write(bytes));
         self.hash.update(bytes);
     }
 }

@@ -150,7 +150,15 @@ fn link(farm: &LinkFarm, dir: &Path, ours: &[PathBuf]) -> std::io::Result<()> {
     } else {
         farm.entries.iter().map(OsString::from).filter(|name| theirs.join(name).exists()).collect()
     };
-    for name in names {
+    for name in farm.new.iter().filter_map(|name| name.strip_suffix('/')) {
+        // A directory cannot be made through a link that leads nowhere.
+        make_private(&theirs.join(name))?;
+    }
+    let new = farm.new.iter().map(|name| OsString::from(name.trim_end_matches('/')));
+    if !farm.new.is_empty() {
+        make_private(theirs)?;
+    }
+    for name in names.into_iter().chain(new) {
         let link = dir.join(&name);
         if ours.contains(&link) || link.symlink_metadata().is_ok() {
             continue;

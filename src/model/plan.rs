@@ -178,6 +178,9 @@ pub enum FileBody {
 pub struct LinkFarm {
     pub directory: String,
     pub entries: Vec<String>,
+    /// Linked even where they are not there yet, so that what the harness makes of them is the user's: files, and with a slash
+    /// at the end directories.
+    pub new: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

@@ -40,7 +40,7 @@ pub mod walk;
 mod engine_tests;
 
 pub use child::{ChildCommand, ChildStdio, RunningChild};
-pub use open::{OpenMount, OpenRequest, open, reopen};
+pub use open::{OpenMount, OpenRequest, came_later, hide_what_came_later, open, reopen};
 pub use plant::PlantedFile;
 pub use run::{ChildOutcome, Ending, catch_runner_signals};
 pub use signals::SignalInbox;

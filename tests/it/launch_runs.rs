@@ -258,3 +258,61 @@ fn without_a_terminal_a_run_prints_the_answer_and_says_the_rest_on_stderr() {
     assert!(did.stderr.contains("made.txt"), "{did:?}");
     assert!(!did.stderr.contains('\r'), "progress is for terminals: {did:?}");
 }
+
+#[test]
+fn a_session_goes_on_in_its_own_project_only() {
+    let world = world(WORKS);
+    let (first, _) = world.report(&["--apply", "never"]);
+    fs::create_dir_all(world.path("other/.git")).unwrap();
+    let mut command =
+        world.agent_command(&["worker", "-p", "x", "--resume", first["session"].as_str().unwrap()]);
+    let did = crate::e2e_support::Did::of(&command.current_dir(world.path("other")).output().unwrap());
+    did.ends(2).says("belongs to");
+    assert!(!world.project().join("made.txt").exists());
+}
+
+#[test]
+fn what_became_secret_since_is_hidden_when_a_session_goes_on() {
+    let world = world("begins; cat .env.local >> seen.txt; answers done");
+    let (first, _) = world.report(&["--apply", "never"]);
+    world.files(&[(".env.local", "LATE-SECRET\n")]);
+    let (second, code) = world.report(&["--resume", first["session"].as_str().unwrap()]);
+    assert_eq!(code, 0, "{second:#}");
+    assert_eq!(read(world.project().join("seen.txt")), "");
+    assert!(second["mount"]["hidden"].to_string().contains(".env.local"), "{second:#}");
+}
+
+#[test]
+fn a_secret_that_appears_during_a_run_is_told() {
+    let world = world(
+        "begins; touch \"$record/ready\"; while ! test -e \"$record/go\"; do sleep 0.01; done; answers done",
+    );
+    let child = world.agent_at_work(&["--mount", "overlay"]);
+    world.files(&[(".env", "LATE\n")]);
+    fs::write(world.record("go"), "").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(report["warnings"].to_string().contains(".env appeared while the agent worked"), "{report:#}");
+}
+
+#[test]
+fn nothing_is_held_where_nothing_was_done() {
+    let world = world("begins; answers done");
+    for flags in [&["--apply", "never"][..], &["--check", "false"]] {
+        let (report, _) = world.report(flags);
+        assert_eq!(report["apply"]["status"], "nothing", "{report:#}");
+    }
+    let did = world.agent(&["worker", "-p", "x", "--install-in-repo", "--apply", "never"]);
+    did.ends(2).says("nothing can be held back");
+}
+
+#[test]
+fn codex_keeps_its_login_and_conversations_with_the_user() {
+    let world = world(
+        "begins; echo key > \"$CODEX_HOME/auth.json\"; mkdir -p \"$CODEX_HOME/sessions/2026\"; echo x > \"$CODEX_HOME/sessions/2026/talk\"; answers done",
+    );
+    let (report, code) = world.report(&["--harness", "codex"]);
+    assert_eq!(code, 0, "{report:#}");
+    assert_eq!(read(world.home().join(".codex/auth.json")), "key\n");
+    assert_eq!(read(world.home().join(".codex/sessions/2026/talk")), "x\n");
+}

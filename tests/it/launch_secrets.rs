@@ -90,6 +90,14 @@ fn what_the_agent_gives_away_is_told_without_the_value() {
 }
 
 #[test]
+fn what_a_check_prints_is_redacted() {
+    let world = world("begins; answers done");
+    let report = run(&world, &["--check", "echo the key is $SERVICE_TOKEN"]).ends(0).json();
+    let log = read(report["checks"][0]["logFile"].as_str().unwrap());
+    assert_eq!(log, "the key is [redacted:MY_TOKEN]\n");
+}
+
+#[test]
 fn the_session_is_private() {
     use std::os::unix::fs::PermissionsExt;
     let world = world("begins; answers done");

@@ -6,23 +6,30 @@ use crate::launch::attend::TimeLimits;
 use crate::launch::check;
 use crate::model::mount::Backend;
 use crate::model::report::ReportedCheck;
+use crate::model::secrets::Secrets;
 use crate::mount::{OpenMount, SignalInbox, cleanup};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
+/// What is to be checked, and how.
+pub struct Asked<'a> {
+    pub commands: &'a [String],
+    pub timeout: Option<f64>,
+    pub env: &'a [(OsString, Option<OsString>)],
+    pub secrets: &'a Secrets,
+}
+
 /// Runs the checks in order; the first that fails is the last that runs.
 pub fn run(
     open: &OpenMount,
-    commands: &[String],
-    timeout: Option<f64>,
-    env: &[(OsString, Option<OsString>)],
+    asked: &Asked<'_>,
     session_dir: &Path,
     signals: &mut SignalInbox,
 ) -> Result<Vec<ReportedCheck>> {
-    let limits = TimeLimits { wall: timeout.map(Duration::from_secs_f64), idle: None };
+    let limits = TimeLimits { wall: asked.timeout.map(Duration::from_secs_f64), idle: None };
     let mut reported = Vec::new();
-    for (index, line) in commands.iter().enumerate() {
+    for (index, line) in asked.commands.iter().enumerate() {
         let number = index + 1;
         let log_file = format!("check-{number}.log");
         let scratch = session_dir.join(format!("check-{number}"));
@@ -31,7 +38,8 @@ pub fn run(
             Backend::Copy => open.scratch_copy(&scratch)?,
             Backend::Auto | Backend::None => open.same_view()?,
         };
-        let outcome = check::run(&view, line, env, limits, &session_dir.join(&log_file), signals);
+        let outcome =
+            check::run(&view, line, asked.env, limits, &session_dir.join(&log_file), asked.secrets, signals);
         drop(view);
         cleanup::remove_tree(&scratch)?;
         let outcome = outcome?;

@@ -24,9 +24,13 @@ use crate::model::mount_record::MountRecord;
 use crate::model::plan::{Mode, RunPlan};
 use crate::model::report::RunReport;
 use crate::model::secrets::Secrets;
+use crate::model::tier::Harness;
 use crate::mount::apply::Instants;
 use crate::mount::changes::{Ignored, review};
-use crate::mount::{ChildStdio, OpenMount, PlantedFile, SignalInbox, catch_runner_signals, diff::diff};
+use crate::mount::{
+    ChildStdio, OpenMount, PlantedFile, SignalInbox, catch_runner_signals,
+    diff::{diff, printable_name},
+};
 use crate::session::leaks::Leaks;
 use crate::session::{Session, SessionState, SessionStore};
 use crate::ui::{Ui, printable};
@@ -95,6 +99,10 @@ impl Launch<'_> {
                 .hint("raise `limits.usd` of the persona, or say `--max-usd`"));
         }
         let policy = mounted::policy(self.args.apply, host, ui)?;
+        if plan.mount.backend == Backend::None && policy == ApplyPolicy::Never {
+            return Err(CommandError::usage("without a mount nothing can be held back")
+                .hint("leave `--apply never` or `--install-in-repo` out"));
+        }
         let program = program::find(&plan.command.program, plan.harness.kind, host)?;
         story.program = Some(program.clone());
         let instants = mounted::instants(host)?;
@@ -133,6 +141,7 @@ impl Launch<'_> {
             return Err(error);
         }
         run.story.session = Some(session.id.to_string());
+        run.story.holds_work();
         instants.at("ended");
         run.settle(&open, &command, policy, &mut signals, ui).map_err(|error| {
             error.hint(format!(
@@ -147,7 +156,18 @@ impl Launch<'_> {
         if let Some(resumed) = &self.resumed {
             let mut session = self.store.find(resumed.session.id.as_str())?;
             session.lock()?;
-            let record = session.record()?.filter(|record| session.dir.join(&record.data).is_dir());
+            let record = session.record()?;
+            if let Some(root) = record.as_ref().map(|record| &record.root)
+                && **root != *plan.mount.root
+            {
+                return Err(CommandError::usage(format!(
+                    "session `{}` belongs to {}",
+                    session.id,
+                    root.display()
+                ))
+                .hint("go on with it there"));
+            }
+            let record = record.filter(|record| session.dir.join(&record.data).is_dir());
             if let Some(record) = record {
                 if session.has_unfinished_journal()? {
                     return Err(CommandError::usage(format!(
@@ -270,6 +290,11 @@ impl Run<'_, '_, '_> {
         for warning in &end.warnings {
             ui.warning(printable(&self.secrets.redact(warning)));
         }
+        if self.known_id().is_some() && plan.harness.kind == Harness::Codex {
+            self.story
+                .warnings
+                .push("the usage is that of the whole conversation: codex counts no single run".into());
+        }
         self.story.warnings.extend(end.warnings.iter().cloned());
         self.story.end = Some(end);
         self.story.timed_as("harness", began.elapsed());
@@ -322,8 +347,17 @@ impl Run<'_, '_, '_> {
         self.look_at_changes(args.include_ignored)?;
         let succeeded = self.story.end.as_ref().is_some_and(End::succeeded);
         if succeeded && !args.check.is_empty() {
-            let checked =
-                checks::run(open, &args.check, args.check_timeout, &command.env, &session.dir, signals)?;
+            let checked = checks::run(
+                open,
+                &checks::Asked {
+                    commands: &args.check,
+                    timeout: args.check_timeout,
+                    env: &command.env,
+                    secrets: self.secrets,
+                },
+                &session.dir,
+                signals,
+            )?;
             if let (Some(failed), Some(end)) =
                 (checked.iter().find(|check| check.exit_code != 0), &mut self.story.end)
             {
@@ -341,11 +375,12 @@ impl Run<'_, '_, '_> {
         }
         let settling = Settling { policy, succeeded, include_ignored: args.include_ignored, keep: args.keep };
         let began = std::time::Instant::now();
-        let applied = mounted::settle(&sessions, session, &open.record, settling, ui)?;
+        let settled = mounted::settle(&sessions, session, &open.record, settling, signals, ui)?;
+        let own = settled.exit();
+        let applied = settled.applied;
         self.story.timed_as("apply", began.elapsed());
         let state = session.entry()?.state;
         self.story.settled(applied.as_ref(), state);
-        let own = applied.as_ref().map_or(Exit::Done, sessions::work::Applied::exit);
         let end = self.story.end.as_ref().expect("it ended");
         let exit = end.exit(self.launch.plan.mode, own);
         session.write_json(REPORT_FILE, &without_secrets(&self.story.report(exit), self.secrets))?;
@@ -364,6 +399,12 @@ impl Run<'_, '_, '_> {
             return Ok(());
         }
         let Some(work) = self.session.work()? else { return Ok(()) };
+        for late in crate::mount::came_later(&self.launch.plan.mount, &work.record)? {
+            let name = printable_name(late.path.as_ref());
+            self.story.warnings.push(format!(
+                "{name} appeared while the agent worked, so it could be read: what is hidden is settled at the start"
+            ));
+        }
         let sides = work.sides()?;
         let ignored = if include_ignored { Ignored::Include } else { Ignored::KeepOut };
         let found = review(&sides, ignored)?;

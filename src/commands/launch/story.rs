@@ -74,6 +74,13 @@ impl<'a> Story<'a> {
         result
     }
 
+    /// The harness ran: until it is settled, whatever it did is in the session.
+    pub fn holds_work(&mut self) {
+        if self.record.as_ref().is_some_and(|record| record.backend != Backend::None) {
+            self.apply = ApplyStatus::Held;
+        }
+    }
+
     /// What the agent changed, before anything is decided about it.
     pub fn changed(&mut self, review: &Review, diffs: &[FileDiff]) {
         let lines: HashMap<&Path, &FileDiff> =
@@ -239,7 +246,8 @@ impl<'a> Story<'a> {
 
     fn mount(&self) -> ReportedMount {
         let spec = &self.plan.mount;
-        let readonly = spec.rules.iter().filter(|rule| rule.effect == Effect::Readonly);
+        let mounted = self.record.as_ref().is_none_or(|record| record.backend != Backend::None);
+        let readonly = spec.rules.iter().filter(|rule| mounted && rule.effect == Effect::Readonly);
         let hidden = self.record.iter().flat_map(|record| &record.hidden);
         ReportedMount {
             backend: self.record.as_ref().map_or(spec.backend, |record| record.backend),

@@ -65,10 +65,13 @@ fn private_home(plan: &mut HarnessPlan, job: &Job) {
     };
     plan.state.push(PathBuf::from(&theirs));
     let entries = if job.hermetic { vec!["auth.json".to_owned()] } else { vec!["*".to_owned()] };
+    // A login in this run, and its conversation, are the user's afterwards.
+    let new = if job.hermetic { &["auth.json"][..] } else { &["auth.json", "history.jsonl", "sessions/"] };
+    let new = new.iter().map(|&name| name.to_owned()).collect();
     plan.files.push(PlannedFile {
         path: Template::session("codex-home"),
         purpose: "CODEX_HOME".into(),
-        body: FileBody::LinksTo(LinkFarm { directory: theirs, entries }),
+        body: FileBody::LinksTo(LinkFarm { directory: theirs, entries, new }),
     });
     plan.env.insert("CODEX_HOME".into(), Template::session("codex-home"));
     let profile = profile(plan, job);
