@@ -1,6 +1,5 @@
 //! `mount`: runs any command in a private view of the project, then brings its work back or holds it.
 
-use super::changes_review::ApplyPolicy;
 use super::mounted::{self, Opening, Settling};
 use super::request::{self, PlanRequest, backend, sandbox};
 use super::sessions::work::{Applied, Sessions};
@@ -102,7 +101,9 @@ pub fn run(args: &MountArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     };
     instants.at("ended");
     let sessions = Sessions { store: &store, host, instants: &instants };
-    finish(&sessions, &session, &open, outcome, policy, args, &mut signals, ui).map_err(|error| {
+    let succeeded = outcome.ending == Ending::Code(0) && outcome.interrupted_by.is_none();
+    let settling = Settling { policy, succeeded, include_ignored: args.include_ignored, keep: args.keep };
+    finish(&sessions, &session, &open, outcome, settling, &mut signals, ui).map_err(|error| {
         error.hint(format!(
             "its work is kept in session {0}: `agentworkforce sessions recover {0}`, then `sessions apply {0}`",
             session.id
@@ -198,13 +199,10 @@ fn finish(
     session: &Session,
     open: &OpenMount,
     outcome: ChildOutcome,
-    policy: ApplyPolicy,
-    args: &MountArgs,
+    settling: Settling,
     signals: &mut SignalInbox,
     ui: &mut Ui,
 ) -> Result<Exit> {
-    let succeeded = outcome.ending == Ending::Code(0) && outcome.interrupted_by.is_none();
-    let settling = Settling { policy, succeeded, include_ignored: args.include_ignored, keep: args.keep };
     let settled = mounted::settle(sessions, session, &open.record, settling, signals, ui)?;
     let own = settled.exit();
     let applied = settled.applied;

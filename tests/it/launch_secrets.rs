@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 const VALUE: &str = "s3cr3t-value-of-the-token";
 
 fn files_with(dir: &Path, value: &str, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(dir).unwrap().flatten() {
+    // The kernel's work directories are closed even to their owner.
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let kind = entry.file_type().unwrap();
         if kind.is_dir() {
             files_with(&entry.path(), value, found);
