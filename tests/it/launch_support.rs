@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 pub(crate) const HARNESSES: [&str; 3] = ["claude", "opencode", "codex"];
 
 /// What each harness says when all is well, as shell functions: `begins`, `answers TEXT`.
-const SPEECH: &str = r#"
+pub(crate) const SPEECH: &str = r#"
 case "$(basename "$0")" in
 claude)
   begins() { echo '{"type":"system","subtype":"init","session_id":"talk-1","model":"fake-model","tools":[]}'; }
