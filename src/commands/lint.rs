@@ -15,6 +15,7 @@ use crate::model::plan::SkillKind;
 use crate::model::role::Charter;
 use crate::model::shape::{KeyPath, Problem, Severity};
 use crate::model::tier::Tier;
+use crate::model::words::nearest;
 use crate::plan::rules::PathRules;
 use crate::plan::skill;
 use crate::resolve::chain::same_id;
@@ -226,6 +227,15 @@ fn persona_problems(workforce: &Workforce, found: &Found) -> Vec<FileProblem> {
             )
             .fix(format!("write it to a `.md` and set `{}`", sidecar.channel.key()))),
             SidecarText::Builtin(_) => {}
+        }
+    }
+    // A file that says neither what it is for nor what it is wants to be an overlay.
+    if resolved.sources.len() == 1 && resolved.persona.intent.is_none() && resolved.persona.role.is_none() {
+        let others = workforce.catalogue.entries.iter().map(|entry| entry.header.id.as_str());
+        if let Some(near) = nearest(resolved.id(), others.filter(|id| !same_id(id, resolved.id()))) {
+            let text = format!("there is no `{}` in a lower layer, so this file stands alone", resolved.id());
+            let fix = format!("did you mean `{near}`? Else say what it is for with `intent`");
+            add(Problem::new(Severity::Warning, at("id"), text).fix(fix));
         }
     }
     if let Some(reason) = resolved.not_runnable() {

@@ -937,3 +937,11 @@ fn a_variable_that_the_run_needs_for_itself_is_not_taken_from_the_persona() {
     assert_eq!(plan["command"]["env"]["CODEX_HOME"], "{session}/codex-home");
     assert!(plan["warnings"].to_string().contains("env.CODEX_HOME is left out"), "{plan:#}");
 }
+
+#[test]
+fn an_overlay_of_nothing_is_told_from_what_was_meant() {
+    let env = TestEnv::new();
+    env.project_persona(&json!({"id": "debuger", "tiers": {"best": {"model": "sonnet"}}}));
+    let ran = env.run(["lint", "debuger"]);
+    assert!(ran.stdout.contains("did you mean `debugger`?"), "{ran:#?}");
+}
