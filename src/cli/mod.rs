@@ -5,7 +5,10 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+mod exchange;
 mod help;
+
+pub use exchange::{FromArg, ImportArgs};
 
 /// Run claude, opencode or codex as a persona, in a private copy-on-write mount of your project.
 #[derive(Debug, Parser)]
@@ -48,6 +51,8 @@ pub enum Command {
     },
     /// Print the JSON Schema of a file or output format
     Schema(SchemaArgs),
+    /// Turn agent files of other tools into personas, with an account of every field
+    Import(ImportArgs),
     /// List, add or remove directories of personas
     Sources {
         #[command(subcommand)]

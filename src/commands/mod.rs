@@ -14,6 +14,7 @@ mod changes_review;
 mod config;
 mod doctor;
 mod edit;
+mod import;
 mod launch;
 mod lint;
 mod list;
@@ -27,6 +28,7 @@ mod schema;
 mod sessions;
 mod show;
 mod sources;
+mod target;
 mod workforce;
 
 pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
@@ -40,6 +42,7 @@ pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
         Some(Command::Persona { action }) => persona::run(action, host, ui),
         Some(Command::Role { action }) => role::run(action, host, ui),
         Some(Command::Schema(args)) => Ok(schema::run(args.format, ui)),
+        Some(Command::Import(args)) => import::run(args, host, ui),
         Some(Command::Sources { action }) => sources::run(action, host, ui),
         Some(Command::Doctor) => Ok(doctor::run(host, ui)),
         Some(Command::Config { action }) => config::run(action, host, ui),
