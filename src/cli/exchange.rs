@@ -38,3 +38,22 @@ pub enum FromArg {
     /// minions `config.json`
     Minions,
 }
+
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Persona and tier
+    #[arg(value_name = "PERSONA[@TIER]")]
+    pub selector: String,
+    /// Whose form to write
+    #[arg(long, value_name = "claude|opencode|codex")]
+    pub to: String,
+    /// The file, or an existing directory for it; without one it is printed
+    #[arg(long, short, value_name = "PATH")]
+    pub out: Option<PathBuf>,
+    /// Replace a file that is there and differs
+    #[arg(long, requires = "out")]
+    pub overwrite: bool,
+    /// Decide and say everything, write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 mod exchange;
 mod help;
 
-pub use exchange::{FromArg, ImportArgs};
+pub use exchange::{ExportArgs, FromArg, ImportArgs};
 
 /// Run claude, opencode or codex as a persona, in a private copy-on-write mount of your project.
 #[derive(Debug, Parser)]
@@ -53,6 +53,8 @@ pub enum Command {
     Schema(SchemaArgs),
     /// Turn agent files of other tools into personas, with an account of every field
     Import(ImportArgs),
+    /// Write a persona as an agent file of claude, opencode or codex
+    Export(ExportArgs),
     /// List, add or remove directories of personas
     Sources {
         #[command(subcommand)]

@@ -14,6 +14,7 @@ mod changes_review;
 mod config;
 mod doctor;
 mod edit;
+mod export;
 mod import;
 mod launch;
 mod lint;
@@ -43,6 +44,7 @@ pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
         Some(Command::Role { action }) => role::run(action, host, ui),
         Some(Command::Schema(args)) => Ok(schema::run(args.format, ui)),
         Some(Command::Import(args)) => import::run(args, host, ui),
+        Some(Command::Export(args)) => export::run(args, host, ui),
         Some(Command::Sources { action }) => sources::run(action, host, ui),
         Some(Command::Doctor) => Ok(doctor::run(host, ui)),
         Some(Command::Config { action }) => config::run(action, host, ui),

@@ -63,25 +63,21 @@ pub fn bytes_of(object: &Object) -> String {
 }
 
 /// What `write` would do.
-pub fn look(path: &Path, object: &Object, existing: Existing) -> Placed {
-    if path.symlink_metadata().is_err() {
-        return Placed::Written;
-    }
+pub fn look(path: &Path, text: &str, existing: Existing) -> Placed {
+    let Ok(found) = path.symlink_metadata() else { return Placed::Written };
     match file::read_text(path) {
-        Ok(Some(text)) if text == bytes_of(object) => Placed::Unchanged,
+        Ok(Some(there)) if there == text => Placed::Unchanged,
         // A link is somebody's arrangement: writing through it would change a file elsewhere.
-        _ if existing == Existing::Keep || !path.symlink_metadata().is_ok_and(|found| found.is_file()) => {
-            Placed::Differs
-        }
+        _ if existing == Existing::Keep || !found.is_file() => Placed::Differs,
         _ => Placed::Replaced,
     }
 }
 
-/// Puts the document into its place where that is allowed. The caller holds the lock of the directory.
-pub fn write(path: &Path, object: &Object, existing: Existing) -> Result<Placed> {
-    let placed = look(path, object, existing);
+/// Puts the text into its place where that is allowed. The caller holds the lock of the directory.
+pub fn write(path: &Path, text: &str, existing: Existing) -> Result<Placed> {
+    let placed = look(path, text, existing);
     if matches!(placed, Placed::Written | Placed::Replaced) {
-        json_file::stage(path, object)?.commit()?;
+        json_file::stage_text(path, text)?.commit()?;
     }
     Ok(placed)
 }

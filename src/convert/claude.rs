@@ -45,11 +45,23 @@ fn model(account: &mut Account) {
     let Some(model) = account.text("model") else { return };
     match model.trim() {
         "inherit" | "default" => account.mapped("model", "the harness's own model"),
+        model if is_foreign(model) => {
+            account.warn(format!("`{model}` is no model of claude: the harness picks one"));
+        }
         model => {
             account.set("model", model);
             account.mapped("model", "model");
         }
     }
+}
+
+/// Models of other houses, which people write into files that several tools read.
+fn is_foreign(model: &str) -> bool {
+    let model = model.to_ascii_lowercase();
+    let others =
+        ["gpt", "gemini", "deepseek", "grok", "qwen", "llama", "mistral", "glm", "kimi", "o1", "o3", "o4"];
+    let name = model.rsplit('/').next().unwrap_or(&model);
+    others.iter().any(|other| name.starts_with(other))
 }
 
 fn permissions(account: &mut Account) {

@@ -37,6 +37,9 @@ const DOCUMENTS: [&str; 16] = [
     "support",
 ];
 
+/// Those that are documents even at the end of a name.
+const UNMISTAKABLE: [&str; 4] = ["readme", "license", "changelog", "contributing"];
+
 pub fn kind(source: &Source) -> Kind {
     let name = source.file_name().to_ascii_lowercase();
     let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
@@ -58,14 +61,25 @@ pub fn kind(source: &Source) -> Kind {
 fn markdown(source: &Source, stem: &str) -> Kind {
     let lower = source.path.to_ascii_lowercase();
     let below = |dir: &str| lower.starts_with(&format!("{dir}/")) || lower.contains(&format!("/{dir}/"));
-    if stem == "skill" {
+    let inside = format!("/{}", source.below.to_ascii_lowercase());
+    if stem == "skill" || inside.contains("/skills/") {
         return Kind::Other("a skill, not an agent: name its directory in `skills` of a persona".into());
     }
-    let document = stem.split(['.', '_']).next().is_some_and(|first| DOCUMENTS.contains(&first))
-        || DOCUMENTS.contains(&stem);
+    if stem.ends_with(".prompt") || stem.ends_with(".instructions") {
+        return Kind::Other("a prompt or instruction file of copilot, not an agent".into());
+    }
     let parts = frontmatter::read(source.text);
-    if document && !parts.keys.contains_key("name") && !parts.keys.contains_key("description") {
+    let has = |key: &str| parts.keys.contains_key(key);
+    if !has("name") && !has("mode") && inside.contains("/commands/") {
+        return Kind::Other("a command, not an agent".into());
+    }
+    let last = stem.rsplit(['_', '-', ' ']).next().unwrap_or(stem);
+    let document = DOCUMENTS.contains(&stem) || UNMISTAKABLE.contains(&last) || stem.starts_with("readme");
+    if document && !has("name") && !has("description") {
         return Kind::Other("a document by its name".into());
+    }
+    if !parts.has_block && inside.contains("/docs/") {
+        return Kind::Other("a document by its place".into());
     }
     if stem.ends_with(".agent")
         || stem.ends_with(".chatmode")

@@ -52,7 +52,10 @@ fn parameters(account: &mut Account) -> Vec<(String, String)> {
             account.keep(&field, entry.clone());
             continue;
         };
-        let name = input_name(&key);
+        let mut name = input_name(&key);
+        while inputs.contains_key(&name) {
+            name.push('_');
+        }
         let mut input = Map::new();
         if let Some(description) = text("description") {
             input.insert("description".into(), Value::String(description.trim().to_owned()));
@@ -93,12 +96,19 @@ fn parameters(account: &mut Account) -> Vec<(String, String)> {
     names
 }
 
-/// `pr-number` as `PR_NUMBER`.
+/// Variables that programs live by: an input of that name would take them away from the harness.
+const VITAL: [&str; 16] = [
+    "PATH", "HOME", "USER", "SHELL", "LANG", "PWD", "TERM", "EDITOR", "TMPDIR", "LOGNAME", "HOSTNAME",
+    "DISPLAY", "MAIL", "IFS", "BROWSER", "PAGER",
+];
+
+/// `pr-number` as `PR_NUMBER`, `path` as `RECIPE_PATH`.
 fn input_name(key: &str) -> String {
     let name = slugged(key).replace('-', "_").to_ascii_uppercase();
     match name.chars().next() {
-        Some(first) if !first.is_ascii_digit() => name,
-        _ => format!("_{name}"),
+        Some(first) if first.is_ascii_digit() => format!("_{name}"),
+        Some(_) if !VITAL.contains(&name.as_str()) && !name.starts_with("LD_") => name,
+        _ => format!("RECIPE_{name}"),
     }
 }
 

@@ -59,6 +59,8 @@ impl Format {
 pub struct Source<'a> {
     /// Where it was found, with `/` between its parts: names and places tell what a file is.
     pub path: &'a str,
+    /// The same, seen from the directory that was named.
+    pub below: &'a str,
     pub text: &'a str,
     /// The text of a file that this one names, seen from its directory; `None` where it cannot be had.
     pub nearby: &'a dyn Fn(&str) -> Option<String>,

@@ -75,14 +75,17 @@ pub fn one(value: &Value) -> Result<(Object, Object), &'static str> {
     let kind = left.shift_remove("type").or_else(|| left.shift_remove("transport"));
     match (url.filter(|url| !url.trim().is_empty()), words.split_first()) {
         (Some(url), _) => {
-            let sse = kind.as_ref().and_then(Value::as_str).is_some_and(|kind| kind == "sse");
-            server.insert("type".into(), Value::from(if sse { "sse" } else { "http" }));
+            if let Some(kind @ ("sse" | "http")) = kind.as_ref().and_then(Value::as_str) {
+                server.insert("type".into(), Value::from(kind));
+            }
             server.insert("url".into(), Value::String(referring(&url)));
             texts(&mut left, &mut server, &["headers", "http_headers", "requestInit"], "headers", false);
             bearer(&mut left, &mut server);
         }
         (None, Some((command, args))) if !command.trim().is_empty() => {
-            server.insert("type".into(), Value::from("stdio"));
+            if kind.as_ref().and_then(Value::as_str) == Some("stdio") {
+                server.insert("type".into(), Value::from("stdio"));
+            }
             server.insert("command".into(), Value::String(referring(command)));
             if !args.is_empty() {
                 server.insert("args".into(), args.iter().map(|arg| Value::String(referring(arg))).collect());
@@ -195,7 +198,7 @@ mod tests {
             server(
                 json!({"type": "local", "command": ["npx", "-y", "x"], "environment": {"K": "{env:TOKEN}"}, "enabled": true})
             ),
-            json!({"type": "stdio", "command": "npx", "args": ["-y", "x"], "env": {"K": "${TOKEN}"}})
+            json!({"command": "npx", "args": ["-y", "x"], "env": {"K": "${TOKEN}"}})
         );
         assert_eq!(
             server(
@@ -205,7 +208,7 @@ mod tests {
         );
         assert_eq!(
             server(json!({"url": "https://x", "bearer_token_env_var": "T"})),
-            json!({"type": "http", "url": "https://x", "headers": {"Authorization": "Bearer ${T}"}})
+            json!({"url": "https://x", "headers": {"Authorization": "Bearer ${T}"}})
         );
         assert_eq!(
             server(json!({"type": "sse", "uri": "https://x", "headers": {"k": "${{ secrets.X_Y }}"}})),

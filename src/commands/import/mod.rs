@@ -142,8 +142,9 @@ impl Import {
             }
         };
         let place = path.to_string_lossy();
+        let below = path.strip_prefix(&candidate.root).unwrap_or(path).to_string_lossy();
         let nearby = |relative: &str| nearby(candidate, relative);
-        let source = Source { path: &place, text: &text, nearby: &nearby };
+        let source = Source { path: &place, below: &below, text: &text, nearby: &nearby };
         let format = match self.format(&source, candidate.named) {
             Ok(format) => format,
             Err((status, why)) => {
@@ -264,12 +265,13 @@ impl Import {
     }
 
     fn place(&self, row: &mut Row, file: PathBuf, document: &Object) -> Result<()> {
+        let text = target::bytes_of(document);
         let placed = if self.dry_run {
-            target::look(&file, document, self.existing)
+            target::look(&file, &text, self.existing)
         } else {
             let dir = file.parent().unwrap_or(Path::new("/"));
             std::fs::create_dir_all(dir).map_err(|error| lock::cannot_write(dir, &error))?;
-            target::write(&file, document, self.existing)?
+            target::write(&file, &text, self.existing)?
         };
         row.status = match placed {
             Placed::Written => Status::Imported,
