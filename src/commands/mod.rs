@@ -12,6 +12,7 @@ use std::ffi::OsString;
 mod agent;
 mod changes_review;
 mod config;
+mod create;
 mod doctor;
 mod edit;
 mod export;
@@ -22,6 +23,7 @@ mod list;
 mod mount;
 mod mounted;
 mod persona;
+mod pick;
 mod picker;
 mod request;
 mod role;
@@ -40,6 +42,8 @@ pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
         Some(Command::List(args)) => list::run(args, host, ui),
         Some(Command::Show(args)) => show::run(args, host, ui),
         Some(Command::Lint(args)) => lint::run(args, host, ui),
+        Some(Command::Pick(args)) => pick::run(args, host, ui),
+        Some(Command::Create(args)) => create::run(args, host, ui),
         Some(Command::Persona { action }) => persona::run(action, host, ui),
         Some(Command::Role { action }) => role::run(action, host, ui),
         Some(Command::Schema(args)) => Ok(schema::run(args.format, ui)),

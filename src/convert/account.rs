@@ -1,7 +1,7 @@
 //! The account of a conversion: what became of every field of the source. What nobody speaks for is kept, so nothing
 //! can be lost without a word.
 
-use super::{Draft, Format, names, values};
+use super::{Draft, Format, carried, names, values};
 use crate::model::shape::Object;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -38,6 +38,7 @@ pub struct Account {
     kept: Object,
     fields: Vec<FieldFate>,
     warnings: Vec<String>,
+    carried: Option<Object>,
 }
 
 impl Account {
@@ -49,6 +50,7 @@ impl Account {
             kept: Map::new(),
             fields: Vec::new(),
             warnings: Vec::new(),
+            carried: None,
         }
     }
 
@@ -67,6 +69,11 @@ impl Account {
 
     pub fn warn(&mut self, text: impl Into<String>) {
         self.warnings.push(text.into());
+    }
+
+    /// Takes back what one of our own exports could only say in a comment.
+    pub fn carry(&mut self, carried: Option<Object>) {
+        self.carried = carried;
     }
 
     /// Sets a field of the persona; a dotted path makes the objects on its way.
@@ -166,6 +173,13 @@ impl Account {
         }
         if !self.says("harness") {
             self.set("harness", self.format.harness());
+        }
+        if let Some(carried) = self.carried.take() {
+            let names = carried.keys().cloned().collect::<Vec<_>>().join(", ");
+            self.mapped("(comment)", &names);
+            // It is easily overlooked in somebody else's file.
+            self.warn(format!("a comment of an earlier export adds {names}"));
+            carried::fill(&mut self.persona, carried);
         }
         let mut persona = Map::new();
         for key in ["id", "intent", "description", "name", "emoji", "role", "expertise", "harness", "model"] {

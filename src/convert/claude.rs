@@ -8,6 +8,7 @@ use crate::model::formats::PERMISSION_MODES;
 pub fn convert(source: &Source) -> Result<Draft, String> {
     let parts = frontmatter::read(source.text);
     let mut account = Account::new(Format::Claude, parts.keys);
+    account.carry(parts.carried);
     for warning in parts.warnings {
         account.warn(warning);
     }

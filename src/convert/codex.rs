@@ -1,7 +1,7 @@
 //! codex's agents and profiles: TOML with the prompt in `developer_instructions`.
 
 use super::account::Account;
-use super::{Draft, Format, Source, frontmatter, servers, values};
+use super::{Draft, Format, Source, carried, frontmatter, servers, values};
 use crate::model::shape::Object;
 use serde_json::{Map, Value};
 
@@ -10,6 +10,7 @@ const POLICIES: [&str; 4] = ["untrusted", "on-failure", "on-request", "never"];
 
 pub fn convert(source: &Source) -> Result<Draft, String> {
     let mut account = Account::new(Format::Codex, parse(source.text)?);
+    account.carry(carried::read(source.text));
     account.name("name", source.stem());
     account.description("description");
     account.move_text("model", "model");

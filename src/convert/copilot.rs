@@ -9,6 +9,7 @@ use serde_json::Value;
 pub fn convert(source: &Source) -> Result<Draft, String> {
     let parts = frontmatter::read(source.text);
     let mut account = Account::new(Format::Copilot, parts.keys);
+    account.carry(parts.carried);
     for warning in parts.warnings {
         account.warn(warning);
     }

@@ -1,7 +1,7 @@
 //! The block of keys in front of a markdown file. YAML where it is YAML; else read key by key, because many public
 //! files are not, and said so.
 
-use super::yaml;
+use super::{carried, yaml};
 use crate::model::shape::Object;
 use serde_json::{Map, Value};
 
@@ -12,6 +12,8 @@ pub struct Parts {
     pub body: String,
     /// False where there is no block at all.
     pub has_block: bool,
+    /// What one of our own exports left in a comment.
+    pub carried: Option<Object>,
     /// What had to be overlooked.
     pub warnings: Vec<String>,
 }
@@ -43,7 +45,12 @@ pub fn read(text: &str) -> Parts {
     let Some((block, body)) = split(&text) else {
         return Parts { body: trimmed(&text), ..Parts::default() };
     };
-    let mut parts = Parts { body: trimmed(body.text), has_block: true, ..Parts::default() };
+    let mut parts = Parts {
+        body: trimmed(body.text),
+        has_block: true,
+        carried: carried::read(&block),
+        ..Parts::default()
+    };
     if !body.closed {
         parts.warnings.push(
             "the frontmatter is not closed with `---`; it was taken to end at the first blank line".into(),

@@ -4,6 +4,7 @@
 use crate::model::shape::Object;
 
 mod account;
+mod carried;
 mod claude;
 mod codex;
 mod copilot;

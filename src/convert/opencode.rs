@@ -12,7 +12,7 @@ pub fn convert(source: &Source) -> Result<Converted, String> {
         return config(source);
     }
     let parts = frontmatter::read(source.text);
-    Ok(Converted::one(agent(parts.keys, source.stem(), &parts.body, parts.warnings)))
+    Ok(Converted::one(agent(parts.keys, source.stem(), &parts.body, parts.warnings, parts.carried)))
 }
 
 /// Every agent of a config file; its servers are there for all of them.
@@ -68,16 +68,26 @@ fn named(source: &Source, name: &str, said: &Value, mcp: Option<&Value>) -> Resu
     if let Some(mcp) = mcp {
         said.entry("mcp").or_insert_with(|| mcp.clone());
     }
-    agent(said, name, &prompt, warnings)
+    agent(said, name, &prompt, warnings, None)
 }
 
-fn agent(keys: Object, name: &str, prompt: &str, warnings: Vec<String>) -> Result<Draft, String> {
+fn agent(
+    keys: Object,
+    name: &str,
+    prompt: &str,
+    warnings: Vec<String>,
+    carried: Option<Object>,
+) -> Result<Draft, String> {
     let mut account = Account::new(Format::Opencode, keys);
+    account.carry(carried);
     for warning in warnings {
         account.warn(warning);
     }
     account.name("name", name);
     describe(&mut account, prompt);
+    if account.text("mode").as_deref() == Some("all") {
+        account.mapped("mode", "opencode's default");
+    }
     account.move_text("model", "model");
     account.move_text("reasoningEffort", "harnessSettings.reasoning");
     account.turns("steps");

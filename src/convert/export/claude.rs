@@ -1,6 +1,6 @@
 //! The persona as a subagent of Claude Code.
 
-use super::{Exported, Ledger, Outgoing, limits, markdown, merge_returning, returning, server, settings};
+use super::{Exported, Ledger, Outgoing, markdown, merge_returning, returning, server};
 use crate::model::shape::Object;
 use serde_json::{Map, Value, json};
 
@@ -17,12 +17,11 @@ pub fn export(persona: &Outgoing, mut ledger: Ledger) -> Exported {
     if let Some(reasoning) = &persona.settings.reasoning {
         keys.insert("effort".into(), reasoning.as_str().into());
     }
-    settings(&mut ledger, persona, "effort");
+    ledger.mapped("harnessSettings.reasoning", persona.settings.reasoning.is_some(), "effort");
     if let Some(turns) = persona.limits.turns {
         keys.insert("maxTurns".into(), turns.into());
         ledger.mapped("limits.turns", true, "maxTurns");
     }
-    limits(&mut ledger, persona);
     if !persona.mcp_servers.is_empty() {
         let servers: Value =
             persona.mcp_servers.iter().map(|(name, said)| json!({ name: server(said) })).collect();
@@ -30,8 +29,9 @@ pub fn export(persona: &Outgoing, mut ledger: Ledger) -> Exported {
         ledger.mapped("mcpServers", true, "mcpServers");
     }
     ledger.mapped("description", persona.description.is_some(), "description");
+    ledger.carry_the_rest(persona);
     merge_returning(&mut keys, returning(persona, "claude"));
-    let text = markdown(&keys, persona.prompt);
+    let text = markdown(&keys, &ledger.carried, persona.prompt);
     Exported { file_name: format!("{}.md", persona.id), text, fields: ledger.finish(persona) }
 }
 

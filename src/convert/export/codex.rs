@@ -1,6 +1,7 @@
 //! The persona as an agent of codex.
 
-use super::{Exported, Ledger, Outgoing, limits, merge_returning, returning, settings};
+use super::{Exported, Ledger, Outgoing, merge_returning, returning};
+use crate::convert::carried;
 use crate::model::persona::McpServer;
 use crate::model::shape::Object;
 use crate::plan::tool_rule::denies_all_edits;
@@ -19,15 +20,21 @@ pub fn export(persona: &Outgoing, mut ledger: Ledger) -> Exported {
     if let Some(reasoning) = &persona.settings.reasoning {
         keys.insert("model_reasoning_effort".into(), reasoning.as_str().into());
     }
-    settings(&mut ledger, persona, "model_reasoning_effort");
+    ledger.mapped(
+        "harnessSettings.reasoning",
+        persona.settings.reasoning.is_some(),
+        "model_reasoning_effort",
+    );
     sandbox(persona, &mut keys, &mut ledger);
-    limits(&mut ledger, persona);
-    ledger.dropped("limits.turns", persona.limits.turns.is_some(), "codex has no limit of turns");
+    ledger.carry("limits.turns", persona.limits.turns.map(Value::from));
     keys.insert("developer_instructions".into(), persona.prompt.into());
     servers(persona, &mut keys, &mut ledger);
+    ledger.carry_the_rest(persona);
     merge_returning(&mut keys, returning(persona, "codex"));
-    let text =
+    let table =
         toml::to_string_pretty(&without_null(Value::Object(keys))).expect("keys of text, numbers and tables");
+    // In front: at the end it would look like a part of the last table.
+    let text = carried::line(&ledger.carried) + &table;
     Exported { file_name: format!("{}.toml", persona.id), text, fields: ledger.finish(persona) }
 }
 
@@ -52,25 +59,11 @@ fn sandbox(persona: &Outgoing, keys: &mut Object, ledger: &mut Ledger) {
             "sandbox_workspace_write.network_access",
         );
     }
-    ledger.dropped(
-        "harnessSettings.webSearch",
-        settings.web_search.is_some(),
-        "a flag of codex, not of an agent",
-    );
-    ledger.dropped(
-        "harnessSettings.dangerouslyBypassApprovalsAndSandbox",
-        settings.dangerously_bypass_approvals_and_sandbox.is_some(),
-        "never written into a file that others may take over",
-    );
-    let why = if read_only {
-        "codex has no patterns; what is left of it is `sandbox_mode`"
-    } else {
-        "codex has no patterns"
-    };
-    ledger.dropped("permissions.deny", !permissions.deny.is_empty(), why);
-    ledger.dropped("permissions.mode", permissions.mode.is_some(), why);
-    let allows = "codex allows by its sandbox, not by tool";
-    ledger.dropped("permissions.allow", permissions.allow.is_some(), allows);
+    // codex has no patterns, and allows by its sandbox: the rest travels.
+    let said = |key: &str| persona.persona.get("permissions")?.get(key).cloned();
+    for key in ["allow", "deny", "mode"] {
+        ledger.carry(&format!("permissions.{key}"), said(key));
+    }
 }
 
 fn servers(persona: &Outgoing, keys: &mut Object, ledger: &mut Ledger) {

@@ -5,6 +5,7 @@ mod codex;
 mod opencode;
 
 use super::account::{Fate, FieldFate};
+use super::{carried, values};
 use crate::model::persona::{HarnessSettings, Limits, McpServer, Permissions};
 use crate::model::shape::Object;
 use crate::model::tier::{Harness, Tier};
@@ -36,7 +37,7 @@ pub struct Exported {
 }
 
 pub fn export(harness: Harness, persona: &Outgoing) -> Exported {
-    let ledger = Ledger { fields: Vec::new(), harness };
+    let ledger = Ledger { fields: Vec::new(), carried: Map::new(), harness };
     match harness {
         Harness::Claude => claude::export(persona, ledger),
         Harness::Opencode => opencode::export(persona, ledger),
@@ -47,6 +48,8 @@ pub fn export(harness: Harness, persona: &Outgoing) -> Exported {
 /// What has been said about the persona's fields so far.
 struct Ledger {
     fields: Vec<FieldFate>,
+    /// What travels in a comment.
+    carried: Object,
     harness: Harness,
 }
 
@@ -63,6 +66,45 @@ impl Ledger {
         }
     }
 
+    /// Puts a field that the format has no word for into the comment.
+    fn carry(&mut self, field: &str, value: Option<Value>) {
+        if let Some(value) = value {
+            values::set_path(&mut self.carried, field, value);
+            let to = "a comment, for `import`".to_owned();
+            self.fields.push(FieldFate { field: field.into(), fate: Fate::Kept { to } });
+        }
+    }
+
+    /// The fields of the persona that no harness's file has a word for.
+    fn carry_the_rest(&mut self, persona: &Outgoing) {
+        for key in ["intent", "tags", "mount", "env", "bareMode", "hermetic"] {
+            let said = persona.persona.get(key).filter(|value| !value.is_null());
+            // An import takes the id for the intent.
+            if !(key == "intent" && said.and_then(Value::as_str) == Some(persona.id)) {
+                self.carry(key, said.cloned());
+            }
+        }
+        let limits = persona.limits;
+        self.carry("limits.wallSeconds", limits.wall_seconds.map(number));
+        self.carry("limits.idleSeconds", limits.idle_seconds.map(number));
+        self.carry("limits.usd", limits.usd.map(number));
+        let settings = persona.settings;
+        self.carry("harnessSettings.timeoutSeconds", settings.timeout_seconds.map(number));
+        if self.harness != Harness::Codex {
+            let text = |text: &Option<String>| text.as_deref().map(Value::from);
+            self.carry("harnessSettings.sandboxMode", text(&settings.sandbox_mode));
+            self.carry("harnessSettings.approvalPolicy", text(&settings.approval_policy));
+            let access = settings.workspace_write_network_access;
+            self.carry("harnessSettings.workspaceWriteNetworkAccess", access.map(Value::from));
+        }
+        self.carry("harnessSettings.webSearch", settings.web_search.map(Value::from));
+        self.dropped(
+            "harnessSettings.dangerouslyBypassApprovalsAndSandbox",
+            settings.dangerously_bypass_approvals_and_sandbox.is_some(),
+            "never written into a file that others may take over",
+        );
+    }
+
     /// The rest of the persona, so that nothing goes without a word.
     fn finish(mut self, persona: &Outgoing) -> Vec<FieldFate> {
         for (key, value) in persona.persona {
@@ -77,7 +119,7 @@ impl Ledger {
                 "systemPrompt" => self.mapped(key, true, "prompt"),
                 "name" | "emoji" | "role" | "expertise" => self.mapped(key, true, "prompt (written out)"),
                 "inputs" => self.mapped(key, true, "prompt (with their defaults)"),
-                "intent" => self.dropped(key, true, "an import takes the id for it"),
+                "intent" => self.mapped(key, true, "name"),
                 "harness" => self.dropped(key, true, "the file itself says which"),
                 "tiers" | "defaultTier" => {
                     self.dropped(key, true, &format!("one tier is exported: {}", persona.tier))
@@ -89,7 +131,6 @@ impl Ledger {
                 | "agentsMdContent" => {
                     self.dropped(key, true, "a file of its own, which only this runner puts in place");
                 }
-                "mount" => self.dropped(key, true, "only this runner mounts"),
                 key if key == own => self.mapped(key, true, "the keys that it was imported from"),
                 key => self.dropped(key, !value.is_null(), &format!("{} has no word for it", self.harness)),
             }
@@ -113,18 +154,19 @@ fn returning(persona: &Outgoing, format: &str) -> Object {
 /// Puts the returning keys in: over a name or a description that was shortened, and behind the others.
 fn merge_returning(keys: &mut Object, returning: Object) {
     for (key, value) in returning {
-        if matches!(key.as_str(), "name" | "description") || !keys.contains_key(&key) {
+        if matches!(key.as_str(), "name" | "description" | "mode") || !keys.contains_key(&key) {
             keys.insert(key, value);
         }
     }
 }
 
 /// Markdown with its keys in front. JSON is YAML, and nobody has to guess how a value is quoted.
-fn markdown(keys: &Object, prompt: &str) -> String {
+fn markdown(keys: &Object, carried: &Object, prompt: &str) -> String {
     let mut text = String::from("---\n");
     for (key, value) in keys {
         text.push_str(&format!("{key}: {value}\n"));
     }
+    text.push_str(&carried::line(carried));
     text.push_str("---\n\n");
     text.push_str(prompt);
     text.push('\n');
@@ -156,33 +198,11 @@ fn server(server: &McpServer) -> Value {
     Value::Object(object)
 }
 
-/// Settings of the runner and of codex, which the other two do not have.
-fn settings(ledger: &mut Ledger, persona: &Outgoing, reasoning: &str) {
-    let settings = persona.settings;
-    ledger.mapped("harnessSettings.reasoning", settings.reasoning.is_some(), reasoning);
-    ledger.dropped(
-        "harnessSettings.timeoutSeconds",
-        settings.timeout_seconds.is_some(),
-        "only this runner keeps the time",
-    );
-    let of_codex = [
-        ("sandboxMode", settings.sandbox_mode.is_some()),
-        ("approvalPolicy", settings.approval_policy.is_some()),
-        ("workspaceWriteNetworkAccess", settings.workspace_write_network_access.is_some()),
-        ("webSearch", settings.web_search.is_some()),
-        ("dangerouslyBypassApprovalsAndSandbox", settings.dangerously_bypass_approvals_and_sandbox.is_some()),
-    ];
-    if ledger.harness != Harness::Codex {
-        for (key, said) in of_codex {
-            ledger.dropped(&format!("harnessSettings.{key}"), said, "a setting of codex");
-        }
-    }
-}
-
-fn limits(ledger: &mut Ledger, persona: &Outgoing) {
-    let limits = persona.limits;
-    let kept_by_us = "only this runner keeps it";
-    ledger.dropped("limits.wallSeconds", limits.wall_seconds.is_some(), kept_by_us);
-    ledger.dropped("limits.idleSeconds", limits.idle_seconds.is_some(), kept_by_us);
-    ledger.dropped("limits.usd", limits.usd.is_some(), kept_by_us);
+/// Whole numbers as people write them.
+fn number(value: f64) -> Value {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let whole = value as u64;
+    #[allow(clippy::cast_precision_loss)]
+    let is_whole = (whole as f64).to_bits() == value.to_bits();
+    if is_whole { Value::from(whole) } else { Value::from(value) }
 }

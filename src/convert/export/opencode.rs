@@ -1,6 +1,6 @@
 //! The persona as an agent of opencode.
 
-use super::{Exported, Ledger, Outgoing, limits, markdown, merge_returning, returning, settings};
+use super::{Exported, Ledger, Outgoing, markdown, merge_returning, returning};
 use crate::convert::tools;
 use crate::model::shape::Object;
 use crate::plan::tool_rule::ToolRule;
@@ -12,6 +12,8 @@ pub fn export(persona: &Outgoing, mut ledger: Ledger) -> Exported {
         keys.insert("description".into(), description.into());
         ledger.mapped("description", true, "description");
     }
+    // Its default; said, so that nobody takes the file for one of claude's.
+    keys.insert("mode".into(), "all".into());
     if let Some(model) = persona.model {
         keys.insert("model".into(), model.into());
         ledger.mapped("model", true, "model");
@@ -19,24 +21,22 @@ pub fn export(persona: &Outgoing, mut ledger: Ledger) -> Exported {
     if let Some(reasoning) = &persona.settings.reasoning {
         keys.insert("reasoningEffort".into(), reasoning.as_str().into());
     }
-    settings(&mut ledger, persona, "reasoningEffort");
+    ledger.mapped("harnessSettings.reasoning", persona.settings.reasoning.is_some(), "reasoningEffort");
     if let Some(turns) = persona.limits.turns {
         keys.insert("steps".into(), turns.into());
         ledger.mapped("limits.turns", true, "steps");
     }
-    limits(&mut ledger, persona);
     let permission = permission(persona, &mut ledger);
     if !permission.is_empty() {
         keys.insert("permission".into(), Value::Object(permission));
     }
-    ledger.dropped(
-        "mcpServers",
-        !persona.mcp_servers.is_empty(),
-        "opencode has servers in its config, not in an agent",
-    );
+    // opencode has its servers in the config, not in an agent.
+    let servers = persona.persona.get("mcpServers").filter(|_| !persona.mcp_servers.is_empty());
+    ledger.carry("mcpServers", servers.cloned());
     ledger.mapped("id", true, "the file's name");
+    ledger.carry_the_rest(persona);
     merge_returning(&mut keys, returning(persona, "opencode"));
-    let text = markdown(&keys, persona.prompt);
+    let text = markdown(&keys, &ledger.carried, persona.prompt);
     Exported { file_name: format!("{}.md", persona.id), text, fields: ledger.finish(persona) }
 }
 
