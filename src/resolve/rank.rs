@@ -22,14 +22,17 @@ const SATURATION: f64 = 1.2;
 const LENGTH: f64 = 0.6;
 /// A word that only starts like the task's.
 const PREFIX: f64 = 0.4;
+/// A word that means the same job.
+const KINSHIP: f64 = 0.3;
 
 /// Words that say nothing about a job.
-const EMPTY: [&str; 64] = [
+const EMPTY: [&str; 72] = [
     "a", "an", "the", "and", "or", "of", "to", "in", "on", "for", "with", "is", "are", "be", "it", "its",
     "this", "that", "my", "our", "your", "me", "we", "you", "i", "why", "what", "when", "how", "which",
     "who", "do", "does", "can", "should", "would", "please", "need", "want", "help", "from", "by", "at",
     "as", "into", "not", "no", "use", "using", "some", "any", "all", "has", "have", "if", "so", "make",
-    "get", "then", "there", "was", "will", "new", "it's",
+    "get", "then", "there", "was", "will", "new", "it's", "up", "against", "over", "out", "about", "down",
+    "me", "them",
 ];
 
 /// The choices that share a word with the task, best first; equals by their ids.
@@ -102,11 +105,29 @@ fn weight_of(
     (weight, names)
 }
 
+/// Words that people use for the same job. A word of the same row counts half.
+const KIN: [&[&str]; 8] = [
+    &["refactor", "clean", "cleanup", "tidy", "restructure", "duplicate", "simplify", "rename"],
+    &["debug", "bug", "crash", "hang", "broken", "error", "exception", "wrong"],
+    &["document", "documentation", "docs", "doc", "readme", "guide", "tutorial", "manual"],
+    &["security", "secure", "vulnerability", "exploit", "injection", "cve", "attack", "xss"],
+    &["test", "coverage", "regression", "flaky"],
+    &["release", "publish", "ship", "version", "changelog"],
+    &["review", "pr", "diff", "merge", "critique"],
+    &["implement", "build", "feature", "add", "develop", "code"],
+];
+
+fn are_kin(a: &str, b: &str) -> bool {
+    let has = |row: &[&str], stemmed: &str| row.iter().any(|word| stem(word) == stemmed);
+    KIN.iter().any(|row| has(row, a) && has(row, b))
+}
+
 fn likeness(wanted: &str, found: &str) -> f64 {
     let (short, long) = if wanted.len() < found.len() { (wanted, found) } else { (found, wanted) };
     match () {
         () if wanted == found => 1.0,
         () if short.chars().count() >= 4 && long.starts_with(short) => PREFIX,
+        () if are_kin(wanted, found) => KINSHIP,
         () => 0.0,
     }
 }
@@ -195,6 +216,7 @@ mod tests {
             [("crash".to_owned(), vec!["description"]), ("debug".to_owned(), vec!["id"])]
         );
         assert_eq!(rank("reviewing code", &choices())[0].id, "code-reviewer");
+        assert_eq!(rank("a readme", &choices())[0].id, "docs-writer");
         assert!(rank("the of and", &choices()).is_empty());
     }
 
