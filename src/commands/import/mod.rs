@@ -17,7 +17,7 @@ use crate::load::{check, library};
 use crate::model::formats::{PERSONA, ROLE};
 use crate::model::path_text;
 use crate::model::shape::{Field, Object, Severity};
-use crate::store::lock;
+use crate::store::lock::{self, DirectoryLocks};
 use crate::ui::Ui;
 use serde::Serialize;
 use serde_json::Value;
@@ -91,8 +91,8 @@ pub fn run(args: &ImportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         from: args.from,
         rows: Vec::new(),
         taken: BTreeMap::new(),
+        locks: None,
     };
-    let _locks = if args.dry_run { None } else { Some(lock::directories(&[&import.target.personas])?) };
     let shows_progress = host.stderr_is_terminal && !ui.is_json() && candidates.len() > 50;
     for (index, candidate) in candidates.iter().enumerate() {
         if shows_progress && index % 25 == 0 {
@@ -121,6 +121,8 @@ struct Import {
     rows: Vec<Row>,
     /// Ids of this import with the bytes that have them.
     taken: BTreeMap<String, String>,
+    /// Held from the first write on: an import that writes nothing makes no directory either.
+    locks: Option<DirectoryLocks>,
 }
 
 impl Import {
@@ -264,15 +266,17 @@ impl Import {
         Ok(row)
     }
 
-    fn place(&self, row: &mut Row, file: PathBuf, document: &Object) -> Result<()> {
+    fn place(&mut self, row: &mut Row, file: PathBuf, document: &Object) -> Result<()> {
         let text = target::bytes_of(document);
-        let placed = if self.dry_run {
-            target::look(&file, &text, self.existing)
-        } else {
+        let mut placed = target::look(&file, &text, self.existing);
+        if matches!(placed, Placed::Written | Placed::Replaced) && !self.dry_run {
+            if self.locks.is_none() {
+                self.locks = Some(lock::directories(&[&self.target.personas])?);
+            }
             let dir = file.parent().unwrap_or(Path::new("/"));
             std::fs::create_dir_all(dir).map_err(|error| lock::cannot_write(dir, &error))?;
-            target::write(&file, &text, self.existing)?
-        };
+            placed = target::write(&file, &text, self.existing)?;
+        }
         row.status = match placed {
             Placed::Written => Status::Imported,
             Placed::Unchanged => Status::Unchanged,

@@ -27,7 +27,7 @@ pub fn export(persona: &Outgoing, mut ledger: Ledger) -> Exported {
     );
     sandbox(persona, &mut keys, &mut ledger);
     ledger.carry("limits.turns", persona.limits.turns.map(Value::from));
-    keys.insert("developer_instructions".into(), persona.prompt.into());
+    keys.insert("developer_instructions".into(), format!("{}\n", persona.prompt).into());
     servers(persona, &mut keys, &mut ledger);
     ledger.carry_the_rest(persona);
     merge_returning(&mut keys, returning(persona, "codex"));

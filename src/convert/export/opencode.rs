@@ -81,12 +81,24 @@ fn permission(persona: &Outgoing, ledger: &mut Ledger) -> Object {
     for (entry, action) in inexact {
         ledger.dropped(&format!("permissions.{action}.{entry}"), true, "opencode has no word for it");
     }
-    map
+    in_order(map)
+}
+
+/// The blanket rule first, because later ones win; the others do not meet, and stand in one order whatever the persona's.
+fn in_order(mut map: Object) -> Object {
+    let first = ["*", "read", "grep", "glob", "list", "edit", "bash"];
+    let mut ordered: Object =
+        first.iter().filter_map(|key| Some(((*key).to_owned(), map.shift_remove(*key)?))).collect();
+    map.sort_keys();
+    ordered.extend(map);
+    ordered
 }
 
 fn add(map: &mut Object, rule: &ToolRule, action: &str) -> bool {
     let Some(key) = tools::to_opencode(rule.tool) else { return false };
     match (rule.argument, key.as_str()) {
+        // It has no notebooks, and a rule for them must not fall on every other edit.
+        (None, "edit") if rule.tool == "NotebookEdit" => true,
         (None, _) => {
             // One denied way to edit denies them all; one allowed way does not allow what is denied.
             map.insert(key, action.into());
