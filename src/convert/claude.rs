@@ -80,7 +80,9 @@ fn permissions(account: &mut Account) {
             // Whoever lists the denied ones, too, has said all there is to say.
             if denied.is_none() && !matches!(tools.as_slice(), [all] if all == "*" || all == "All tools") {
                 let others = left_out(&tools);
-                others.iter().for_each(|tool| rules.deny(*tool));
+                for tool in &others {
+                    rules.deny(*tool);
+                }
                 if !others.is_empty() {
                     account.mapped(&format!("{key} (those not listed)"), "permissions.deny");
                 }
@@ -92,7 +94,9 @@ fn permissions(account: &mut Account) {
         }
     }
     if let Some((key, value)) = denied.and_then(|key| Some((key, account.get(key)?))) {
-        values::list(&value).into_iter().for_each(|tool| rules.deny(tool));
+        for tool in values::list(&value) {
+            rules.deny(tool);
+        }
         account.mapped(key, "permissions.deny");
     }
     rules.write(account);

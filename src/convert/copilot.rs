@@ -42,7 +42,9 @@ fn permissions(account: &mut Account, value: &Value) {
     }
     account.mapped("tools", "permissions.allow");
     let others = tools::left_out(&rules.allow);
-    others.iter().for_each(|tool| rules.deny(*tool));
+    for tool in &others {
+        rules.deny(*tool);
+    }
     if !others.is_empty() {
         account.mapped("tools (those not listed)", "permissions.deny");
     }

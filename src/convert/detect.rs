@@ -65,7 +65,9 @@ fn markdown(source: &Source, stem: &str) -> Kind {
     if stem == "skill" || inside.contains("/skills/") {
         return Kind::Other("a skill, not an agent: name its directory in `skills` of a persona".into());
     }
-    if stem.ends_with(".prompt") || stem.ends_with(".instructions") {
+    // The name is in lower case already.
+    let second = stem.rsplit_once('.').map_or("", |(_, second)| second);
+    if matches!(second, "prompt" | "instructions") {
         return Kind::Other("a prompt or instruction file of copilot, not an agent".into());
     }
     let parts = frontmatter::read(source.text);
@@ -81,11 +83,7 @@ fn markdown(source: &Source, stem: &str) -> Kind {
     if !parts.has_block && inside.contains("/docs/") {
         return Kind::Other("a document by its place".into());
     }
-    if stem.ends_with(".agent")
-        || stem.ends_with(".chatmode")
-        || below(".github/agents")
-        || below(".github/chatmodes")
-    {
+    if matches!(second, "agent" | "chatmode") || below(".github/agents") || below(".github/chatmodes") {
         return Kind::Agent(Format::Copilot);
     }
     if below(".opencode") || below("opencode/agent") || below("opencode/agents") || is_opencode(&parts.keys) {
@@ -118,17 +116,19 @@ fn toml(source: &Source) -> Kind {
     };
     let text = |key: &str| object.get(key).is_some_and(Value::is_string);
     let speaks = ["developer_instructions", "instructions", "prompt"].into_iter().any(text);
-    match speaks || (text("name") && text("description")) {
-        true => Kind::Agent(Format::Codex),
-        false => Kind::Other("no agent of codex: it has no instructions".into()),
+    if speaks || (text("name") && text("description")) {
+        Kind::Agent(Format::Codex)
+    } else {
+        Kind::Other("no agent of codex: it has no instructions".into())
     }
 }
 
 fn recipe(object: &Object) -> Kind {
     let has = |key: &str| object.get(key).is_some_and(|value| !value.is_null());
-    match (has("instructions") || has("prompt")) && (has("title") || has("description") || has("name")) {
-        true => Kind::Agent(Format::Goose),
-        false => Kind::Other("no recipe: it has no instructions with a title".into()),
+    if (has("instructions") || has("prompt")) && (has("title") || has("description") || has("name")) {
+        Kind::Agent(Format::Goose)
+    } else {
+        Kind::Other("no recipe: it has no instructions with a title".into())
     }
 }
 

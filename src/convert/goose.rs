@@ -20,9 +20,10 @@ pub fn convert(source: &Source) -> Result<Draft, String> {
 /// The recipe in a YAML or JSON text; some stand one level further in.
 pub fn parse(text: &str) -> Result<Object, String> {
     let text = frontmatter::plain(text);
-    let value = match text.trim_start().starts_with('{') {
-        true => super::jsonc::parse(&text)?,
-        false => yaml::parse(&text).map_err(|why| format!("is not valid YAML: {why}"))?,
+    let value = if text.trim_start().starts_with('{') {
+        super::jsonc::parse(&text)?
+    } else {
+        yaml::parse(&text).map_err(|why| format!("is not valid YAML: {why}"))?
     };
     match value {
         Value::Object(mut object) => match object.get("recipe") {

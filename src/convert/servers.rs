@@ -188,30 +188,30 @@ mod tests {
     use pretty_assertions::assert_eq;
     use serde_json::json;
 
-    fn server(value: Value) -> Value {
-        Value::Object(one(&value).expect("a server").0)
+    fn server(value: &Value) -> Value {
+        Value::Object(one(value).expect("a server").0)
     }
 
     #[test]
     fn servers_of_every_tool_become_ours() {
         assert_eq!(
             server(
-                json!({"type": "local", "command": ["npx", "-y", "x"], "environment": {"K": "{env:TOKEN}"}, "enabled": true})
+                &json!({"type": "local", "command": ["npx", "-y", "x"], "environment": {"K": "{env:TOKEN}"}, "enabled": true})
             ),
             json!({"command": "npx", "args": ["-y", "x"], "env": {"K": "${TOKEN}"}})
         );
         assert_eq!(
             server(
-                json!({"type": "stdio", "cmd": "uvx", "args": ["y"], "env_keys": ["A_KEY"], "timeout": 3})
+                &json!({"type": "stdio", "cmd": "uvx", "args": ["y"], "env_keys": ["A_KEY"], "timeout": 3})
             ),
             json!({"type": "stdio", "command": "uvx", "args": ["y"], "env": {"A_KEY": "$A_KEY"}})
         );
         assert_eq!(
-            server(json!({"url": "https://x", "bearer_token_env_var": "T"})),
+            server(&json!({"url": "https://x", "bearer_token_env_var": "T"})),
             json!({"url": "https://x", "headers": {"Authorization": "Bearer ${T}"}})
         );
         assert_eq!(
-            server(json!({"type": "sse", "uri": "https://x", "headers": {"k": "${{ secrets.X_Y }}"}})),
+            server(&json!({"type": "sse", "uri": "https://x", "headers": {"k": "${{ secrets.X_Y }}"}})),
             json!({"type": "sse", "url": "https://x", "headers": {"k": "${X_Y}"}})
         );
         assert!(one(&json!({"type": "builtin"})).is_err());

@@ -74,7 +74,7 @@ fn servers(persona: &Outgoing, keys: &mut Object, ledger: &mut Ledger) {
                 servers.insert(name.clone(), server);
             }
             None => {
-                ledger.dropped(&format!("mcpServers.{name}"), true, "codex cannot refer to a variable there")
+                ledger.dropped(&format!("mcpServers.{name}"), true, "codex cannot refer to a variable there");
             }
         }
     }

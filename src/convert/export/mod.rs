@@ -115,17 +115,16 @@ impl Ledger {
             }
             let own = format!("x-{}", self.harness);
             match key.as_str() {
-                "id" => self.mapped(key, true, "name"),
+                "id" | "intent" => self.mapped(key, true, "name"),
                 "systemPrompt" => self.mapped(key, true, "prompt"),
                 "name" | "emoji" | "role" | "expertise" => self.mapped(key, true, "prompt (written out)"),
                 "inputs" => self.mapped(key, true, "prompt (with their defaults)"),
-                "intent" => self.mapped(key, true, "name"),
                 "harness" => self.dropped(key, true, "the file itself says which"),
                 "tiers" | "defaultTier" => {
-                    self.dropped(key, true, &format!("one tier is exported: {}", persona.tier))
+                    self.dropped(key, true, &format!("one tier is exported: {}", persona.tier));
                 }
                 "model" => {
-                    self.dropped(key, persona.model.is_none(), &format!("no model of {}", self.harness))
+                    self.dropped(key, persona.model.is_none(), &format!("no model of {}", self.harness));
                 }
                 "claudeMd" | "claudeMdMode" | "claudeMdContent" | "agentsMd" | "agentsMdMode"
                 | "agentsMdContent" => {
