@@ -18,6 +18,7 @@
 //! | `load` | finds and reads layers; nothing merged |
 //! | `resolve` | merges, selects, composes the prompt; says where every field came from |
 //! | `plan` | from a resolved persona to a `RunPlan`; one adapter file a harness |
+//! | `convert` | other tools' agent files as personas and back, with an account of every field |
 //! | `mount` | the private view of the project: makes it, runs in it, says what changed, applies, undoes, recovers |
 //! | `launch` | puts a plan's files in place, runs the harness in the mount, reads its events, keeps its limits, runs checks |
 //! | `session` | the session directory: create, list, lock, recover, prune |
@@ -26,7 +27,7 @@
 //! | `tool` | runs git, npx and the like with a time limit and no terminal |
 //! | `store` | locked, atomic writes of our own JSON files |
 //!
-//! `model`, `resolve` and `plan` are pure: no file, environment, clock or process. A stage uses `model` and the
+//! `model`, `resolve`, `plan` and `convert` are pure: no file, environment, clock or process. A stage uses `model` and the
 //! stages before it, never a later one. `tests/it/architecture.rs` holds these edges.
 //!
 //! Files on disk, all below the workforce home (`~/.agentworkforce/workforce`, or `AGENT_WORKFORCE_HOME`):
@@ -39,6 +40,7 @@
 
 pub mod cli;
 pub mod commands;
+pub mod convert;
 pub mod error;
 pub mod exit;
 pub mod git;

@@ -5,7 +5,12 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+mod catalogue;
+mod exchange;
 mod help;
+
+pub use catalogue::{CreateArgs, PickArgs};
+pub use exchange::{ExportArgs, FromArg, ImportArgs};
 
 /// Run claude, opencode or codex as a persona, in a private copy-on-write mount of your project.
 #[derive(Debug, Parser)]
@@ -34,8 +39,12 @@ pub enum Command {
     List(ListArgs),
     /// Show one persona: what it is, where each field came from, what a harness is given
     Show(ShowArgs),
+    /// Rank the personas for a task, offline, with the reasons
+    Pick(PickArgs),
     /// Check persona and role files, with the place and the fix of every problem
     Lint(LintArgs),
+    /// Write a new persona that runs as it is and explains itself
+    Create(CreateArgs),
     /// Rename, edit, delete or reset a persona
     Persona {
         #[command(subcommand)]
@@ -48,6 +57,10 @@ pub enum Command {
     },
     /// Print the JSON Schema of a file or output format
     Schema(SchemaArgs),
+    /// Turn agent files of other tools into personas, with an account of every field
+    Import(ImportArgs),
+    /// Write a persona as an agent file of claude, opencode or codex
+    Export(ExportArgs),
     /// List, add or remove directories of personas
     Sources {
         #[command(subcommand)]

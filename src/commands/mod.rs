@@ -12,14 +12,18 @@ use std::ffi::OsString;
 mod agent;
 mod changes_review;
 mod config;
+mod create;
 mod doctor;
 mod edit;
+mod export;
+mod import;
 mod launch;
 mod lint;
 mod list;
 mod mount;
 mod mounted;
 mod persona;
+mod pick;
 mod picker;
 mod prompter;
 mod request;
@@ -28,6 +32,7 @@ mod schema;
 mod sessions;
 mod show;
 mod sources;
+mod target;
 mod workforce;
 
 pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
@@ -38,9 +43,13 @@ pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
         Some(Command::List(args)) => list::run(args, host, ui),
         Some(Command::Show(args)) => show::run(args, host, ui),
         Some(Command::Lint(args)) => lint::run(args, host, ui),
+        Some(Command::Pick(args)) => pick::run(args, host, ui),
+        Some(Command::Create(args)) => create::run(args, host, ui),
         Some(Command::Persona { action }) => persona::run(action, host, ui),
         Some(Command::Role { action }) => role::run(action, host, ui),
         Some(Command::Schema(args)) => Ok(schema::run(args.format, ui)),
+        Some(Command::Import(args)) => import::run(args, host, ui),
+        Some(Command::Export(args)) => export::run(args, host, ui),
         Some(Command::Sources { action }) => sources::run(action, host, ui),
         Some(Command::Doctor) => Ok(doctor::run(host, ui)),
         Some(Command::Config { action }) => config::run(action, host, ui),

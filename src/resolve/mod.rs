@@ -5,6 +5,7 @@ pub mod inputs;
 pub mod merge;
 pub mod persona;
 pub mod prompt;
+pub mod rank;
 pub mod references;
 pub mod role;
 pub mod select;

@@ -31,12 +31,16 @@ pub struct Staged {
 
 /// Writes the object beside its target. Follows a link, so that a linked file stays linked.
 pub fn stage(path: &Path, object: &Object) -> Result<Staged> {
+    let text = serde_json::to_string_pretty(&Value::Object(object.clone())).expect("it was JSON");
+    stage_text(path, &(text + "\n"))
+}
+
+/// The same for any text.
+pub fn stage_text(path: &Path, text: &str) -> Result<Staged> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let fail = |error: std::io::Error| cannot_write(path, &error);
     let dir = target.parent().unwrap_or(Path::new("."));
     let mut temporary = tempfile::Builder::new().prefix(".agentworkforce-").tempfile_in(dir).map_err(fail)?;
-    let mut text = serde_json::to_string_pretty(&Value::Object(object.clone())).expect("it was JSON");
-    text.push('\n');
     temporary.write_all(text.as_bytes()).map_err(fail)?;
     let permissions = match target.metadata() {
         Ok(metadata) => metadata.permissions(),

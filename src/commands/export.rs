@@ -1,0 +1,125 @@
+//! `export`: a persona at a tier as another tool's agent file, with an account of what that cannot say.
+
+use super::request::{self, PlanRequest, parse_harness};
+use super::target::{self, Existing, Placed};
+use super::workforce::{Workforce, parse_selector};
+use crate::cli::ExportArgs;
+use crate::convert::Fate;
+use crate::convert::export::{Exported, Outgoing, export};
+use crate::error::{CommandError, Result};
+use crate::exit::Exit;
+use crate::host::Host;
+use crate::model::path_text::path_text;
+use crate::model::persona::Input;
+use crate::store::lock;
+use crate::ui::{Ui, printable};
+use serde::Deserialize;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+pub fn run(args: &ExportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
+    let harness = parse_harness(&args.to)?;
+    let selector = parse_selector(&args.selector)?;
+    let workforce = Workforce::open(host)?;
+    let found = workforce.find(&selector.name)?;
+    let mut request = PlanRequest {
+        persona: selector.name.clone(),
+        tier: selector.tier,
+        harness: Some(harness),
+        ..PlanRequest::default()
+    };
+    // The environment has no say: what it holds may be a secret, and the file is made to be handed on.
+    for (name, declared) in &found.resolved.persona.inputs {
+        let declared = Input::deserialize(declared).unwrap_or_default();
+        let value = match declared.default {
+            Some(default) => default,
+            None if declared.optional => String::new(),
+            None => format!("${name}"),
+        };
+        request.inputs.insert(name.clone(), value);
+    }
+    let (prepared, plan) = request::look(&workforce, &request)?;
+    let resolved = &prepared.found.resolved;
+    let persona = &resolved.persona;
+    let exported = export(
+        harness,
+        &Outgoing {
+            id: resolved.id(),
+            tier: prepared.selection.tier,
+            description: persona.description.as_deref(),
+            prompt: &plan.system_prompt,
+            model: prepared.selection.model.as_ref().map(|model| model.value.as_str()),
+            settings: &prepared.selection.settings,
+            permissions: &persona.permissions,
+            mcp_servers: &persona.mcp_servers,
+            limits: persona.limits,
+            persona: &resolved.object,
+        },
+    );
+    let written = match &args.out {
+        Some(out) => Some(write(args, out, host, &exported)?),
+        None => None,
+    };
+    say(args, resolved.id(), prepared.selection.tier.name(), &exported, written.as_ref(), ui);
+    Ok(match written {
+        Some((_, Placed::Differs)) => Exit::Failed,
+        _ => Exit::Done,
+    })
+}
+
+fn write(args: &ExportArgs, out: &Path, host: &Host, exported: &Exported) -> Result<(PathBuf, Placed)> {
+    let out = host.absolute(&host.expand_tilde(&out.to_string_lossy()));
+    let file = if out.is_dir() { out.join(&exported.file_name) } else { out };
+    let existing = if args.overwrite { Existing::Replace } else { Existing::Keep };
+    if args.dry_run {
+        let placed = target::look(&file, &exported.text, existing);
+        return Ok((file, placed));
+    }
+    let dir = file.parent().ok_or_else(|| CommandError::usage("`--out` names no file"))?;
+    let _lock = lock::directories(&[dir])?;
+    let placed = target::write(&file, &exported.text, existing)?;
+    Ok((file, placed))
+}
+
+fn say(
+    args: &ExportArgs,
+    id: &str,
+    tier: &str,
+    exported: &Exported,
+    written: Option<&(PathBuf, Placed)>,
+    ui: &mut Ui,
+) {
+    if ui.is_json() {
+        ui.json(&json!({
+            "schemaVersion": 1,
+            "persona": id,
+            "tier": tier,
+            "format": args.to,
+            "dryRun": args.dry_run,
+            "fileName": exported.file_name,
+            "file": written.map(|(file, _)| path_text(file)),
+            "status": written.map(|(_, placed)| placed),
+            "content": exported.text,
+            "fields": exported.fields,
+        }));
+        return;
+    }
+    match written {
+        None => ui.text(&exported.text),
+        Some((file, placed)) => {
+            let word = match placed {
+                Placed::Written if args.dry_run => "would write",
+                Placed::Written => "wrote",
+                Placed::Unchanged => "unchanged",
+                Placed::Replaced => "replaced",
+                Placed::Differs => "left alone (another text is there; `--overwrite` replaces it)",
+            };
+            ui.line(printable(&format!("{word} {}", file.display())));
+        }
+    }
+    for field in &exported.fields {
+        if let Fate::Dropped { why } = &field.fate {
+            ui.say(&printable(&format!("not in the file: {}: {why}", field.field)));
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! `pick`: the personas that fit a task best, with the words that say so, and the best one started if asked.
+
+use super::workforce::{Workforce, warning_lines};
+use super::{agent, list};
+use crate::cli::{Cli, Command, PickArgs};
+use crate::error::{CommandError, Result};
+use crate::exit::Exit;
+use crate::host::Host;
+use crate::resolve::rank::{Choice, Ranked, rank};
+use crate::ui::text::shortened;
+use crate::ui::{BOLD, DIM, Ui, printable};
+use clap::FromArgMatches;
+use serde_json::{Value, json};
+use std::ffi::OsString;
+
+pub fn run(args: &PickArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
+    let task = args.task.join(" ");
+    if task.trim().is_empty() {
+        return Err(CommandError::usage("the task is empty").hint("say in a few words what is to be done"));
+    }
+    let workforce = Workforce::open_outlines(host, None)?;
+    let (found, problems) = workforce.all();
+    let mut warnings = workforce.general_warnings();
+    warnings.extend(warning_lines(&problems));
+    for warning in &warnings {
+        ui.warning(printable(warning));
+    }
+    let rows = list::rows(&workforce, &found, None, false);
+    let runnable: Vec<&list::Row> = rows.iter().filter(|row| row.runnable).collect();
+    let choices: Vec<Choice> = runnable.iter().map(|row| choice(row)).collect();
+    let ranked = rank(&task, &choices);
+    let shown = &ranked[..ranked.len().min(args.limit.into())];
+    let command = shown.first().map(|best| command(best.id, &task));
+    let on_a_terminal = host.stdin_is_terminal && host.stderr_is_terminal && !ui.is_json();
+    let starts = args.launch && on_a_terminal && !args.dry_run;
+    if ui.is_json() {
+        let candidates: Vec<Value> = shown.iter().map(|ranked| candidate(ranked, &runnable)).collect();
+        ui.json(&json!({
+            "schemaVersion": 1, "task": task, "candidates": candidates, "command": command, "launched": false,
+            "warnings": warnings,
+        }));
+    } else if shown.is_empty() {
+        ui.line("no persona speaks of this task");
+        ui.hint("try other words, or look at `agentworkforce list`");
+    } else if !args.launch || starts {
+        for ranked in shown {
+            say(ranked, &runnable, ui);
+        }
+    }
+    match command {
+        None => Ok(Exit::Failed),
+        Some(words) if starts => launch(&words, host, ui),
+        Some(words) if args.launch && !ui.is_json() => {
+            ui.line(printable(&quoted(&words)));
+            Ok(Exit::Done)
+        }
+        Some(_) => Ok(Exit::Done),
+    }
+}
+
+/// What a word is worth depends on where it stands: an id is chosen with care, a description is prose.
+fn choice<'a>(row: &list::Row<'a>) -> Choice<'a> {
+    let texts = [
+        ("id", 3.0, row.persona.to_owned()),
+        ("intent", 2.5, row.intent.unwrap_or_default().to_owned()),
+        ("tags", 2.5, row.tags.join(" ")),
+        ("expertise", 2.0, row.expertise.join(" ")),
+        ("role", 1.0, row.role.clone().unwrap_or_default()),
+        ("description", 1.5, row.description.unwrap_or_default().to_owned()),
+    ];
+    Choice { id: row.persona, fields: texts.into_iter().filter(|(_, _, text)| !text.is_empty()).collect() }
+}
+
+fn command(id: &str, task: &str) -> Vec<String> {
+    ["agentworkforce", "agent", id, "-p", task].map(str::to_owned).into()
+}
+
+fn quoted(words: &[String]) -> String {
+    let quote = |word: &String| match shlex::try_quote(word) {
+        Ok(quoted) => quoted.into_owned(),
+        Err(_) => format!("{word:?}"),
+    };
+    words.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+fn rounded(score: f64) -> f64 {
+    (score * 100.0).round() / 100.0
+}
+
+fn candidate(ranked: &Ranked, rows: &[&list::Row]) -> Value {
+    let row = rows.iter().find(|row| row.persona == ranked.id);
+    let reasons: Vec<Value> =
+        ranked.reasons.iter().map(|(word, fields)| json!({"word": word, "fields": fields})).collect();
+    json!({
+        "persona": ranked.id,
+        "name": row.map(|row| row.name),
+        "description": row.and_then(|row| row.description),
+        "source": row.map(|row| row.source),
+        "harness": row.and_then(|row| row.harness),
+        "score": rounded(ranked.score),
+        "reasons": reasons,
+    })
+}
+
+fn say(ranked: &Ranked, rows: &[&list::Row], ui: &mut Ui) {
+    let row = rows.iter().find(|row| row.persona == ranked.id);
+    let description = row.and_then(|row| row.description).unwrap_or_default();
+    ui.line(format!(
+        "{BOLD}{}{BOLD:#} {DIM}{:.2}{DIM:#}  {}",
+        printable(ranked.id),
+        ranked.score,
+        printable(&shortened(description, 100))
+    ));
+    let reasons: Vec<String> =
+        ranked.reasons.iter().map(|(word, fields)| format!("{word} ({})", fields.join(", "))).collect();
+    ui.line(printable(&format!("    because of {}", reasons.join(", "))));
+}
+
+fn launch(words: &[String], host: &Host, ui: &mut Ui) -> Result<Exit> {
+    let words = words.iter().map(OsString::from);
+    let matches = crate::cli::command(&[]).try_get_matches_from(words);
+    match matches.and_then(|matches| Cli::from_arg_matches(&matches)).map(|cli| cli.command) {
+        Ok(Some(Command::Agent(args))) => agent::run(&args, host, ui),
+        _ => Err(CommandError::internal("the command that was put together is none")),
+    }
+}

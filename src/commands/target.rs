@@ -1,0 +1,83 @@
+//! Where new personas and roles go, and how a file gets there: whole, and never over another one unasked.
+
+use super::edit::layer_dir;
+use super::workforce::Workforce;
+use crate::cli::LayerArg;
+use crate::error::Result;
+use crate::load::{file, layers};
+use crate::model::shape::Object;
+use crate::store::json_file;
+use serde::Serialize;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// The directories of one layer, or of a directory of the user's choice.
+pub struct Target {
+    pub personas: PathBuf,
+    pub roles: PathBuf,
+}
+
+/// `project`, `user` or a directory; without any, what the config says, else the project.
+pub fn target(workforce: &Workforce, to: Option<&str>) -> Target {
+    let host = &workforce.host;
+    let configured = workforce.config.settings.default_create_target.as_deref();
+    match to.or(configured).unwrap_or("project") {
+        "project" => {
+            let layer = layer_dir(workforce, LayerArg::Project);
+            Target { personas: layer.join("personas"), roles: layer.join("roles") }
+        }
+        "user" => Target {
+            personas: layers::user_personas(host, &workforce.layers.home),
+            roles: layer_dir(workforce, LayerArg::User).join("roles"),
+        },
+        dir => {
+            let dir = host.absolute(&host.expand_tilde(dir));
+            Target { roles: dir.join("roles"), personas: dir }
+        }
+    }
+}
+
+/// What writing a document to its place comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Placed {
+    Written,
+    /// The same bytes are there.
+    Unchanged,
+    /// Something else is there, and stays.
+    Differs,
+    /// Something else was there.
+    Replaced,
+}
+
+/// What may be done to a file that is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    Keep,
+    Replace,
+}
+
+/// The bytes of a document as this program writes it.
+pub fn bytes_of(object: &Object) -> String {
+    serde_json::to_string_pretty(&Value::Object(object.clone())).expect("plain JSON") + "\n"
+}
+
+/// What `write` would do.
+pub fn look(path: &Path, text: &str, existing: Existing) -> Placed {
+    let Ok(found) = path.symlink_metadata() else { return Placed::Written };
+    match file::read_text(path) {
+        Ok(Some(there)) if there == text => Placed::Unchanged,
+        // A link is somebody's arrangement: writing through it would change a file elsewhere.
+        _ if existing == Existing::Keep || !found.is_file() => Placed::Differs,
+        _ => Placed::Replaced,
+    }
+}
+
+/// Puts the text into its place where that is allowed. The caller holds the lock of the directory.
+pub fn write(path: &Path, text: &str, existing: Existing) -> Result<Placed> {
+    let placed = look(path, text, existing);
+    if matches!(placed, Placed::Written | Placed::Replaced) {
+        json_file::stage_text(path, text)?.commit()?;
+    }
+    Ok(placed)
+}

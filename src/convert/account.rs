@@ -1,0 +1,199 @@
+//! The account of a conversion: what became of every field of the source. What nobody speaks for is kept, so nothing
+//! can be lost without a word.
+
+use super::{Draft, Format, carried, names, values};
+use crate::model::shape::Object;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// What became of one field of a source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FieldFate {
+    pub field: String,
+    #[serde(flatten)]
+    pub fate: Fate,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "fate", rename_all = "lowercase")]
+pub enum Fate {
+    /// It says the same thing in the other format, here.
+    Mapped {
+        to: String,
+    },
+    /// It has no meaning there and stays as it was, here.
+    Kept {
+        to: String,
+    },
+    Dropped {
+        why: String,
+    },
+}
+
+/// A persona in the making, with the source object that it is made of.
+pub struct Account {
+    format: Format,
+    source: Object,
+    persona: Object,
+    kept: Object,
+    fields: Vec<FieldFate>,
+    warnings: Vec<String>,
+    carried: Option<Object>,
+}
+
+impl Account {
+    pub fn new(format: Format, source: Object) -> Account {
+        Account {
+            format,
+            source,
+            persona: Map::new(),
+            kept: Map::new(),
+            fields: Vec::new(),
+            warnings: Vec::new(),
+            carried: None,
+        }
+    }
+
+    /// What the source says under this key; null and a key alone say nothing.
+    pub fn get(&self, key: &str) -> Option<Value> {
+        self.source.get(key).filter(|value| !value.is_null()).cloned()
+    }
+
+    pub fn text(&self, key: &str) -> Option<String> {
+        self.get(key).and_then(|value| values::text(&value)).filter(|text| !text.trim().is_empty())
+    }
+
+    pub fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    pub fn warn(&mut self, text: impl Into<String>) {
+        self.warnings.push(text.into());
+    }
+
+    /// Takes back what one of our own exports could only say in a comment.
+    pub fn carry(&mut self, carried: Option<Object>) {
+        self.carried = carried;
+    }
+
+    /// Sets a field of the persona; a dotted path makes the objects on its way.
+    pub fn set(&mut self, path: &str, value: impl Into<Value>) {
+        values::set_path(&mut self.persona, path, value.into());
+    }
+
+    pub fn says(&self, key: &str) -> bool {
+        self.persona.contains_key(key)
+    }
+
+    pub fn mapped(&mut self, field: &str, to: &str) {
+        self.note(field, Fate::Mapped { to: to.to_owned() });
+    }
+
+    pub fn dropped(&mut self, field: &str, why: impl Into<String>) {
+        self.note(field, Fate::Dropped { why: why.into() });
+    }
+
+    /// Keeps a value under `x-<format>` as it was.
+    pub fn keep(&mut self, field: &str, value: Value) {
+        let to = format!("x-{}.{field}", self.format.name());
+        self.kept.insert(field.to_owned(), value);
+        self.note(field, Fate::Kept { to });
+    }
+
+    fn note(&mut self, field: &str, fate: Fate) {
+        self.fields.push(FieldFate { field: field.to_owned(), fate });
+    }
+
+    /// Sets a field of the persona to what this one says, word for word.
+    pub fn move_text(&mut self, key: &str, to: &str) {
+        if let Some(text) = self.text(key) {
+            self.set(to, text.trim());
+            self.mapped(key, to);
+        }
+    }
+
+    /// The id from what the source calls itself, else from the file. A name that the id cannot carry is kept.
+    pub fn name(&mut self, key: &str, fallback: &str) {
+        let said = self.text(key);
+        let id = names::id(said.as_deref(), fallback);
+        self.set("id", id.as_str());
+        self.set("intent", id.as_str());
+        if let Some(said) = said {
+            self.mapped(key, "id");
+            if said.trim() != id {
+                self.keep(key, Value::String(said));
+            }
+        }
+    }
+
+    /// One paragraph that says when to use it. Where the source goes on with examples, the whole of it is kept.
+    pub fn description(&mut self, key: &str) {
+        let Some(said) = self.text(key) else { return };
+        let short = values::first_paragraph(&said);
+        self.mapped(key, "description");
+        if short != said.trim() {
+            self.keep(key, Value::String(said));
+        }
+        self.set("description", short);
+    }
+
+    /// A whole number from 1 on, as the limit of turns.
+    pub fn turns(&mut self, key: &str) {
+        let turns = self.get(key).and_then(|value| values::whole(&value)).filter(|turns| *turns > 0);
+        if let Some(turns) = turns {
+            self.set("limits.turns", turns);
+            self.mapped(key, "limits.turns");
+        }
+    }
+
+    /// The prompt from these texts, or the description where there is none; without either there is no persona.
+    pub fn prompt(&mut self, prompt: &str) -> Result<(), String> {
+        if !prompt.trim().is_empty() {
+            self.set("systemPrompt", prompt);
+            return Ok(());
+        }
+        let said = self.text("description").ok_or("has neither a prompt nor a description")?;
+        self.warn("it has no prompt: its description stands in for one");
+        self.set("systemPrompt", said.trim());
+        Ok(())
+    }
+
+    /// The persona in the order in which people write one, with whatever nobody spoke for kept.
+    pub fn finish(mut self) -> Draft {
+        let known: Vec<String> = self.fields.iter().map(|field| field.field.clone()).collect();
+        let spoken_for = |key: &str| known.iter().any(|field| field == key);
+        let rest: Vec<(String, Value)> = self
+            .source
+            .iter()
+            .filter(|(key, _)| !spoken_for(key))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        for (key, value) in rest {
+            self.keep(&key, value);
+        }
+        if !self.says("harness") {
+            self.set("harness", self.format.harness());
+        }
+        if let Some(carried) = self.carried.take() {
+            let names = carried.keys().cloned().collect::<Vec<_>>().join(", ");
+            self.mapped("(comment)", &names);
+            // It is easily overlooked in somebody else's file.
+            self.warn(format!("a comment of an earlier export adds {names}"));
+            carried::fill(&mut self.persona, carried);
+        }
+        let mut persona = Map::new();
+        for key in ["id", "intent", "description", "name", "emoji", "role", "expertise", "harness", "model"] {
+            if let Some(value) = self.persona.shift_remove(key) {
+                persona.insert(key.to_owned(), value);
+            }
+        }
+        let prompt = self.persona.shift_remove("systemPrompt");
+        persona.extend(self.persona);
+        if !self.kept.is_empty() {
+            persona.insert(format!("x-{}", self.format.name()), Value::Object(self.kept));
+        }
+        // Long, so it comes last.
+        persona.extend(prompt.map(|prompt| ("systemPrompt".to_owned(), prompt)));
+        Draft { persona, fields: self.fields, warnings: self.warnings }
+    }
+}

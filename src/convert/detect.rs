@@ -1,0 +1,158 @@
+//! What kind of file this is, by its name, its place and its keys.
+
+use super::{Format, Source, codex, frontmatter, goose, jsonc};
+use crate::model::shape::Object;
+use serde_json::Value;
+
+/// What a file turned out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    Agent(Format),
+    /// No agent, and why: whoever names a whole tree does not mean every file in it.
+    Other(String),
+    /// It might be one, and cannot be read.
+    Broken(String),
+}
+
+/// Endings that agent files have.
+pub const ENDINGS: [&str; 8] = ["md", "mdc", "markdown", "toml", "yaml", "yml", "json", "jsonc"];
+
+/// Documents that stand beside agents.
+const DOCUMENTS: [&str; 16] = [
+    "readme",
+    "license",
+    "licence",
+    "contributing",
+    "changelog",
+    "code_of_conduct",
+    "security",
+    "claude",
+    "agents",
+    "gemini",
+    "copilot-instructions",
+    "notice",
+    "authors",
+    "todo",
+    "index",
+    "support",
+];
+
+/// Those that are documents even at the end of a name.
+const UNMISTAKABLE: [&str; 4] = ["readme", "license", "changelog", "contributing"];
+
+pub fn kind(source: &Source) -> Kind {
+    let name = source.file_name().to_ascii_lowercase();
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
+    match ending {
+        "md" | "mdc" | "markdown" => markdown(source, stem),
+        "toml" => toml(source),
+        "yaml" | "yml" => match goose::parse(source.text) {
+            Ok(object) => recipe(&object),
+            Err(why) if source.text.contains("instructions:") || source.text.contains("prompt:") => {
+                Kind::Broken(why)
+            }
+            Err(why) => Kind::Other(why),
+        },
+        "json" | "jsonc" => json(source, stem),
+        _ => Kind::Other("no agent file by its name".into()),
+    }
+}
+
+fn markdown(source: &Source, stem: &str) -> Kind {
+    let lower = source.path.to_ascii_lowercase();
+    let below = |dir: &str| lower.starts_with(&format!("{dir}/")) || lower.contains(&format!("/{dir}/"));
+    let inside = format!("/{}", source.below.to_ascii_lowercase());
+    if stem == "skill" || inside.contains("/skills/") {
+        return Kind::Other("a skill, not an agent: name its directory in `skills` of a persona".into());
+    }
+    // The name is in lower case already.
+    let second = stem.rsplit_once('.').map_or("", |(_, second)| second);
+    if matches!(second, "prompt" | "instructions") {
+        return Kind::Other("a prompt or instruction file of copilot, not an agent".into());
+    }
+    let parts = frontmatter::read(source.text);
+    let has = |key: &str| parts.keys.contains_key(key);
+    if !has("name") && !has("mode") && inside.contains("/commands/") {
+        return Kind::Other("a command, not an agent".into());
+    }
+    let last = stem.rsplit(['_', '-', ' ']).next().unwrap_or(stem);
+    let document = DOCUMENTS.contains(&stem) || UNMISTAKABLE.contains(&last) || stem.starts_with("readme");
+    if document && !has("name") && !has("description") {
+        return Kind::Other("a document by its name".into());
+    }
+    if !parts.has_block && inside.contains("/docs/") {
+        return Kind::Other("a document by its place".into());
+    }
+    if matches!(second, "agent" | "chatmode") || below(".github/agents") || below(".github/chatmodes") {
+        return Kind::Agent(Format::Copilot);
+    }
+    if below(".opencode") || below("opencode/agent") || below("opencode/agents") || is_opencode(&parts.keys) {
+        return Kind::Agent(Format::Opencode);
+    }
+    let of_copilot = ["mcp-servers", "handoffs", "argument-hint", "user-invokable"];
+    if !below(".claude")
+        && of_copilot.iter().any(|key| parts.keys.contains_key(*key))
+        && !parts.keys.contains_key("allowed-tools")
+    {
+        return Kind::Agent(Format::Copilot);
+    }
+    Kind::Agent(Format::Claude)
+}
+
+fn is_opencode(keys: &Object) -> bool {
+    let mode = keys.get("mode").and_then(Value::as_str);
+    matches!(mode, Some("primary" | "subagent" | "all"))
+        || ["permission", "temperature", "top_p", "steps", "maxSteps", "reasoningEffort"]
+            .iter()
+            .any(|key| keys.contains_key(*key))
+        || keys.get("tools").is_some_and(Value::is_object)
+}
+
+fn toml(source: &Source) -> Kind {
+    let object = match codex::parse(source.text) {
+        Ok(object) => object,
+        Err(why) if source.text.contains("developer_instructions") => return Kind::Broken(why),
+        Err(why) => return Kind::Other(why),
+    };
+    let text = |key: &str| object.get(key).is_some_and(Value::is_string);
+    let speaks = ["developer_instructions", "instructions", "prompt"].into_iter().any(text);
+    if speaks || (text("name") && text("description")) {
+        Kind::Agent(Format::Codex)
+    } else {
+        Kind::Other("no agent of codex: it has no instructions".into())
+    }
+}
+
+fn recipe(object: &Object) -> Kind {
+    let has = |key: &str| object.get(key).is_some_and(|value| !value.is_null());
+    if (has("instructions") || has("prompt")) && (has("title") || has("description") || has("name")) {
+        Kind::Agent(Format::Goose)
+    } else {
+        Kind::Other("no recipe: it has no instructions with a title".into())
+    }
+}
+
+fn json(source: &Source, stem: &str) -> Kind {
+    let object = match jsonc::parse(source.text) {
+        Ok(Value::Object(object)) => object,
+        Ok(_) => return Kind::Other("no agents: it is no object".into()),
+        Err(why) if stem == "opencode" => return Kind::Broken(why),
+        Err(why) => return Kind::Other(why),
+    };
+    let of = |key: &str| {
+        object
+            .get(key)
+            .is_some_and(|value| value.as_object().is_some_and(|inner| inner.values().any(Value::is_object)))
+    };
+    if of("agent") {
+        Kind::Agent(Format::Opencode)
+    } else if of("agents") || (object.contains_key("agents") && object.contains_key("roles")) {
+        Kind::Agent(Format::Minions)
+    } else if object.contains_key("id")
+        && (object.contains_key("tiers") || object.contains_key("systemPrompt"))
+    {
+        Kind::Other("a persona already: copy it into a layer, or `install` its directory".into())
+    } else {
+        recipe(&object)
+    }
+}

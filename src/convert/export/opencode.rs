@@ -1,0 +1,122 @@
+//! The persona as an agent of opencode.
+
+use super::{Exported, Ledger, Outgoing, markdown, merge_returning, returning};
+use crate::convert::tools;
+use crate::model::shape::Object;
+use crate::plan::tool_rule::ToolRule;
+use serde_json::{Map, Value, json};
+
+pub fn export(persona: &Outgoing, mut ledger: Ledger) -> Exported {
+    let mut keys = Map::new();
+    if let Some(description) = persona.description {
+        keys.insert("description".into(), description.into());
+        ledger.mapped("description", true, "description");
+    }
+    // Its default; said, so that nobody takes the file for one of claude's.
+    keys.insert("mode".into(), "all".into());
+    if let Some(model) = persona.model {
+        keys.insert("model".into(), model.into());
+        ledger.mapped("model", true, "model");
+    }
+    if let Some(reasoning) = &persona.settings.reasoning {
+        keys.insert("reasoningEffort".into(), reasoning.as_str().into());
+    }
+    ledger.mapped("harnessSettings.reasoning", persona.settings.reasoning.is_some(), "reasoningEffort");
+    if let Some(turns) = persona.limits.turns {
+        keys.insert("steps".into(), turns.into());
+        ledger.mapped("limits.turns", true, "steps");
+    }
+    let permission = permission(persona, &mut ledger);
+    if !permission.is_empty() {
+        keys.insert("permission".into(), Value::Object(permission));
+    }
+    // opencode has its servers in the config, not in an agent.
+    let servers = persona.persona.get("mcpServers").filter(|_| !persona.mcp_servers.is_empty());
+    ledger.carry("mcpServers", servers.cloned());
+    ledger.mapped("id", true, "the file's name");
+    ledger.carry_the_rest(persona);
+    merge_returning(&mut keys, returning(persona, "opencode"));
+    let text = markdown(&keys, &ledger.carried, persona.prompt);
+    Exported { file_name: format!("{}.md", persona.id), text, fields: ledger.finish(persona) }
+}
+
+/// The ordered map in which the last match wins: the mode first, then what is allowed, then what is denied.
+fn permission(persona: &Outgoing, ledger: &mut Ledger) -> Object {
+    let permissions = persona.permissions;
+    let mut map = Map::new();
+    if permissions.allow.is_none() && permissions.deny.is_empty() && permissions.mode.is_none() {
+        return map;
+    }
+    map.insert("*".into(), "ask".into());
+    // Reading is not asked for in any mode of ours.
+    for key in ["read", "grep", "glob"] {
+        map.insert(key.into(), "allow".into());
+    }
+    match permissions.mode.as_deref() {
+        Some("bypassPermissions") => {
+            map.insert("*".into(), "allow".into());
+            ledger.mapped("permissions.mode", true, "permission.*: an import does not take it");
+        }
+        Some("acceptEdits") => {
+            map.insert("edit".into(), "allow".into());
+            ledger.mapped("permissions.mode", true, "permission.edit");
+        }
+        Some("plan") => {
+            map.insert("edit".into(), "deny".into());
+            ledger.mapped("permissions.mode", true, "permission.edit");
+        }
+        mode => ledger.mapped("permissions.mode", mode.is_some(), "permission.*"),
+    }
+    let mut inexact = Vec::new();
+    let lists = [(permissions.allow.as_deref().unwrap_or_default(), "allow"), (&permissions.deny, "deny")];
+    for (entries, action) in lists {
+        for entry in entries {
+            if !add(&mut map, &ToolRule::parse(entry), action) {
+                inexact.push((entry, action));
+            }
+        }
+    }
+    ledger.mapped("permissions.allow", permissions.allow.is_some(), "permission");
+    ledger.mapped("permissions.deny", !permissions.deny.is_empty(), "permission");
+    for (entry, action) in inexact {
+        ledger.dropped(&format!("permissions.{action}.{entry}"), true, "opencode has no word for it");
+    }
+    in_order(map)
+}
+
+/// The blanket rule first, because later ones win; the others do not meet, and stand in one order whatever the persona's.
+fn in_order(mut map: Object) -> Object {
+    let first = ["*", "read", "grep", "glob", "list", "edit", "bash"];
+    let mut ordered: Object =
+        first.iter().filter_map(|key| Some(((*key).to_owned(), map.shift_remove(*key)?))).collect();
+    map.sort_keys();
+    ordered.extend(map);
+    ordered
+}
+
+fn add(map: &mut Object, rule: &ToolRule, action: &str) -> bool {
+    let Some(key) = tools::to_opencode(rule.tool) else { return false };
+    match (rule.argument, key.as_str()) {
+        // It has no notebooks, and a rule for them must not fall on every other edit.
+        (None, "edit") if rule.tool == "NotebookEdit" => true,
+        (None, _) => {
+            // One denied way to edit denies them all; one allowed way does not allow what is denied.
+            map.insert(key, action.into());
+            true
+        }
+        (Some(_), "bash") => {
+            let pattern = rule.command_pattern().unwrap_or_default();
+            let said = map.get("bash").cloned().unwrap_or_else(|| json!("ask"));
+            let mut patterns = match said {
+                Value::Object(patterns) => patterns,
+                // Patterns alone would decide, so what held before is said first.
+                whole => Map::from_iter([("*".to_owned(), whole)]),
+            };
+            patterns.shift_remove(&pattern);
+            patterns.insert(pattern, action.into());
+            map.insert(key, Value::Object(patterns));
+            true
+        }
+        (Some(_), _) => false,
+    }
+}

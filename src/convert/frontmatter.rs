@@ -1,0 +1,248 @@
+//! The block of keys in front of a markdown file. YAML where it is YAML; else read key by key, because many public
+//! files are not, and said so.
+
+use super::{carried, yaml};
+use crate::model::shape::Object;
+use serde_json::{Map, Value};
+
+/// A markdown file as its keys and the text below them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Parts {
+    pub keys: Object,
+    pub body: String,
+    /// False where there is no block at all.
+    pub has_block: bool,
+    /// What one of our own exports left in a comment.
+    pub carried: Option<Object>,
+    /// What had to be overlooked.
+    pub warnings: Vec<String>,
+}
+
+/// Keys that agent files have: one of these ends a value that was left open.
+const USUAL: [&str; 16] = [
+    "name",
+    "description",
+    "tools",
+    "model",
+    "color",
+    "permissionMode",
+    "disallowedTools",
+    "maxTurns",
+    "skills",
+    "mcpServers",
+    "hooks",
+    "memory",
+    "mode",
+    "temperature",
+    "permission",
+    "version",
+];
+/// Words that start lines of a dialogue in examples, and are no keys.
+const DIALOGUE: [&str; 6] = ["user", "assistant", "context", "human", "commentary", "example"];
+
+pub fn read(text: &str) -> Parts {
+    let text = plain(text);
+    let Some((block, body)) = split(&text) else {
+        return Parts { body: trimmed(&text), ..Parts::default() };
+    };
+    let mut parts = Parts {
+        body: trimmed(body.text),
+        has_block: true,
+        carried: carried::read(&block),
+        ..Parts::default()
+    };
+    if !body.closed {
+        parts.warnings.push(
+            "the frontmatter is not closed with `---`; it was taken to end at the first blank line".into(),
+        );
+    }
+    match yaml::parse(&block) {
+        Ok(Value::Object(keys)) => parts.keys = keys,
+        Ok(Value::Null) => {}
+        _ if block.trim().is_empty() => {}
+        result => {
+            let why = match result {
+                Err(why) => why,
+                Ok(_) => "no keys".into(),
+            };
+            parts.warnings.push(format!("the frontmatter is not valid YAML ({why}); it was read key by key"));
+            parts.keys = key_by_key(&block);
+        }
+    }
+    parts
+}
+
+/// Without a byte order mark, and with one kind of line end.
+pub fn plain(text: &str) -> String {
+    text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n").replace('\r', "\n")
+}
+
+/// Blank lines in front and the last line end belong to the file, not to the text.
+fn trimmed(text: &str) -> String {
+    let start = text.len() - text.trim_start().len();
+    let start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let text = &text[start..];
+    text.strip_suffix('\n').unwrap_or(text).to_owned()
+}
+
+struct Body<'t> {
+    text: &'t str,
+    closed: bool,
+}
+
+fn is_fence(line: &str) -> bool {
+    let line = line.trim_end();
+    line.len() >= 3 && line.bytes().all(|byte| byte == b'-')
+}
+
+/// The block and what follows it; `None` where the text does not start with one.
+fn split(text: &str) -> Option<(String, Body<'_>)> {
+    let start = text.trim_start();
+    let (first, rest) = start.split_once('\n').unwrap_or((start, ""));
+    let rest = if is_fence(first) {
+        rest
+    } else if key_of(first).is_some_and(|key| USUAL.contains(&key)) && start.lines().any(is_fence) {
+        // The first `---` was forgotten.
+        start
+    } else {
+        return None;
+    };
+    let mut at = 0;
+    for line in rest.split_inclusive('\n') {
+        if is_fence(line) || line.trim_end() == "..." {
+            return Some((rest[..at].to_owned(), Body { text: &rest[at + line.len()..], closed: true }));
+        }
+        at += line.len();
+    }
+    // Never closed. A rule of markdown at the top of a plain text is no block.
+    let first_line = rest.lines().find(|line| !line.trim().is_empty())?;
+    key_of(first_line)?;
+    let end = rest.find("\n\n").map_or(rest.len(), |at| at + 1);
+    Some((rest[..end].to_owned(), Body { text: &rest[end..], closed: false }))
+}
+
+/// The key of a line that starts one.
+fn key_of(line: &str) -> Option<&str> {
+    let (key, rest) = line.split_once(':')?;
+    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let is_word = key.starts_with(|c: char| c.is_ascii_alphabetic()) && key.chars().all(word);
+    (is_word && (rest.is_empty() || rest.starts_with([' ', '\t']))).then_some(key)
+}
+
+/// Cuts the block at its keys and reads each piece for itself, so that one broken value spoils no other.
+fn key_by_key(block: &str) -> Object {
+    let mut pieces: Vec<(String, String)> = Vec::new();
+    for line in block.lines() {
+        let starts = key_of(line).filter(|key| starts_piece(key, &pieces));
+        match (starts, pieces.last_mut()) {
+            (Some(key), _) => pieces.push((key.to_owned(), line.to_owned())),
+            (None, Some((_, piece))) => {
+                piece.push('\n');
+                piece.push_str(line);
+            }
+            // Text in front of the first key: a comment, or nothing that could be named.
+            (None, None) => {}
+        }
+    }
+    let mut keys = Map::new();
+    for (key, piece) in pieces {
+        let value = value_of(&key, &piece);
+        keys.entry(key).or_insert(value);
+    }
+    keys
+}
+
+fn starts_piece(key: &str, pieces: &[(String, String)]) -> bool {
+    if DIALOGUE.contains(&key.to_ascii_lowercase().as_str()) {
+        return false;
+    }
+    let seen = pieces.iter().any(|(known, _)| known == key);
+    if USUAL.contains(&key) {
+        return !seen;
+    }
+    let open = pieces
+        .last()
+        .is_some_and(|(_, piece)| piece.matches("<example").count() > piece.matches("</example").count());
+    !open && !seen
+}
+
+fn value_of(key: &str, piece: &str) -> Value {
+    let spaced: String = piece.lines().map(|line| untabbed(line) + "\n").collect();
+    if let Ok(Value::Object(mut object)) = yaml::parse(&spaced)
+        && object.len() == 1
+        && let Some(value) = object.shift_remove(key)
+    {
+        return value;
+    }
+    let raw = piece.split_once(':').map_or("", |(_, rest)| rest).trim();
+    let raw =
+        raw.strip_prefix(['|', '>']).map_or(raw, |rest| rest.trim_start_matches(['-', '+']).trim_start());
+    let lines: Vec<&str> = raw.lines().map(str::trim).collect();
+    let items: Option<Vec<&str>> =
+        lines.iter().filter(|line| !line.is_empty()).map(|line| line.strip_prefix("- ")).collect();
+    match items {
+        Some(items) if !items.is_empty() => {
+            items.into_iter().map(|item| Value::from(super::values::unquoted(item.trim()))).collect()
+        }
+        _ => Value::String(super::values::unquoted(&lines.join("\n")).to_owned()),
+    }
+}
+
+/// Tabs that indent, as spaces: YAML refuses them.
+fn untabbed(line: &str) -> String {
+    let rest = line.trim_start_matches([' ', '\t']);
+    line[..line.len() - rest.len()].replace('\t', "  ") + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use serde_json::json;
+
+    fn keys(text: &str) -> Value {
+        Value::Object(read(text).keys)
+    }
+
+    #[test]
+    fn a_block_of_yaml_is_yaml() {
+        let parts = read(
+            "\u{feff}---\r\nname: a\r\ntools:\r\n  - Read\r\n  - Grep\r\n---\r\n\r\n# Hi\r\n\r\nthere\r\n",
+        );
+        assert_eq!(Value::Object(parts.keys), json!({"name": "a", "tools": ["Read", "Grep"]}));
+        assert_eq!((parts.body.as_str(), parts.warnings.len()), ("# Hi\n\nthere", 0));
+    }
+
+    #[test]
+    fn a_block_that_is_no_yaml_is_read_key_by_key_and_said_so() {
+        let text = "---\nname: ui\ndescription: Use it when: always. Examples:\\n<example>\nContext: x\nuser: \"Do: it\"\nassistant: \"ok\"\n</example>\ncolor: red\ntools: Read, Write\nmaxTurns: 3\n---\nBody\n";
+        let parts = read(text);
+        assert_eq!(parts.keys["color"], json!("red"));
+        assert_eq!(parts.keys["maxTurns"], json!(3));
+        assert_eq!(
+            parts.keys.keys().collect::<Vec<_>>(),
+            ["name", "description", "color", "tools", "maxTurns"]
+        );
+        assert!(parts.keys["description"].as_str().unwrap().ends_with("</example>"));
+        assert!(parts.warnings[0].contains("key by key"), "{:?}", parts.warnings);
+    }
+
+    #[test]
+    fn tabs_lists_and_quotes_survive_a_broken_neighbour() {
+        let text = "---\ndescription: a: b: c\ntools:\n\t- Read\n\t- 'Grep'\nmodel: \"opus\"\nnested:\n  a: 1\n---\nx";
+        assert_eq!(
+            keys(text),
+            json!({"description": "a: b: c", "tools": ["Read", "Grep"], "model": "opus", "nested": {"a": 1}})
+        );
+    }
+
+    #[test]
+    fn a_text_without_a_block_has_none() {
+        for text in ["# Title\n\ntext", "", "---\n\n# Rule\n\ntext", "plain: text is no block"] {
+            assert!(!read(text).has_block, "{text:?}");
+        }
+        assert_eq!(read("name: a\n---\nbody").keys["name"], json!("a"));
+        assert!(read("---\n---\n\nContent").has_block);
+        assert_eq!(read("---\nname: a\n\nbody").body, "body");
+    }
+}

@@ -1,0 +1,188 @@
+//! goose's recipes: YAML or JSON with instructions, a first prompt, parameters and extensions.
+
+use super::account::Account;
+use super::{Draft, Format, Source, frontmatter, servers, values, yaml};
+use crate::model::shape::Object;
+use crate::model::text_rules::slugged;
+use serde_json::{Map, Value};
+
+pub fn convert(source: &Source) -> Result<Draft, String> {
+    let mut account = Account::new(Format::Goose, parse(source.text)?);
+    let key = if account.has("title") { "title" } else { "name" };
+    account.name(key, source.stem());
+    account.description("description");
+    let inputs = parameters(&mut account);
+    extensions(&mut account);
+    prompt(&mut account, &inputs)?;
+    Ok(account.finish())
+}
+
+/// The recipe in a YAML or JSON text; some stand one level further in.
+pub fn parse(text: &str) -> Result<Object, String> {
+    let text = frontmatter::plain(text);
+    let value = if text.trim_start().starts_with('{') {
+        super::jsonc::parse(&text)?
+    } else {
+        yaml::parse(&text).map_err(|why| format!("is not valid YAML: {why}"))?
+    };
+    match value {
+        Value::Object(mut object) => match object.get("recipe") {
+            Some(Value::Object(_))
+                if !object.contains_key("instructions") && !object.contains_key("prompt") =>
+            {
+                let Some(Value::Object(inner)) = object.shift_remove("recipe") else { return Ok(object) };
+                // What stands beside the recipe is kept with it.
+                object.extend(inner);
+                Ok(object)
+            }
+            _ => Ok(object),
+        },
+        _ => Err("is no recipe: it has no keys".into()),
+    }
+}
+
+/// Parameters as inputs. Returns the name in the recipe and ours.
+fn parameters(account: &mut Account) -> Vec<(String, String)> {
+    let Some(Value::Array(entries)) = account.get("parameters") else { return Vec::new() };
+    let mut inputs = Map::new();
+    let mut names = Vec::new();
+    for (index, entry) in entries.iter().enumerate() {
+        let field = format!("parameters[{index}]");
+        let text = |key: &str| entry.get(key).and_then(values::text);
+        let Some(key) = text("key").filter(|key| !key.trim().is_empty()) else {
+            account.keep(&field, entry.clone());
+            continue;
+        };
+        let mut name = input_name(&key);
+        while inputs.contains_key(&name) {
+            name.push('_');
+        }
+        let mut input = Map::new();
+        if let Some(description) = text("description") {
+            input.insert("description".into(), Value::String(description.trim().to_owned()));
+        }
+        match text("default") {
+            Some(default) if !default.is_empty() => {
+                input.insert("default".into(), Value::String(default));
+            }
+            Some(_) => {
+                input.insert("optional".into(), Value::Bool(true));
+            }
+            None if text("requirement").as_deref() == Some("optional") => {
+                input.insert("optional".into(), Value::Bool(true));
+            }
+            None => {}
+        }
+        account.mapped(&field, &format!("inputs.{name}"));
+        let known = ["key", "description", "default", "requirement"];
+        if let Value::Object(entry) = entry {
+            let left: Object = entry
+                .iter()
+                .filter(|(key, _)| !known.contains(&key.as_str()))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect();
+            if left.iter().any(|(key, value)| key != "input_type" || value != "string") {
+                account.keep(&field, Value::Object(left));
+            } else if !left.is_empty() {
+                account.mapped(&format!("{field}.input_type"), "inputs are text");
+            }
+        }
+        inputs.insert(name.clone(), Value::Object(input));
+        names.push((key, name));
+    }
+    if !inputs.is_empty() {
+        account.set("inputs", Value::Object(inputs));
+        account.mapped("parameters", "inputs");
+    }
+    names
+}
+
+/// Variables that programs live by: an input of that name would take them away from the harness.
+const VITAL: [&str; 16] = [
+    "PATH", "HOME", "USER", "SHELL", "LANG", "PWD", "TERM", "EDITOR", "TMPDIR", "LOGNAME", "HOSTNAME",
+    "DISPLAY", "MAIL", "IFS", "BROWSER", "PAGER",
+];
+
+/// `pr-number` as `PR_NUMBER`, `path` as `RECIPE_PATH`.
+fn input_name(key: &str) -> String {
+    let name = slugged(key).replace('-', "_").to_ascii_uppercase();
+    match name.chars().next() {
+        Some(first) if first.is_ascii_digit() => format!("_{name}"),
+        Some(_) if !VITAL.contains(&name.as_str()) && !name.starts_with("LD_") => name,
+        _ => format!("RECIPE_{name}"),
+    }
+}
+
+fn extensions(account: &mut Account) {
+    let Some(Value::Array(entries)) = account.get("extensions") else { return };
+    let mut found = Map::new();
+    for (index, entry) in entries.iter().enumerate() {
+        let field = format!("extensions[{index}]");
+        let name = entry.get("name").and_then(values::text).unwrap_or_default();
+        let kind = entry.get("type").and_then(Value::as_str).unwrap_or_default();
+        match servers::one(entry) {
+            Ok((server, left)) if !name.trim().is_empty() => {
+                account.mapped(&field, &format!("mcpServers.{name}"));
+                if !left.is_empty() {
+                    account.keep(&field, Value::Object(left));
+                }
+                found.insert(name, Value::Object(server));
+            }
+            _ if matches!(kind, "builtin" | "platform") => {
+                account
+                    .dropped(&field, format!("`{name}` is a part of goose; a harness brings its own tools"));
+            }
+            _ => account.keep(&field, entry.clone()),
+        }
+    }
+    if found.is_empty() {
+        account.dropped("extensions", "none of them is an MCP server");
+    } else {
+        account.set("mcpServers", Value::Object(found));
+        account.mapped("extensions", "mcpServers");
+    }
+}
+
+fn prompt(account: &mut Account, inputs: &[(String, String)]) -> Result<(), String> {
+    let mut texts = Vec::new();
+    for key in ["instructions", "prompt"] {
+        if let Some(text) = account.text(key) {
+            texts.push(filled(&text, inputs).trim_matches('\n').to_owned());
+            account.mapped(key, "systemPrompt");
+        }
+    }
+    let prompt = texts.join("\n\n");
+    if prompt.contains("{%") {
+        account.warn("the prompt has conditions in `{% ... %}`, which stay as they are: read them as text, or rewrite them");
+    }
+    if prompt.contains("{{") {
+        account.warn("the prompt names a value in `{{ ... }}` that is no parameter; it stays as it is");
+    }
+    account.prompt(&prompt)
+}
+
+/// `{{ key }}` as `${KEY}`.
+fn filled(text: &str, inputs: &[(String, String)]) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("{{") {
+        result.push_str(before);
+        let known = after.split_once("}}").and_then(|(inner, tail)| {
+            let key = inner.split('|').next().unwrap_or_default().trim();
+            let (_, name) = inputs.iter().find(|(known, _)| known.trim() == key)?;
+            Some((name, tail))
+        });
+        match known {
+            Some((name, tail)) => {
+                result.push_str(&format!("${{{name}}}"));
+                rest = tail;
+            }
+            None => {
+                result.push_str("{{");
+                rest = after;
+            }
+        }
+    }
+    result.push_str(rest);
+    result
+}

@@ -1,0 +1,223 @@
+//! MCP servers as other tools write them, in the form of persona files, and back.
+
+use super::account::Account;
+use super::values;
+use crate::model::shape::{Law, Object};
+use crate::model::text_rules;
+use serde_json::{Map, Value};
+
+/// Servers by name under one key of the source. What cannot be a server of ours is kept with its reason.
+pub fn all(account: &mut Account, key: &str) {
+    let Some(value) = account.get(key) else { return };
+    // A list holds names, or objects with one server each.
+    let named: Vec<(String, Value)> = match &value {
+        Value::Object(servers) => {
+            servers.iter().map(|(name, server)| (name.clone(), server.clone())).collect()
+        }
+        Value::Array(entries) => entries.iter().flat_map(entry).collect(),
+        _ => Vec::new(),
+    };
+    let mut servers = Map::new();
+    for (name, server) in named {
+        match one(&server) {
+            Ok((server, left)) if !name.trim().is_empty() => {
+                servers.insert(name.clone(), Value::Object(server));
+                if !left.is_empty() {
+                    account.keep(&format!("{key}.{name}"), Value::Object(left));
+                }
+            }
+            Ok(_) => account.dropped(&format!("{key}.{name}"), "a server without a name"),
+            Err(why) if server.is_null() => account.dropped(&format!("{key}.{name}"), why),
+            Err(_) => account.keep(&format!("{key}.{name}"), server),
+        }
+    }
+    if !servers.is_empty() {
+        account.set("mcpServers", Value::Object(servers));
+        account.mapped(key, "mcpServers");
+    }
+    // Without any the key stays unspoken for, and is kept whole.
+}
+
+fn entry(value: &Value) -> Vec<(String, Value)> {
+    match value {
+        Value::Object(one) => match one.get("name").and_then(Value::as_str) {
+            Some(name) => vec![(name.to_owned(), value.clone())],
+            None => one.iter().map(|(name, server)| (name.clone(), server.clone())).collect(),
+        },
+        Value::String(name) => vec![(name.clone(), Value::Null)],
+        _ => Vec::new(),
+    }
+}
+
+/// One server, with what has no place in ours.
+pub fn one(value: &Value) -> Result<(Object, Object), &'static str> {
+    let Value::Object(said) = value else { return Err("only names a server that is set up elsewhere") };
+    let mut left = said.clone();
+    let mut server = Map::new();
+    let mut words: Vec<String> = Vec::new();
+    for key in ["command", "cmd"] {
+        match left.shift_remove(key) {
+            Some(Value::Array(entries)) => words.extend(entries.iter().filter_map(values::text)),
+            Some(value) => words.extend(values::text(&value)),
+            None => {}
+        }
+    }
+    if let Some(args) = left.shift_remove("args") {
+        match args {
+            Value::Array(entries) => words.extend(entries.iter().filter_map(values::text)),
+            other => words.extend(values::text(&other)),
+        }
+    }
+    let url = ["url", "uri", "serverUrl"]
+        .iter()
+        .find_map(|key| left.shift_remove(*key))
+        .and_then(|url| values::text(&url));
+    let kind = left.shift_remove("type").or_else(|| left.shift_remove("transport"));
+    match (url.filter(|url| !url.trim().is_empty()), words.split_first()) {
+        (Some(url), _) => {
+            if let Some(kind @ ("sse" | "http")) = kind.as_ref().and_then(Value::as_str) {
+                server.insert("type".into(), Value::from(kind));
+            }
+            server.insert("url".into(), Value::String(referring(&url)));
+            texts(&mut left, &mut server, &["headers", "http_headers", "requestInit"], "headers", false);
+            bearer(&mut left, &mut server);
+        }
+        (None, Some((command, args))) if !command.trim().is_empty() => {
+            if kind.as_ref().and_then(Value::as_str) == Some("stdio") {
+                server.insert("type".into(), Value::from("stdio"));
+            }
+            server.insert("command".into(), Value::String(referring(command)));
+            if !args.is_empty() {
+                server.insert("args".into(), args.iter().map(|arg| Value::String(referring(arg))).collect());
+            }
+            texts(&mut left, &mut server, &["env", "envs", "environment"], "env", true);
+            variables(&mut left, &mut server);
+        }
+        _ => return Err("has neither a command nor a url"),
+    }
+    for key in ["name", "enabled", "bundled", "display_name", "description"] {
+        left.shift_remove(key);
+    }
+    Ok((server, left))
+}
+
+/// A map of texts under one of these keys.
+fn texts(left: &mut Object, server: &mut Object, from: &[&str], to: &str, are_variables: bool) {
+    let mut map = Map::new();
+    for key in from {
+        let Some(Value::Object(said)) = left.get(*key).cloned() else { continue };
+        left.shift_remove(*key);
+        for (name, value) in said {
+            let law = if are_variables { Law::VariableName } else { Law::NotBlank };
+            if let (Ok(()), Some(text)) = (text_rules::check(law, &name), values::text(&value)) {
+                map.insert(name, Value::String(referring(&text)));
+            }
+        }
+    }
+    if !map.is_empty() {
+        server.insert(to.into(), Value::Object(map));
+    }
+}
+
+/// Names of variables that the server is handed: goose's `env_keys`, codex's `env_vars`.
+fn variables(left: &mut Object, server: &mut Object) {
+    for key in ["env_keys", "env_vars"] {
+        let Some(names) = left.shift_remove(key) else { continue };
+        for name in values::list(&names) {
+            if text_rules::check(Law::VariableName, &name).is_ok() {
+                let reference = Value::String(format!("${name}"));
+                values::set_path(
+                    server,
+                    "env",
+                    server.get("env").cloned().unwrap_or_else(|| Value::Object(Map::new())),
+                );
+                if let Some(Value::Object(env)) = server.get_mut("env") {
+                    env.entry(name).or_insert(reference);
+                }
+            }
+        }
+    }
+}
+
+/// codex names the variables of headers instead of writing them.
+fn bearer(left: &mut Object, server: &mut Object) {
+    let mut headers = match server.shift_remove("headers") {
+        Some(Value::Object(headers)) => headers,
+        _ => Map::new(),
+    };
+    if let Some(Value::String(name)) = left.shift_remove("bearer_token_env_var") {
+        headers.insert("Authorization".into(), Value::String(format!("Bearer ${{{name}}}")));
+    }
+    if let Some(Value::Object(named)) = left.shift_remove("env_http_headers") {
+        for (header, name) in named {
+            if let Value::String(name) = name {
+                headers.insert(header, Value::String(format!("${name}")));
+            }
+        }
+    }
+    if !headers.is_empty() {
+        server.insert("headers".into(), Value::Object(headers));
+    }
+}
+
+/// Other spellings of a reference to a variable: opencode's `{env:X}`, copilot's `${{ secrets.X }}`, `${env:X}`.
+fn referring(text: &str) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    'text: while !rest.is_empty() {
+        for (open, close) in [("{env:", "}"), ("${env:", "}"), ("${{", "}}")] {
+            if let Some((inner, after)) = rest.strip_prefix(open).and_then(|inner| inner.split_once(close)) {
+                let name = inner.trim().rsplit('.').next().unwrap_or_default();
+                if text_rules::check(Law::VariableName, name).is_ok() {
+                    result.push_str(&format!("${{{name}}}"));
+                    rest = after;
+                    continue 'text;
+                }
+            }
+        }
+        let mut chars = rest.chars();
+        result.extend(chars.next());
+        rest = chars.as_str();
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+    use serde_json::json;
+
+    fn server(value: &Value) -> Value {
+        Value::Object(one(value).expect("a server").0)
+    }
+
+    #[test]
+    fn servers_of_every_tool_become_ours() {
+        assert_eq!(
+            server(
+                &json!({"type": "local", "command": ["npx", "-y", "x"], "environment": {"K": "{env:TOKEN}"}, "enabled": true})
+            ),
+            json!({"command": "npx", "args": ["-y", "x"], "env": {"K": "${TOKEN}"}})
+        );
+        assert_eq!(
+            server(
+                &json!({"type": "stdio", "cmd": "uvx", "args": ["y"], "env_keys": ["A_KEY"], "timeout": 3})
+            ),
+            json!({"type": "stdio", "command": "uvx", "args": ["y"], "env": {"A_KEY": "$A_KEY"}})
+        );
+        assert_eq!(
+            server(&json!({"url": "https://x", "bearer_token_env_var": "T"})),
+            json!({"url": "https://x", "headers": {"Authorization": "Bearer ${T}"}})
+        );
+        assert_eq!(
+            server(&json!({"type": "sse", "uri": "https://x", "headers": {"k": "${{ secrets.X_Y }}"}})),
+            json!({"type": "sse", "url": "https://x", "headers": {"k": "${X_Y}"}})
+        );
+        assert!(one(&json!({"type": "builtin"})).is_err());
+        assert_eq!(
+            one(&json!({"cmd": "a", "timeout": 3})).unwrap().1,
+            *json!({"timeout": 3}).as_object().unwrap()
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! What other tools call the things an agent may do, in the words of persona files.
+
+use super::account::Account;
+use serde_json::{Map, Value};
+
+/// Tools that change something or reach out. A source that lists its tools means that it has no others; these are the
+/// ones that matter when it says nothing about them.
+const WEIGHTY: [&str; 6] = ["Bash", "Edit", "Write", "NotebookEdit", "WebFetch", "WebSearch"];
+
+/// What a list of tools leaves out.
+pub fn left_out(allowed: &[String]) -> Vec<&'static str> {
+    let base = |entry: &str| entry.split('(').next().unwrap_or_default().trim().to_owned();
+    let has = |tool: &str| allowed.iter().any(|entry| base(entry) == tool || base(entry) == "*");
+    let covers = |tool: &str| match tool {
+        "Edit" => has("Edit") || has("MultiEdit"),
+        "NotebookEdit" => has("NotebookEdit") || has("Edit") || has("MultiEdit"),
+        tool => has(tool),
+    };
+    WEIGHTY.into_iter().filter(|tool| !covers(tool)).collect()
+}
+
+/// The tools of opencode in ours, `None` where we have no word for it.
+pub fn of_opencode(name: &str) -> Option<&'static [&'static str]> {
+    Some(match name {
+        "read" => &["Read"],
+        "edit" => &["Edit", "Write"],
+        "write" => &["Write"],
+        "patch" | "multiedit" => &["Edit"],
+        "grep" => &["Grep"],
+        "glob" => &["Glob"],
+        "list" => &["LS"],
+        "bash" => &["Bash"],
+        "webfetch" => &["WebFetch"],
+        "websearch" => &["WebSearch"],
+        "task" => &["Task"],
+        "skill" => &["Skill"],
+        "todowrite" => &["TodoWrite"],
+        _ => return None,
+    })
+}
+
+/// Our tool as opencode's permission key.
+pub fn to_opencode(tool: &str) -> Option<String> {
+    Some(match tool {
+        "Read" => "read".into(),
+        "Grep" => "grep".into(),
+        "Glob" => "glob".into(),
+        "LS" => "list".into(),
+        "Bash" => "bash".into(),
+        "WebFetch" => "webfetch".into(),
+        "WebSearch" => "websearch".into(),
+        "Task" | "Agent" => "task".into(),
+        "Skill" => "skill".into(),
+        "TodoWrite" => "todowrite".into(),
+        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" => "edit".into(),
+        tool => {
+            let name = tool.strip_prefix("mcp__")?;
+            name.split_once("__")
+                .map_or_else(|| format!("{name}_*"), |(server, tool)| format!("{server}_{tool}"))
+        }
+    })
+}
+
+/// The tools of copilot in ours, by name or by the set that they belong to.
+pub fn of_copilot(name: &str) -> Option<Vec<String>> {
+    let ours: &[&str] = match name.to_ascii_lowercase().as_str() {
+        "read" | "readfile" | "view" | "notebookread" | "problems" | "read/readfile" | "read/problems" => {
+            &["Read"]
+        }
+        "edit" | "editfiles" | "multiedit" | "write" | "edit/editfiles" | "new" | "edit/createfile" => {
+            &["Edit", "Write"]
+        }
+        "notebookedit" | "editnotebook" | "runnotebooks" => &["NotebookEdit"],
+        "search" | "codebase" | "usages" | "findtestfiles" | "grep" | "glob" | "textsearch"
+        | "filesearch" | "search/codebase" | "search/usages" | "searchresults" => &["Grep", "Glob"],
+        "execute"
+        | "shell"
+        | "bash"
+        | "powershell"
+        | "runcommands"
+        | "runtasks"
+        | "runinterminal"
+        | "runtests"
+        | "terminallastcommand"
+        | "execute/runinterminal"
+        | "terminalselection" => &["Bash"],
+        "web" | "fetch" | "webfetch" | "web/fetch" => &["WebFetch"],
+        "websearch" => &["WebSearch"],
+        "agent" | "task" | "custom-agent" | "runsubagent" => &["Task"],
+        "todo" | "todos" | "todowrite" => &["TodoWrite"],
+        "*" => {
+            &["Read", "Grep", "Glob", "Edit", "Write", "Bash", "WebFetch", "WebSearch", "Task", "TodoWrite"]
+        }
+        _ => {
+            // `server/tool` and `server/*` are tools of an MCP server.
+            let (server, tool) = name.split_once('/')?;
+            let plain = |text: &str| {
+                !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+            };
+            return match tool {
+                "*" if plain(server) => Some(vec![format!("mcp__{server}")]),
+                tool if plain(server) && plain(tool) => Some(vec![format!("mcp__{server}__{tool}")]),
+                _ => None,
+            };
+        }
+    };
+    Some(ours.iter().map(ToString::to_string).collect())
+}
+
+/// Permissions while they are put together.
+#[derive(Default)]
+pub struct Rules {
+    pub allow: Vec<String>,
+    pub deny: Vec<String>,
+}
+
+impl Rules {
+    pub fn allow(&mut self, entry: impl Into<String>) {
+        push_once(&mut self.allow, entry.into());
+    }
+
+    pub fn deny(&mut self, entry: impl Into<String>) {
+        push_once(&mut self.deny, entry.into());
+    }
+
+    pub fn write(self, account: &mut Account) {
+        let texts = |entries: Vec<String>| entries.into_iter().map(Value::String).collect::<Value>();
+        if !self.allow.is_empty() {
+            account.set("permissions.allow", texts(self.allow));
+        }
+        if !self.deny.is_empty() {
+            account.set("permissions.deny", texts(self.deny));
+        }
+    }
+}
+
+fn push_once(entries: &mut Vec<String>, entry: String) {
+    if !entries.contains(&entry) {
+        entries.push(entry);
+    }
+}
+
+/// opencode's permission, in which the last match wins, as rules in which a denial wins. Returns the mode.
+pub fn of_permission(account: &mut Account, rules: &mut Rules, permission: &Value) -> Option<&'static str> {
+    let all = Value::Object(Map::from_iter([("*".to_owned(), permission.clone())]));
+    let Value::Object(keys) = (if permission.is_string() { &all } else { permission }) else {
+        account.dropped("permission", "is neither a word nor an object");
+        return None;
+    };
+    account.mapped("permission", "permissions");
+    let mut mode = None;
+    for (key, rule) in keys {
+        let field = format!("permission.{key}");
+        if key == "*" {
+            match rule.as_str() {
+                Some("ask") => mode = Some("default"),
+                Some("deny") => {
+                    mode = Some("default");
+                    account.dropped(&field, "what is not allowed is asked for, and headless refused");
+                }
+                _ => account.dropped(
+                    &field,
+                    "nothing is allowed wholesale on import; set `permissions.mode` yourself",
+                ),
+            }
+            continue;
+        }
+        let Some(ours) = of_opencode(key) else {
+            account.keep(&field, rule.clone());
+            continue;
+        };
+        match rule {
+            Value::String(action) => one(rules, ours, None, action),
+            Value::Object(patterns) => {
+                let has = |wanted: &str| patterns.values().any(|action| action.as_str() == Some(wanted));
+                for (pattern, action) in patterns {
+                    let action = action.as_str().unwrap_or_default();
+                    if pattern == "*" && action == "deny" && (has("allow") || has("ask")) {
+                        // Here a denial beats every exception from it.
+                        account.dropped(
+                            &format!("{field}.*"),
+                            "a denial with exceptions; the rest is asked for, and headless refused",
+                        );
+                    } else {
+                        one(rules, ours, Some(pattern), action);
+                    }
+                }
+            }
+            other => account.keep(&field, other.clone()),
+        }
+    }
+    mode
+}
+
+fn one(rules: &mut Rules, tools: &[&str], pattern: Option<&str>, action: &str) {
+    for tool in tools {
+        let entry = match pattern {
+            None | Some("*") => (*tool).to_owned(),
+            Some(pattern) => format!("{tool}({})", argument(tool, pattern)),
+        };
+        match action {
+            "allow" => rules.allow(entry),
+            "deny" => rules.deny(entry),
+            _ => {}
+        }
+    }
+}
+
+/// A command that may go on in any way is `command:*` with us.
+fn argument(tool: &str, pattern: &str) -> String {
+    match pattern.strip_suffix('*') {
+        Some(prefix) if tool == "Bash" && !prefix.contains('*') => format!("{}:*", prefix.trim_end()),
+        _ => pattern.to_owned(),
+    }
+}
