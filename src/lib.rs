@@ -22,6 +22,8 @@
 //! | `launch` | what a harness prints while it works, as events |
 //! | `session` | the session directory: create, list, lock, recover, prune |
 //! | `skills` | from the plan's skill sources to directories that a harness takes, through a cache |
+//! | `remote` | reads other people's repositories, with a time limit and no terminal |
+//! | `pack` | packs of personas: fetch, check, place, lock, write in one step |
 //! | `git` | the git command so that nothing an agent wrote can make it run other code |
 //! | `tool` | runs git, npx and the like with a time limit and no terminal |
 //! | `store` | locked, atomic writes of our own JSON files |
@@ -44,7 +46,9 @@ pub mod launch;
 pub mod load;
 pub mod model;
 pub mod mount;
+pub mod pack;
 pub mod plan;
+pub mod remote;
 pub mod resolve;
 pub mod session;
 pub mod skills;

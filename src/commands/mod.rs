@@ -19,6 +19,7 @@ mod lint;
 mod list;
 mod mount;
 mod mounted;
+mod packs;
 mod persona;
 mod picker;
 mod request;
@@ -40,6 +41,10 @@ pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
         Some(Command::Persona { action }) => persona::run(action, host, ui),
         Some(Command::Role { action }) => role::run(action, host, ui),
         Some(Command::Schema(args)) => Ok(schema::run(args.format, ui)),
+        Some(Command::Install(args)) => packs::install::run(args, host, ui),
+        Some(Command::Update(args)) => packs::update::run(args, host, ui),
+        Some(Command::Uninstall(args)) => packs::uninstall::run(args, host, ui),
+        Some(Command::Pack(args)) => packs::pack::run(args, host, ui),
         Some(Command::Sources { action }) => sources::run(action, host, ui),
         Some(Command::Doctor) => Ok(doctor::run(host, ui)),
         Some(Command::Config { action }) => config::run(action, host, ui),

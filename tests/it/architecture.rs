@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// A module and the modules of this crate that it may name.
-const EDGES: [(&str, &[&str]); 18] = [
+const EDGES: [(&str, &[&str]); 20] = [
     ("host", &["error"]),
     ("error", &["exit"]),
     ("exit", &[]),
@@ -16,7 +16,9 @@ const EDGES: [(&str, &[&str]); 18] = [
     ("plan", &["plan", "resolve", "model"]),
     ("store", &["store", "load", "model", "host", "error"]),
     ("tool", &["host"]),
-    ("skills", &["skills", "tool", "store", "plan", "model", "host", "error"]),
+    ("remote", &["remote", "tool", "host"]),
+    ("skills", &["skills", "remote", "tool", "store", "plan", "model", "host", "error"]),
+    ("pack", &["pack", "remote", "tool", "store", "load", "plan", "model", "host", "error", "exit"]),
     ("mount", &["mount", "git", "plan", "model", "host", "error", "exit"]),
     ("session", &["session", "mount", "plan", "model", "host", "error", "exit"]),
     ("launch", &["launch", "mount", "tool", "model", "host", "error", "exit"]),
@@ -24,7 +26,7 @@ const EDGES: [(&str, &[&str]); 18] = [
         "commands",
         &[
             "commands", "cli", "host", "ui", "error", "exit", "model", "load", "resolve", "plan", "mount",
-            "session", "skills", "launch", "store", "tool",
+            "session", "skills", "launch", "store", "tool", "pack",
         ],
     ),
     ("lib", &["mount", "cli", "commands", "error", "exit", "host", "ui"]),
