@@ -37,7 +37,7 @@ impl<'a> Assets<'a> {
             Kind::Skill => self.skill(&path, json)?,
         };
         let is_directory = !content.contains_key("");
-        let name = self.name_for(name, content);
+        let name = self.name_for(&name, content);
         let place = join(&self.dir, &name);
         // Without the dot, two words with a slash are a package.
         Ok(if is_directory { format!("./{place}") } else { place })
@@ -69,6 +69,9 @@ impl<'a> Assets<'a> {
 
     /// As the persona's file sees it, else as the pack does.
     fn skill(&mut self, path: &str, json: &str) -> Result<(String, Content), String> {
+        if path.is_empty() {
+            return Err("names no skill, but the directory of everything".into());
+        }
         let beside = join(parent(json), path);
         let exists = |path: &&String| self.tree.file(path).is_some() || self.tree.is_dir(path);
         let Some(found) = [&beside, &path.to_owned()].into_iter().find(exists).cloned() else {
@@ -95,9 +98,6 @@ impl<'a> Assets<'a> {
     }
 
     fn skill_directory(&mut self, dir: &str) -> Result<(String, Content), String> {
-        if dir.is_empty() {
-            return Err("is the whole pack, not a skill".into());
-        }
         if let Some(link) = self.tree.odd_link_below(dir) {
             return Err(format!("the link `{link}` leads to no file of the pack"));
         }
@@ -111,10 +111,10 @@ impl<'a> Assets<'a> {
     }
 
     /// The name itself, shared where the same is there already, with a piece of its hash where something else is.
-    fn name_for(&mut self, name: String, content: Content) -> String {
+    fn name_for(&mut self, name: &str, content: Content) -> String {
         let mut digits = 0;
         loop {
-            let name = suffixed(&name, &content, digits);
+            let name = suffixed(name, &content, digits);
             match self.taken.iter().find(|(taken, _)| taken.eq_ignore_ascii_case(&name)) {
                 Some((taken, same)) if *same == content => return taken.clone(),
                 Some(_) => digits += 8,

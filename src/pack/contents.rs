@@ -200,7 +200,7 @@ fn candidates(tree: &Tree, dir: &str) -> Result<Vec<Candidate>> {
     let mut problems = Vec::new();
     let mut found: Vec<Candidate> = Vec::new();
     for (path, file) in &files {
-        if !path.ends_with(".json") || in_skill(path) || is_own(path) || hidden(path) {
+        if !is_json(path) || in_skill(path) || is_own(path) || hidden(path) {
             continue;
         }
         let path = join(dir, path);
@@ -223,6 +223,10 @@ fn candidates(tree: &Tree, dir: &str) -> Result<Vec<Candidate>> {
             .hint("a pack has `.json` files in `personas/`, or where `agentworkforce.personas` of its package.json says"));
     }
     Ok(found)
+}
+
+fn is_json(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|ending| ending == "json")
 }
 
 fn candidate(path: &str, file: &File) -> Result<Candidate, FileProblem> {

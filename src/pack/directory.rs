@@ -18,17 +18,17 @@ pub fn read(dir: &Path) -> Result<Tree> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::open(dir, flags, Mode::empty())?;
     let mut tree = Tree::default();
-    walk(root, "", 0, &mut tree)?;
+    walk(&root, "", 0, &mut tree)?;
     tree.check()?;
     Ok(tree)
 }
 
-fn walk(dir: OwnedFd, path: &str, depth: usize, tree: &mut Tree) -> Result<()> {
+fn walk(dir: &OwnedFd, path: &str, depth: usize, tree: &mut Tree) -> Result<()> {
     if depth > DEEPEST {
         bail!("`{path}` is more than {DEEPEST} directories deep");
     }
     let mut names = Vec::new();
-    for entry in Dir::read_from(&dir)? {
+    for entry in Dir::read_from(dir)? {
         let name = entry?.file_name().to_bytes().to_vec();
         if name != b"." && name != b".." {
             let shown = String::from_utf8_lossy(&name).into_owned();
@@ -40,7 +40,7 @@ fn walk(dir: OwnedFd, path: &str, depth: usize, tree: &mut Tree) -> Result<()> {
     names.sort();
     for name in names.iter().filter(|name| !LEFT_OUT.contains(&name.as_str())) {
         let inside = join(path, name);
-        entry(&dir, name, &inside, depth, tree).with_context(|| format!("`{inside}`"))?;
+        entry(dir, name, &inside, depth, tree).with_context(|| format!("`{inside}`"))?;
     }
     Ok(())
 }
@@ -60,7 +60,7 @@ fn entry(dir: &OwnedFd, name: &str, path: &str, depth: usize, tree: &mut Tree) -
     };
     let stat = fstat(&open)?;
     match rustix::fs::FileType::from_raw_mode(stat.st_mode) {
-        rustix::fs::FileType::Directory => walk(open, path, depth + 1, tree),
+        rustix::fs::FileType::Directory => walk(&open, path, depth + 1, tree),
         rustix::fs::FileType::RegularFile => {
             let mut bytes = Vec::new();
             // One more than there is room for: the budget then says no.

@@ -51,6 +51,8 @@ pub fn switch(dir: &Path, edits: &Edits) -> io::Result<Switched> {
         remove(staged.path(), path)?;
     }
     held.sync_all()?;
+    let mut ours = Seen::new();
+    look(staged.path(), Path::new(""), &mut ours)?;
     if exchange(staged.path(), &dir).is_err() {
         return Ok(Switched::Impossible);
     }
@@ -59,6 +61,7 @@ pub fn switch(dir: &Path, edits: &Edits) -> io::Result<Switched> {
     let undisturbed = look(staged.path(), Path::new(""), &mut now).is_ok() && now == seen;
     if !undisturbed {
         exchange(staged.path(), &dir)?;
+        carry_over(staged.path(), &dir, &ours)?;
         return Ok(Switched::Disturbed);
     }
     if let Ok(parent) = File::open(parent) {
@@ -109,6 +112,18 @@ fn look(dir: &Path, inside: &Path, seen: &mut Seen) -> io::Result<()> {
         if found.is_dir() {
             look(&entry.path(), &inside, seen)?;
         }
+    }
+    Ok(())
+}
+
+/// What was saved into the new directory in the moment that it was there.
+fn carry_over(staged: &Path, dir: &Path, ours: &Seen) -> io::Result<()> {
+    let mut now = Seen::new();
+    look(staged, Path::new(""), &mut now)?;
+    for (path, _) in now.iter().filter(|(path, mark)| mark.is_some() && ours.get(*path) != Some(mark)) {
+        let place = dir.join(path);
+        fs::create_dir_all(place.parent().unwrap_or(dir))?;
+        fs::rename(staged.join(path), place)?;
     }
     Ok(())
 }

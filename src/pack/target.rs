@@ -42,9 +42,8 @@ impl Target {
                     let bytes = if found.len() > MOST_BYTES { None } else { std::fs::read(&at).ok() };
                     return bytes.map_or(OnDisk::Other, |bytes| OnDisk::File(lockfile::hash(&bytes)));
                 }
-                Ok(_) => return OnDisk::Other,
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return OnDisk::Nothing,
-                Err(_) => return OnDisk::Other,
+                Ok(_) | Err(_) => return OnDisk::Other,
             }
         }
         OnDisk::Other

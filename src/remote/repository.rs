@@ -39,7 +39,7 @@ impl Entry {
 /// A bare repository in the scratch directory.
 pub struct Repository<'a> {
     program: PathBuf,
-    repository: PathBuf,
+    dir: PathBuf,
     /// Whether the user has a way of their own to call ssh.
     has_own_ssh: bool,
     around: &'a Surroundings<'a>,
@@ -47,11 +47,11 @@ pub struct Repository<'a> {
 
 impl<'a> Repository<'a> {
     pub fn new(around: &'a Surroundings<'a>) -> Result<Repository<'a>> {
-        let repository = around.scratch.join("repository");
-        let mut git = Repository { program: around.program("git")?, repository, has_own_ssh: true, around };
+        let dir = around.scratch.join("repository");
+        let mut git = Repository { program: around.program("git")?, dir, has_own_ssh: true, around };
         // Without a template there are no hooks in it, not even the user's own.
         let words = ["init", "--quiet", "--bare", "--template="];
-        git.run(git.command().args(words).arg(&git.repository), None, MOST_LISTING)?;
+        git.run(git.command().args(words).arg(&git.dir), None, MOST_LISTING)?;
         let configured =
             git.run(git.command().args(["config", "--get", "core.sshCommand"]), None, MOST_LISTING);
         let in_environment =
@@ -125,7 +125,7 @@ impl<'a> Repository<'a> {
 
     fn in_repository(&self) -> Command {
         let mut command = self.command();
-        command.arg("--git-dir").arg(&self.repository);
+        command.arg("--git-dir").arg(&self.dir);
         command
     }
 

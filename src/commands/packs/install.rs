@@ -1,8 +1,7 @@
 //! `install`: from a source to personas in a layer, with a lock beside them.
 
-use super::{Fetcher, count, counted, differing, main_file, named, rows, target_of, write};
+use super::{Fetcher, count, counted, differing, main_file, named, note, rows, target_of, write};
 use crate::cli::InstallArgs;
-use crate::commands::edit::audit;
 use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -25,8 +24,8 @@ pub fn run(args: &InstallArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let fetcher = Fetcher::new(host, args.timeout)?;
     let job = Job { args, workforce: &workforce, target: &target, fetcher: &fetcher };
     match &args.source {
-        Some(source) => job.from_source(source, ui),
-        None => job.from_lock(ui),
+        Some(source) => job.source(source, ui),
+        None => job.restore(ui),
     }
 }
 
@@ -54,7 +53,7 @@ struct Outcome {
 }
 
 impl Job<'_> {
-    fn from_source(&self, text: &str, ui: &mut Ui) -> Result<Exit> {
+    fn source(&self, text: &str, ui: &mut Ui) -> Result<Exit> {
         let host = &self.workforce.host;
         let source = PackSource::parse(text, host)?;
         if matches!(source, PackSource::Npm(_)) && host.cwd.join(text).is_dir() {
@@ -81,7 +80,7 @@ impl Job<'_> {
     }
 
     /// Everything that the lock names, at the versions that it names. What is there is not fetched.
-    fn from_lock(&self, ui: &mut Ui) -> Result<Exit> {
+    fn restore(&self, ui: &mut Ui) -> Result<Exit> {
         let lock = Lock::read(&self.target.personas)?;
         if lock.packs.is_empty() {
             let path = self.target.personas.join(LOCK_FILE);
@@ -159,7 +158,7 @@ impl Job<'_> {
             };
             write(target, &before, &checked.name, pack, &decisions)?;
             if decisions.iter().any(Decision::changes_files) {
-                audit(self.workforce, &format!("install {} from {source}", checked.name))?;
+                note(self.workforce, &format!("install {} from {source}", checked.name));
             }
         }
         Ok(Outcome { name: checked.name, source, resolved: checked.resolved, decisions })

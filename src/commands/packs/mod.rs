@@ -1,6 +1,6 @@
 //! What the commands for packs share: where packs go, fetching with a sign of life, writing what was decided, telling it.
 
-use super::edit::{layer_dir, user_personas};
+use super::edit::{audit, layer_dir, user_personas};
 use super::workforce::Workforce;
 use crate::cli::LayerArg;
 use crate::error::{CommandError, Result};
@@ -116,6 +116,11 @@ fn write(target: &Target, before: &Lock, name: &str, pack: LockedPack, decisions
         return Ok(());
     }
     apply::apply(target, edits)
+}
+
+/// A line in the home's log. What is installed is installed, also where the home cannot be written.
+fn note(workforce: &Workforce, text: &str) {
+    let _ = audit(workforce, text);
 }
 
 /// One pack's decisions as JSON.

@@ -1,8 +1,7 @@
 //! `uninstall`: takes away what a pack brought, as far as it is still what the pack brought.
 
-use super::{counted, differing, installed, named, rows, target_of, write};
+use super::{counted, differing, installed, named, note, rows, target_of, write};
 use crate::cli::UninstallArgs;
-use crate::commands::edit::audit;
 use crate::commands::workforce::Workforce;
 use crate::error::Result;
 use crate::exit::Exit;
@@ -27,7 +26,7 @@ pub fn run(args: &UninstallArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let decisions = decide::uninstall(name, &lock, &look);
     if !args.dry_run {
         write(&target, &lock, name, LockedPack::default(), &decisions)?;
-        audit(&workforce, &format!("uninstall {name}"))?;
+        note(&workforce, &format!("uninstall {name}"));
     }
     let kept = decisions.iter().any(|decision| decision.action == Action::Kept);
     let exit = if kept { Exit::Failed } else { Exit::Done };

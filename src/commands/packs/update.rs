@@ -1,8 +1,7 @@
 //! `update [--diff]`: what new versions of installed packs change. What the user edited is a conflict and stays.
 
-use super::{Fetcher, count, counted, differing, installed, main_file, named, rows, target_of, write};
+use super::{Fetcher, count, counted, differing, installed, main_file, named, note, rows, target_of, write};
 use crate::cli::UpdateArgs;
-use crate::commands::edit::audit;
 use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -92,7 +91,7 @@ fn one(
         let pack = LockedPack { resolved: to.clone(), ..known.clone() };
         write(target, &before, name, pack, &decisions)?;
         if decisions.iter().any(Decision::changes_files) {
-            audit(workforce, &format!("update {name}"))?;
+            note(workforce, &format!("update {name}"));
         }
     }
     Ok(Outcome { name: name.to_owned(), from, to, decisions, diff })
@@ -156,7 +155,7 @@ fn tell(outcome: &Outcome, target: &Target, args: &UpdateArgs, ui: &mut Ui) {
                 ui.warning(printable(&format!("conflict {name}: you and the pack changed it: {paths}")));
             }
             Action::Kept => {
-                ui.line(printable(&format!("kept {name} with your edits ({})", differing(target, decision))))
+                ui.line(printable(&format!("kept {name} with your edits ({})", differing(target, decision))));
             }
             action => ui.line(printable(&format!("{would}{} {name} -> {file}", action.word()))),
         }
