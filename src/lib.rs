@@ -35,6 +35,7 @@
 //! `config.json` (`commands::config`, `commands::sources`), `personas/` and `roles/` (`commands::persona`,
 //! `commands::role`), `recents.json` (`commands::picker`), `logs/audit.log` (`commands::edit`), `backups/`
 //! (`store::backup`), `sessions/` (`session`), `locks/` and `probe.json` (`mount`), `cache/skills/` (`skills`).
+//! Beside the personas of the home or of a project: `agentworkforce.lock` (`pack::lockfile`).
 
 pub mod cli;
 pub mod commands;
