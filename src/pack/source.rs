@@ -52,7 +52,7 @@ impl PackSource {
         if let Some(path) = text.strip_prefix("file:") {
             return Ok(PackSource::Npm(format!("file:{}", at(path).display())));
         }
-        if is_url {
+        if is_url && !text.contains('#') {
             return Ok(PackSource::Npm(text.to_owned()));
         }
         let is_named_as_path = text.starts_with(['.', '/', '~']);
@@ -61,8 +61,8 @@ impl PackSource {
             let is_directory = path.metadata().map_or(!is_archive(text), |found| found.is_dir());
             return Ok(if is_directory { PackSource::Directory(path) } else { PackSource::Archive(path) });
         }
-        if !text.starts_with('@') && text.contains(['/', ':']) {
-            // npm would clone it and run its scripts.
+        if is_url || !is_package(text) {
+            // npm would clone a repository and run its scripts.
             return Err(CommandError::usage(format!("`{text}` is neither a path here nor an npm package"))
                 .hint("for a repository write its whole url; for a directory start with `./`"));
         }
@@ -131,6 +131,19 @@ impl PackSource {
     }
 }
 
+/// `name`, `name@version` or `name@tag`, with or without a scope: what comes from a registry and from nowhere else.
+fn is_package(spec: &str) -> bool {
+    let name = npm_name(spec);
+    let word = |text: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-._~".contains(c))
+    };
+    let is_name = match name.strip_prefix('@') {
+        Some(scoped) => scoped.split_once('/').is_some_and(|(scope, name)| word(scope) && word(name)),
+        None => word(name),
+    };
+    is_name && !spec[name.len()..].contains([':', '/', '#'])
+}
+
 /// `@scope/name@version` without the version.
 fn npm_name(spec: &str) -> &str {
     match spec.char_indices().skip(1).find(|(_, c)| *c == '@') {
@@ -190,7 +203,21 @@ mod tests {
         {
             assert!(matches!(parsed(url).unwrap(), PackSource::Git(_)), "{url}");
         }
-        for bad in ["", "-x", "--registry=x", "a\nb", "owner/repository", "hub:o/r", "./missing", "x.tgz"] {
+        for bad in [
+            "",
+            "-x",
+            "--registry=x",
+            "a\nb",
+            "owner/repository",
+            "hub:o/r",
+            "./missing",
+            "x.tgz",
+            "@s/p@hub:o/r",
+            "p@git+ssh://h/r",
+            "@s/p/q",
+            "p@o/r",
+            "https://h.example/p.tgz#0123",
+        ] {
             assert!(parsed(bad).is_err(), "{bad:?}");
         }
         assert_eq!(parsed("file:./p").unwrap(), PackSource::Npm("file:/nowhere/here/p".into()));

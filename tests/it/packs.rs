@@ -172,6 +172,32 @@ fn a_persona_of_the_users_own_is_not_taken_over() {
 }
 
 #[test]
+fn a_persona_whose_id_is_taken_in_another_file_is_left_out() {
+    let env = TestEnv::new();
+    two(&env, "mine");
+    env.write(format!("{PERSONAS}/mine-a.json"), flat("A", "my own").to_string());
+    env.run(["install", "../mine"]).fails(1, "mine-a.json already exists");
+    assert_eq!(installed(&env), ["agentworkforce.lock", "b.json", "b__assets/b.md", "mine-a.json"]);
+    env.run(["update"]).fails(3, "mine-a.json has the same id");
+}
+
+#[test]
+fn a_version_that_was_skipped_is_not_locked() {
+    let env = TestEnv::new();
+    two(&env, "mine");
+    env.run(["install", "../mine"]).succeeds();
+    let before = lock(&env);
+    for file in ["a.md", "b.md"] {
+        env.write(format!("mine/personas/{file}"), "2");
+    }
+    env.write("mine/package.json", json!({"name": "@team/mine", "version": "2.0.0"}).to_string());
+    env.run(["install", "../mine"]).fails(1, "Skipped 2 existing personas");
+    assert_eq!(lock(&env), before);
+    env.run(["update"]).succeeds();
+    assert_eq!(lock(&env)["packs"]["@team/mine"]["resolved"], "2.0.0");
+}
+
+#[test]
 fn some_personas_of_a_pack_can_be_chosen_and_unknown_ones_write_nothing() {
     let env = TestEnv::new();
     two(&env, "mine");

@@ -1,6 +1,8 @@
 //! `install`: from a source to personas in a layer, with a lock beside them.
 
-use super::{Fetcher, count, counted, differing, main_file, named, note, rows, target_of, write};
+use super::{
+    Fetcher, count, counted, differing, main_file, named, note, rows, target_of, write, yield_to_rivals,
+};
 use crate::cli::InstallArgs;
 use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
@@ -148,13 +150,14 @@ impl Job<'_> {
         let before = Lock::read(&target.personas)?;
         let known = before.packs.get(&checked.name);
         self.check_kin(&checked, known)?;
-        let decisions = decide::install(units, known, existing, &look);
+        let mut decisions = decide::install(units, known, existing, &look);
+        yield_to_rivals(self.workforce, target, known, &mut decisions);
         let source = checked.source.kept(&target.base);
         if !self.args.dry_run {
             let pack = if self.args.locked {
                 known.cloned().unwrap_or_default()
             } else {
-                merged(known, &checked, &source, wanted)
+                merged(known, &checked, &source, wanted, &decisions)
             };
             write(target, &before, &checked.name, pack, &decisions)?;
             if decisions.iter().any(Decision::changes_files) {
@@ -166,7 +169,7 @@ impl Job<'_> {
 
     /// A pack can call itself what it likes: it must not take the place of another one unseen.
     fn check_kin(&self, checked: &Checked, known: Option<&LockedPack>) -> Result<()> {
-        let Some(known) = known.filter(|_| !self.args.overwrite) else { return Ok(()) };
+        let Some(known) = known.filter(|_| !self.args.overwrite && !self.args.locked) else { return Ok(()) };
         let before = PackSource::of_text(&known.source, &self.workforce.host, &self.target.base);
         if before.is_ok_and(|before| before.is_kin(&checked.source)) {
             return Ok(());
@@ -261,8 +264,18 @@ fn check(source: PackSource, fetched: &Fetched, wanted: &[String]) -> Result<Che
 }
 
 /// What the lock says of the pack, before the decisions are taken into it.
-fn merged(known: Option<&LockedPack>, checked: &Checked, source: &str, wanted: &[String]) -> LockedPack {
+fn merged(
+    known: Option<&LockedPack>,
+    checked: &Checked,
+    source: &str,
+    wanted: &[String],
+    decisions: &[Decision],
+) -> LockedPack {
     let mut pack = known.cloned().unwrap_or_default();
+    let is_left_alone = |decision: &Decision| decision.action == Action::Skipped;
+    if known.is_some() && decisions.iter().all(is_left_alone) {
+        return pack;
+    }
     pack.selected = match known {
         // All were asked for once, or are now.
         _ if wanted.is_empty() => Vec::new(),

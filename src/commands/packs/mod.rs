@@ -10,12 +10,14 @@ use crate::load::layers::PROJECT_DIR;
 use crate::model::path_text::path_text;
 use crate::mount::signals::SignalInbox;
 use crate::pack::apply::{self, Edits};
-use crate::pack::decide::{Action, Decision, settle};
+use crate::pack::contents::{ROLES_PREFIX, UnitKind};
+use crate::pack::decide::{Action, Decision, OnDisk, settle};
 use crate::pack::fetch::{Fetched, Fetching, fetch};
 use crate::pack::lockfile::{LOCK_FILE, Lock, LockedPack};
 use crate::pack::source::PackSource;
 use crate::pack::target::Target;
 use crate::pack::tree::File;
+use crate::resolve::chain::same_id;
 use crate::ui::{Ui, printable};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -102,7 +104,8 @@ fn write(target: &Target, before: &Lock, name: &str, pack: LockedPack, decisions
     let mut edits = Edits::default();
     for decision in decisions {
         edits.writes.extend(decision.writes.iter().map(|(path, file)| (path.clone(), file.clone())));
-        edits.removes.extend(decision.removes.iter().cloned());
+        let removes = decision.removes.iter().filter(|path| !before.others_have(name, path));
+        edits.removes.extend(removes.cloned());
     }
     if after.packs.is_empty() {
         if target.personas.join(LOCK_FILE).symlink_metadata().is_ok() {
@@ -116,6 +119,34 @@ fn write(target: &Target, before: &Lock, name: &str, pack: LockedPack, decisions
         return Ok(());
     }
     apply::apply(target, edits)
+}
+
+/// A persona whose id is taken by a file of another name is left out: two of them would spoil both.
+fn yield_to_rivals(
+    workforce: &Workforce,
+    target: &Target,
+    known: Option<&LockedPack>,
+    decisions: &mut [Decision],
+) {
+    let is_new = |decision: &&mut Decision| {
+        let json = format!("{}.json", decision.id);
+        decision.kind == UnitKind::Persona
+            && decision.writes.contains_key(&json)
+            && target.look(&json) == OnDisk::Nothing
+    };
+    for decision in decisions.iter_mut().filter(is_new) {
+        let rival = workforce.catalogue.entries.iter().find_map(|entry| {
+            let file = entry.source.file.as_deref()?;
+            let is_here = file.parent() == Some(&target.personas);
+            (is_here && same_id(&entry.header.id, &decision.id)).then(|| file.file_name()?.to_str())?
+        });
+        if let Some(rival) = rival {
+            decision.action = Action::Skipped;
+            decision.writes.clear();
+            decision.differing = vec![rival.to_owned()];
+            decision.locked = known.and_then(|known| known.personas.get(&decision.id)).cloned();
+        }
+    }
 }
 
 /// A line in the home's log. What is installed is installed, also where the home cannot be written.
@@ -153,8 +184,8 @@ fn counted(number: usize, word: &str) -> String {
 /// The main file of a persona or role.
 fn main_file(target: &Target, decision: &Decision) -> String {
     let prefix = match decision.kind {
-        crate::pack::contents::UnitKind::Persona => "",
-        crate::pack::contents::UnitKind::Role => crate::pack::contents::ROLES_PREFIX,
+        UnitKind::Persona => "",
+        UnitKind::Role => ROLES_PREFIX,
     };
     target.path(&format!("{prefix}{}.json", decision.id)).display().to_string()
 }
@@ -162,8 +193,8 @@ fn main_file(target: &Target, decision: &Decision) -> String {
 /// What a role or persona is called in a line: personas are the rule.
 fn named(decision: &Decision) -> String {
     match decision.kind {
-        crate::pack::contents::UnitKind::Persona => decision.id.clone(),
-        crate::pack::contents::UnitKind::Role => format!("role {}", decision.id),
+        UnitKind::Persona => decision.id.clone(),
+        UnitKind::Role => format!("role {}", decision.id),
     }
 }
 

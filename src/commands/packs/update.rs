@@ -1,6 +1,9 @@
 //! `update [--diff]`: what new versions of installed packs change. What the user edited is a conflict and stays.
 
-use super::{Fetcher, count, counted, differing, installed, main_file, named, note, rows, target_of, write};
+use super::{
+    Fetcher, count, counted, differing, installed, main_file, named, note, rows, target_of, write,
+    yield_to_rivals,
+};
 use crate::cli::UpdateArgs;
 use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
@@ -45,7 +48,8 @@ pub fn run(args: &UpdateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     for name in lock.packs.keys().filter(is_meant) {
         outcomes.push(one(name, &lock, args, (&workforce, &target), &fetcher, ui)?);
     }
-    let conflicts: usize = outcomes.iter().map(|outcome| count(&outcome.decisions, Action::Conflict)).sum();
+    let of = |action| outcomes.iter().map(|outcome| count(&outcome.decisions, action)).sum::<usize>();
+    let conflicts = of(Action::Conflict) + of(Action::Skipped);
     let exit = if conflicts > 0 { Exit::Conflict } else { Exit::Done };
     if ui.is_json() {
         let packs: Vec<Value> = outcomes.iter().map(|outcome| pack_json(outcome, &target, args)).collect();
@@ -84,7 +88,8 @@ fn one(
     let _locks = if is_dry { None } else { Some(apply::lock(target)?) };
     let before = Lock::read(&target.personas)?;
     let known = installed(&before, name, target)?;
-    let decisions = decide::update(&contents.units, known, &look);
+    let mut decisions = decide::update(&contents.units, known, &look);
+    yield_to_rivals(workforce, target, Some(known), &mut decisions);
     let diff = if args.diff { diff_of(&decisions, &contents.units, target) } else { String::new() };
     let from = known.resolved.clone();
     if !is_dry {
@@ -149,6 +154,11 @@ fn tell(outcome: &Outcome, target: &Target, args: &UpdateArgs, ui: &mut Ui) {
         let (name, file) = (named(decision), main_file(target, decision));
         match decision.action {
             Action::Unchanged => {}
+            Action::Skipped => {
+                ui.flush();
+                let paths = differing(target, decision);
+                ui.warning(printable(&format!("conflict {name}: {paths} has the same id")));
+            }
             Action::Conflict => {
                 ui.flush();
                 let paths = differing(target, decision);
