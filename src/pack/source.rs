@@ -40,7 +40,6 @@ impl PackSource {
                 .hint("name a directory, a `.tgz`, a git url or an npm package"));
         }
         let at = |text: &str| host.absolute(&base.join(host.expand_tilde(text)));
-        let is_url = text.contains("://");
         let plain = text.strip_prefix("git+").unwrap_or(text);
         if plain != text || is_git(text) {
             let mut source = GitSource::parse(plain);
@@ -52,7 +51,8 @@ impl PackSource {
         if let Some(path) = text.strip_prefix("file:") {
             return Ok(PackSource::Npm(format!("file:{}", at(path).display())));
         }
-        if is_url && !text.contains('#') {
+        let is_on_server = text.starts_with("https://") || text.starts_with("http://");
+        if is_on_server && !text.contains('#') {
             return Ok(PackSource::Npm(text.to_owned()));
         }
         let is_named_as_path = text.starts_with(['.', '/', '~']);
@@ -61,7 +61,7 @@ impl PackSource {
             let is_directory = path.metadata().map_or(!is_archive(text), |found| found.is_dir());
             return Ok(if is_directory { PackSource::Directory(path) } else { PackSource::Archive(path) });
         }
-        if is_url || !is_package(text) {
+        if !is_package(text) {
             // npm would clone a repository and run its scripts.
             return Err(CommandError::usage(format!("`{text}` is neither a path here nor an npm package"))
                 .hint("for a repository write its whole url; for a directory start with `./`"));
