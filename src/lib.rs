@@ -23,6 +23,8 @@
 //! | `launch` | puts a plan's files in place, runs the harness in the mount, reads its events, keeps its limits, runs checks |
 //! | `session` | the session directory: create, list, lock, recover, prune |
 //! | `skills` | from the plan's skill sources to directories that a harness takes, through a cache |
+//! | `remote` | reads other people's repositories, with a time limit and no terminal |
+//! | `pack` | packs of personas: fetch, check, place, lock, write in one step |
 //! | `git` | the git command so that nothing an agent wrote can make it run other code |
 //! | `tool` | runs git, npx and the like with a time limit and no terminal |
 //! | `store` | locked, atomic writes of our own JSON files |
@@ -37,6 +39,7 @@
 //! (`skills`) and `cache/versions/` (`launch`). A session holds `plan.json`, `report.json`, `harness.json`, `task.md`
 //! (`commands::launch`), `events.jsonl`, `harness.log` and what the harness reads (`launch`), `status.json` and `rules.json`
 //! (`session`), `mount.json`, `manifest`, `upper/` or `mount/`, `journal/` and `undo/` (`mount`).
+//! Beside the personas of the home or of a project: `agentworkforce.lock` (`pack::lockfile`).
 
 pub mod cli;
 pub mod commands;
@@ -49,7 +52,9 @@ pub mod launch;
 pub mod load;
 pub mod model;
 pub mod mount;
+pub mod pack;
 pub mod plan;
+pub mod remote;
 pub mod resolve;
 pub mod session;
 pub mod skills;

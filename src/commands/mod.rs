@@ -22,6 +22,7 @@ mod lint;
 mod list;
 mod mount;
 mod mounted;
+mod packs;
 mod persona;
 mod pick;
 mod picker;
@@ -50,6 +51,10 @@ pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
         Some(Command::Schema(args)) => Ok(schema::run(args.format, ui)),
         Some(Command::Import(args)) => import::run(args, host, ui),
         Some(Command::Export(args)) => export::run(args, host, ui),
+        Some(Command::Install(args)) => packs::install::run(args, host, ui),
+        Some(Command::Update(args)) => packs::update::run(args, host, ui),
+        Some(Command::Uninstall(args)) => packs::uninstall::run(args, host, ui),
+        Some(Command::Pack(args)) => packs::pack::run(args, host, ui),
         Some(Command::Sources { action }) => sources::run(action, host, ui),
         Some(Command::Doctor) => Ok(doctor::run(host, ui)),
         Some(Command::Config { action }) => config::run(action, host, ui),

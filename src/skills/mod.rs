@@ -6,13 +6,11 @@ mod cache;
 mod choose;
 mod frontmatter;
 mod git;
-mod git_source;
 mod local;
 mod npx;
 #[cfg(test)]
 mod obtain_tests;
 mod stage;
-mod surroundings;
 
 pub use stage::{SkillFile, planted, stage};
 
@@ -21,15 +19,15 @@ use crate::host::Host;
 use crate::model::mount::{PathRule, RuleSource};
 use crate::model::plan::{PlannedSkill, SkillKind};
 use crate::plan::rules::PathRules;
+use crate::remote::git_source::{self, GitSource};
+use crate::remote::surroundings::Surroundings;
 use anyhow::{Context, bail};
 use bundle::Bundle;
 use cache::{Cache, Remembered};
-use git_source::GitSource;
 use local::Places;
 use npx::Installation;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use surroundings::Surroundings;
 
 /// How long one fetch may take.
 const FETCH_TIME: Duration = Duration::from_mins(3);

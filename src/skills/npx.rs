@@ -4,7 +4,7 @@
 use super::bundle::{Bundle, is_skill_file, read_file};
 use super::choose::{Candidate, Wanted, choose};
 use super::frontmatter::name_in;
-use super::surroundings::{Surroundings, last_words};
+use crate::remote::surroundings::{Surroundings, last_words};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::fs;

@@ -2,6 +2,7 @@
 
 use crate::error::{CommandError, Result};
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Held until dropped. The lock is on the directory itself, so no lock file is left lying in anybody's repository.
@@ -16,13 +17,21 @@ pub fn directories(dirs: &[&Path]) -> Result<DirectoryLocks> {
     let mut sorted: Vec<PathBuf> = dirs.iter().map(|dir| dir.to_path_buf()).collect();
     sorted.sort();
     sorted.dedup();
-    let lock = |dir: &PathBuf| -> Result<File> {
-        std::fs::create_dir_all(dir).map_err(|error| cannot_write(dir, &error))?;
-        let file = File::open(dir).map_err(|error| cannot_write(dir, &error))?;
-        file.lock().map_err(|error| cannot_write(dir, &error))?;
-        Ok(file)
-    };
+    let lock = |dir: &PathBuf| lock(dir).map_err(|error| cannot_write(dir, &error));
     Ok(DirectoryLocks { _held: sorted.iter().map(lock).collect::<Result<_>>()? })
+}
+
+fn lock(dir: &Path) -> std::io::Result<File> {
+    loop {
+        std::fs::create_dir_all(dir)?;
+        let file = File::open(dir)?;
+        file.lock()?;
+        // Whoever had it may have put another directory into its place: then that one is to be locked.
+        let (held, there) = (file.metadata()?, std::fs::metadata(dir));
+        if there.is_ok_and(|there| (there.dev(), there.ino()) == (held.dev(), held.ino())) {
+            return Ok(file);
+        }
+    }
 }
 
 /// The error for a place that cannot be written, with what usually helps.

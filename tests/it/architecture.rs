@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// A module and the modules of this crate that it may name.
-const EDGES: [(&str, &[&str]); 19] = [
+const EDGES: [(&str, &[&str]); 21] = [
     ("host", &["error"]),
     ("error", &["exit"]),
     ("exit", &[]),
@@ -17,7 +17,9 @@ const EDGES: [(&str, &[&str]); 19] = [
     ("convert", &["convert", "plan", "resolve", "model"]),
     ("store", &["store", "load", "model", "host", "error"]),
     ("tool", &["host"]),
-    ("skills", &["skills", "tool", "store", "plan", "model", "host", "error"]),
+    ("remote", &["remote", "tool", "host"]),
+    ("skills", &["skills", "remote", "tool", "store", "plan", "model", "host", "error"]),
+    ("pack", &["pack", "remote", "tool", "store", "load", "plan", "model", "host", "error", "exit"]),
     ("mount", &["mount", "git", "plan", "model", "host", "error", "exit"]),
     ("session", &["session", "mount", "plan", "model", "host", "error", "exit"]),
     ("launch", &["launch", "mount", "tool", "model", "host", "error", "exit"]),
@@ -25,7 +27,7 @@ const EDGES: [(&str, &[&str]); 19] = [
         "commands",
         &[
             "commands", "cli", "host", "ui", "error", "exit", "model", "load", "resolve", "plan", "mount",
-            "session", "skills", "launch", "store", "tool", "convert",
+            "session", "skills", "launch", "store", "tool", "convert", "pack",
         ],
     ),
     ("lib", &["mount", "cli", "commands", "error", "exit", "host", "ui"]),

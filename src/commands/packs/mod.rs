@@ -1,0 +1,223 @@
+//! What the commands for packs share: where packs go, fetching with a sign of life, writing what was decided, telling it.
+
+use super::edit::{audit, layer_dir, user_personas};
+use super::workforce::Workforce;
+use crate::cli::LayerArg;
+use crate::error::{CommandError, Result};
+use crate::exit::Exit;
+use crate::host::Host;
+use crate::load::layers::PROJECT_DIR;
+use crate::model::path_text::path_text;
+use crate::mount::signals::SignalInbox;
+use crate::pack::apply::{self, Edits};
+use crate::pack::contents::{ROLES_PREFIX, UnitKind};
+use crate::pack::decide::{Action, Decision, OnDisk, settle};
+use crate::pack::fetch::{Fetched, Fetching, fetch};
+use crate::pack::lockfile::{LOCK_FILE, Lock, LockedPack};
+use crate::pack::source::PackSource;
+use crate::pack::target::Target;
+use crate::pack::tree::File;
+use crate::resolve::chain::same_id;
+use crate::ui::{Ui, printable};
+use serde_json::{Value, json};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+pub mod install;
+pub mod pack;
+pub mod uninstall;
+pub mod update;
+
+/// Where packs of a layer are.
+fn target_of(workforce: &Workforce, layer: LayerArg) -> Result<Target> {
+    let dir = layer_dir(workforce, layer);
+    Ok(match layer {
+        LayerArg::Project => {
+            let levels = Path::new(PROJECT_DIR).components().count();
+            let base = dir.ancestors().nth(levels).unwrap_or(&dir).to_owned();
+            Target { personas: dir.join("personas"), roles: dir.join("roles"), base }
+        }
+        LayerArg::User => {
+            Target { personas: user_personas(workforce)?, roles: dir.join("roles"), base: dir.clone() }
+        }
+    })
+}
+
+/// Fetches packs, stays alive on a terminal, and ends in good order when it is told to.
+struct Fetcher<'a> {
+    host: &'a Host,
+    time: Duration,
+    signals: SignalInbox,
+}
+
+impl<'a> Fetcher<'a> {
+    fn new(host: &'a Host, seconds: f64) -> Result<Fetcher<'a>> {
+        // From here on a signal is asked for, so that nobody is ended in the middle of writing.
+        let signals = SignalInbox::catch(&[SIGINT, SIGTERM, SIGHUP])?;
+        let time = Duration::try_from_secs_f64(seconds)
+            .map_err(|_| CommandError::usage("`--timeout` is too long"))?;
+        Ok(Fetcher { host, time, signals })
+    }
+
+    fn fetch(&self, source: &PackSource, pinned: Option<&str>, ui: &mut Ui) -> Result<Fetched> {
+        let is_shown = self.host.stderr_is_terminal && !ui.is_json();
+        let shown = printable(&source.kept(&self.host.cwd)).into_owned();
+        let started = Instant::now();
+        let second = Cell::new(0);
+        let screen = RefCell::new(&mut *ui);
+        let stop = || {
+            let now = started.elapsed().as_secs();
+            if is_shown && now > second.replace(now) {
+                screen.borrow_mut().progress(&format!("fetching {shown} ... {now} s"));
+            }
+            self.signals.asked_to_end().is_some()
+        };
+        if is_shown {
+            screen.borrow_mut().progress(&format!("fetching {shown} ..."));
+        }
+        let fetched = fetch(source, pinned, &Fetching { host: self.host, time: self.time, stop: &stop });
+        if is_shown {
+            ui.end_progress();
+        }
+        self.check_signals()?;
+        fetched
+    }
+
+    /// Before anything is written: whether the user wants to stop.
+    fn check_signals(&self) -> Result<()> {
+        match self.signals.asked_to_end() {
+            Some(signal) => {
+                let number = u8::try_from(signal).unwrap_or(u8::MAX);
+                Err(CommandError::new(Exit::Signal(number), "stopped; nothing was written"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Writes what was decided, with the lock, in one step. The caller holds the lock of the directory.
+fn write(target: &Target, before: &Lock, name: &str, pack: LockedPack, decisions: &[Decision]) -> Result<()> {
+    let mut after = before.clone();
+    settle(&mut after, name, pack, decisions);
+    let mut edits = Edits::default();
+    for decision in decisions {
+        edits.writes.extend(decision.writes.iter().map(|(path, file)| (path.clone(), file.clone())));
+        let removes = decision.removes.iter().filter(|path| !before.others_have(name, path));
+        edits.removes.extend(removes.cloned());
+    }
+    if after.packs.is_empty() {
+        if target.personas.join(LOCK_FILE).symlink_metadata().is_ok() {
+            edits.removes.push(LOCK_FILE.to_owned());
+        }
+    } else if after != *before {
+        let lock = File { bytes: after.bytes().into(), executable: false };
+        edits.writes.insert(LOCK_FILE.to_owned(), lock);
+    }
+    if edits.writes.is_empty() && edits.removes.is_empty() {
+        return Ok(());
+    }
+    apply::apply(target, edits)
+}
+
+/// A persona whose id is taken by a file of another name is left out: two of them would spoil both.
+fn yield_to_rivals(
+    workforce: &Workforce,
+    target: &Target,
+    known: Option<&LockedPack>,
+    decisions: &mut [Decision],
+) {
+    let is_new = |decision: &&mut Decision| {
+        let json = format!("{}.json", decision.id);
+        decision.kind == UnitKind::Persona
+            && decision.writes.contains_key(&json)
+            && target.look(&json) == OnDisk::Nothing
+    };
+    for decision in decisions.iter_mut().filter(is_new) {
+        let rival = workforce.catalogue.entries.iter().find_map(|entry| {
+            let file = entry.source.file.as_deref()?;
+            let is_here = file.parent() == Some(&target.personas);
+            (is_here && same_id(&entry.header.id, &decision.id)).then(|| file.file_name()?.to_str())?
+        });
+        if let Some(rival) = rival {
+            decision.action = Action::Skipped;
+            decision.writes.clear();
+            decision.differing = vec![rival.to_owned()];
+            decision.locked = known.and_then(|known| known.personas.get(&decision.id)).cloned();
+        }
+    }
+}
+
+/// A line in the home's log. What is installed is installed, also where the home cannot be written.
+fn note(workforce: &Workforce, text: &str) {
+    let _ = audit(workforce, text);
+}
+
+/// One pack's decisions as JSON.
+fn rows(target: &Target, decisions: &[Decision]) -> Vec<Value> {
+    let row = |decision: &Decision| {
+        let paths = |paths: &mut dyn Iterator<Item = &String>| -> Vec<Value> {
+            paths.map(|path| json!(path_text(&target.path(path)))).collect()
+        };
+        json!({
+            "kind": decision.kind.word(),
+            "id": decision.id,
+            "action": decision.action.word(),
+            "written": paths(&mut decision.writes.keys()),
+            "removed": paths(&mut decision.removes.iter()),
+            "differing": paths(&mut decision.differing.iter()),
+        })
+    };
+    decisions.iter().map(row).collect()
+}
+
+fn count(decisions: &[Decision], action: Action) -> usize {
+    decisions.iter().filter(|decision| decision.action == action).count()
+}
+
+/// `3 personas` or `1 persona`.
+fn counted(number: usize, word: &str) -> String {
+    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
+}
+
+/// The main file of a persona or role.
+fn main_file(target: &Target, decision: &Decision) -> String {
+    let prefix = match decision.kind {
+        UnitKind::Persona => "",
+        UnitKind::Role => ROLES_PREFIX,
+    };
+    target.path(&format!("{prefix}{}.json", decision.id)).display().to_string()
+}
+
+/// What a role or persona is called in a line: personas are the rule.
+fn named(decision: &Decision) -> String {
+    match decision.kind {
+        UnitKind::Persona => decision.id.clone(),
+        UnitKind::Role => format!("role {}", decision.id),
+    }
+}
+
+/// The paths that stand in the way, for a message.
+fn differing(target: &Target, decision: &Decision) -> String {
+    let paths: Vec<String> =
+        decision.differing.iter().map(|path| target.path(path).display().to_string()).collect();
+    paths.join(", ")
+}
+
+/// The pack of this name in the lock.
+fn installed<'l>(lock: &'l Lock, name: &str, target: &Target) -> Result<&'l LockedPack> {
+    lock.packs.get(name).ok_or_else(|| {
+        let names: Vec<&str> = lock.packs.keys().map(String::as_str).collect();
+        let near = crate::model::words::nearest(name, names.iter().copied());
+        let known = if names.is_empty() {
+            "no pack is installed here".to_owned()
+        } else {
+            format!("installed here: {}", names.join(", "))
+        };
+        CommandError::usage(format!("there is no pack `{name}` in {}", target.personas.display()))
+            .maybe_hint(near.map(|near| format!("did you mean `{near}`?")))
+            .hint(known)
+            .hint("`--to user` looks among your own personas instead of the project's")
+    })
+}

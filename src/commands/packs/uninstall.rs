@@ -1,0 +1,62 @@
+//! `uninstall`: takes away what a pack brought, as far as it is still what the pack brought.
+
+use super::{counted, differing, installed, named, note, rows, target_of, write};
+use crate::cli::UninstallArgs;
+use crate::commands::workforce::Workforce;
+use crate::error::Result;
+use crate::exit::Exit;
+use crate::host::Host;
+use crate::model::path_text::path_text;
+use crate::pack::apply;
+use crate::pack::contents::UnitKind;
+use crate::pack::decide::{self, Action};
+use crate::pack::lockfile::{Lock, LockedPack};
+use crate::ui::{Ui, printable};
+use serde_json::json;
+
+pub fn run(args: &UninstallArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
+    let workforce = Workforce::open(host)?;
+    let target = target_of(&workforce, args.to)?;
+    let name = &args.pack;
+    installed(&Lock::read(&target.personas)?, name, &target)?;
+    let _locks = if args.dry_run { None } else { Some(apply::lock(&target)?) };
+    let lock = Lock::read(&target.personas)?;
+    installed(&lock, name, &target)?;
+    let look = |path: &str| target.look(path);
+    let decisions = decide::uninstall(name, &lock, &look);
+    if !args.dry_run {
+        write(&target, &lock, name, LockedPack::default(), &decisions)?;
+        note(&workforce, &format!("uninstall {name}"));
+    }
+    let kept = decisions.iter().any(|decision| decision.action == Action::Kept);
+    let exit = if kept { Exit::Failed } else { Exit::Done };
+    if ui.is_json() {
+        ui.json(&json!({
+            "schemaVersion": 1, "ok": !kept, "dryRun": args.dry_run, "target": path_text(&target.personas),
+            "packs": [{"name": name, "units": rows(&target, &decisions)}],
+        }));
+        return Ok(exit);
+    }
+    let would = if args.dry_run { "would be " } else { "" };
+    for decision in &decisions {
+        let unit = named(decision);
+        if decision.action == Action::Kept {
+            ui.flush();
+            let paths = differing(&target, decision);
+            ui.warning(printable(&format!("kept {unit}: you changed {paths}; it is yours now")));
+        } else {
+            ui.line(printable(&format!("{would}removed {unit}")));
+        }
+    }
+    let is_gone = |decision: &&decide::Decision| {
+        decision.kind == UnitKind::Persona && decision.action == Action::Removed
+    };
+    let removed = counted(decisions.iter().filter(is_gone).count(), "persona");
+    let dir = target.personas.display();
+    ui.line(printable(&if args.dry_run {
+        format!("Would remove {removed} of {name} from {dir}")
+    } else {
+        format!("Removed {removed} of {name} from {dir}")
+    }));
+    Ok(exit)
+}

@@ -1,0 +1,281 @@
+//! What a pack holds, checked: its personas and the roles that they follow, each with all of its files under the names that
+//! they are installed by. A pure function of the files; every problem is found before anything is written.
+
+use super::assets::Assets;
+use super::references::{self, Reference, rewritten};
+use super::refused;
+use super::tree::{File, Tree, basename, clean, join};
+use crate::error::{CommandError, Result};
+use crate::load::file::{self, FileProblem};
+use crate::model::formats::{PERSONA, ROLE};
+use crate::model::shape::{KeyPath, Object, Problem, Severity};
+use crate::model::text_rules;
+use crate::model::words::nearest;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+const MANIFEST: &str = "package.json";
+const ROLES: &str = "roles";
+/// Role files go beside the personas' directory, as the layers have it.
+pub const ROLES_PREFIX: &str = "../roles/";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UnitKind {
+    Persona,
+    Role,
+}
+
+impl UnitKind {
+    pub fn word(self) -> &'static str {
+        match self {
+            UnitKind::Persona => "persona",
+            UnitKind::Role => "role",
+        }
+    }
+}
+
+/// A persona or a role with its files, by their paths seen from the directory of personas.
+#[derive(Debug)]
+pub struct Unit {
+    pub kind: UnitKind,
+    pub id: String,
+    pub files: BTreeMap<String, File>,
+    /// Where they are in the pack, the JSON first.
+    pub origins: Vec<String>,
+}
+
+#[derive(Debug)]
+pub struct Contents {
+    pub name: Option<String>,
+    pub version: Option<String>,
+    /// The directory of personas.
+    pub personas: String,
+    pub units: Vec<Unit>,
+}
+
+/// One JSON file of the pack.
+struct Candidate {
+    path: String,
+    text: String,
+    object: Object,
+    id: String,
+}
+
+/// What is in the pack of these personas, or of all where none is named.
+pub fn read(tree: &Tree, wanted: &[String]) -> Result<Contents> {
+    let manifest = Manifest::read(tree)?;
+    let candidates = candidates(tree, &manifest.personas)?;
+    let ids: Vec<String> = candidates.iter().map(|candidate| candidate.id.clone()).collect();
+    check_wanted(wanted, &ids)?;
+    let is_wanted = |candidate: &&Candidate| wanted.is_empty() || wanted.contains(&candidate.id);
+    let mut problems = Vec::new();
+    let mut units = Vec::new();
+    let mut roles: BTreeSet<String> = BTreeSet::new();
+    for candidate in candidates.iter().filter(is_wanted) {
+        let Candidate { path, text, object, id } = candidate;
+        let found = file::check_object(Path::new(path), text, object, PERSONA);
+        problems.extend(found.into_iter().filter(|problem| problem.severity == Severity::Error));
+        if let Some(Value::String(role)) = object.get("role") {
+            roles.insert(text_rules::slugged(role));
+        }
+        let named = references::of_persona(object);
+        units.push(unit(tree, (UnitKind::Persona, id), (path, text), &named, &mut problems));
+    }
+    for key in roles {
+        let path = format!("{ROLES}/{key}.json");
+        let Some(role) = tree.file(&path) else { continue };
+        match text_and_object(&path, role) {
+            Ok((text, object)) => {
+                let found = file::check_object(Path::new(&path), &text, &object, ROLE);
+                problems.extend(found.into_iter().filter(|problem| problem.severity == Severity::Error));
+                let named = references::of_role(&object);
+                units.push(unit(tree, (UnitKind::Role, &key), (&path, &text), &named, &mut problems));
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    rejected(problems)?;
+    Ok(Contents { name: manifest.name, version: manifest.version, personas: manifest.personas, units })
+}
+
+/// The ids of all personas in the pack, whatever else is wrong with them.
+pub fn ids(tree: &Tree) -> Result<Vec<String>> {
+    let candidates = candidates(tree, &Manifest::read(tree)?.personas)?;
+    Ok(candidates.into_iter().map(|candidate| candidate.id).collect())
+}
+
+fn unit(
+    tree: &Tree,
+    (kind, id): (UnitKind, &str),
+    (path, text): (&str, &str),
+    named: &[Reference],
+    problems: &mut Vec<FileProblem>,
+) -> Unit {
+    let prefix = if kind == UnitKind::Role { ROLES_PREFIX } else { "" };
+    let mut assets = Assets::new(tree, id);
+    let mut changes: Vec<(KeyPath, String)> = Vec::new();
+    for reference in named {
+        match assets.take(reference, path) {
+            Ok(new) => changes.push((reference.at.clone(), new)),
+            Err(reason) => {
+                let problem = Problem::new(Severity::Error, reference.at.clone(), reason);
+                // The shape of the file has been checked, and a path that breaks its law is told already.
+                let told = |other: &FileProblem| {
+                    other.file == Path::new(path) && other.key == problem.at.to_string()
+                };
+                if !problems.iter().any(told) {
+                    problems.push(FileProblem::located(Path::new(path), text, problem));
+                }
+            }
+        }
+    }
+    let json = match (changes.is_empty(), tree.file(path)) {
+        (true, Some(file)) => file.bytes.clone(),
+        _ => rewritten(text, &changes).into_bytes().into(),
+    };
+    let mut origins = vec![path.to_owned()];
+    origins.append(&mut assets.origins);
+    let mut files: BTreeMap<String, File> =
+        assets.files().map(|(place, file)| (format!("{prefix}{place}"), file)).collect();
+    files.insert(format!("{prefix}{id}.json"), File { bytes: json, executable: false });
+    Unit { kind, id: id.to_owned(), files, origins }
+}
+
+/// What `package.json` says, where there is one.
+struct Manifest {
+    name: Option<String>,
+    version: Option<String>,
+    /// The directory of personas.
+    personas: String,
+}
+
+impl Manifest {
+    fn read(tree: &Tree) -> Result<Manifest> {
+        let Some(manifest) = tree.file(MANIFEST) else {
+            let personas = if tree.is_dir("personas") { "personas" } else { "" };
+            return Ok(Manifest { name: None, version: None, personas: personas.into() });
+        };
+        let whole = |problem: FileProblem| rejected(vec![problem]).err().unwrap_or_else(|| refused(MANIFEST));
+        let (_, object) = text_and_object(MANIFEST, manifest).map_err(whole)?;
+        let text = |key: &str| match object.get(key) {
+            Some(Value::String(text)) if is_plain(text) => Some(text.clone()),
+            _ => None,
+        };
+        let problem = |message: &str| {
+            let mut problem = FileProblem::whole_file(Path::new(MANIFEST), message);
+            problem.key = "agentworkforce.personas".into();
+            whole(problem)
+        };
+        let personas = match object.get("agentworkforce").and_then(|ours| ours.get("personas")) {
+            None | Some(Value::Null) => "personas".to_owned(),
+            Some(Value::String(dir)) => clean(dir).map_err(|error| problem(&error.to_string()))?,
+            Some(_) => return Err(problem("must be text: the directory of the personas")),
+        };
+        if !tree.is_dir(&personas) {
+            let text = format!("there is no directory `{personas}` in the pack");
+            return Err(problem(&text).hint("`agentworkforce.personas` in package.json names the directory"));
+        }
+        Ok(Manifest { name: text("name"), version: text("version"), personas })
+    }
+}
+
+/// A name that can be shown and typed.
+fn is_plain(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "@/._-+~".contains(c);
+    !text.is_empty() && text.len() <= 214 && !text.starts_with('-') && text.chars().all(plain)
+}
+
+fn candidates(tree: &Tree, dir: &str) -> Result<Vec<Candidate>> {
+    let files = tree.files_below(dir);
+    let skills: BTreeSet<&str> = files
+        .iter()
+        .filter(|(path, _)| basename(path).eq_ignore_ascii_case("SKILL.md"))
+        .filter_map(|(path, _)| path.rsplit_once('/').map(|(dir, _)| dir))
+        .collect();
+    // What belongs to a skill is no persona, nor is a role or what the pack says about itself.
+    let in_skill = |path: &str| path.match_indices('/').any(|(at, _)| skills.contains(&path[..at]));
+    let is_own = |path: &str| dir.is_empty() && (path == MANIFEST || path.starts_with("roles/"));
+    let hidden = |path: &str| path.split('/').any(|part| part.starts_with('.'));
+    let mut problems = Vec::new();
+    let mut found: Vec<Candidate> = Vec::new();
+    for (path, file) in &files {
+        if !is_json(path) || in_skill(path) || is_own(path) || hidden(path) {
+            continue;
+        }
+        let path = join(dir, path);
+        match candidate(&path, file) {
+            Ok(candidate) => {
+                let same = found.iter().find(|other| other.id.eq_ignore_ascii_case(&candidate.id));
+                if let Some(other) = same {
+                    let text = format!("has the same id as {}: `{}`", other.path, candidate.id);
+                    problems.push(FileProblem::whole_file(Path::new(&path), text));
+                }
+                found.push(candidate);
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    rejected(problems)?;
+    if found.is_empty() {
+        let place = if dir.is_empty() { "the pack".to_owned() } else { format!("`{dir}` of the pack") };
+        return Err(refused(format!("there are no persona files in {place}"))
+            .hint("a pack has `.json` files in `personas/`, or where `agentworkforce.personas` of its package.json says"));
+    }
+    Ok(found)
+}
+
+fn is_json(path: &str) -> bool {
+    Path::new(path).extension().is_some_and(|ending| ending == "json")
+}
+
+fn candidate(path: &str, file: &File) -> Result<Candidate, FileProblem> {
+    let (text, object) = text_and_object(path, file)?;
+    let at_id = |message: String| {
+        let problem = Problem::new(Severity::Error, KeyPath::default().key("id"), message);
+        FileProblem::located(Path::new(path), &text, problem)
+    };
+    let id = match object.get("id") {
+        Some(Value::String(id)) => id.clone(),
+        Some(_) => return Err(at_id("must be text".into())),
+        None => {
+            return Err(at_id(
+                "is missing: every JSON file in a pack's persona directory is a persona".into(),
+            ));
+        }
+    };
+    text_rules::slug(&id).map_err(at_id)?;
+    if id.to_ascii_lowercase().ends_with("__assets") {
+        return Err(at_id("must not end in `__assets`: that is where the files of personas go".into()));
+    }
+    Ok(Candidate { path: path.to_owned(), text: text.clone(), object, id })
+}
+
+fn text_and_object(path: &str, file: &File) -> Result<(String, Object), FileProblem> {
+    let text = file::text_of(Path::new(path), file.bytes.to_vec())?;
+    let object = file::parse_object(Path::new(path), &text)?;
+    Ok((text, object))
+}
+
+fn check_wanted(wanted: &[String], ids: &[String]) -> Result<()> {
+    let missing: Vec<&String> = wanted.iter().filter(|id| !ids.contains(id)).collect();
+    let Some(first) = missing.first() else { return Ok(()) };
+    let list: Vec<String> = missing.iter().map(|id| format!("`{id}`")).collect();
+    let near = nearest(first, ids.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
+    Err(CommandError::usage(format!("the pack has no persona {}", list.join(", ")))
+        .maybe_hint(near)
+        .hint(format!("it has {}", ids.join(", "))))
+}
+
+fn rejected(problems: Vec<FileProblem>) -> Result<()> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let mut error = refused("the pack is not valid; nothing was written");
+    for problem in problems {
+        error.causes.push(problem.to_string());
+        error.hints.extend(problem.fix);
+    }
+    error.hints.dedup();
+    Err(error)
+}

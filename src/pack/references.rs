@@ -1,0 +1,154 @@
+//! The files that a persona or a role names, found in its JSON and changed there without touching anything else.
+
+use crate::model::plan::SkillKind;
+use crate::model::shape::{KeyPath, Object, Step};
+use crate::plan::skill::kind_of;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A `.md` beside the JSON.
+    Text,
+    /// A directory with SKILL.md, or a `.md`.
+    Skill,
+}
+
+#[derive(Debug, Clone)]
+pub struct Reference {
+    pub at: KeyPath,
+    pub path: String,
+    pub kind: Kind,
+}
+
+/// What a persona names, in the order of its file.
+pub fn of_persona(object: &Object) -> Vec<Reference> {
+    let mut found = Vec::new();
+    for (key, value) in object {
+        let at = KeyPath::default().key(key);
+        match (key.as_str(), value) {
+            ("claudeMd" | "agentsMd", Value::String(path)) => found.push(text(at, path)),
+            ("tiers", Value::Object(tiers)) => {
+                for (tier, runtime) in tiers {
+                    let Value::Object(runtime) = runtime else { continue };
+                    for (key, value) in runtime {
+                        if let ("claudeMd" | "agentsMd", Value::String(path)) = (key.as_str(), value) {
+                            found.push(text(at.key(tier).key(key), path));
+                        }
+                    }
+                }
+            }
+            ("skills", Value::Array(skills)) => {
+                for (index, skill) in skills.iter().enumerate() {
+                    let Some(Value::String(source)) = skill.get("source") else { continue };
+                    if is_local(source) {
+                        let at = at.index(index).key("source");
+                        found.push(Reference { at, path: source.clone(), kind: Kind::Skill });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// What a role names.
+pub fn of_role(object: &Object) -> Vec<Reference> {
+    match object.get("charterFile") {
+        Some(Value::String(path)) => vec![text(KeyPath::default().key("charterFile"), path)],
+        _ => Vec::new(),
+    }
+}
+
+fn text(at: KeyPath, path: &str) -> Reference {
+    Reference { at, path: path.to_owned(), kind: Kind::Text }
+}
+
+/// A source that would mean something else on another machine: also a repository that is named by its path.
+fn is_local(source: &str) -> bool {
+    match kind_of(source) {
+        SkillKind::Local => true,
+        SkillKind::Git => source.starts_with(['.', '/', '~']),
+        _ => false,
+    }
+}
+
+/// The JSON text with other texts at these places, and every other byte as it was.
+pub fn rewritten(text: &str, changes: &[(KeyPath, String)]) -> String {
+    let mut spans: Vec<(usize, usize, &str)> = changes
+        .iter()
+        .filter_map(|(at, new)| {
+            let (start, end) = span(text, at)?;
+            Some((start, end, new.as_str()))
+        })
+        .collect();
+    spans.sort_unstable();
+    let mut result = String::with_capacity(text.len());
+    let mut from = 0;
+    for (start, end, new) in spans {
+        result.push_str(&text[from..start]);
+        result.push_str(&Value::from(new).to_string());
+        from = end;
+    }
+    result.push_str(&text[from..]);
+    result
+}
+
+/// Where the value at a path stands in the text.
+fn span(text: &str, path: &KeyPath) -> Option<(usize, usize)> {
+    let mut here = text.trim();
+    for step in &path.0 {
+        here = match step {
+            Step::Key(key) => {
+                let mut object: BTreeMap<String, &RawValue> = serde_json::from_str(here).ok()?;
+                object.remove(key)?.get()
+            }
+            Step::Index(index) => {
+                let list: Vec<&RawValue> = serde_json::from_str(here).ok()?;
+                list.get(*index)?.get()
+            }
+        };
+    }
+    let start = here.as_ptr() as usize - text.as_ptr() as usize;
+    Some((start, start + here.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PERSONA: &str = "{\n  \"z\": 1.50,\n\t\"agentsMd\" : \"./a.md\",\n  \"skills\": [\"word\", {\"id\":\"s\", \
+        \"source\":\"./s/x.md\"}, {\"source\":\"@scope/p\"}],\n  \"tiers\": {\"best\": {\"claudeMd\": \"b\\u002emd\"}}, \
+        \"a\": 1e400\n}";
+
+    #[test]
+    fn references_are_found_in_order_and_changed_in_place() {
+        let object = serde_json::from_str(&PERSONA.replace("1e400", "1")).unwrap();
+        let found = of_persona(&object);
+        let shown: Vec<String> =
+            found.iter().map(|reference| format!("{}={}", reference.at, reference.path)).collect();
+        assert_eq!(shown, ["agentsMd=./a.md", "skills[1].source=./s/x.md", "tiers.best.claudeMd=b.md"]);
+        let changes: Vec<(KeyPath, String)> =
+            found.into_iter().enumerate().map(|(n, reference)| (reference.at, format!("n\"{n}"))).collect();
+        let expected = PERSONA
+            .replace("\"./a.md\"", r#""n\"0""#)
+            .replace("\"./s/x.md\"", r#""n\"1""#)
+            .replace("\"b\\u002emd\"", r#""n\"2""#);
+        assert_eq!(rewritten(PERSONA, &changes), expected);
+    }
+
+    #[test]
+    fn repositories_by_path_do_not_travel() {
+        for (source, local) in [
+            ("./r.git", true),
+            ("~/s", true),
+            ("s/x.md", true),
+            ("https://h.example/o/r", false),
+            ("a/b", false),
+        ] {
+            assert_eq!(is_local(source), local, "{source}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The directories that packs are installed to, and what is there now. Never looks through a link.
+
+use super::contents::ROLES_PREFIX;
+use super::decide::OnDisk;
+use super::limits::MOST_BYTES;
+use super::lockfile;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Clone)]
+pub struct Target {
+    pub personas: PathBuf,
+    pub roles: PathBuf,
+    /// Where relative sources in the lock start.
+    pub base: PathBuf,
+}
+
+impl Target {
+    /// The directory that a path of a pack belongs to, and the path inside of it.
+    pub fn split<'p>(&self, path: &'p str) -> (&Path, &'p str) {
+        match path.strip_prefix(ROLES_PREFIX) {
+            Some(inside) => (&self.roles, inside),
+            None => (&self.personas, path),
+        }
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        let (dir, inside) = self.split(path);
+        dir.join(inside)
+    }
+
+    pub fn look(&self, path: &str) -> OnDisk {
+        let (dir, inside) = self.split(path);
+        let mut at = dir.to_owned();
+        let parts: Vec<&str> = inside.split('/').collect();
+        for (index, part) in parts.iter().enumerate() {
+            at.push(part);
+            let is_last = index + 1 == parts.len();
+            match at.symlink_metadata() {
+                Ok(found) if !is_last && found.is_dir() => {}
+                Ok(found) if is_last && found.is_file() => {
+                    // Nothing so large came out of a pack.
+                    let bytes = if found.len() > MOST_BYTES { None } else { std::fs::read(&at).ok() };
+                    return bytes.map_or(OnDisk::Other, |bytes| OnDisk::File(lockfile::hash(&bytes)));
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return OnDisk::Nothing,
+                Ok(_) | Err(_) => return OnDisk::Other,
+            }
+        }
+        OnDisk::Other
+    }
+
+    /// The text at a path, for people to look at.
+    pub fn text(&self, path: &str) -> String {
+        match self.look(path) {
+            OnDisk::File(_) => {
+                std::fs::read(self.path(path)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            }
+            _ => Ok(String::new()),
+        }
+        .unwrap_or_default()
+    }
+}

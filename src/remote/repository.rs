@@ -1,0 +1,161 @@
+//! A repository of somebody else, fetched shallow into a directory that is thrown away. Nothing is ever checked out: files
+//! are read from the objects, so no hook, filter or attribute of the repository has any say.
+
+use super::surroundings::{Surroundings, last_words};
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+const FETCHED: &str = "refs/heads/fetched";
+/// Lists of refs and trees of the largest repositories stay well below.
+const MOST_LISTING: u64 = 64 * 1024 * 1024;
+/// Blobs beyond this are not even fetched where the server can leave them out.
+const LARGE_BLOBS: &str = "--filter=blob:limit=20m";
+
+/// One file of the tree.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    pub mode: String,
+    pub object: String,
+    pub size: u64,
+}
+
+pub type Tree = BTreeMap<PathBuf, Entry>;
+
+impl Entry {
+    pub fn is_file(&self) -> bool {
+        self.mode.starts_with("100")
+    }
+
+    pub fn is_link(&self) -> bool {
+        self.mode == "120000"
+    }
+}
+
+/// A bare repository in the scratch directory.
+pub struct Repository<'a> {
+    program: PathBuf,
+    dir: PathBuf,
+    /// Whether the user has a way of their own to call ssh.
+    has_own_ssh: bool,
+    around: &'a Surroundings<'a>,
+}
+
+impl<'a> Repository<'a> {
+    pub fn new(around: &'a Surroundings<'a>) -> Result<Repository<'a>> {
+        let dir = around.scratch.join("repository");
+        let mut git = Repository { program: around.program("git")?, dir, has_own_ssh: true, around };
+        // Without a template there are no hooks in it, not even the user's own.
+        let words = ["init", "--quiet", "--bare", "--template="];
+        git.run(git.command().args(words).arg(&git.dir), None, MOST_LISTING)?;
+        let configured =
+            git.run(git.command().args(["config", "--get", "core.sshCommand"]), None, MOST_LISTING);
+        let in_environment =
+            ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| around.host.env.contains_key(*name));
+        git.has_own_ssh = configured.is_ok() || in_environment;
+        Ok(git)
+    }
+
+    pub fn refs(&self, url: &str) -> Result<Vec<String>> {
+        let listed = self.run(self.command().args(["ls-remote", "--", url]), None, MOST_LISTING)?;
+        let listed = String::from_utf8_lossy(&listed);
+        Ok(listed.lines().filter_map(|line| line.split_once('\t')).map(|(_, name)| name.into()).collect())
+    }
+
+    pub fn fetch(&self, url: &str, reference: &str) -> Result<()> {
+        let words = ["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-auto-gc"];
+        let mut command = self.in_repository();
+        command.args(words).args([LARGE_BLOBS, "--", url, &format!("+{reference}:{FETCHED}")]);
+        self.run(&mut command, None, MOST_LISTING).map(drop)
+    }
+
+    /// The commit that was fetched.
+    pub fn commit(&self) -> Result<String> {
+        let said =
+            self.run(self.in_repository().args(["rev-parse", "--verify", FETCHED]), None, MOST_LISTING)?;
+        Ok(String::from_utf8_lossy(&said).trim().to_owned())
+    }
+
+    pub fn tree(&self) -> Result<Tree> {
+        let words = ["ls-tree", "-r", "-l", "-z", "--full-tree", FETCHED];
+        let listed = self.run(self.in_repository().args(words), None, MOST_LISTING)?;
+        let mut tree = Tree::new();
+        for line in listed.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
+            let tab = line.iter().position(|byte| *byte == b'\t').context("git listed something odd")?;
+            let words = String::from_utf8_lossy(&line[..tab]).into_owned();
+            let words: Vec<&str> = words.split_whitespace().collect();
+            let [mode, _, object, size] = words[..] else { bail!("git listed something odd") };
+            let size = size.parse().unwrap_or(0);
+            let entry = Entry { mode: mode.to_owned(), object: object.to_owned(), size };
+            tree.insert(PathBuf::from(OsStr::from_bytes(&line[tab + 1..])), entry);
+        }
+        Ok(tree)
+    }
+
+    /// The contents of these, by object; together they are at most so many bytes.
+    pub fn blobs(&self, entries: &[&Entry], most: u64) -> Result<BTreeMap<String, Vec<u8>>> {
+        if entries.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let mut list = tempfile::tempfile_in(self.around.scratch)?;
+        for entry in entries {
+            writeln!(list, "{}", entry.object)?;
+        }
+        list.seek(SeekFrom::Start(0))?;
+        let most = most * 2 + MOST_LISTING;
+        let output = self.run(self.in_repository().args(["cat-file", "--batch"]), Some(list), most)?;
+        let mut blobs = BTreeMap::new();
+        let mut rest = output.as_slice();
+        while !rest.is_empty() {
+            let end = rest.iter().position(|byte| *byte == b'\n').context("git answered something odd")?;
+            let header = String::from_utf8_lossy(&rest[..end]).into_owned();
+            let words: Vec<&str> = header.split(' ').collect();
+            let [object, "blob", size] = words[..] else { bail!("a file of it is too large or missing") };
+            let size: usize = size.parse()?;
+            let bytes = rest.get(end + 1..end + 1 + size).context("git answered too little")?;
+            blobs.insert(object.to_owned(), bytes.to_owned());
+            rest = rest.get(end + 2 + size..).unwrap_or_default();
+        }
+        Ok(blobs)
+    }
+
+    fn in_repository(&self) -> Command {
+        let mut command = self.command();
+        command.arg("--git-dir").arg(&self.dir);
+        command
+    }
+
+    /// git with everything switched off that could run a program or ask a question.
+    fn command(&self) -> Command {
+        let mut command = self.around.command(&self.program);
+        let settings = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "core.askPass=", "gc.auto=0"];
+        for setting in settings.into_iter().chain(["maintenance.auto=false", "protocol.ext.allow=never"]) {
+            command.args(["-c", setting]);
+        }
+        if !self.has_own_ssh {
+            // ssh asks at the terminal itself, whatever git is told.
+            command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
+        }
+        command
+            .current_dir(self.around.scratch)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_LFS_SKIP_SMUDGE", "1")
+            .env("GCM_INTERACTIVE", "never")
+            .env("LC_ALL", "C");
+        command
+    }
+
+    fn run(&self, command: &mut Command, stdin: Option<std::fs::File>, most: u64) -> Result<Vec<u8>> {
+        let finished = self.around.run(command, stdin, most)?;
+        if !finished.status.success() {
+            bail!("git failed: {}", last_words(&finished.stderr));
+        }
+        Ok(finished.stdout)
+    }
+}
