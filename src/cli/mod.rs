@@ -610,7 +610,7 @@ pub enum ConfigCommand {
     /// Change a setting; lists take several values
     Set {
         key: String,
-        #[arg(required = true, allow_negative_numbers = true)]
+        #[arg(required = true, allow_hyphen_values = true)]
         values: Vec<String>,
     },
     /// Take a setting out

@@ -18,7 +18,11 @@ use serde_json::{Map, Value, json};
 pub fn run(command: &ConfigCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
     match command {
         ConfigCommand::Get { key } => get(host, key, ui),
-        ConfigCommand::Set { key, values } => set(host, key, values, ui),
+        ConfigCommand::Set { key, values } => {
+            // Values may begin with a hyphen, so this one ends up among them.
+            let values: Vec<String> = values.iter().filter(|value| *value != "--json").cloned().collect();
+            set(host, key, &values, ui)
+        }
         ConfigCommand::Unset { key } => unset(host, key, ui),
         ConfigCommand::List => list(host, ui),
         ConfigCommand::Features => features(host, ui),

@@ -140,13 +140,14 @@ fn the_command_works_after_an_apply() {
     git_in(&real, &["reset", "-q", "refs/agentworkforce/s-1/heads/main"]);
     assert_eq!(git_in(&real, &["rev-parse", "HEAD"]), tip);
     assert_eq!(git_in(&real, &["status", "--porcelain"]), "");
-    // When the user has gone on, a cherry-pick is named.
+    // When the user has gone on, a cherry-pick is named, which finds the applied files in its way.
     let repositories = Repositories::new();
     commit(&repositories.mount(), "b.txt", "second");
     commit(&repositories.real(), "u.txt", "the user's");
     let command = repositories.export().exported[0].command.clone();
-    assert!(command.starts_with("git cherry-pick "), "{command}");
-    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    let pick = command.strip_prefix("agentworkforce sessions undo s-1 && git ").expect(&command);
+    assert!(pick.starts_with("cherry-pick "), "{command}");
+    let words: Vec<&str> = pick.split(' ').collect();
     git_in(&repositories.real(), &words);
     assert!(repositories.real().join("b.txt").exists());
 }
