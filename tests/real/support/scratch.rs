@@ -251,5 +251,7 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // They would write into directories that are about to go.
         processes::end_all(&self.root());
+        // The kernel leaves directories with mode 000 that an ordinary user cannot remove as they are.
+        let _ = agentworkforce::mount::cleanup::remove_tree(self.dir.path());
     }
 }
