@@ -32,8 +32,9 @@
 //!
 //! Files on disk, all below the workforce home (`~/.agentworkforce/workforce`, or `AGENT_WORKFORCE_HOME`):
 //! `config.json` (`commands::config`, `commands::sources`), `personas/` and `roles/` (`commands::persona`,
-//! `commands::role`), `recents.json` (`commands::picker`), `logs/audit.log` (`commands::edit`), `backups/`
-//! (`store::backup`), `sessions/` (`session`), `locks/` and `probe.json` (`mount`), `cache/skills/` (`skills`).
+//! `commands::role`, `commands::create`, `commands::import`), `recents.json` (`commands::picker`), `logs/audit.log`
+//! (`commands::edit`), `backups/` (`store::backup`), `sessions/` (`session`), `locks/` and `probe.json` (`mount`),
+//! `cache/skills/` (`skills`).
 
 pub mod cli;
 pub mod commands;

@@ -130,7 +130,7 @@ fn key_of(line: &str) -> Option<&str> {
 }
 
 /// Cuts the block at its keys and reads each piece for itself, so that one broken value spoils no other.
-fn key_by_key(block: &str) -> Object {
+pub fn key_by_key(block: &str) -> Object {
     let mut pieces: Vec<(String, String)> = Vec::new();
     for line in block.lines() {
         let starts = key_of(line).filter(|key| starts_piece(key, &pieces));
