@@ -34,7 +34,7 @@
 //!
 //! Files on disk, all below the workforce home (`~/.agentworkforce/workforce`, or `AGENT_WORKFORCE_HOME`):
 //! `config.json` (`commands::config`, `commands::sources`), `personas/` and `roles/` (`commands::persona`,
-//! `commands::role`), `recents.json` (`commands::picker`), `logs/audit.log` (`commands::edit`), `backups/`
+//! `commands::role`, `commands::create`, `commands::import`), `recents.json` (`commands::picker`), `logs/audit.log` (`commands::edit`), `backups/`
 //! (`store::backup`), `sessions/` (`session`), `locks/` and `probe.json` (`mount`), `cache/skills/`
 //! (`skills`) and `cache/versions/` (`launch`). A session holds `plan.json`, `report.json`, `harness.json`, `task.md`
 //! (`commands::launch`), `events.jsonl`, `harness.log` and what the harness reads (`launch`), `status.json` and `rules.json`

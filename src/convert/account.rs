@@ -5,6 +5,7 @@ use super::{Draft, Format, carried, names, values};
 use crate::model::shape::Object;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// What became of one field of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -160,8 +161,8 @@ impl Account {
 
     /// The persona in the order in which people write one, with whatever nobody spoke for kept.
     pub fn finish(mut self) -> Draft {
-        let known: Vec<String> = self.fields.iter().map(|field| field.field.clone()).collect();
-        let spoken_for = |key: &str| known.iter().any(|field| field == key);
+        let known: BTreeSet<&str> = self.fields.iter().map(|field| field.field.as_str()).collect();
+        let spoken_for = |key: &str| known.contains(key);
         let rest: Vec<(String, Value)> = self
             .source
             .iter()

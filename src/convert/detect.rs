@@ -47,7 +47,7 @@ pub fn kind(source: &Source) -> Kind {
         "md" | "mdc" | "markdown" => markdown(source, stem),
         "toml" => toml(source),
         "yaml" | "yml" => match goose::parse(source.text) {
-            Ok(object) => recipe(&object),
+            Ok((object, _)) => recipe(&object),
             Err(why) if source.text.contains("instructions:") || source.text.contains("prompt:") => {
                 Kind::Broken(why)
             }
@@ -77,6 +77,9 @@ fn markdown(source: &Source, stem: &str) -> Kind {
     }
     let last = stem.rsplit(['_', '-', ' ']).next().unwrap_or(stem);
     let document = DOCUMENTS.contains(&stem) || UNMISTAKABLE.contains(&last) || stem.starts_with("readme");
+    // Agents are not shouted: `ARCHITECTURE.md` is about the collection.
+    let shouted = !parts.has_block && !source.stem().chars().any(char::is_lowercase) && stem.len() > 3;
+    let document = document || shouted;
     if document && !has("name") && !has("description") {
         return Kind::Other("a document by its name".into());
     }

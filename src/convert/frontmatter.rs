@@ -3,7 +3,8 @@
 
 use super::{carried, yaml};
 use crate::model::shape::Object;
-use serde_json::{Map, Value};
+use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// A markdown file as its keys and the text below them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -130,40 +131,33 @@ fn key_of(line: &str) -> Option<&str> {
 }
 
 /// Cuts the block at its keys and reads each piece for itself, so that one broken value spoils no other.
-fn key_by_key(block: &str) -> Object {
+pub fn key_by_key(block: &str) -> Object {
     let mut pieces: Vec<(String, String)> = Vec::new();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    // Examples that were opened and not closed in the piece at hand: what stands in them starts no key.
+    let mut open = 0_usize;
     for line in block.lines() {
-        let starts = key_of(line).filter(|key| starts_piece(key, &pieces));
+        let starts = key_of(line).filter(|key| !seen.contains(key) && starts_piece(key, open > 0));
         match (starts, pieces.last_mut()) {
-            (Some(key), _) => pieces.push((key.to_owned(), line.to_owned())),
+            (Some(key), _) => {
+                seen.insert(key);
+                open = 0;
+                pieces.push((key.to_owned(), line.to_owned()));
+            }
             (None, Some((_, piece))) => {
                 piece.push('\n');
                 piece.push_str(line);
             }
             // Text in front of the first key: a comment, or nothing that could be named.
-            (None, None) => {}
+            (None, None) => continue,
         }
+        open = (open + line.matches("<example").count()).saturating_sub(line.matches("</example").count());
     }
-    let mut keys = Map::new();
-    for (key, piece) in pieces {
-        let value = value_of(&key, &piece);
-        keys.entry(key).or_insert(value);
-    }
-    keys
+    pieces.into_iter().map(|(key, piece)| (key.clone(), value_of(&key, &piece))).collect()
 }
 
-fn starts_piece(key: &str, pieces: &[(String, String)]) -> bool {
-    if DIALOGUE.contains(&key.to_ascii_lowercase().as_str()) {
-        return false;
-    }
-    let seen = pieces.iter().any(|(known, _)| known == key);
-    if USUAL.contains(&key) {
-        return !seen;
-    }
-    let open = pieces
-        .last()
-        .is_some_and(|(_, piece)| piece.matches("<example").count() > piece.matches("</example").count());
-    !open && !seen
+fn starts_piece(key: &str, in_example: bool) -> bool {
+    !DIALOGUE.contains(&key.to_ascii_lowercase().as_str()) && (!in_example || USUAL.contains(&key))
 }
 
 fn value_of(key: &str, piece: &str) -> Value {

@@ -7,7 +7,11 @@ use crate::model::text_rules::slugged;
 use serde_json::{Map, Value};
 
 pub fn convert(source: &Source) -> Result<Draft, String> {
-    let mut account = Account::new(Format::Goose, parse(source.text)?);
+    let (recipe, warning) = parse(source.text)?;
+    let mut account = Account::new(Format::Goose, recipe);
+    if let Some(warning) = warning {
+        account.warn(warning);
+    }
     let key = if account.has("title") { "title" } else { "name" };
     account.name(key, source.stem());
     account.description("description");
@@ -17,28 +21,32 @@ pub fn convert(source: &Source) -> Result<Draft, String> {
     Ok(account.finish())
 }
 
-/// The recipe in a YAML or JSON text; some stand one level further in.
-pub fn parse(text: &str) -> Result<Object, String> {
+/// The recipe in a YAML or JSON text, and what had to be overlooked; some stand one level further in.
+pub fn parse(text: &str) -> Result<(Object, Option<String>), String> {
     let text = frontmatter::plain(text);
+    let mut warning = None;
     let value = if text.trim_start().starts_with('{') {
         super::jsonc::parse(&text)?
     } else {
-        yaml::parse(&text).map_err(|why| format!("is not valid YAML: {why}"))?
-    };
-    match value {
-        Value::Object(mut object) => match object.get("recipe") {
-            Some(Value::Object(_))
-                if !object.contains_key("instructions") && !object.contains_key("prompt") =>
-            {
-                let Some(Value::Object(inner)) = object.shift_remove("recipe") else { return Ok(object) };
-                // What stands beside the recipe is kept with it.
-                object.extend(inner);
-                Ok(object)
+        yaml::parse(&text).or_else(|why| {
+            // `prompt: {{ task }}` is a usual slip, and no YAML.
+            let keys = frontmatter::key_by_key(&text);
+            if !keys.contains_key("instructions") && !keys.contains_key("prompt") {
+                return Err(format!("is not valid YAML: {why}"));
             }
-            _ => Ok(object),
-        },
-        _ => Err("is no recipe: it has no keys".into()),
+            warning = Some(format!("it is not valid YAML ({why}); it was read key by key"));
+            Ok(Value::Object(keys))
+        })?
+    };
+    let Value::Object(mut object) = value else { return Err("is no recipe: it has no keys".into()) };
+    let is_wrapped = !object.contains_key("instructions") && !object.contains_key("prompt");
+    if is_wrapped && object.get("recipe").is_some_and(Value::is_object) {
+        // What stands beside the recipe is kept with it.
+        if let Some(Value::Object(inner)) = object.shift_remove("recipe") {
+            object.extend(inner);
+        }
     }
+    Ok((object, warning))
 }
 
 /// Parameters as inputs. Returns the name in the recipe and ours.

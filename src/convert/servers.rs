@@ -160,8 +160,14 @@ fn bearer(left: &mut Object, server: &mut Object) {
     }
 }
 
+/// Copilot hands secrets of this name to servers, and names them without any mark.
+const COPILOT: &str = "COPILOT_MCP_";
+
 /// Other spellings of a reference to a variable: opencode's `{env:X}`, copilot's `${{ secrets.X }}`, `${env:X}`.
 fn referring(text: &str) -> String {
+    if text.starts_with(COPILOT) && text_rules::check(Law::VariableName, text).is_ok() {
+        return format!("${text}");
+    }
     let mut result = String::new();
     let mut rest = text;
     'text: while !rest.is_empty() {
@@ -174,6 +180,12 @@ fn referring(text: &str) -> String {
                     continue 'text;
                 }
             }
+        }
+        if let Some(bare) = rest.strip_prefix('$').filter(|bare| bare.starts_with(COPILOT)) {
+            let length = bare.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(bare.len());
+            result.push_str(&format!("${{{}}}", &bare[..length]));
+            rest = &bare[length..];
+            continue;
         }
         let mut chars = rest.chars();
         result.extend(chars.next());
@@ -213,6 +225,12 @@ mod tests {
         assert_eq!(
             server(&json!({"type": "sse", "uri": "https://x", "headers": {"k": "${{ secrets.X_Y }}"}})),
             json!({"type": "sse", "url": "https://x", "headers": {"k": "${X_Y}"}})
+        );
+        assert_eq!(
+            server(
+                &json!({"type": "http", "url": "https://x", "headers": {"A": "Bearer $COPILOT_MCP_T, x", "B": "COPILOT_MCP_T"}})
+            ),
+            json!({"type": "http", "url": "https://x", "headers": {"A": "Bearer ${COPILOT_MCP_T}, x", "B": "$COPILOT_MCP_T"}})
         );
         assert!(one(&json!({"type": "builtin"})).is_err());
         assert_eq!(

@@ -94,6 +94,14 @@ pub fn of_copilot(name: &str) -> Option<Vec<String>> {
         _ => {
             // `server/tool` and `server/*` are tools of an MCP server.
             let (server, tool) = name.split_once('/')?;
+            match server.to_ascii_lowercase().as_str() {
+                // Copilot's own sets, of which one tool was named.
+                set @ ("read" | "edit" | "search" | "execute" | "web" | "agent" | "todo") => {
+                    return of_copilot(set);
+                }
+                "vscode" => return None,
+                _ => {}
+            }
             let plain = |text: &str| {
                 !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
             };

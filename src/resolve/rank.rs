@@ -213,7 +213,10 @@ mod tests {
         assert_eq!(ranked[0].id, "debugger");
         assert_eq!(
             ranked[0].reasons,
-            [("crash".to_owned(), vec!["description"]), ("debug".to_owned(), vec!["id"])]
+            [
+                ("crash".to_owned(), vec!["id", "description"]),
+                ("debug".to_owned(), vec!["id", "description"])
+            ]
         );
         assert_eq!(rank("reviewing code", &choices())[0].id, "code-reviewer");
         assert_eq!(rank("a readme", &choices())[0].id, "docs-writer");

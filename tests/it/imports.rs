@@ -194,12 +194,25 @@ fn a_goose_recipe_becomes_a_persona_with_inputs_and_servers() {
 }
 
 #[test]
+fn a_recipe_that_is_no_yaml_is_read_key_by_key_and_said_so() {
+    let env = TestEnv::new();
+    let text = "title: Fix\ndescription: d\nprompt: {{ task }} now\nparameters:\n  - key: task\n    description: what\n";
+    let row = row(&env, "fix.yaml", text);
+    assert!(row["warnings"][0].as_str().unwrap().contains("it was read key by key"), "{row:#}");
+    let made = persona(&env, "fix");
+    assert_eq!(
+        (&made["systemPrompt"], &made["inputs"]["TASK"]["description"]),
+        (&json!("${TASK} now"), &json!("what"))
+    );
+}
+
+#[test]
 fn a_copilot_agent_becomes_a_persona() {
     let env = TestEnv::new();
     let row = row(
         &env,
         "plan.agent.md",
-        "---\nname: Planner\ndescription: Plans\ntools: ['search', 'fetch', 'githubRepo', 'github/*']\nmodel: GPT-5\nhandoffs:\n  - label: Go\n    agent: impl\nmcp-servers:\n  gh:\n    type: local\n    command: gh-mcp\n    env:\n      T: ${{ secrets.GH }}\n---\nPlan it.\n",
+        "---\nname: Planner\ndescription: Plans\ntools: ['search/changes', 'fetch', 'githubRepo', 'vscode/api', 'github/*']\nmodel: GPT-5\nhandoffs:\n  - label: Go\n    agent: impl\nmcp-servers:\n  gh:\n    type: local\n    command: gh-mcp\n    env:\n      T: ${{ secrets.GH }}\n---\nPlan it.\n",
     );
     assert_eq!(row["format"], "copilot");
     let made = persona(&env, "planner");
@@ -265,6 +278,7 @@ fn one_bad_file_is_named_and_never_stops_the_rest() {
     env.write("in/only-description.md", "---\nname: od\ndescription: Does things\n---\n");
     env.write("in/代码.md", "---\nname: 代码审查\ndescription: d\n---\nlook\n");
     env.write("in/README.md", "# Read me\n");
+    env.write("in/ARCHITECTURE.md", "# How it is built\n");
     env.write("in/skills/s/SKILL.md", "---\nname: s\ndescription: d\n---\nx\n");
     env.write("in/Cargo.toml", "[package]\nname = \"x\"\n");
     env.write("in/node_modules/m/agent.md", "---\nname: m\n---\nx\n");
@@ -286,6 +300,7 @@ fn one_bad_file_is_named_and_never_stops_the_rest() {
         })
         .collect();
     let expected = [
+        ("ARCHITECTURE.md", "skipped", "a document by its name"),
         ("Cargo.toml", "skipped", "no agent of codex: it has no instructions"),
         ("README.md", "skipped", "a document by its name"),
         ("SKILL.md", "skipped", "a skill, not an agent: name its directory in `skills` of a persona"),
@@ -302,7 +317,7 @@ fn one_bad_file_is_named_and_never_stops_the_rest() {
         assert_eq!(found[name], (status.to_owned(), reason.to_owned()), "{name}");
     }
     assert_eq!(found["bad.toml"].0, "failed");
-    assert_eq!(found.len(), 12, "{found:#?}");
+    assert_eq!(found.len(), 13, "{found:#?}");
     env.run(["lint", "--strict"]).succeeds();
     assert_eq!(env.run(["list", "--json"]).json()["warnings"], json!([]));
 }
