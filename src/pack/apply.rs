@@ -137,12 +137,11 @@ fn mode_of(file: &File) -> u32 {
     if file.executable { 0o755 } else { 0o644 }
 }
 
-/// A new file in a directory that nobody looks into yet.
+/// A new file in a directory that nobody looks into yet; it need not be on disk when this returns.
 pub fn write_new(path: &Path, file: &File) -> io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     let mut out = options.write(true).create_new(true).mode(mode_of(file)).open(path)?;
-    out.write_all(&file.bytes)?;
-    out.sync_all()
+    out.write_all(&file.bytes)
 }
 
 /// Takes a file away, and the directories that are empty without it. One that is gone already is fine.

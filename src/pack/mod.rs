@@ -7,6 +7,8 @@ mod archive;
 mod assets;
 pub mod contents;
 pub mod decide;
+#[cfg(test)]
+mod decide_tests;
 mod directory;
 pub mod fetch;
 mod git;

@@ -13,6 +13,9 @@ const PREFIX: &str = ".agentworkforce-staged-";
 /// A directory with more in it is no directory of personas alone, and better left where it is.
 const MOST_ENTRIES: usize = 5_000;
 
+/// Up to here files are brought to disk one by one, beyond it the whole file system at once.
+const FEW: usize = 200;
+
 #[derive(Debug, PartialEq, Eq)]
 pub enum Switched {
     Done,
@@ -50,7 +53,7 @@ pub fn switch(dir: &Path, edits: &Edits) -> io::Result<Switched> {
     for path in &edits.removes {
         remove(staged.path(), path)?;
     }
-    held.sync_all()?;
+    bring_to_disk(staged.path(), &held, edits)?;
     let mut ours = Seen::new();
     look(staged.path(), Path::new(""), &mut ours)?;
     if exchange(staged.path(), &dir).is_err() {
@@ -68,6 +71,17 @@ pub fn switch(dir: &Path, edits: &Edits) -> io::Result<Switched> {
         let _ = parent.sync_all();
     }
     Ok(Switched::Done)
+}
+
+/// Everything must be on disk before its name is.
+fn bring_to_disk(staged: &Path, held: &File, edits: &Edits) -> io::Result<()> {
+    if edits.writes.len() > FEW {
+        return Ok(rustix::fs::syncfs(held)?);
+    }
+    for path in edits.writes.keys() {
+        File::open(staged.join(path))?.sync_all()?;
+    }
+    held.sync_all()
 }
 
 fn exchange(a: &Path, b: &Path) -> io::Result<()> {
