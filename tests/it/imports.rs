@@ -435,3 +435,28 @@ fn names_with_escape_sequences_are_shown_harmless() {
     let ran = import(&env, &["../in"]);
     assert!(!ran.stdout.contains('\u{1b}'), "{ran:#?}");
 }
+
+#[test]
+fn files_that_are_made_to_cost_are_read_quickly_or_refused() {
+    let env = TestEnv::new();
+    let deep = "[".repeat(100_000);
+    env.write("in/deep.md", format!("---\nname: deep\nx: {deep}\n---\nbody\n"));
+    env.write("in/deep.toml", format!("developer_instructions = \"x\"\nx = {deep}"));
+    env.write("in/opencode.json", format!("{{\"agent\": {{\"a\": {{\"prompt\": \"x\"}}}}, \"z\": {deep}"));
+    env.write("in/lines.md", format!("---\n{}---\nbody\n", "k: : x\n".repeat(50_000)));
+    env.write(
+        "in/open.md",
+        format!("---\nname: open\nd: a: b\n{}---\nbody\n", "<example>\nq: 1\n".repeat(10_000)),
+    );
+    let grow: String = ('b'..='h')
+        .map(|c| format!("{c}: &{c} [{}]\n", vec![format!("*{}", (c as u8 - 1) as char); 9].join(",")))
+        .collect();
+    env.write("in/grow.md", format!("---\nname: grow\na: &a [x]\n{grow}---\nbody\n"));
+    let start = std::time::Instant::now();
+    let ran = import(&env, &["../in", "--json"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!((&report["imported"], &report["failed"]), (&json!(4), &json!(2)));
+    assert!(start.elapsed().as_secs() < 60, "it took {:?}", start.elapsed());
+    env.run(["lint", "--strict"]).succeeds();
+}
