@@ -50,7 +50,8 @@ fn entry(dir: &OwnedFd, name: &str, path: &str, depth: usize, tree: &mut Tree) -
     let open = match openat(dir.as_fd(), name, flags, Mode::empty()) {
         Ok(open) => open,
         Err(rustix::io::Errno::LOOP) => {
-            let target = readlinkat(dir.as_fd(), name, Vec::new())?;
+            // It was a link a moment ago.
+            let target = readlinkat(dir.as_fd(), name, Vec::new()).context("changed while it was read")?;
             let target = target.into_string().context("leads to a name that is not UTF-8")?;
             return tree.add_link(path, &target);
         }
