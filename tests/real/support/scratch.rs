@@ -45,8 +45,12 @@ impl Scratch {
     /// word about it, where this user has no such place.
     pub fn outside_of_temp() -> Option<Scratch> {
         let bin = installed::bin_directory()?;
-        let places = [env!("CARGO_TARGET_TMPDIR"), "/run/lock"];
-        let made = places.iter().find_map(|place| named_directory().tempdir_in(place).ok());
+        let places = [env!("CARGO_TARGET_TMPDIR"), "/var/lib", "/run/lock"];
+        // The checkout itself may be in a temp directory.
+        let temporary = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into(), "/dev/shm".into()];
+        let lasting =
+            places.iter().filter(|place| !temporary.iter().any(|temp| Path::new(place).starts_with(temp)));
+        let made = lasting.into_iter().find_map(|place| named_directory().tempdir_in(place).ok());
         let Some(dir) = made else {
             let _ = writeln!(std::io::stderr(), "\nNOT RUN: a test that needs to write in one of {places:?}");
             return None;
