@@ -4,19 +4,11 @@ use crate::support::persona::{
     ABOVE, CHARTER, HIDDEN, IDENTITY, PROMPT, REPO_AGENTS, REPO_CLAUDE, SECRET, SHOUTED, SIDECAR, SKILL,
     TOOL, named_model,
 };
-use crate::support::wishes::{offered, shell, write};
+use crate::support::wishes::{offered, shell, shout, write};
 use crate::support::{Scratch, Turn};
 use agentworkforce::model::tier::Harness;
 use serde_json::json;
 use std::path::Path;
-
-/// The model's wish to call the tool `shout` of the server `probe`.
-fn shout(harness: Harness) -> Turn {
-    match harness {
-        Harness::Claude | Harness::Codex => Turn::call("mcp__probe__shout", json!({"word": "hello"})),
-        Harness::Opencode => Turn::call("probe_shout", json!({"word": "hello"})),
-    }
-}
 
 /// Every way to read a file that the tools offer.
 fn read(harness: Harness, file: &str) -> Turn {
@@ -166,14 +158,18 @@ fn a_megabyte_of_charter_launches() {
 fn errors_of_the_model_are_failures_with_the_reason() {
     for (status, mark) in [(401, "KEY-REFUSED"), (429, "TOO-MANY"), (500, "SERVER-BROKEN")] {
         for harness in Harness::ALL {
-            // opencode tries for more than a minute where trying again makes sense.
-            if harness == Harness::Opencode && status != 401 {
-                continue;
-            }
             let Some(mut world) = Scratch::new([]) else { return };
             world.model.always(Turn::error(status, mark));
             world.set_var("CLAUDE_CODE_MAX_RETRIES", "1");
             world.tester(harness, &json!({}));
+            // opencode tries for more than a minute where trying again makes sense: it is ended, and that is told.
+            if harness == Harness::Opencode && status != 401 {
+                let (report, ran) = world.report(&["--timeout", "8"]);
+                assert_eq!(ran.code, Some(124), "{status}: {report:#}");
+                assert_eq!(report["outcome"]["status"], "timed-out", "{report:#}");
+                assert!(!world.model.requests().is_empty(), "{status}");
+                continue;
+            }
             let (report, ran) = world.report(&[]);
             assert_eq!(ran.code, Some(1), "{harness} {status}: {report:#}");
             assert_eq!(report["outcome"]["status"], "failed", "{report:#}");

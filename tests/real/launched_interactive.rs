@@ -1,10 +1,11 @@
 //! The product on the real harnesses, in a terminal: a turn, a file, the review, the terminal back; Ctrl-Z and fg.
 
 use crate::support::persona::{
-    ABOVE, CHARTER, HIDDEN, IDENTITY, PROMPT, REPO_AGENTS, REPO_CLAUDE, SIDECAR, SKILL, TOOL, named_model,
+    ABOVE, CHARTER, HIDDEN, IDENTITY, PROMPT, REPO_AGENTS, REPO_CLAUDE, SHOUTED, SIDECAR, SKILL, TOOL,
+    named_model,
 };
 use crate::support::scratch::PATIENCE;
-use crate::support::wishes::{offered, shell, write};
+use crate::support::wishes::{offered, shell, shout, write};
 use crate::support::{Scratch, Turn, processes};
 use agentworkforce::model::tier::Harness;
 use serde_json::json;
@@ -19,15 +20,19 @@ fn ready(harness: Harness) -> &'static str {
 }
 
 fn a_turn_in_a_terminal(harness: Harness) {
-    let Some(world) = Scratch::new([write(harness, "made.txt"), Turn::text("ANSWER-FROM-THE-MODEL")]) else {
-        return;
-    };
+    let answer = Turn::text("ANSWER-FROM-THE-MODEL");
+    let Some(world) = Scratch::new([shout(harness), write(harness, "made.txt"), answer]) else { return };
     world.tester(harness, &json!({}));
     let mut terminal = world.terminal(&world.agentworkforce(["agent", "tester"]));
     terminal.wait_for(ready(harness), PATIENCE);
     terminal.enter("QUESTION-TO-THE-MODEL");
+    if harness == Harness::Codex {
+        // In a terminal it asks the person before it calls a server.
+        terminal.wait_for("Allow", PATIENCE);
+        terminal.type_text("\r");
+    }
     terminal.wait_for("ANSWER-FROM-THE-MODEL", PATIENCE);
-    for mark in [IDENTITY, CHARTER, PROMPT, SIDECAR, SKILL, TOOL, "QUESTION-TO-THE-MODEL"] {
+    for mark in [IDENTITY, CHARTER, PROMPT, SIDECAR, SKILL, TOOL, SHOUTED, "QUESTION-TO-THE-MODEL"] {
         assert!(world.model.contains(mark), "{mark} is in no request");
     }
     for mark in [REPO_CLAUDE, REPO_AGENTS, ABOVE, HIDDEN] {

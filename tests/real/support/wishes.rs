@@ -29,6 +29,14 @@ pub fn shell_call(harness: Harness, command: &str) -> (&'static str, Value) {
     }
 }
 
+/// Calls the tool `shout` of the server `probe`.
+pub fn shout(harness: Harness) -> Turn {
+    match harness {
+        Harness::Claude | Harness::Codex => Turn::call("mcp__probe__shout", json!({"word": "hello"})),
+        Harness::Opencode => Turn::call("probe_shout", json!({"word": "hello"})),
+    }
+}
+
 /// The names of the tools that a request offers.
 pub fn offered(request: &Value) -> Vec<String> {
     let name = |tool: &Value| {
