@@ -104,6 +104,20 @@ impl ProjectFrom {
     }
 }
 
+/// What becomes of a run's changes.
+#[derive(Debug, Args)]
+pub struct ChangesArgs {
+    /// What becomes of the changes; default: ask on a terminal, else auto
+    #[arg(long, value_enum, value_name = "WHEN")]
+    pub apply: Option<ApplyArg>,
+    /// Apply changes to paths that git ignores, too
+    #[arg(long)]
+    pub include_ignored: bool,
+    /// Keep the mount after its changes were applied
+    #[arg(long)]
+    pub keep: bool,
+}
+
 #[derive(Debug, Args)]
 pub struct AgentArgs {
     /// Persona and tier: `code-reviewer`, `debugger@best`
@@ -154,15 +168,8 @@ pub struct AgentArgs {
     /// Refuse instead of warn: everything the persona demands must be enforced
     #[arg(long)]
     pub strict: bool,
-    /// What becomes of the changes; default: ask on a terminal, else auto
-    #[arg(long, value_enum, value_name = "WHEN")]
-    pub apply: Option<ApplyArg>,
-    /// Apply changes to paths that git ignores, too
-    #[arg(long)]
-    pub include_ignored: bool,
-    /// Keep the mount after its changes were applied
-    #[arg(long)]
-    pub keep: bool,
+    #[command(flatten)]
+    pub changes: ChangesArgs,
     /// A command that must succeed on the result before anything is applied; may be repeated
     #[arg(long, value_name = "COMMAND")]
     pub check: Vec<String>,
@@ -205,15 +212,8 @@ pub struct MountArgs {
     /// See what this persona sees: its rules and its sidecar
     #[arg(long, value_name = "PERSONA[@TIER]")]
     pub persona: Option<String>,
-    /// What becomes of the changes; default: ask on a terminal, else auto
-    #[arg(long, value_enum, value_name = "WHEN")]
-    pub apply: Option<ApplyArg>,
-    /// Apply changes to paths that git ignores, too
-    #[arg(long)]
-    pub include_ignored: bool,
-    /// Keep the mount after its changes were applied
-    #[arg(long)]
-    pub keep: bool,
+    #[command(flatten)]
+    pub changes: ChangesArgs,
     /// How the private view of the project is made
     #[arg(long, value_enum, value_name = "BACKEND")]
     pub mount: Option<BackendArg>,

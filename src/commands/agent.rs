@@ -1,6 +1,7 @@
 //! `agent`: decides a run, and prints the plan of it or carries it out.
 
 use super::launch::{self, Launch};
+use super::mounted;
 use super::request::{self, PlanRequest};
 use super::workforce::Workforce;
 use crate::cli::AgentArgs;
@@ -9,7 +10,6 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::plan::{EnforcementLevel, Mode, RunPlan};
-use crate::mount::root::{self, Surroundings};
 use crate::plan::run::not_enforced;
 use crate::session::SessionStore;
 use crate::ui::text::shortened;
@@ -67,11 +67,7 @@ fn settle_root(plan: &mut RunPlan, args: &AgentArgs, workforce: &Workforce) -> R
     if plan.mount.backend == Backend::None {
         return Ok(());
     }
-    let host = &workforce.host;
-    let home = host.home_dir();
-    let around = Surroundings { cwd: &host.cwd, home: home.as_deref(), state: &workforce.layers.home };
-    let asked = args.root.as_ref().map(|dir| host.expand_tilde(&dir.to_string_lossy()));
-    let chosen = root::choose(around, asked.as_deref(), workforce.layers.project_root.as_deref())?;
+    let chosen = mounted::choose_root(workforce, args.root.as_deref())?;
     (plan.mount.root, plan.mount.cwd) = (chosen.root, chosen.cwd);
     Ok(())
 }

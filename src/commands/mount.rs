@@ -12,8 +12,7 @@ use crate::model::mount::MountSpec;
 use crate::model::mount_record::MountRecord;
 use crate::model::persona::MountPolicy;
 use crate::mount::{
-    ChildCommand, ChildOutcome, ChildStdio, Ending, OpenMount, PlantedFile, SignalInbox,
-    catch_runner_signals, root,
+    ChildCommand, ChildOutcome, ChildStdio, Ending, OpenMount, PlantedFile, SignalInbox, catch_runner_signals,
 };
 use crate::plan::mount::{MountFlags, MountPlace};
 use crate::session::{Session, SessionState, SessionStore};
@@ -48,7 +47,7 @@ struct ReportedOutcome {
 }
 
 pub fn run(args: &MountArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
-    let policy = mounted::policy(args.apply, host, ui)?;
+    let policy = mounted::policy(args.changes.apply, host, ui)?;
     let workforce = Workforce::open_at(host, args.from.persona_ref())?;
     workforce.say_persona_ref(ui);
     for warning in workforce.general_warnings() {
@@ -102,7 +101,12 @@ pub fn run(args: &MountArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     instants.at("ended");
     let sessions = Sessions { store: &store, host, instants: &instants };
     let succeeded = outcome.ending == Ending::Code(0) && outcome.interrupted_by.is_none();
-    let settling = Settling { policy, succeeded, include_ignored: args.include_ignored, keep: args.keep };
+    let settling = Settling {
+        policy,
+        succeeded,
+        include_ignored: args.changes.include_ignored,
+        keep: args.changes.keep,
+    };
     finish(&sessions, &session, &open, outcome, settling, &mut signals, ui).map_err(|error| {
         error.hint(format!(
             "its work is kept in session {0}: `agentworkforce sessions recover {0}`, then `sessions apply {0}`",
@@ -120,12 +124,7 @@ struct Wanted {
 
 impl Wanted {
     fn of(args: &MountArgs, workforce: &Workforce, ui: &mut Ui) -> Result<Wanted> {
-        let host = &workforce.host;
-        let home = host.home_dir();
-        let around =
-            root::Surroundings { cwd: &host.cwd, home: home.as_deref(), state: &workforce.layers.home };
-        let asked = args.root.as_ref().map(|dir| host.expand_tilde(&dir.to_string_lossy()));
-        let chosen = root::choose(around, asked.as_deref(), workforce.layers.project_root.as_deref())?;
+        let chosen = mounted::choose_root(workforce, args.root.as_deref())?;
         let flags = MountFlags { backend: args.mount.map(backend), sandbox: args.sandbox.map(sandbox) };
         let mut wanted = match &args.persona {
             Some(selector) => Wanted::of_persona(selector, flags, &chosen.root, workforce, ui)?,

@@ -2,6 +2,7 @@
 
 use super::changes_review::{self, ApplyPolicy, Decision};
 use super::sessions::work::{Applied, ApplyRequest, Sessions};
+use super::workforce::Workforce;
 use crate::cli::ApplyArg;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -12,11 +13,20 @@ use crate::model::mount_record::MountRecord;
 use crate::model::persona::SidecarMode;
 use crate::model::plan::PlannedSidecar;
 use crate::mount::apply::Instants;
-use crate::mount::{self, OpenMount, OpenRequest, PlantedFile, SignalInbox, base, probe};
+use crate::mount::{self, OpenMount, OpenRequest, PlantedFile, SignalInbox, base, probe, root};
 use crate::session::{Session, SessionState, SessionStore};
 use crate::ui::Ui;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+/// The directory that is mounted: the one that the user names, or the one that the project suggests, if it can be mounted.
+pub fn choose_root(workforce: &Workforce, asked: Option<&Path>) -> Result<root::MountRoot> {
+    let host = &workforce.host;
+    let home = host.home_dir();
+    let around = root::Surroundings { cwd: &host.cwd, home: home.as_deref(), state: &workforce.layers.home };
+    let asked = asked.map(|dir| host.expand_tilde(&dir.to_string_lossy()));
+    root::choose(around, asked.as_deref(), workforce.layers.project_root.as_deref())
+}
 
 /// What a mount is made of.
 pub struct Opening<'a> {

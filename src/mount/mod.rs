@@ -17,6 +17,7 @@ mod git_refs;
 mod heavy;
 mod index_file;
 pub mod inside;
+mod late;
 pub mod manifest;
 pub mod manifest_take;
 pub mod mount_table;
@@ -40,7 +41,8 @@ pub mod walk;
 mod engine_tests;
 
 pub use child::{ChildCommand, ChildStdio, RunningChild};
-pub use open::{OpenMount, OpenRequest, came_later, hide_what_came_later, open, reopen};
+pub use late::{came_later, hide_what_came_later};
+pub use open::{OpenMount, OpenRequest, open, reopen};
 pub use plant::PlantedFile;
 pub use run::{ChildOutcome, Ending, catch_runner_signals};
 pub use signals::SignalInbox;

@@ -98,7 +98,7 @@ impl Launch<'_> {
             return Err(CommandError::new(Exit::Refused, "the run may cost nothing: `limits.usd` is 0")
                 .hint("raise `limits.usd` of the persona, or say `--max-usd`"));
         }
-        let policy = mounted::policy(self.args.apply, host, ui)?;
+        let policy = mounted::policy(self.args.changes.apply, host, ui)?;
         if plan.mount.backend == Backend::None && policy == ApplyPolicy::Never {
             return Err(CommandError::usage("without a mount nothing can be held back")
                 .hint("leave `--apply never` or `--install-in-repo` out"));
@@ -108,8 +108,6 @@ impl Launch<'_> {
         let instants = mounted::instants(host)?;
         let mut signals = catch_runner_signals()?;
         instants.at("asked");
-        // Not before the harness is started: asking some of them takes longer than everything else here.
-        let version = VersionQuestion::ask(&program, &self.workforce.layers.home);
         let (session, record) = self.session(plan)?;
         instants.at("session made");
         let is_new = record.is_none();
@@ -130,6 +128,8 @@ impl Launch<'_> {
         for warning in &run.story.warnings {
             ui.warning(printable(warning));
         }
+        // Not before everything is in place: asking some of them takes longer than all of that.
+        let version = VersionQuestion::ask(&program, &self.workforce.layers.home);
         let ended = run.run_harness(&open, &command, is_new, &mut signals, ui);
         run.story.version = version.answer(&mut run.story.warnings);
         if let Err(error) = ended {
@@ -213,12 +213,7 @@ impl Run<'_, '_, '_> {
         shown.read_only.extend(staged.shown);
         let mut planted = self.planted()?;
         planted.extend(staged.planted);
-        let noted = Noted {
-            harness: plan.harness.kind,
-            persona: plan.persona.id.clone(),
-            session_id: self.known_id(),
-        };
-        noted.write(session)?;
+        self.noted().write(session)?;
         let opening = Opening {
             session,
             store: self.launch.store,
@@ -244,6 +239,12 @@ impl Run<'_, '_, '_> {
         let program = self.story.program.clone().unwrap_or_default();
         let command = staging::command(plan, &program, &places, self.host())?;
         Ok((open, command))
+    }
+
+    /// What is known of the conversation before the harness says anything.
+    fn noted(&self) -> Noted {
+        let plan = self.launch.plan;
+        Noted { harness: plan.harness.kind, persona: plan.persona.id.clone(), session_id: self.known_id() }
     }
 
     fn known_id(&self) -> Option<String> {
@@ -318,13 +319,8 @@ impl Run<'_, '_, '_> {
         let reader = events::reader(plan.harness.kind, &plan.persona.id);
         let changed = || changed_so_far(&open.record, &session.dir);
         let progress = self.host().stderr_is_terminal.then(|| Progress::new(&changed));
-        let noted = Noted {
-            harness: plan.harness.kind,
-            persona: plan.persona.id.clone(),
-            session_id: self.known_id(),
-        };
         let secrets = &self.secrets;
-        let mut told = Told::new(session, noted, self.launch.args.stream_json, progress, secrets, ui)?;
+        let mut told = Told::new(session, self.noted(), self.launch.args.stream_json, progress, secrets, ui)?;
         let outcome = headless::run(open, command, File::open(&task)?, reader, limits, signals, &mut told);
         let leaked = told.finish();
         let mut end = End::of_headless(outcome?, plan.limits);
@@ -344,7 +340,7 @@ impl Run<'_, '_, '_> {
         let (args, session) = (self.launch.args, self.session);
         let host = &self.launch.workforce.host;
         session.set_state(host, SessionState::Held)?;
-        self.look_at_changes(args.include_ignored)?;
+        self.look_at_changes(args.changes.include_ignored)?;
         let succeeded = self.story.end.as_ref().is_some_and(End::succeeded);
         if succeeded && !args.check.is_empty() {
             let checked = checks::run(
@@ -373,7 +369,12 @@ impl Run<'_, '_, '_> {
         if !ui.is_json() {
             self.say_end(ui);
         }
-        let settling = Settling { policy, succeeded, include_ignored: args.include_ignored, keep: args.keep };
+        let settling = Settling {
+            policy,
+            succeeded,
+            include_ignored: args.changes.include_ignored,
+            keep: args.changes.keep,
+        };
         let began = std::time::Instant::now();
         let settled = mounted::settle(&sessions, session, &open.record, settling, signals, ui)?;
         let own = settled.exit();
