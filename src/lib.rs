@@ -28,6 +28,7 @@
 //! | `git` | the git command so that nothing an agent wrote can make it run other code |
 //! | `tool` | runs git, npx and the like with a time limit and no terminal |
 //! | `store` | locked, atomic writes of our own JSON files |
+//! | `fuzz` | only for tests and fuzzers: the laws that no input may break |
 //!
 //! `model`, `resolve`, `plan` and `convert` are pure: no file, environment, clock or process. A stage uses `model` and the
 //! stages before it, never a later one. `tests/it/architecture.rs` holds these edges.
@@ -46,6 +47,8 @@ pub mod commands;
 pub mod convert;
 pub mod error;
 pub mod exit;
+#[cfg(test)]
+mod fuzz;
 pub mod git;
 pub mod host;
 pub mod launch;

@@ -29,6 +29,13 @@ pub fn line(fields: &Object) -> String {
     format!("{MARK}{}\n", Value::Object(fields.clone()))
 }
 
+/// The comments that a file begins with: further down, a line that looks like one may be in the middle of a text.
+pub fn in_front(text: &str) -> &str {
+    let is_comment = |line: &&str| line.trim().is_empty() || line.starts_with('#');
+    let length: usize = text.split_inclusive('\n').take_while(is_comment).map(str::len).sum();
+    &text[..length]
+}
+
 /// The fields in the lines of a file's own keys.
 pub fn read(text: &str) -> Option<Object> {
     let json = text.lines().find_map(|line| line.trim_end().strip_prefix(MARK))?;
@@ -74,6 +81,7 @@ mod tests {
         let Value::Object(mut persona) = json!({"limits": {"turns": 9}}) else { panic!("an object") };
         fill(&mut persona, back);
         assert_eq!(Value::Object(persona), json!({"limits": {"turns": 9, "usd": 1}, "tags": ["a"]}));
+        assert_eq!(in_front("# a\n\n# b\nc = 1\n# d\n"), "# a\n\n# b\n");
         assert_eq!(read("# agentworkforce: [1]\n# agentworkforce:"), None);
     }
 }

@@ -10,7 +10,7 @@ const POLICIES: [&str; 4] = ["untrusted", "on-failure", "on-request", "never"];
 
 pub fn convert(source: &Source) -> Result<Draft, String> {
     let mut account = Account::new(Format::Codex, parse(source.text)?);
-    account.carry(carried::read(source.text));
+    account.carry(carried::read(carried::in_front(source.text)));
     account.name("name", source.stem());
     account.description("description");
     account.move_text("model", "model");

@@ -5,6 +5,7 @@ use super::{Draft, Format, Source, frontmatter, servers, values, yaml};
 use crate::model::shape::Object;
 use crate::model::text_rules::slugged;
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 
 pub fn convert(source: &Source) -> Result<Draft, String> {
     let (recipe, warning) = parse(source.text)?;
@@ -54,6 +55,7 @@ fn parameters(account: &mut Account) -> Vec<(String, String)> {
     let Some(Value::Array(entries)) = account.get("parameters") else { return Vec::new() };
     let mut inputs = Map::new();
     let mut names = Vec::new();
+    let mut taken = HashMap::new();
     for (index, entry) in entries.iter().enumerate() {
         let field = format!("parameters[{index}]");
         let text = |key: &str| entry.get(key).and_then(values::text);
@@ -61,10 +63,7 @@ fn parameters(account: &mut Account) -> Vec<(String, String)> {
             account.keep(&field, entry.clone());
             continue;
         };
-        let mut name = input_name(&key);
-        while inputs.contains_key(&name) {
-            name.push('_');
-        }
+        let name = free_name(&input_name(&key), &inputs, &mut taken);
         let mut input = Map::new();
         if let Some(description) = text("description") {
             input.insert("description".into(), Value::String(description.trim().to_owned()));
@@ -103,6 +102,17 @@ fn parameters(account: &mut Account) -> Vec<(String, String)> {
         account.mapped("parameters", "inputs");
     }
     names
+}
+
+/// The name, or with a number where another parameter has it. `taken` knows how far the numbers of each have got.
+fn free_name(name: &str, inputs: &Object, taken: &mut HashMap<String, usize>) -> String {
+    let mut free = name.to_owned();
+    while inputs.contains_key(&free) {
+        let number = taken.entry(name.to_owned()).or_insert(1);
+        *number += 1;
+        free = format!("{name}_{number}");
+    }
+    free
 }
 
 /// Variables that programs live by: an input of that name would take them away from the harness.
@@ -171,26 +181,51 @@ fn prompt(account: &mut Account, inputs: &[(String, String)]) -> Result<(), Stri
 
 /// `{{ key }}` as `${KEY}`.
 fn filled(text: &str, inputs: &[(String, String)]) -> String {
-    let mut result = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{{") {
-        result.push_str(before);
-        let known = after.split_once("}}").and_then(|(inner, tail)| {
+    let mut names = HashMap::new();
+    for (key, name) in inputs {
+        names.entry(key.trim()).or_insert(name);
+    }
+    let mut pieces = text.split("{{");
+    let mut result = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let known = piece.split_once("}}").and_then(|(inner, tail)| {
             let key = inner.split('|').next().unwrap_or_default().trim();
-            let (_, name) = inputs.iter().find(|(known, _)| known.trim() == key)?;
-            Some((name, tail))
+            Some((names.get(key)?, tail))
         });
         match known {
-            Some((name, tail)) => {
-                result.push_str(&format!("${{{name}}}"));
-                rest = tail;
-            }
+            Some((name, tail)) => result.push_str(&format!("${{{name}}}{tail}")),
             None => {
                 result.push_str("{{");
-                rest = after;
+                result.push_str(piece);
             }
         }
     }
-    result.push_str(rest);
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_parameters_are_filled_in_wherever_they_stand() {
+        let inputs = [("a".to_owned(), "A".to_owned()), ("b".to_owned(), "B".to_owned())];
+        assert_eq!(filled("{{a}} {{ b | x }}{{c}} {{{{ a }} }} {{", &inputs), "${A} ${B}{{c}} {{${A} }} {{");
+    }
+
+    /// A recipe of 2 MB may say the same thing a hundred thousand times.
+    #[test]
+    fn many_parameters_of_one_name_take_no_longer_than_as_many_of_others() {
+        let recipe = format!(
+            "title: t\nprompt: '{}'\nparameters:\n{}",
+            "{{a".repeat(50_000),
+            "- {key: a}\n".repeat(20_000)
+        );
+        let source = Source { path: "r.yaml", below: "r.yaml", text: &recipe, nearby: &|_| None };
+        let began = std::time::Instant::now();
+        let draft = convert(&source).expect("a recipe");
+        assert!(began.elapsed().as_secs() < 30, "{:?}", began.elapsed());
+        let inputs = draft.persona["inputs"].as_object().expect("inputs");
+        assert_eq!((inputs.len(), inputs.contains_key("A_20000")), (20_000, true));
+    }
 }

@@ -4,7 +4,7 @@
 use crate::model::shape::Object;
 
 mod account;
-mod carried;
+pub(crate) mod carried;
 mod claude;
 mod codex;
 mod copilot;

@@ -25,6 +25,14 @@ pub struct TimeLimits {
     pub idle: Option<Duration>,
 }
 
+/// No run lasts longer than the machine; a limit beyond this is none, and no clock can count to it.
+const LONGEST: Duration = Duration::from_hours(24 * 365 * 10);
+
+/// So many seconds as a limit; nothing where they are more than anybody will wait for.
+pub fn limit_of(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds).ok().filter(|limit| *limit < LONGEST)
+}
+
 /// Which limit was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeLimit {

@@ -5,7 +5,7 @@ pub mod attend;
 pub mod check;
 pub mod events;
 pub mod headless;
-mod lines;
+pub(crate) mod lines;
 pub mod program;
 pub mod record;
 pub mod staging;

@@ -19,16 +19,17 @@ pub struct Config {
 
 /// A missing file is an empty one. A setting that is wrong is left out with a problem; the others count.
 pub fn read(path: &Path) -> Config {
+    match file::read_text(path) {
+        Ok(Some(text)) => of_text(path, &text),
+        Ok(None) => Config { path: path.to_owned(), ..Config::default() },
+        Err(problem) => Config { path: path.to_owned(), problems: vec![problem], ..Config::default() },
+    }
+}
+
+/// The config in this text of the file.
+pub(crate) fn of_text(path: &Path, text: &str) -> Config {
     let mut config = Config { path: path.to_owned(), ..Config::default() };
-    let text = match file::read_text(path) {
-        Ok(Some(text)) => text,
-        Ok(None) => return config,
-        Err(problem) => {
-            config.problems.push(problem);
-            return config;
-        }
-    };
-    let mut object = match file::parse_object(path, &text) {
+    let mut object = match file::parse_object(path, text) {
         Ok(object) => object,
         Err(problem) => {
             config.problems.push(problem);
@@ -36,7 +37,7 @@ pub fn read(path: &Path) -> Config {
         }
     };
     config.object = object.clone();
-    config.problems = file::check_object(path, &text, &object, CONFIG);
+    config.problems = file::check_object(path, text, &object, CONFIG);
     for problem in config.problems.iter_mut().filter(|problem| problem.severity == Severity::Error) {
         let key = problem.key.split(['.', '[']).next().unwrap_or_default();
         object.shift_remove(key);

@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 /// Files are written by hand; anything larger is a mistake, and reading it would only cost memory.
 pub const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
+/// Every place is a reading of the whole file; nobody mends more than this at once.
+const MOST_PLACES: usize = 100;
+
 /// `O_NONBLOCK`.
 #[allow(clippy::cast_possible_wrap)]
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
@@ -168,8 +171,10 @@ pub fn syntax_problem(path: &Path, error: &serde_json::Error) -> FileProblem {
 
 /// All problems of an object that was read from this text.
 pub fn check_object(path: &Path, text: &str, object: &Object, fields: &'static [Field]) -> Vec<FileProblem> {
+    let place_in = |number: usize| if number < MOST_PLACES { text } else { "" };
     check::check(object, fields)
         .into_iter()
-        .map(|problem| FileProblem::located(path, text, problem))
+        .enumerate()
+        .map(|(number, problem)| FileProblem::located(path, place_in(number), problem))
         .collect()
 }

@@ -10,7 +10,7 @@ pub mod layers;
 pub mod library;
 pub mod locate;
 pub mod normalise;
-mod outline;
+pub(crate) mod outline;
 pub mod project;
 pub mod roles;
 pub mod sidecar;

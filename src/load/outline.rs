@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// Stands for a text that there is and that a list does not show.
-const SOME_TEXT: &str = "…";
+pub(crate) const SOME_TEXT: &str = "…";
 
 /// More free names in one object than people write: looking for a repeated one would take too long here.
 const MOST_NAMES: usize = 64;

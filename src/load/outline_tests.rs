@@ -1,81 +1,14 @@
 //! The law of the quick pass: where it accepts a file, the careful way has nothing to say and comes to the same.
 
 use super::outline;
-use crate::load::{file, library, normalise};
+use crate::fuzz::persona::{careful, holds};
+use crate::load::library;
 use crate::model::formats::PERSONA;
-use crate::model::persona::{Persona, PersonaDoc, Runtime};
-use crate::model::shape::{Field, Law, Severity, Shape};
-use crate::model::source::Source;
-use crate::resolve::persona::resolve;
+use crate::model::shape::{Field, Law, Shape};
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use proptest::sample::select;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// What the careful way makes of a file, where it has nothing to say that a list would show.
-fn careful(text: &str) -> Result<Persona, String> {
-    let path = Path::new("p.json");
-    let object = file::parse_object(path, text).map_err(|problem| problem.to_string())?;
-    let problems = file::check_object(path, text, &object, PERSONA);
-    if let Some(worst) = problems.iter().find(|problem| problem.severity > Severity::Note) {
-        return Err(worst.to_string());
-    }
-    let (object, _) = normalise::persona(object);
-    if object.contains_key("extends") {
-        return Err("builds on another file".into());
-    }
-    let source = Arc::new(Source { layer: "user".into(), file: Some(path.to_owned()) });
-    let resolved =
-        resolve(vec![PersonaDoc { object, source }]).map_err(|problems| format!("{problems:?}"))?;
-    let worst = resolved.problems.iter().find(|problem| problem.severity > Severity::Note);
-    if let Some(worst) = worst {
-        return Err(worst.message.clone());
-    }
-    let persona = *resolved.persona;
-    if persona.id.is_empty() {
-        return Err("has no id".into());
-    }
-    Ok(as_listed(persona))
-}
-
-/// The persona without what a list does not show.
-fn as_listed(persona: Persona) -> Persona {
-    let mark = |text: Option<String>| text.map(|_| super::SOME_TEXT.to_owned());
-    let runtime = |runtime: Runtime| Runtime {
-        harness: runtime.harness,
-        model: runtime.model,
-        system_prompt: mark(runtime.system_prompt),
-        claude_md: mark(runtime.claude_md),
-        claude_md_content: mark(runtime.claude_md_content),
-        agents_md: mark(runtime.agents_md),
-        agents_md_content: mark(runtime.agents_md_content),
-        ..Runtime::default()
-    };
-    Persona {
-        id: persona.id,
-        intent: persona.intent,
-        description: persona.description,
-        tags: persona.tags,
-        name: persona.name,
-        emoji: persona.emoji,
-        role: persona.role,
-        expertise: persona.expertise,
-        default_tier: persona.default_tier,
-        runtime: runtime(persona.runtime),
-        tiers: persona.tiers.into_iter().map(|(tier, own)| (tier, Box::new(runtime(*own)))).collect(),
-        ..Persona::default()
-    }
-}
-
-#[track_caller]
-fn holds(text: &str) -> bool {
-    let quick = outline(text);
-    if let Some(quick) = &quick {
-        assert_eq!(Ok(quick.clone()), careful(text), "{text}");
-    }
-    quick.is_some()
-}
+use std::path::PathBuf;
 
 #[test]
 fn every_built_in_has_an_outline_that_says_what_its_file_says() {

@@ -30,7 +30,7 @@ pub(super) fn detached_head(git_dir: &Tree, candidates: &[PathBuf]) -> Option<St
     object_name(&text)
 }
 
-pub(super) fn object_name(text: &str) -> Option<String> {
+pub(crate) fn object_name(text: &str) -> Option<String> {
     let name = text.trim();
     let is_name = matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_name.then(|| name.to_ascii_lowercase())

@@ -28,7 +28,7 @@ struct Entry {
 }
 
 impl IndexFile {
-    pub(super) fn parse(bytes: Vec<u8>) -> Option<IndexFile> {
+    pub(crate) fn parse(bytes: Vec<u8>) -> Option<IndexFile> {
         let end = bytes.len().checked_sub(HASH)?;
         if bytes.get(..4)? != b"DIRC" || !matches!(number(&bytes, 4)?, 2 | 3) {
             return None;
@@ -70,17 +70,17 @@ impl IndexFile {
     }
 
     /// How many names there are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// In the order of their bytes.
-    pub(super) fn name(&self, number: usize) -> &[u8] {
+    pub(crate) fn name(&self, number: usize) -> &[u8] {
         &self.bytes[self.entries[number].name.clone()]
     }
 
     /// The same index with these paths marked. Its hash is left out, as with `index.skipHash`: nobody reads it.
-    pub(super) fn with_skip_worktree(&self, paths: &[PathBuf]) -> Vec<u8> {
+    pub(crate) fn with_skip_worktree(&self, paths: &[PathBuf]) -> Vec<u8> {
         let marked: HashSet<&[u8]> = paths.iter().map(|path| path.as_os_str().as_bytes()).collect();
         let mut out = Vec::with_capacity(self.bytes.len() + 16 * marked.len());
         out.extend_from_slice(b"DIRC\0\0\0\x03");

@@ -94,7 +94,7 @@ struct Mark {
 
 /// Takes the entries of a manifest in path order.
 #[derive(Debug)]
-pub(super) struct ManifestWriter {
+pub(crate) struct ManifestWriter {
     bytes: Vec<u8>,
     index: Vec<u8>,
     count: usize,
@@ -107,7 +107,7 @@ impl Default for ManifestWriter {
 }
 
 impl ManifestWriter {
-    pub(super) fn push(&mut self, path: &[u8], entry: &Entry) {
+    pub(crate) fn push(&mut self, path: &[u8], entry: &Entry) {
         let length = u32::try_from(path.len()).expect("a path is shorter than 4 GB").to_le_bytes();
         if self.count.is_multiple_of(BLOCK) {
             self.index.extend_from_slice(&(self.bytes.len() as u64).to_le_bytes());
@@ -129,7 +129,7 @@ impl ManifestWriter {
     }
 
     /// The bytes of the file.
-    fn finish(mut self) -> Vec<u8> {
+    pub(crate) fn finish(mut self) -> Vec<u8> {
         let end = self.bytes.len() as u64;
         let whole = end + self.index.len() as u64;
         self.bytes[..8].copy_from_slice(MAGIC);
@@ -157,9 +157,7 @@ impl ManifestWriter {
 
 impl Default for Manifest {
     fn default() -> Manifest {
-        let bytes = ManifestWriter::default().finish();
-        let length = bytes.len() as u64;
-        Manifest::open(Store::Memory(bytes), length).expect("nothing is a manifest")
+        Manifest::of_bytes(ManifestWriter::default().finish()).expect("nothing is a manifest")
     }
 }
 
@@ -176,6 +174,12 @@ impl Manifest {
             Err(error) if is_not_found(&error) => Ok(None),
             other => other.map(Some).with_context(|| format!("cannot read {}", path.display())),
         }
+    }
+
+    /// A manifest without a file.
+    pub(crate) fn of_bytes(bytes: Vec<u8>) -> anyhow::Result<Manifest> {
+        let length = bytes.len() as u64;
+        Manifest::open(Store::Memory(bytes), length)
     }
 
     fn open(store: Store, length: u64) -> anyhow::Result<Manifest> {
@@ -350,7 +354,7 @@ fn is_not_found(error: &anyhow::Error) -> bool {
 }
 
 /// Order by components: a directory comes right before everything below it.
-pub(super) fn path_order(a: &[u8], b: &[u8]) -> Ordering {
+pub(crate) fn path_order(a: &[u8], b: &[u8]) -> Ordering {
     let key = |byte: u8| if byte == b'/' { 0 } else { byte };
     match a.iter().zip(b).find(|(a, b)| a != b) {
         Some((&a, &b)) => key(a).cmp(&key(b)),
@@ -461,8 +465,7 @@ mod tests {
     fn a_damaged_record_is_an_error_and_not_an_absent_path() {
         let mut bytes = written(&[b"", b"a", b"b"]).finish();
         bytes[HEADER..HEADER + 4].copy_from_slice(&u32::MAX.to_le_bytes());
-        let length = bytes.len() as u64;
-        let manifest = Manifest::open(Store::Memory(bytes), length).unwrap();
+        let manifest = Manifest::of_bytes(bytes).unwrap();
         assert!(manifest.get(Path::new("a")).is_err());
         assert!(manifest.below(Path::new("")).is_err());
         assert!(manifest.entries().any(|entry| entry.is_err()));
@@ -476,8 +479,7 @@ mod tests {
         ) {
             let names: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
             let bytes = written(&names).finish();
-            let length = bytes.len() as u64;
-            let manifest = Manifest::open(Store::Memory(bytes), length).unwrap();
+            let manifest = Manifest::of_bytes(bytes).unwrap();
             for path in asked.iter().map(Path::new).chain(names.iter().copied().map(path_of)) {
                 let place = names.iter().position(|name| *name == bytes_of(path));
                 prop_assert_eq!(manifest.get(path).unwrap(), place.map(|ino| entry(ino as u64)));

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Rules, and which names could matter to them.
-pub(super) struct QuickRules<'a> {
+pub(crate) struct QuickRules<'a> {
     rules: &'a PathRules,
     names: Names,
 }
@@ -24,7 +24,7 @@ struct Names {
 }
 
 impl<'a> QuickRules<'a> {
-    pub(super) fn new(rules: &'a PathRules, list: &[PathRule]) -> QuickRules<'a> {
+    pub(crate) fn new(rules: &'a PathRules, list: &[PathRule]) -> QuickRules<'a> {
         let mut names = Names::default();
         // What is readonly is of no interest to a walk; what hides, or lifts a hiding, is.
         for rule in list.iter().filter(|rule| rule.effect != Effect::Readonly) {
@@ -34,7 +34,7 @@ impl<'a> QuickRules<'a> {
     }
 
     /// Whether and by which rule a path is hidden; nothing else of the decision may be used.
-    pub(super) fn decide_child(&self, parent: &Decision, path: &Path, is_dir: bool) -> Decision {
+    pub(crate) fn decide_child(&self, parent: &Decision, path: &Path, is_dir: bool) -> Decision {
         // `Path::file_name` looks at every component, for every file.
         let name = path.as_os_str().as_bytes().rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         if self.names.may_match(name) { self.rules.decide_child(parent, path, is_dir) } else { *parent }

@@ -8,6 +8,7 @@ use crate::load::file;
 use crate::model::text_rules::slug;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::Path;
 
 pub const LOCK_FILE: &str = "agentworkforce.lock";
@@ -77,15 +78,16 @@ impl Lock {
     /// The lock beside these personas, empty where there is none.
     pub fn read(personas: &Path) -> Result<Lock> {
         let path = personas.join(LOCK_FILE);
-        let broken = |reason: &dyn std::fmt::Display| {
-            CommandError::usage(format!("{} cannot be understood", path.display()))
-                .caused_by(reason)
-                .hint("take it from version control again, or move it away and install the packs anew")
-        };
-        let Some(text) = file::read_text(&path).map_err(|problem| broken(&problem))? else {
-            return Ok(Lock { schema_version: VERSION, packs: BTreeMap::new() });
-        };
-        let object = file::parse_object(&path, &text).map_err(|problem| broken(&problem))?;
+        match file::read_text(&path).map_err(|problem| broken(&path, problem))? {
+            Some(text) => Lock::of_text(&path, &text),
+            None => Ok(Lock { schema_version: VERSION, packs: BTreeMap::new() }),
+        }
+    }
+
+    /// The lock in this text of the file.
+    pub(crate) fn of_text(path: &Path, text: &str) -> Result<Lock> {
+        let broken = |reason: &dyn Display| broken(path, reason);
+        let object = file::parse_object(path, text).map_err(|problem| broken(&problem))?;
         let lock: Lock = serde_json::from_value(object.into()).map_err(|error| broken(&error))?;
         if lock.schema_version != VERSION {
             return Err(broken(&format!("its schemaVersion is {}, not {VERSION}", lock.schema_version)));
@@ -111,6 +113,12 @@ impl Lock {
         let others = self.packs.iter().filter(|(other, _)| *other != name);
         others.flat_map(|(_, pack)| pack.units()).any(|(_, _, files)| files.contains_key(path))
     }
+}
+
+fn broken(path: &Path, reason: impl Display) -> CommandError {
+    CommandError::usage(format!("{} cannot be understood", path.display()))
+        .caused_by(reason)
+        .hint("take it from version control again, or move it away and install the packs anew")
 }
 
 /// A path can only be the JSON of what it belongs to, or below its assets.

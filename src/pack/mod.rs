@@ -3,7 +3,7 @@
 //! is written in one step. Nothing that is in a pack is ever run.
 
 pub mod apply;
-mod archive;
+pub(crate) mod archive;
 mod assets;
 pub mod contents;
 pub mod decide;

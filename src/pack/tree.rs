@@ -80,6 +80,10 @@ impl Tree {
 
     pub fn add_link(&mut self, path: &str, target: &str) -> Result<()> {
         self.budget.spend(target.len() as u64)?;
+        // Following a long one again and again would take for ever.
+        if target.len() > LONGEST_PATH {
+            bail!("it has a link of {} characters", target.len());
+        }
         self.add(path, Node::Link(target.to_owned()))
     }
 
@@ -267,6 +271,7 @@ mod tests {
         assert!(tree(&[("a", ""), ("a/b", "")], &[]).is_err());
         assert!(tree(&[("a/b", "")], &[("a", "c")]).is_err());
         assert!(tree(&[("a", ""), ("./a", "")], &[]).is_err());
+        assert!(tree(&[], &[("l", &"a/../".repeat(300))]).is_err());
     }
 
     #[test]

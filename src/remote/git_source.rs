@@ -72,8 +72,9 @@ fn split_at<'s>(place: &'s str, word: &str) -> Option<(&'s str, &'s str)> {
 
 /// The source as it may be shown and kept: a password in it is neither.
 pub fn without_password(source: &str) -> String {
-    match userinfo(source) {
-        Some(secret) => source.replacen(secret, "***", 1),
+    match userinfo(source).zip(source.split_once("://")) {
+        // Right behind the scheme: the same letters may be in its name.
+        Some((secret, (scheme, rest))) => format!("{scheme}://***{}", &rest[secret.len()..]),
         None => source.to_owned(),
     }
 }
@@ -136,6 +137,7 @@ mod tests {
     fn passwords_are_not_shown() {
         assert_eq!(without_password("https://u:secret@h.example/o/r#n"), "https://***@h.example/o/r#n");
         assert_eq!(without_password("https://token@h.example/o/r"), "https://***@h.example/o/r");
+        assert_eq!(without_password("https://http@h.example/o/r"), "https://***@h.example/o/r");
         for plain in ["ssh://git@h.example/o/r", "git@h.example:o/r", "https://h.example/a@b"] {
             assert_eq!(without_password(plain), plain);
         }

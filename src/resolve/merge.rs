@@ -4,7 +4,7 @@
 use crate::model::shape::{Field, Merge, Object, Shape, field};
 use crate::model::source::Source;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// For every field that is set: the files that set it, lowest layer first.
@@ -145,13 +145,8 @@ fn claim(
 }
 
 fn without_duplicates(list: &[Value]) -> Vec<Value> {
-    let mut distinct: Vec<Value> = Vec::with_capacity(list.len());
-    for entry in list {
-        if !distinct.contains(entry) {
-            distinct.push(entry.clone());
-        }
-    }
-    distinct
+    let mut seen = HashSet::new();
+    list.iter().filter(|entry| seen.insert(*entry)).cloned().collect()
 }
 
 /// A runtime field at the top level of the higher layer replaces what lower tiers say.
@@ -238,12 +233,12 @@ fn take_out_removed(low: &mut Object, high: &Object, fields: &[Field], path: &st
             continue;
         };
         let behind = merged.entries.entry(joined(path, field.key)).or_default();
-        for index in (0..list.len()).rev() {
-            if removed.contains(&list[index]) {
-                list.remove(index);
-                behind.remove(index);
-            }
-        }
+        let removed: HashSet<&Value> = removed.iter().collect();
+        let stays: Vec<bool> = list.iter().map(|entry| !removed.contains(entry)).collect();
+        let mut stay = stays.iter();
+        list.retain(|_| *stay.next().unwrap_or(&true));
+        let mut stay = stays.iter();
+        behind.retain(|_| *stay.next().unwrap_or(&true));
     }
 }
 
@@ -257,8 +252,10 @@ fn join_lists(
 ) {
     let their_sources = high.entries.get(path).map_or(&[][..], Vec::as_slice);
     let my_sources = merged.entries.entry(path.to_owned()).or_default();
+    let mut seen: HashSet<Value> =
+        if how == Merge::Append { HashSet::new() } else { below.iter().cloned().collect() };
     for (entry, source) in above.iter().zip(their_sources) {
-        if how == Merge::Append || !below.contains(entry) {
+        if how == Merge::Append || seen.insert(entry.clone()) {
             below.push(entry.clone());
             my_sources.push(source.clone());
         }

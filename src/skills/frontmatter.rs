@@ -30,7 +30,12 @@ pub fn name_in(bytes: &[u8]) -> Option<String> {
 /// replaced, and where there is no block at all one comes in front.
 pub fn completed(bytes: &[u8], name: &str, description: &str) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(bytes) else {
-        // Not text: the block goes in front of whatever it is.
+        // Not text: the block goes in front of whatever it is, once.
+        if name_in(bytes).as_deref() == Some(name)
+            && Parts::of(&String::from_utf8_lossy(bytes)).has("description")
+        {
+            return bytes.to_vec();
+        }
         let mut all = block(name, description).into_bytes();
         all.extend_from_slice(bytes);
         return all;
@@ -183,6 +188,13 @@ mod tests {
             completed_text("---\nname:\ndescription: d\n---\n"),
             "---\nname: my-skill\ndescription: d\n---\n"
         );
+    }
+
+    #[test]
+    fn what_is_no_text_gets_one_block_and_not_a_second() {
+        let once = completed(b"\xff\xfe---\nname: x\n", "my-skill", "d");
+        assert!(once.ends_with(b"---\n\n\xff\xfe---\nname: x\n"));
+        assert_eq!(completed(&once, "my-skill", "d"), once);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 mod bundle;
 mod cache;
 mod choose;
-mod frontmatter;
+pub(crate) mod frontmatter;
 mod git;
 mod local;
 mod npx;

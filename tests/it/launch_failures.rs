@@ -1,6 +1,6 @@
 //! The failure table of a launch: whatever the harness does, the exit code is right, nothing is lost and nobody is left.
 
-use crate::launch_support::HARNESSES;
+use crate::launch_support::{HARNESSES, worker};
 use crate::mount_support::{Identity, World, identities, read, soon};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -293,4 +293,14 @@ fn a_reader_that_goes_away_does_not_lose_the_run() {
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
     assert_eq!(read(world.project().join("made.txt")), "made\n");
+}
+
+#[test]
+fn a_limit_that_no_clock_can_count_to_is_none() {
+    let world = world("begins; answers done");
+    let mut persona = worker();
+    persona["limits"] = json!({"wallSeconds": 1e300, "idleSeconds": 1e19});
+    world.persona(&persona);
+    let (report, code) = world.report(&["--check", "true", "--check-timeout", "1e30"]);
+    assert_eq!((code, &report["result"]), (0, &json!("done")), "{report:#}");
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
-use crate::launch::attend::TimeLimits;
+use crate::launch::attend::{TimeLimits, limit_of};
 use crate::launch::check;
 use crate::model::mount::Backend;
 use crate::model::report::ReportedCheck;
@@ -10,7 +10,6 @@ use crate::model::secrets::Secrets;
 use crate::mount::{OpenMount, SignalInbox, cleanup};
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::Duration;
 
 /// What is to be checked, and how.
 pub struct Asked<'a> {
@@ -27,7 +26,7 @@ pub fn run(
     session_dir: &Path,
     signals: &mut SignalInbox,
 ) -> Result<Vec<ReportedCheck>> {
-    let limits = TimeLimits { wall: asked.timeout.map(Duration::from_secs_f64), idle: None };
+    let limits = TimeLimits { wall: asked.timeout.and_then(limit_of), idle: None };
     let mut reported = Vec::new();
     for (index, line) in asked.commands.iter().enumerate() {
         let number = index + 1;

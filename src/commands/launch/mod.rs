@@ -16,7 +16,7 @@ use crate::cli::AgentArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::launch::attend::TimeLimits;
+use crate::launch::attend::{TimeLimits, limit_of};
 use crate::launch::staging::{self, Places};
 use crate::launch::{events, headless, program};
 use crate::model::mount::Backend;
@@ -40,7 +40,6 @@ use end::End;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use story::Story;
 
 const PLAN_FILE: &str = "plan.json";
@@ -274,7 +273,7 @@ impl Run<'_, '_, '_> {
         let end = {
             let mut run = || match plan.mode {
                 Mode::Interactive => {
-                    let limit = plan.limits.wall_seconds.map(Duration::from_secs_f64);
+                    let limit = plan.limits.wall_seconds.and_then(limit_of);
                     let outcome = open.run(command, ChildStdio::inherited(), signals, limit)?;
                     Ok(End::of_interactive(outcome, plan.limits))
                 }
@@ -313,8 +312,8 @@ impl Run<'_, '_, '_> {
         let task = session.dir.join(TASK_FILE);
         staging::write_private(&task, plan.prompt.as_deref().unwrap_or_default().as_bytes())?;
         let limits = TimeLimits {
-            wall: plan.limits.wall_seconds.map(Duration::from_secs_f64),
-            idle: plan.limits.idle_seconds.map(Duration::from_secs_f64),
+            wall: plan.limits.wall_seconds.and_then(limit_of),
+            idle: plan.limits.idle_seconds.and_then(limit_of),
         };
         let reader = events::reader(plan.harness.kind, &plan.persona.id);
         let changed = || changed_so_far(&open.record, &session.dir);

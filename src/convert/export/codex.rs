@@ -140,9 +140,10 @@ fn headers_with(there: Option<&Value>, header: &str, value: String) -> Value {
     Value::Object(headers)
 }
 
-/// TOML has no null.
+/// TOML has no null, and no whole number above that of 63 bits.
 fn without_null(value: Value) -> Value {
     match value {
+        Value::Number(number) if number.is_u64() && !number.is_i64() => number.as_f64().into(),
         Value::Object(object) => object
             .into_iter()
             .filter(|(_, value)| !value.is_null())

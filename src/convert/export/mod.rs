@@ -163,12 +163,35 @@ fn merge_returning(keys: &mut Object, returning: Object) {
 fn markdown(keys: &Object, carried: &Object, prompt: &str) -> String {
     let mut text = String::from("---\n");
     for (key, value) in keys {
-        text.push_str(&format!("{key}: {value}\n"));
+        text.push_str(&format!("{}: {}\n", yaml_key(key), yaml_value(value)));
     }
     text.push_str(&carried::line(carried));
     text.push_str("---\n\n");
     text.push_str(prompt);
     text.push('\n');
+    text
+}
+
+/// Bare where it can only be a word: what is imported may have been called anything.
+fn yaml_key(key: &str) -> String {
+    const NO_WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let is_word = key.starts_with(|c: char| c.is_ascii_alphabetic()) && key.chars().all(plain);
+    let is_word = is_word && key.len() < 100 && !NO_WORDS.contains(&key.to_ascii_lowercase().as_str());
+    if is_word { key.to_owned() } else { yaml_value(&Value::from(key)) }
+}
+
+/// JSON, without the characters in its texts that YAML does not take as they are.
+fn yaml_value(value: &Value) -> String {
+    let mut text = String::new();
+    for c in value.to_string().chars() {
+        match c {
+            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                text.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            c => text.push(c),
+        }
+    }
     text
 }
 

@@ -1,0 +1,51 @@
+//! Agent files of other tools: whatever one holds, reading it ends in personas and roles that the format's own law
+//! accepts, or in a reason.
+
+use crate::convert::detect::{Kind, kind};
+use crate::convert::{Format, Source, carried, convert};
+use crate::load::check as load_check;
+use crate::model::formats::{PERSONA, ROLE};
+use crate::model::shape::{Field, Object, Severity};
+use crate::model::text_rules;
+use serde_json::Value;
+
+const FORMATS: [Format; 6] =
+    [Format::Claude, Format::Opencode, Format::Codex, Format::Goose, Format::Copilot, Format::Minions];
+
+/// The first line is the path of the file, the rest its text.
+pub fn check(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let (path, text) = super::headed(text);
+    let nearby = |name: &str| name.len().is_multiple_of(2).then(|| format!("nearby {name}"));
+    let source = Source { path, below: path, text, nearby: &nearby };
+    if let Kind::Agent(format) = kind(&source) {
+        read(format, &source);
+    }
+    // Whoever says `--from` is believed: any reader may see any file. One at a time, because YAML is slow.
+    read(FORMATS[text.len() % FORMATS.len()], &source);
+}
+
+fn read(format: Format, source: &Source) {
+    let Ok(converted) = convert(format, source) else { return };
+    for draft in &converted.drafts {
+        // What a comment adds is not looked into before the whole is: the command refuses it with its reason.
+        let mut persona = draft.persona.clone();
+        if draft.fields.iter().any(|field| field.field == "(comment)") {
+            persona.retain(|key, _| !carried::KEYS.contains(&key.as_str()));
+        }
+        valid(&persona, PERSONA);
+        let id = draft.persona.get("id").and_then(Value::as_str).unwrap_or_default();
+        assert_eq!(text_rules::slug(id), Ok(()), "{id:?}");
+        assert!(draft.fields.iter().all(|field| !field.field.is_empty()));
+    }
+    for role in &converted.roles {
+        valid(&role.role, ROLE);
+        assert_eq!(text_rules::slug(&role.key), Ok(()), "{:?}", role.key);
+    }
+}
+
+fn valid(document: &Object, fields: &'static [Field]) {
+    let problems = load_check::check(document, fields);
+    let errors: Vec<_> = problems.iter().filter(|problem| problem.severity == Severity::Error).collect();
+    assert!(errors.is_empty(), "{errors:?} in {document:?}");
+}
