@@ -1,6 +1,7 @@
 //! What a format has no word for travels in a comment of the exported file: the other tool passes over it, and an
 //! import takes it back.
 
+use super::values::printable_json;
 use crate::model::shape::Object;
 use serde_json::Value;
 
@@ -26,7 +27,7 @@ pub fn line(fields: &Object) -> String {
     if fields.is_empty() {
         return String::new();
     }
-    format!("{MARK}{}\n", Value::Object(fields.clone()))
+    format!("{MARK}{}\n", printable_json(&Value::Object(fields.clone())))
 }
 
 /// The comments that a file begins with: further down, a line that looks like one may be in the middle of a text.

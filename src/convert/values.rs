@@ -59,6 +59,21 @@ pub fn unquoted(text: &str) -> &str {
     within('"').or_else(|| within('\'')).unwrap_or(text)
 }
 
+/// JSON as it may stand in YAML and in a comment of TOML: without the characters that those do not take as they are.
+pub fn printable_json(value: &Value) -> String {
+    let mut text = String::new();
+    // They can only be in texts, where an escape means the same.
+    for c in value.to_string().chars() {
+        match c {
+            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                text.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            c => text.push(c),
+        }
+    }
+    text
+}
+
 pub fn whole(value: &Value) -> Option<u64> {
     match value {
         Value::Number(number) => number.as_u64(),

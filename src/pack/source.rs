@@ -91,9 +91,12 @@ impl PackSource {
                 if let Some(tail) = &source.tail {
                     text = format!("{text}/tree/{tail}");
                 }
-                if let Some(name) = &source.name {
-                    text = format!("{text}#{name}");
+                // The last `#` is where the name starts: one in the place itself needs another behind it.
+                if source.name.is_some() || text.contains('#') {
+                    text = format!("{text}#{}", source.name.as_deref().unwrap_or_default());
                 }
+                // Whatever it is called may look like a url, too.
+                let text = without_password(&text);
                 if is_git(&text) { text } else { format!("git+{text}") }
             }
         }
@@ -226,13 +229,22 @@ mod tests {
     #[test]
     fn what_is_kept_means_the_same_again() {
         let base = Path::new("/nowhere/here");
-        for text in
-            ["@scope/pack@^1.2", "https://h.example/o/r#v1", "./r.git", "file:./p", "git+/elsewhere/r"]
-        {
+        for text in [
+            "@scope/pack@^1.2",
+            "https://h.example/o/r#v1",
+            "./r.git",
+            "file:./p",
+            "git+/elsewhere/r",
+            "git+/a#b#",
+        ] {
             let source = parsed(text).unwrap();
             assert_eq!(parsed(&source.kept(base)).unwrap(), source, "{text}");
         }
         assert_eq!(parsed("https://u:p@h.example/o/r").unwrap().kept(base), "https://***@h.example/o/r");
+        assert_eq!(
+            parsed("git@h.example:r#https://u:p@h").unwrap().kept(base),
+            "git@h.example:r#https://***@h"
+        );
     }
 
     #[test]

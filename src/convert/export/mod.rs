@@ -163,7 +163,7 @@ fn merge_returning(keys: &mut Object, returning: Object) {
 fn markdown(keys: &Object, carried: &Object, prompt: &str) -> String {
     let mut text = String::from("---\n");
     for (key, value) in keys {
-        text.push_str(&format!("{}: {}\n", yaml_key(key), yaml_value(value)));
+        text.push_str(&format!("{}: {}\n", yaml_key(key), values::printable_json(value)));
     }
     text.push_str(&carried::line(carried));
     text.push_str("---\n\n");
@@ -178,21 +178,7 @@ fn yaml_key(key: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let is_word = key.starts_with(|c: char| c.is_ascii_alphabetic()) && key.chars().all(plain);
     let is_word = is_word && key.len() < 100 && !NO_WORDS.contains(&key.to_ascii_lowercase().as_str());
-    if is_word { key.to_owned() } else { yaml_value(&Value::from(key)) }
-}
-
-/// JSON, without the characters in its texts that YAML does not take as they are.
-fn yaml_value(value: &Value) -> String {
-    let mut text = String::new();
-    for c in value.to_string().chars() {
-        match c {
-            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
-                text.push_str(&format!("\\u{:04x}", u32::from(c)));
-            }
-            c => text.push(c),
-        }
-    }
-    text
+    if is_word { key.to_owned() } else { values::printable_json(&Value::from(key)) }
 }
 
 /// A server in the form of persona files, which is claude's.
@@ -227,4 +213,25 @@ fn number(value: f64) -> Value {
     #[allow(clippy::cast_precision_loss)]
     let is_whole = (whole as f64).to_bits() == value.to_bits();
     if is_whole { Value::from(whole) } else { Value::from(value) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::convert::frontmatter;
+    use pretty_assertions::assert_eq;
+    use serde_json::json;
+
+    #[test]
+    fn any_key_and_any_text_come_back_from_the_block() {
+        let Value::Object(keys) = json!({
+            "plain": "a\u{7f}b\u{85}\u{2028}", "a: b\n---": 1, "null": 2, "y": 3, "# agentworkforce: {}": 4, "": 5, "é": "\u{feff}",
+        }) else {
+            panic!("an object")
+        };
+        let Value::Object(carried) = json!({"tags": ["\u{7f}\u{9f}"]}) else { panic!("an object") };
+        let parts = frontmatter::read(&markdown(&keys, &carried, "prompt"));
+        assert_eq!(parts.warnings, [""; 0]);
+        assert_eq!((parts.keys, parts.carried, parts.body.as_str()), (keys, Some(carried), "prompt"));
+    }
 }
