@@ -76,7 +76,11 @@ impl PackSource {
             Err(_) => path.display().to_string(),
         };
         match self {
-            PackSource::Directory(dir) => path(dir),
+            PackSource::Directory(dir) => {
+                let text = path(dir);
+                // A blank at the end would be taken for one that the user typed.
+                if text.ends_with(char::is_whitespace) { text + "/" } else { text }
+            }
             PackSource::Archive(file) => path(file),
             PackSource::Npm(spec) => match spec.strip_prefix("file:") {
                 Some(file) => format!("file:{}", path(Path::new(file))),
@@ -240,6 +244,8 @@ mod tests {
             let source = parsed(text).unwrap();
             assert_eq!(parsed(&source.kept(base)).unwrap(), source, "{text}");
         }
+        let blank = PackSource::Directory("/nowhere/here/a ".into());
+        assert_eq!(PackSource::of_text(&blank.kept(base), &host(), base).unwrap(), blank);
         assert_eq!(parsed("https://u:p@h.example/o/r").unwrap().kept(base), "https://***@h.example/o/r");
         assert_eq!(
             parsed("git@h.example:r#https://u:p@h").unwrap().kept(base),

@@ -11,14 +11,16 @@ pub struct GitSource {
 
 impl GitSource {
     pub fn parse(source: &str) -> GitSource {
+        // Blanks and slashes at the end of a part say nothing, and would not survive being written down.
+        let idle = |c: char| c == '/' || c.is_whitespace();
         let (place, name) = match source.rsplit_once('#') {
-            Some((place, name)) => (place, Some(name.trim_matches('/').to_owned())),
+            Some((place, name)) => (place, Some(name.trim_matches(idle).to_owned())),
             None => (source, None),
         };
-        let place = place.trim_end_matches('/');
+        let place = place.trim_end_matches(idle);
         let split = ["/tree/", "/blob/"].iter().find_map(|word| split_at(place, word));
         let (url, tail) = match split {
-            Some((url, tail)) => (url, Some(tail.trim_matches('/').to_owned())),
+            Some((url, tail)) => (url.trim_end(), Some(tail.trim_matches(idle).to_owned())),
             None => (place, None),
         };
         GitSource {
