@@ -2,6 +2,7 @@
 
 use super::account::Account;
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 
 /// Tools that change something or reach out. A source that lists its tools means that it has no others; these are the
 /// ones that matter when it says nothing about them.
@@ -124,27 +125,28 @@ pub struct Rules {
 
 impl Rules {
     pub fn allow(&mut self, entry: impl Into<String>) {
-        push_once(&mut self.allow, entry.into());
+        self.allow.push(entry.into());
     }
 
     pub fn deny(&mut self, entry: impl Into<String>) {
-        push_once(&mut self.deny, entry.into());
+        self.deny.push(entry.into());
     }
 
     pub fn write(self, account: &mut Account) {
-        let texts = |entries: Vec<String>| entries.into_iter().map(Value::String).collect::<Value>();
+        let texts = |entries: Vec<String>| {
+            let mut seen = HashSet::new();
+            entries
+                .into_iter()
+                .filter(|entry| seen.insert(entry.clone()))
+                .map(Value::String)
+                .collect::<Value>()
+        };
         if !self.allow.is_empty() {
             account.set("permissions.allow", texts(self.allow));
         }
         if !self.deny.is_empty() {
             account.set("permissions.deny", texts(self.deny));
         }
-    }
-}
-
-fn push_once(entries: &mut Vec<String>, entry: String) {
-    if !entries.contains(&entry) {
-        entries.push(entry);
     }
 }
 

@@ -71,6 +71,39 @@ mod tests {
         }
     }
 
+    /// Inputs that once took a time that grew with the square of their size, or worse.
+    #[test]
+    fn what_is_large_takes_no_longer_than_its_size() {
+        let many = |count: usize, each: &dyn Fn(usize) -> String| -> String {
+            (0..count).map(each).collect::<Vec<_>>().join(",")
+        };
+        let persona = r#"{"id":"a","intent":"i","systemPrompt":"p""#;
+        let unknown = many(30_000, &|n| format!("\"k{n}\":1"));
+        let allowed = many(30_000, &|n| format!("\"t{n}\""));
+        let tools = many(30_000, &|n| format!("T{n}"));
+        let free = many(8_000, &|n| format!("\"x-{n}\":1"));
+        let denials = many(20_000, &|n| format!("{{\"tool_name\":\"T{n}\"}}"));
+        let again = many(30_000, &|n| format!("\"t{}\"", n * 2));
+        let inputs = [
+            ("settings", format!("{{{unknown}}}")),
+            ("persona", format!("{persona},{unknown}}}")),
+            ("persona", format!("{persona},{free}}}")),
+            (
+                "persona",
+                format!(
+                    "{persona},\"permissions\":{{\"allow\":[{allowed}]}}}}\n%%\n{{\"id\":\"a\",\"permissions\":{{\"allow\":[{again}],\"removeAllow\":[{again}]}}}}"
+                ),
+            ),
+            ("import", format!("a.md\n---\nname: a\ntools: {tools}\n---\nx")),
+            ("events", format!("claude\n{{\"type\":\"result\",\"permission_denials\":[{denials}]}}")),
+        ];
+        for (name, input) in inputs {
+            let began = std::time::Instant::now();
+            target(name).expect("a law")(input.as_bytes());
+            assert!(began.elapsed().as_secs() < 60, "{name}: {} after {:?}", &input[..60], began.elapsed());
+        }
+    }
+
     #[test]
     fn every_directory_of_inputs_belongs_to_a_law() {
         for kind in ["corpus", "found"] {

@@ -32,6 +32,9 @@ impl Path<'_> {
     }
 }
 
+/// Unknown keys of one file that are held against the known ones.
+const MOST_GUESSES: usize = 100;
+
 struct Checker {
     problems: Vec<Problem>,
 }
@@ -48,8 +51,11 @@ impl Checker {
                         Path::Key(at, key).to_key_path(),
                         format!("unknown field `{key}`"),
                     );
-                    problem.fix = nearest(key, fields.iter().map(|field| field.key))
-                        .map(|near| format!("did you mean `{near}`?"));
+                    // Nobody mistypes that much; looking would take longer than all the rest.
+                    if self.problems.len() < MOST_GUESSES {
+                        problem.fix = nearest(key, fields.iter().map(|field| field.key))
+                            .map(|near| format!("did you mean `{near}`?"));
+                    }
                     self.problems.push(problem);
                 }
             }

@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 /// Files are written by hand; anything larger is a mistake, and reading it would only cost memory.
 pub const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Every place is a reading of the whole file; nobody mends more than this at once.
+/// Every place is a reading of the whole file. Nobody mends more than this at once, and of a large file even less is read.
 const MOST_PLACES: usize = 100;
+const MOST_READ_FOR_PLACES: usize = 32 * 1024 * 1024;
 
 /// `O_NONBLOCK`.
 #[allow(clippy::cast_possible_wrap)]
@@ -171,7 +172,8 @@ pub fn syntax_problem(path: &Path, error: &serde_json::Error) -> FileProblem {
 
 /// All problems of an object that was read from this text.
 pub fn check_object(path: &Path, text: &str, object: &Object, fields: &'static [Field]) -> Vec<FileProblem> {
-    let place_in = |number: usize| if number < MOST_PLACES { text } else { "" };
+    let most = (MOST_READ_FOR_PLACES / text.len().max(1)).clamp(1, MOST_PLACES);
+    let place_in = |number: usize| if number < most { text } else { "" };
     check::check(object, fields)
         .into_iter()
         .enumerate()

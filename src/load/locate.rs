@@ -1,9 +1,11 @@
 //! Finds the line and column of a key path in a JSON text, after the fact: files without problems never pay for it.
 
 use crate::model::shape::{KeyPath, Step};
-use serde::Serialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::fmt;
 
 /// A place in a text, counted from 1; columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -35,8 +37,8 @@ pub fn place_of(text: &str, offset: usize) -> Place {
 fn child<'t>(text: &'t str, step: &Step) -> Option<(&'t str, bool)> {
     match step {
         Step::Key(key) => {
-            let object: BTreeMap<String, &'t RawValue> = serde_json::from_str(text).ok()?;
-            Some((object.get(key)?.get(), true))
+            let mut deserializer = serde_json::Deserializer::from_str(text);
+            Some((ValueOf(key).deserialize(&mut deserializer).ok()??.get(), true))
         }
         Step::Index(index) => {
             let list: Vec<&'t RawValue> = serde_json::from_str(text).ok()?;
@@ -44,6 +46,41 @@ fn child<'t>(text: &'t str, step: &Step) -> Option<(&'t str, bool)> {
         }
     }
 }
+
+/// The value under one key of an object; the others are passed over and cost nothing.
+struct ValueOf<'k>(&'k str);
+
+impl<'de> DeserializeSeed<'de> for ValueOf<'_> {
+    type Value = Option<&'de RawValue>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ValueOf<'_> {
+    type Value = Option<&'de RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = None;
+        while let Some(key) = map.next_key::<Key>()? {
+            if key.0 == self.0 {
+                found = Some(map.next_value()?);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Key<'t>(#[serde(borrow)] Cow<'t, str>);
 
 /// From a value back over the colon to the quote that opens its key.
 fn key_before(text: &str, value_offset: usize) -> usize {

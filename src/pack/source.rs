@@ -78,8 +78,8 @@ impl PackSource {
         match self {
             PackSource::Directory(dir) => {
                 let text = path(dir);
-                // A blank at the end would be taken for one that the user typed.
-                if text.ends_with(char::is_whitespace) { text + "/" } else { text }
+                // A blank at the end would be taken for one that the user typed, and `x.tgz` for an archive.
+                if text.ends_with(char::is_whitespace) || is_archive(&text) { text + "/" } else { text }
             }
             PackSource::Archive(file) => path(file),
             PackSource::Npm(spec) => match spec.strip_prefix("file:") {

@@ -10,7 +10,7 @@ use crate::model::persona::{HarnessSettings, Limits, McpServer, Permissions};
 use crate::model::shape::Object;
 use crate::model::tier::{Harness, Tier};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// A persona as decided for one tier on the harness that the file is for.
 pub struct Outgoing<'a> {
@@ -107,10 +107,14 @@ impl Ledger {
 
     /// The rest of the persona, so that nothing goes without a word.
     fn finish(mut self, persona: &Outgoing) -> Vec<FieldFate> {
+        // Whoever speaks for a part of a field has spoken for the field.
+        let mut spoken_for = HashSet::new();
+        for FieldFate { field, .. } in &self.fields {
+            spoken_for.extend(field.match_indices('.').map(|(at, _)| field[..at].to_owned()));
+            spoken_for.insert(field.clone());
+        }
         for (key, value) in persona.persona {
-            let spoken_for =
-                |field: &FieldFate| field.field == *key || field.field.starts_with(&format!("{key}."));
-            if self.fields.iter().any(spoken_for) {
+            if spoken_for.contains(key) {
                 continue;
             }
             let own = format!("x-{}", self.harness);

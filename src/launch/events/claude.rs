@@ -16,6 +16,8 @@ pub struct Claude {
     tools: HashMap<String, String>,
     /// Tokens in and out by message: one message comes in several lines, each with all its tokens so far.
     messages: HashMap<String, (u64, u64)>,
+    /// What they add up to.
+    counted: (u64, u64),
     last_text: Option<String>,
     /// The last `result` line: background tasks can bring claude back to work after one.
     result: Option<Value>,
@@ -142,7 +144,10 @@ impl Claude {
         if let Some(id) = text(&message["id"])
             && count != (0, 0)
         {
-            self.messages.insert(id.to_owned(), count);
+            let before = self.messages.insert(id.to_owned(), count).unwrap_or_default();
+            let counted = |sum: u64, before: u64, now: u64| sum.saturating_sub(before).saturating_add(now);
+            self.counted =
+                (counted(self.counted.0, before.0, count.0), counted(self.counted.1, before.1, count.1));
         }
         let after = self.usage();
         (after != before).then_some(Event::Usage(after))
@@ -170,7 +175,7 @@ impl Claude {
                 (input, output) = tokens(&result["usage"], USAGE_KEYS);
             }
             if (input, output) == (0, 0) {
-                (input, output) = sum(self.messages.values().copied());
+                (input, output) = self.counted;
             }
             return Usage {
                 input_tokens: Some(input),
@@ -182,7 +187,7 @@ impl Claude {
         if self.messages.is_empty() {
             return Usage::default();
         }
-        let (input, output) = sum(self.messages.values().copied());
+        let (input, output) = self.counted;
         Usage {
             input_tokens: Some(input),
             output_tokens: Some(output),
