@@ -102,6 +102,8 @@ impl Account {
     }
 
     fn note(&mut self, field: &str, fate: Fate) {
+        // A key of YAML may be nothing at all, and has to be called something.
+        let field = if field.is_empty() { "\"\"" } else { field };
         self.fields.push(FieldFate { field: field.to_owned(), fate });
     }
 

@@ -28,7 +28,7 @@ pub fn convert(source: &Source) -> Result<Draft, String> {
     let keys = ["developer_instructions", "instructions", "prompt"];
     let prompts: Vec<&str> = keys.into_iter().filter(|key| account.text(key).is_some()).collect();
     let prompt: Vec<String> = prompts.iter().filter_map(|key| account.text(key)).collect();
-    let prompt = frontmatter::plain(&prompt.join("\n\n"));
+    let prompt = frontmatter::plain_lines(&prompt.join("\n\n"));
     let prompt = prompt.trim_start_matches('\n');
     account.prompt(prompt.strip_suffix('\n').unwrap_or(prompt))?;
     for key in prompts {

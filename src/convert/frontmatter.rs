@@ -75,7 +75,12 @@ pub fn read(text: &str) -> Parts {
 
 /// Without a byte order mark, and with one kind of line end.
 pub fn plain(text: &str) -> String {
-    text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n").replace('\r', "\n")
+    plain_lines(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
+/// With one kind of line end.
+pub fn plain_lines(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
 /// Blank lines in front and the last line end belong to the file, not to the text.
