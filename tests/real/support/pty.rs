@@ -63,7 +63,7 @@ impl Terminal {
     #[track_caller]
     pub fn enter(&mut self, text: &str) {
         self.type_text(text);
-        self.insist(text, text, Duration::from_secs(60));
+        self.insist(text, text, Duration::from_mins(1));
         std::thread::sleep(Duration::from_millis(300));
         self.type_text("\r");
     }
