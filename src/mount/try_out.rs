@@ -96,7 +96,8 @@ fn run(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -> Result<Exit
     }
     let home = host.home_dir();
     let around = root::Surroundings { cwd: &host.cwd, home: home.as_deref(), state: &state };
-    let chosen = root::choose(around, wanted.as_deref(), None)?;
+    let chosen = root::find(around, wanted.as_deref(), None)?;
+    root::refuse(&chosen.root, around)?;
     (spec.root, spec.cwd) = (chosen.root, chosen.cwd);
     let helper = Path::new("/proc/self/exe");
     let mut facts = probe::facts(helper, &state, &spec.root)?;
