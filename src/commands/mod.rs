@@ -48,7 +48,7 @@ pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
         Some(Command::Create(args)) => create::run(args, host, ui),
         Some(Command::Persona { action }) => persona::run(action, host, ui),
         Some(Command::Role { action }) => role::run(action, host, ui),
-        Some(Command::Schema(args)) => Ok(schema::run(args.format, ui)),
+        Some(Command::Schema(args)) => schema::run(args, ui),
         Some(Command::Import(args)) => import::run(args, host, ui),
         Some(Command::Export(args)) => export::run(args, host, ui),
         Some(Command::Install(args)) => packs::install::run(args, host, ui),

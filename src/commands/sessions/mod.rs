@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::mount::apply::{ApplyStatus, Selection, UndoStatus};
 use crate::session::{SessionState, SessionStore};
-use crate::ui::{Table, Ui, printable};
+use crate::ui::{Table, Ui, patch, printable};
 use serde::Serialize;
 use serde_json::json;
 use std::path::PathBuf;
@@ -148,7 +148,7 @@ fn diff(
         return Ok(Exit::Done);
     }
     for file in &files {
-        ui.text(&printable(&file.text));
+        ui.text(&patch::coloured(&file.text));
     }
     if files.is_empty() {
         ui.say("no changes");
