@@ -74,7 +74,8 @@ fn mount(host: &Host, home: &Path, state: &Path) -> Vec<Row> {
     const AREA: &str = "mount";
     let around_home = host.home_dir();
     let around = root::Surroundings { cwd: &host.cwd, home: around_home.as_deref(), state: home };
-    let chosen = root::choose(around, None, None).ok().map(|chosen| chosen.root);
+    let found = root::find(around, None, None).ok().map(|found| found.root);
+    let chosen = found.filter(|root| root::refuse(root, around).is_ok());
     let helper = Path::new("/proc/self/exe");
     // The state in the probe is a directory beside the real one, so that nothing stays behind.
     let host_facts = match probe::host(helper, state) {
