@@ -13,7 +13,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
 ];
 
 /// What people type first, below the help of the command.
-const EXAMPLES: [(&str, &[(&str, &str)]); 9] = [
+pub const EXAMPLES: [(&str, &[(&str, &str)]); 9] = [
     (
         "agent",
         &[

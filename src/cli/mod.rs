@@ -8,6 +8,7 @@ use std::path::PathBuf;
 mod catalogue;
 mod exchange;
 mod help;
+mod manual;
 mod packs;
 
 pub use packs::{InstallArgs, PackArgs, UninstallArgs, UpdateArgs};
@@ -615,6 +616,11 @@ fn not_negative(text: &str) -> Result<f64, String> {
 /// The clap command with help grouped the way people look for things. `hidden` leaves the help: features that are off.
 pub fn command(hidden: &[&str]) -> clap::Command {
     help::grouped(Cli::command(), hidden)
+}
+
+/// The manual page.
+pub fn manual() -> String {
+    manual::page(command(&[]))
 }
 
 /// Reads the arguments; on a problem, clap's own error with its suggestion.

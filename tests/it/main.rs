@@ -41,6 +41,7 @@ mod packs_sources;
 mod packs_support;
 mod persona_ref;
 mod pick;
+mod picker;
 mod plan_permissions;
 mod plans;
 mod readme;

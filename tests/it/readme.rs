@@ -26,7 +26,7 @@ fn documents() -> Vec<(String, String)> {
     let mut paths = vec!["README.md".to_owned()];
     for entry in std::fs::read_dir(root.join("docs")).expect("docs") {
         let name = entry.expect("an entry").file_name().into_string().expect("a plain name");
-        if name.ends_with(".md") {
+        if Path::new(&name).extension().is_some_and(|extension| extension == "md") {
             paths.push(format!("docs/{name}"));
         }
     }

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 #[allow(dead_code)]
 #[path = "../real/support/processes.rs"]
-mod processes;
+pub mod processes;
 #[allow(dead_code)]
 #[path = "../real/support/pty.rs"]
-mod pty;
+pub mod pty;
 mod svg;
 
 const SIZE: (u16, u16) = (40, 90);
