@@ -4,7 +4,7 @@ use clap::Command;
 use clap::builder::StyledStr;
 use std::fmt::Write as _;
 
-const GROUPS: [(&str, &[&str]); 5] = [
+pub const GROUPS: [(&str, &[&str]); 5] = [
     ("Run", &["agent", "mount", "sessions"]),
     ("Look", &["list", "show", "pick", "lint"]),
     ("Make", &["create", "persona", "role", "schema"]),
@@ -17,7 +17,7 @@ pub const EXAMPLES: [(&str, &[(&str, &str)]); 9] = [
     (
         "agent",
         &[
-            ("agent engineer", "work with it in this terminal, then review its changes"),
+            ("agent engineer", "work with it here, then review"),
             ("agent debugger@best -p \"why is CI red?\"", "one task, then its answer"),
             ("agent engineer -p \"fix it\" --check \"make test\"", "apply only what passes"),
             ("agent engineer --dry-run", "what would run, exactly"),

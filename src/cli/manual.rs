@@ -1,6 +1,6 @@
 //! The manual: one page with every command, its arguments, examples and exit codes, in the language of `man`.
 
-use super::help::EXAMPLES;
+use super::help::{EXAMPLES, GROUPS};
 use clap::{Arg, Command};
 use std::fmt::Write as _;
 
@@ -40,8 +40,10 @@ pub fn page(command: Command) -> String {
         describe(&mut out, argument);
     }
     out.push_str(".SH COMMANDS\n");
-    for subcommand in command.get_subcommands_mut() {
-        write_command(&mut out, subcommand);
+    for name in GROUPS.iter().flat_map(|(_, names)| names.iter()) {
+        if let Some(subcommand) = command.find_subcommand_mut(name) {
+            write_command(&mut out, subcommand);
+        }
     }
     out.push_str(".SH EXIT STATUS\n");
     for (code, meaning) in EXITS {

@@ -22,7 +22,7 @@ fn what_is_picked_is_launched_in_this_terminal() {
     terminal.wait_for("Number or name to pick", SOON);
     terminal.type_text("debug\r");
     terminal.wait_until("fewer of them", SOON, |screen| {
-        screen.matches("Number or name").count() == 2 && screen.contains("   1  🐛 debugger")
+        screen.matches("Number or name").count() == 2 && screen.contains("   2  🐛 debugger")
     });
     terminal.type_text("debugger\r");
     terminal.wait_for("the-harness-is-here", SOON);
