@@ -75,7 +75,7 @@ fn nothing_above_the_git_top_level_is_a_project() {
     env.set_cwd("project/a");
     env.run(["show", "p"]).fails(2, "there is no persona `p`");
     // A worktree's `.git` is a file.
-    std::fs::remove_dir(env.project().join(".git")).unwrap();
+    std::fs::remove_dir_all(env.project().join(".git")).unwrap();
     assert_eq!(env.prompt(&["p"]), "above", "without a repository the walk goes on");
     env.write("project/.git", "gitdir: elsewhere\n");
     env.run(["show", "p"]).fails(2, "there is no persona `p`");
