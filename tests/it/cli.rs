@@ -226,6 +226,11 @@ fn completions_exist_for_every_shell_and_the_manual_is_a_page() {
     let env = TestEnv::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = env.run(["completions", shell]).succeeds().stdout.clone();
+        if shell == "bash" {
+            let file = env.write("completions", &script);
+            let read = std::process::Command::new("bash").arg("-n").arg(file).status();
+            assert!(read.expect("bash runs").success());
+        }
         assert!(
             script.len() > 2000 && script.contains("agentworkforce") && script.contains("dry-run"),
             "{shell}"
@@ -234,6 +239,19 @@ fn completions_exist_for_every_shell_and_the_manual_is_a_page() {
     env.run(["completions", "sh"]).fails(2, "bash");
     let page = env.run(["man"]).succeeds().stdout.clone();
     assert!(page.contains(".TH agentworkforce 1") && page.contains("persona"), "{page}");
+    // Every command and every flag is in it, and what it says of exit codes is what the README says.
+    for words in ["agentworkforce agent ", "agentworkforce sessions apply ", "agentworkforce role create "] {
+        assert!(page.contains(&format!(".SS {words}")), "{words}\n{page}");
+    }
+    assert!(page.contains("\\-\\-persona\\-ref <REF>") && page.contains("overlay (Copy"), "{page}");
+    for code in ["124", "125", "126, 127", "128+n"] {
+        assert!(page.contains(&format!("\n.B {code}\n")), "{code}");
+    }
+    // A line that starts with a dot is a request, and these are all that we make.
+    for line in page.lines().filter(|line| line.starts_with(['.', '\''])) {
+        let request = line.split(' ').next().unwrap_or_default();
+        assert!([".TH", ".SH", ".SS", ".TP", ".B"].contains(&request), "{line}");
+    }
 }
 
 // --- JSON of the incumbent -------------------------------------------------------------------------------------------
