@@ -44,4 +44,5 @@ mod plans;
 mod readme;
 mod roles;
 mod sidecars;
+mod soak;
 mod support;
