@@ -211,7 +211,11 @@ impl<'a> Accounts<'a> {
             Err(problem) => self.findings.push(problem),
         }
         let now = self.world.store();
-        let new = now.paths.iter().filter(|path| !at_start.paths.contains(path));
+        let is_old = |path: &str| path.is_empty() || at_start.paths.iter().any(|old| old == path);
+        // The directory says it for what is in it.
+        let parent =
+            |path: &str| path.rsplit_once('/').map_or(String::new(), |(parent, _)| parent.to_owned());
+        let new = now.paths.iter().filter(|path| !is_old(path) && is_old(&parent(path)));
         self.findings.extend(new.map(|path| format!("{path} is left in the home")));
         self.findings.extend(leftovers::files(self.world, PROJECTS));
         self.findings.extend(leftovers::processes(self.world));

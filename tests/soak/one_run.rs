@@ -32,20 +32,28 @@ pub struct Did {
 }
 
 /// How long runs take here, as seen so far.
-pub struct Pace(Mutex<Duration>);
+pub struct Pace(Mutex<Times>);
+
+#[derive(Clone, Copy)]
+struct Times {
+    whole: Duration,
+    /// From the end of the agent's work to the end of the run.
+    after_work: Duration,
+}
 
 impl Pace {
     pub fn starting_at(took: Duration) -> Pace {
-        Pace(Mutex::new(took * 2))
+        Pace(Mutex::new(Times { whole: took * 2, after_work: took / 2 }))
     }
 
-    fn now(&self) -> Duration {
+    fn now(&self) -> Times {
         *self.0.lock().expect("nobody panics with it")
     }
 
-    fn note(&self, took: Duration) {
+    fn note(&self, whole: Duration, after_work: Duration) {
         let mut pace = self.0.lock().expect("nobody panics with it");
-        *pace = (*pace * 7 + took) / 8;
+        pace.whole = (pace.whole * 7 + whole) / 8;
+        pace.after_work = (pace.after_work * 7 + after_work) / 8;
     }
 }
 
@@ -59,11 +67,14 @@ pub fn carry_out(world: &World, wish: &Wish, pace: &Pace) -> Did {
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
     let (stdout, stderr) = (reading(child.stdout.take()), reading(child.stderr.take()));
-    let mut run = Running { world, wish, began, due: None, hurt: None, peak: 0, pid: child.id() };
+    let mut run =
+        Running { world, wish, began, worked: None, due: None, hurt: None, peak: 0, pid: child.id() };
     let (status, hung) = run.wait(&mut child, pace.now());
     let took = began.elapsed();
-    if wish.death.is_none() {
-        pace.note(took);
+    if wish.death.is_none()
+        && let Some(worked) = run.worked
+    {
+        pace.note(took, worked.elapsed());
     }
     let text = |bytes: std::thread::JoinHandle<Vec<u8>>| {
         String::from_utf8_lossy(&bytes.join().unwrap_or_default()).into_owned()
@@ -94,6 +105,8 @@ struct Running<'a> {
     world: &'a World,
     wish: &'a Wish,
     began: Instant,
+    /// When the agent's work was seen to be done.
+    worked: Option<Instant>,
     /// When it is to be hurt, once that is known.
     due: Option<Instant>,
     hurt: Option<(Duration, String)>,
@@ -102,7 +115,7 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
-    fn wait(&mut self, child: &mut Child, pace: Duration) -> (ExitStatus, bool) {
+    fn wait(&mut self, child: &mut Child, pace: Times) -> (ExitStatus, bool) {
         let mut looked = self.began;
         loop {
             if let Some(status) = child.try_wait().expect("it is ours") {
@@ -116,20 +129,20 @@ impl Running<'_> {
                 looked = Instant::now();
                 self.peak = self.peak.max(peak(self.pid).unwrap_or(0));
             }
+            if self.worked.is_none() && self.world.mark(self.wish.number, "done").exists() {
+                self.worked = Some(Instant::now());
+            }
             self.hurt_if_due(pace);
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 
-    fn hurt_if_due(&mut self, pace: Duration) {
+    fn hurt_if_due(&mut self, pace: Times) {
         let Some(death) = self.wish.death.filter(|_| self.hurt.is_none()) else { return };
         if self.due.is_none() {
             self.due = match death.when {
-                When::AfterStart(part) => Some(self.began + pace.mul_f64(part)),
-                When::AfterWork(part) if self.world.mark(self.wish.number, "done").exists() => {
-                    Some(Instant::now() + pace.mul_f64(part))
-                }
-                When::AfterWork(_) => None,
+                When::AfterStart(part) => Some(self.began + pace.whole.mul_f64(part)),
+                When::AfterWork(part) => self.worked.map(|worked| worked + pace.after_work.mul_f64(part)),
             };
         }
         if self.due.is_some_and(|due| Instant::now() >= due) {

@@ -88,9 +88,9 @@ impl Wish {
                     By::KillOfAny,
                 ]),
                 when: if dice.part() < 0.5 {
-                    When::AfterStart(dice.part() * 1.2)
+                    When::AfterStart(dice.part() * 0.8)
                 } else {
-                    When::AfterWork(dice.part() * 0.5)
+                    When::AfterWork(dice.part())
                 },
             }),
         }

@@ -3,6 +3,7 @@
 
 mod copied;
 mod ignored;
+mod own;
 mod review;
 mod upper;
 

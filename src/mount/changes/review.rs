@@ -2,6 +2,7 @@
 //! The order of the questions matters: what must never be applied is sorted out before anything is compared.
 
 use super::ignored::IgnoreView;
+use super::own::is_agents_own;
 use super::{Change, Found, Protected, ProtectedWhy, Review, Sides, Touched, find, is_git_name};
 use crate::model::mount::Backend;
 use crate::model::mount_record::{PlantedRecord, RuleRef};
@@ -276,7 +277,7 @@ pub(crate) fn base_of(sides: &Sides<'_>, path: &Path) -> anyhow::Result<Base> {
     // Not in the manifest: absent at launch, if the nearest directory that is in it was not changed since.
     for parent in path.ancestors().skip(1) {
         if let Some(entry) = known(base, parent)? {
-            let vouched = entry.kind != Kind::Dir || entry.ctime < launched;
+            let vouched = entry.kind != Kind::Dir || entry.ctime < launched || is_agents_own(sides, path)?;
             return Ok(if vouched { Base::Absent } else { Base::Unknown });
         }
     }
