@@ -296,7 +296,13 @@ impl Job<'_> {
             let mut parts = entry.splitn(3, '\u{1f}').map(str::to_owned);
             Some(Commit { id: parts.next()?, author: parts.next()?, subject: parts.next()? })
         };
-        Ok(text.split('\0').filter_map(commit).collect())
+        let described: Vec<Commit> = text.split('\0').filter_map(commit).collect();
+        if output.status.success() {
+            return Ok(described);
+        }
+        // They are exported all the same, and so they are named.
+        let bare = |id: &String| Commit { id: id.clone(), author: String::new(), subject: String::new() };
+        Ok(commits.iter().map(bare).collect())
     }
 
     /// A reset when `HEAD` has not moved, a cherry-pick otherwise; a merge would refuse after an apply.

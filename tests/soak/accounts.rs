@@ -253,11 +253,15 @@ impl<'a> Accounts<'a> {
                         self.findings.push(format!("LOST: commit {id}\n    {}", did.line(wish)));
                     }
                 }
-                let applied = self.in_project(wish) == InProject::All;
                 let said = commits.map_or(0, Vec::len);
                 let says_applied =
                     did.report.as_ref().is_some_and(|report| report["apply"]["status"] == "applied");
-                if wish.conduct == Conduct::Commits && applied && says_applied && said == 0 {
+                // Where git itself was killed, the commits are held, and that is said.
+                let says_held = did
+                    .report
+                    .as_ref()
+                    .is_some_and(|report| report["warnings"].to_string().contains("are not taken over"));
+                if wish.conduct == Conduct::Commits && says_applied && said == 0 && !says_held {
                     self.findings.push(format!("its commit is not reported\n    {}", did.line(wish)));
                 }
             }

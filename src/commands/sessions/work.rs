@@ -193,10 +193,14 @@ impl Sessions<'_> {
         }
         self.instants.at("apply: ended");
         let mut git = GitExport::default();
+        let mut has_unknown_commits = false;
         if outcome.status != ApplyStatus::Conflict {
             match export(&session.dir, session.id.as_str(), &work.record, &work.rules) {
                 Ok(export) => git = export,
-                Err(error) => warnings.push(format!("the agent's commits could not be looked at: {error:#}")),
+                Err(error) => {
+                    has_unknown_commits = true;
+                    warnings.push(format!("the agent's commits could not be looked at: {error:#}"));
+                }
             }
         }
         let is_complete = outcome.status != ApplyStatus::Conflict && outcome.remaining.is_empty();
@@ -213,7 +217,8 @@ impl Sessions<'_> {
         if stashed {
             warnings.push("a stash of the agent's stays in the session".into());
         }
-        let keeps_something = outcome.review.keeps_something_out() || !git.held.is_empty() || stashed;
+        let keeps_something =
+            outcome.review.keeps_something_out() || !git.held.is_empty() || has_unknown_commits || stashed;
         let mount_removed = is_complete && !request.keep && !keeps_something;
         drop(sides);
         if mount_removed {
