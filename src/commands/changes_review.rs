@@ -4,7 +4,7 @@ use super::prompter::{Answer, Prompter};
 use crate::error::Result;
 use crate::mount::SignalInbox;
 use crate::mount::apply::Selection;
-use crate::mount::changes::{Change, Ignored, Review, review};
+use crate::mount::changes::{Change, Ignored, ProtectedWhy, Review, review};
 use crate::mount::diff::{diff, printable_name};
 use crate::session::Session;
 use crate::ui::{BOLD, DIM, Ui, printable};
@@ -147,15 +147,12 @@ pub fn say_changes(found: &Review, ui: &mut Ui) {
 /// What will not be applied, whatever is answered: never silent.
 pub fn say_kept_out(found: &Review, ui: &mut Ui) {
     for protected in &found.protected {
-        let rule = protected
-            .rule
-            .as_ref()
-            .map_or("protected".to_owned(), |rule| format!("`{}` ({})", rule.pattern, rule.origin));
-        ui.say(&format!(
-            "  not applied: {} by {}",
-            printable_name(protected.path.as_ref()),
-            printable(&rule)
-        ));
+        let why = match (&protected.rule, protected.why) {
+            (Some(rule), _) => format!("by `{}` ({})", rule.pattern, rule.origin),
+            (None, ProtectedWhy::Moved) => "is not deleted: it was moved to a protected path".to_owned(),
+            (None, _) => "by protected".to_owned(),
+        };
+        ui.say(&format!("  not applied: {} {}", printable_name(protected.path.as_ref()), printable(&why)));
     }
     if found.ignored.count > 0 {
         ui.say(&format!(

@@ -93,3 +93,45 @@ fn the_object_of_a_run_in_json_is_alone_on_stdout() {
     assert_eq!(did.json()["outcome"]["exitCode"], 0);
     assert!(did.stderr.contains("from the command"), "{did:?}");
 }
+
+#[test]
+fn a_file_that_was_moved_to_a_protected_path_is_not_deleted() {
+    for_each_identity(|world| {
+        for backend in crate::e2e_support::BACKENDS {
+            world.files(&[
+                ("settings", "the settings\n"),
+                ("dir/one", "one one\n"),
+                ("dir/two", "two two two\n"),
+                ("old", "really gone\n"),
+                (".agentreadonly", "locked/\n"),
+                ("locked/keep", "keep\n"),
+            ]);
+            let script =
+                "mv settings .env; mv dir/one locked/one; cp dir/two locked/two; rm old; echo fine > fine";
+            let did = world.mounted(&["--mount", backend, "--json"], script).ends(0);
+            let outcome = &did.json()["applied"]["outcome"];
+            let protected: Vec<(&str, &str)> = outcome["review"]["protected"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|one| (one["path"].as_str().unwrap(), one["why"].as_str().unwrap()))
+                .collect();
+            let expected = [
+                (".env", "hidden"),
+                ("dir/one", "moved"),
+                ("locked/one", "readonly"),
+                ("locked/two", "readonly"),
+                ("settings", "moved"),
+            ];
+            assert_eq!(protected, expected, "{backend}: {outcome:#}");
+            let now = world.outside("cat settings dir/one dir/two fine; ls; ls locked; rm fine");
+            assert_eq!(
+                now, "the settings\none one\ntwo two two\nfine\ndir\nfine\nlocked\nsettings\nkeep\n",
+                "{backend}"
+            );
+            // The session has the other half.
+            let shown = world.aw(["sessions", "show", did.json()["session"].as_str().unwrap()]).ends(0);
+            shown.says("settings is not deleted: it was moved to a protected path");
+        }
+    });
+}

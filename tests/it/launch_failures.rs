@@ -320,3 +320,33 @@ fn a_git_that_is_killed_while_the_commits_are_kept_loses_none_of_them() {
         assert_eq!(log, "agent work\nbase\n", "{killed_at}");
     }
 }
+
+#[test]
+fn a_run_that_is_refused_says_so_where_a_report_says_how_it_ended() {
+    let world = world("begins; answers done");
+    let refused: [(&[&str], i32); 5] = [
+        (&["nobody", "-p", "x"], 2),
+        (&["worker"], 2),
+        (&["worker", "-p", "x", "--apply", "ask"], 2),
+        (&["worker", "-p", "x", "--no-such-flag"], 2),
+        (&["worker", "-p", "x", "--sandbox", "strict", "--mount", "none"], 4),
+    ];
+    for (flags, code) in refused {
+        for answer in ["--json", "--stream-json"] {
+            let did = world.agent(&[flags, &[answer]].concat()).ends(code);
+            let object = did.json();
+            assert_eq!(
+                (&object["outcome"]["status"], &object["outcome"]["exitCode"]),
+                (&json!("not-started"), &json!(code)),
+                "{did:#?}"
+            );
+            assert!(object["outcome"]["reason"].is_string(), "{did:#?}");
+            if answer == "--stream-json" {
+                assert_eq!((did.stdout.lines().count(), &object["type"]), (1, &json!("report")), "{did:#?}");
+            }
+        }
+    }
+    // What is no run has no such end.
+    let listed = world.aw(["sessions", "show", "nobody", "--json"]).ends(2).json();
+    assert!(listed["outcome"].is_null() && listed["error"]["exitCode"] == 2, "{listed:#}");
+}

@@ -3,6 +3,7 @@
 
 mod copied;
 mod ignored;
+mod moved;
 mod own;
 mod review;
 mod upper;
@@ -84,6 +85,8 @@ pub enum ProtectedWhy {
     Readonly,
     /// A file that we put into the mount.
     Planted,
+    /// The agent moved it to a protected path: without the other half its deletion would be a loss.
+    Moved,
 }
 
 /// Changes that are left in the session unless asked for.

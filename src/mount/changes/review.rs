@@ -2,6 +2,7 @@
 //! The order of the questions matters: what must never be applied is sorted out before anything is compared.
 
 use super::ignored::IgnoreView;
+use super::moved::hold_what_moved_to_protected;
 use super::own::is_agents_own;
 use super::{Change, Found, Protected, ProtectedWhy, Review, Sides, Touched, find, is_git_name};
 use crate::model::mount::Backend;
@@ -39,6 +40,7 @@ pub fn review(sides: &Sides<'_>, ignored: Ignored) -> anyhow::Result<Review> {
     for candidate in candidates {
         judge(sides, candidate, &mut review)?;
     }
+    hold_what_moved_to_protected(sides, &mut review)?;
     mark_directories_that_must_stay(sides, &mut review)?;
     Ok(review)
 }
@@ -330,7 +332,7 @@ pub(crate) fn same_content(sides: &Sides<'_>, path: &Path, after: &After) -> any
     }
 }
 
-fn same_bytes(a: &mut impl Read, b: &mut impl Read) -> std::io::Result<bool> {
+pub(super) fn same_bytes(a: &mut impl Read, b: &mut impl Read) -> std::io::Result<bool> {
     const CHUNK: usize = 64 * 1024;
     let (mut from_a, mut from_b) = (Vec::with_capacity(CHUNK), Vec::with_capacity(CHUNK));
     loop {
