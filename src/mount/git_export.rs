@@ -1,6 +1,10 @@
 //! Commits that the agent made in the mount become `refs/agentworkforce/<session>/heads/<branch>` of the real repository.
 //! The user's branches, index and `HEAD` are not touched, and no setting, hook or filter of the agent's is ever read.
 
+mod new_objects;
+
+pub use new_objects::read_new_objects;
+
 use crate::git;
 use crate::model::mount::PathRule;
 use crate::model::mount_record::{GitRecord, MountRecord, RuleRef};

@@ -135,3 +135,20 @@ fn a_file_that_was_moved_to_a_protected_path_is_not_deleted() {
         }
     });
 }
+
+#[test]
+fn hooks_and_settings_that_the_agent_wrote_are_named() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        world.outside("echo '#!/bin/sh' > .git/hooks/pre-push");
+        for backend in crate::e2e_support::BACKENDS {
+            let script = "echo 'echo owned' > .git/hooks/pre-commit; git config alias.x '!echo owned'; echo new >> a.txt";
+            let did = world.mounted(&["--mount", backend], script).ends(0);
+            did.says("not applied: .git/config, .git/hooks/pre-commit (settings and hooks");
+            assert!(!world.project().join(".git/hooks/pre-commit").exists());
+            let quiet =
+                world.mounted(&["--mount", backend], "echo new >> a.txt; git commit -qam more").ends(0);
+            assert!(!quiet.stderr.contains("settings and hooks"), "{backend}: {quiet:#?}");
+        }
+    });
+}

@@ -127,6 +127,7 @@ fn under_strict_work_with_a_secret_in_it_is_held_and_without_it_told() {
     let mut strict = worker();
     strict["env"] = json!({"SERVICE_TOKEN": "$MY_TOKEN"});
     world.persona(&strict);
+    fs::write(world.home().join(".agentworkforce/workforce/personas/worker.md"), "Work well.\n").unwrap();
     let did = run(&world, &["--strict", "--apply", "auto"]).ends(4);
     let report = did.json();
     assert_eq!(report["apply"]["status"], "held", "{report:#}");
@@ -136,4 +137,24 @@ fn under_strict_work_with_a_secret_in_it_is_held_and_without_it_told() {
     // By hand it can still be had.
     world.aw(["sessions", "apply", report["session"].as_str().unwrap()]).ends(0);
     assert_eq!(read(world.project().join("fine.txt")), "fine\n");
+}
+
+#[test]
+fn a_secret_in_a_commit_is_told_although_no_file_has_it_any_more() {
+    for backend in ["overlay", "copy"] {
+        let world = world(
+            "begins; echo \"key=$SERVICE_TOKEN\" > leak.txt; git add leak.txt; git commit -qm first
+             git rm -q leak.txt; git commit -qm \"without $SERVICE_TOKEN\"; echo fine > fine.txt; git add fine.txt; git commit -qm fine
+             answers done",
+        );
+        let did = run(&world, &["--mount", backend, "--apply", "auto"]).ends(0);
+        assert!(!did.stdout.contains(VALUE) && !did.stderr.contains(VALUE), "{did:?}");
+        let report = did.json();
+        let places: Vec<&str> =
+            report["leaks"].as_array().unwrap().iter().map(|leak| leak["place"].as_str().unwrap()).collect();
+        assert_eq!(places.len(), 2, "{report:#}");
+        assert!(places.contains(&"leak.txt (commits on main)"), "{places:?}");
+        assert!(places.iter().any(|place| place.starts_with("the message of commit ")), "{places:?}");
+        assert_eq!(report["warnings"].to_string().contains("not looked into"), false, "{report:#}");
+    }
 }

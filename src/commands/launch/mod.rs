@@ -417,6 +417,7 @@ impl Run<'_, '_, '_> {
         let mut leaks = Leaks::default();
         let paths = found.changes.iter().map(|change| change.path.0.as_path());
         leaks.look_into_changes(self.secrets, sides.mount, paths);
+        leaks.look_into_commits(self.secrets, &self.session.dir, &work.record);
         self.story.leaked(&leaks);
         let diffs =
             if found.changes.len() <= MOST_COUNTED { diff(&sides, &found, None)? } else { Vec::new() };

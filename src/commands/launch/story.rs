@@ -111,6 +111,10 @@ impl<'a> Story<'a> {
             },
         };
         self.protected = review.protected.iter().map(protected).collect();
+        if !review.git_settings.is_empty() {
+            let settings = crate::commands::changes_review::git_settings(review);
+            self.warnings.push(format!("the agent wrote {settings}"));
+        }
         if review.ignored.count > 0 {
             let count = review.ignored.count;
             self.warnings.push(format!(

@@ -2,6 +2,7 @@
 //! It reads the project and the mount and changes neither.
 
 mod copied;
+mod git_settings;
 mod ignored;
 mod moved;
 mod own;
@@ -123,6 +124,8 @@ pub struct Review {
     pub ignored: KeptOut,
     /// Paths below a `.git` that the agent wrote (overlay only).
     pub git_paths: u64,
+    /// Settings and hooks of a repository that the agent wrote; never taken over.
+    pub git_settings: Vec<RawPath>,
 }
 
 impl Review {

@@ -32,6 +32,7 @@ pub fn review(sides: &Sides<'_>, ignored: Ignored) -> anyhow::Result<Review> {
     touched.sort_by(|a, b| a.path.cmp(&b.path));
     let mut review = Review {
         git_paths,
+        git_settings: super::git_settings::written(sides).into_iter().map(Into::into).collect(),
         unreadable: unreadable.into_iter().map(Into::into).collect(),
         ..Review::default()
     };
