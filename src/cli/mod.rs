@@ -300,6 +300,11 @@ pub enum SessionsCommand {
         /// The session, or the start of its name
         id: String,
     },
+    /// Apply again what an undo took back, if the files have not changed since
+    Redo {
+        /// The session, or the start of its name
+        id: String,
+    },
     /// Take up sessions whose runner died: finish or roll back, then hold their work
     Recover {
         /// The session, or the start of its name; without it, all that need it

@@ -48,4 +48,5 @@ mod readme;
 mod recording;
 mod roles;
 mod sidecars;
+mod soak;
 mod support;
