@@ -35,6 +35,8 @@ pub enum Fate {
 pub struct Account {
     format: Format,
     source: Object,
+    /// The source with its plain values as they are written, where a format tells the two apart.
+    written: Object,
     persona: Object,
     kept: Object,
     fields: Vec<FieldFate>,
@@ -47,6 +49,7 @@ impl Account {
         Account {
             format,
             source,
+            written: Map::new(),
             persona: Map::new(),
             kept: Map::new(),
             fields: Vec::new(),
@@ -60,8 +63,19 @@ impl Account {
         self.source.get(key).filter(|value| !value.is_null()).cloned()
     }
 
+    /// Adds what the plain values look like in the file.
+    pub fn written(mut self, written: Object) -> Account {
+        self.written = written;
+        self
+    }
+
+    /// What the source says under this key, to be read as text: numbers and flags stand there as written.
+    pub fn as_written(&self, key: &str) -> Option<Value> {
+        self.written.get(key).filter(|value| !value.is_null()).cloned().or_else(|| self.get(key))
+    }
+
     pub fn text(&self, key: &str) -> Option<String> {
-        self.get(key).and_then(|value| values::text(&value)).filter(|text| !text.trim().is_empty())
+        self.as_written(key).and_then(|value| values::text(&value)).filter(|text| !text.trim().is_empty())
     }
 
     pub fn has(&self, key: &str) -> bool {

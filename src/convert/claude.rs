@@ -7,7 +7,7 @@ use crate::model::formats::PERMISSION_MODES;
 
 pub fn convert(source: &Source) -> Result<Draft, String> {
     let parts = frontmatter::read(source.text);
-    let mut account = Account::new(Format::Claude, parts.keys);
+    let mut account = Account::new(Format::Claude, parts.keys).written(parts.written);
     account.carry(parts.carried);
     for warning in parts.warnings {
         account.warn(warning);
@@ -71,7 +71,7 @@ fn permissions(account: &mut Account) {
         ["disallowedTools", "disallowed-tools", "disallowed_tools"].into_iter().find(|key| account.has(key));
     let allowed =
         ["tools", "allowed-tools", "allowedTools", "allowed_tools"].into_iter().find(|key| account.has(key));
-    if let Some((key, value)) = allowed.and_then(|key| Some((key, account.get(key)?))) {
+    if let Some((key, value)) = allowed.and_then(|key| Some((key, account.as_written(key)?))) {
         let tools = values::list(&value);
         if tools.is_empty() {
             account.keep(key, value);
@@ -93,7 +93,7 @@ fn permissions(account: &mut Account) {
                 .for_each(|tool| rules.allow(tool));
         }
     }
-    if let Some((key, value)) = denied.and_then(|key| Some((key, account.get(key)?))) {
+    if let Some((key, value)) = denied.and_then(|key| Some((key, account.as_written(key)?))) {
         for tool in values::list(&value) {
             rules.deny(tool);
         }

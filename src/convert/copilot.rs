@@ -8,14 +8,14 @@ use serde_json::Value;
 
 pub fn convert(source: &Source) -> Result<Draft, String> {
     let parts = frontmatter::read(source.text);
-    let mut account = Account::new(Format::Copilot, parts.keys);
+    let mut account = Account::new(Format::Copilot, parts.keys).written(parts.written);
     account.carry(parts.carried);
     for warning in parts.warnings {
         account.warn(warning);
     }
     account.name("name", source.stem());
     describe(&mut account, &parts.body);
-    if let Some(value) = account.get("tools") {
+    if let Some(value) = account.as_written("tools") {
         permissions(&mut account, &value);
     }
     servers::all(&mut account, "mcp-servers");

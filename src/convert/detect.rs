@@ -10,8 +10,10 @@ pub enum Kind {
     Agent(Format),
     /// No agent, and why: whoever names a whole tree does not mean every file in it.
     Other(String),
-    /// It might be one, and cannot be read.
+    /// It is one, and cannot be read.
     Broken(String),
+    /// It cannot be read, so nobody knows.
+    Unreadable(String),
 }
 
 /// Endings that agent files have.
@@ -40,25 +42,26 @@ const DOCUMENTS: [&str; 16] = [
 /// Those that are documents even at the end of a name.
 const UNMISTAKABLE: [&str; 4] = ["readme", "license", "changelog", "contributing"];
 
-pub fn kind(source: &Source) -> Kind {
+/// `named`: the user named this very file, so it is meant, whatever it looks like and wherever it lies.
+pub fn kind(source: &Source, named: bool) -> Kind {
     let name = source.file_name().to_ascii_lowercase();
     let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
     match ending {
-        "md" | "mdc" | "markdown" => markdown(source, stem),
+        "md" | "mdc" | "markdown" => markdown(source, stem, named),
         "toml" => toml(source),
         "yaml" | "yml" => match goose::parse(source.text) {
-            Ok((object, _)) => recipe(&object),
+            Ok((recipe, _)) => is_recipe(&recipe.values),
             Err(why) if source.text.contains("instructions:") || source.text.contains("prompt:") => {
                 Kind::Broken(why)
             }
-            Err(why) => Kind::Other(why),
+            Err(why) => Kind::Unreadable(why),
         },
         "json" | "jsonc" => json(source, stem),
         _ => Kind::Other("no agent file by its name".into()),
     }
 }
 
-fn markdown(source: &Source, stem: &str) -> Kind {
+fn markdown(source: &Source, stem: &str, named: bool) -> Kind {
     let lower = source.path.to_ascii_lowercase();
     let below = |dir: &str| lower.starts_with(&format!("{dir}/")) || lower.contains(&format!("/{dir}/"));
     let inside = format!("/{}", source.below.to_ascii_lowercase());
@@ -86,6 +89,9 @@ fn markdown(source: &Source, stem: &str) -> Kind {
     if !parts.has_block && inside.contains("/docs/") {
         return Kind::Other("a document by its place".into());
     }
+    if !named && let Some(why) = is_no_agent(source, stem, &parts) {
+        return Kind::Other(why.into());
+    }
     if matches!(second, "agent" | "chatmode") || below(".github/agents") || below(".github/chatmodes") {
         return Kind::Agent(Format::Copilot);
     }
@@ -102,6 +108,77 @@ fn markdown(source: &Source, stem: &str) -> Kind {
     Kind::Agent(Format::Claude)
 }
 
+/// Keys that only agents have, and those of pages and posts.
+const OF_AGENTS: [&str; 16] = [
+    "tools",
+    "disallowedTools",
+    "model",
+    "permissionMode",
+    "mcpServers",
+    "mcp-servers",
+    "handoffs",
+    "maxTurns",
+    "agent",
+    "permission",
+    "temperature",
+    "reasoningEffort",
+    "steps",
+    "argument-hint",
+    "color",
+    "mode",
+];
+const OF_PAGES: [&str; 14] = [
+    "title",
+    "date",
+    "layout",
+    "permalink",
+    "slug",
+    "categories",
+    "published",
+    "draft",
+    "sidebar_position",
+    "sidebar_label",
+    "globs",
+    "alwaysApply",
+    "applyTo",
+    "pubDate",
+];
+
+/// Why a text in a tree is no agent. Where agents are kept, every text is one.
+fn is_no_agent(source: &Source, stem: &str, parts: &frontmatter::Parts) -> Option<&'static str> {
+    let has = |keys: &[&str]| keys.iter().any(|key| parts.keys.contains_key(*key));
+    let marked = matches!(stem.rsplit_once('.'), Some((_, "agent" | "chatmode")));
+    if stem == "charter" && !has(&["name", "description"]) {
+        return Some("a charter: it comes with the config that its agent is in");
+    }
+    if marked || has(&OF_AGENTS) || lies_with_agents(source) {
+        return None;
+    }
+    if has(&["globs", "alwaysApply", "applyTo"]) {
+        return Some("a rule for an editor, not an agent");
+    }
+    if has(&OF_PAGES) {
+        return Some("a page or a post, not an agent");
+    }
+    (!has(&["name", "description"])).then_some(
+        "a text without the keys of an agent, and not in a directory `agents`; name the file itself to import it",
+    )
+}
+
+/// A directory of agents is called so: below what was named, or the named one itself and the one around it.
+fn lies_with_agents(source: &Source) -> bool {
+    let is_place = |part: &str| {
+        let part = part.to_ascii_lowercase();
+        let last = part.rsplit(['-', '_', '.']).next().unwrap_or_default();
+        matches!(last, "agent" | "agents" | "subagent" | "subagents" | "chatmodes" | "personas")
+    };
+    let parts: Vec<&str> = source.path.split('/').collect();
+    let below = source.below.split('/').count();
+    // The file's own name says nothing.
+    let places = &parts[parts.len().saturating_sub(below + 2)..parts.len() - 1];
+    places.iter().any(|part| is_place(part))
+}
+
 fn is_opencode(keys: &Object) -> bool {
     let mode = keys.get("mode").and_then(Value::as_str);
     matches!(mode, Some("primary" | "subagent" | "all"))
@@ -115,7 +192,7 @@ fn toml(source: &Source) -> Kind {
     let object = match codex::parse(source.text) {
         Ok(object) => object,
         Err(why) if source.text.contains("developer_instructions") => return Kind::Broken(why),
-        Err(why) => return Kind::Other(why),
+        Err(why) => return Kind::Unreadable(why),
     };
     let text = |key: &str| object.get(key).is_some_and(Value::is_string);
     let speaks = ["developer_instructions", "instructions", "prompt"].into_iter().any(text);
@@ -126,7 +203,7 @@ fn toml(source: &Source) -> Kind {
     }
 }
 
-fn recipe(object: &Object) -> Kind {
+fn is_recipe(object: &Object) -> Kind {
     let has = |key: &str| object.get(key).is_some_and(|value| !value.is_null());
     if (has("instructions") || has("prompt")) && (has("title") || has("description") || has("name")) {
         Kind::Agent(Format::Goose)
@@ -140,7 +217,7 @@ fn json(source: &Source, stem: &str) -> Kind {
         Ok(Value::Object(object)) => object,
         Ok(_) => return Kind::Other("no agents: it is no object".into()),
         Err(why) if stem == "opencode" => return Kind::Broken(why),
-        Err(why) => return Kind::Other(why),
+        Err(why) => return Kind::Unreadable(why),
     };
     let of = |key: &str| {
         object
@@ -156,6 +233,6 @@ fn json(source: &Source, stem: &str) -> Kind {
     {
         Kind::Other("a persona already: copy it into a layer, or `install` its directory".into())
     } else {
-        recipe(&object)
+        is_recipe(&object)
     }
 }

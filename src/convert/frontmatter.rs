@@ -1,7 +1,8 @@
 //! The block of keys in front of a markdown file. YAML where it is YAML; else read key by key, because many public
 //! files are not, and said so.
 
-use super::{carried, yaml};
+use super::yaml::{self, Keys};
+use super::{carried, values};
 use crate::model::shape::Object;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -10,6 +11,8 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Parts {
     pub keys: Object,
+    /// The same with every plain value as the text that stands there.
+    pub written: Object,
     pub body: String,
     /// False where there is no block at all.
     pub has_block: bool,
@@ -57,19 +60,16 @@ pub fn read(text: &str) -> Parts {
             "the frontmatter is not closed with `---`; it was taken to end at the first blank line".into(),
         );
     }
-    match yaml::parse(&block) {
-        Ok(Value::Object(keys)) => parts.keys = keys,
-        Ok(Value::Null) => {}
-        _ if block.trim().is_empty() => {}
-        result => {
-            let why = match result {
-                Err(why) => why,
-                Ok(_) => "no keys".into(),
-            };
-            parts.warnings.push(format!("the frontmatter is not valid YAML ({why}); it was read key by key"));
-            parts.keys = key_by_key(&block);
-        }
-    }
+    let keys = match yaml::parse(&block) {
+        Ok(parsed) if parsed.value.is_null() => Ok(Keys::default()),
+        Ok(parsed) => parsed.keys().ok_or_else(|| "no keys".to_owned()),
+        Err(why) => Err(why),
+    };
+    let keys = keys.unwrap_or_else(|why| {
+        parts.warnings.push(format!("the frontmatter is not valid YAML ({why}); it was read key by key"));
+        key_by_key(&block)
+    });
+    (parts.keys, parts.written) = (keys.values, keys.written);
     parts
 }
 
@@ -131,7 +131,7 @@ fn key_of(line: &str) -> Option<&str> {
 }
 
 /// Cuts the block at its keys and reads each piece for itself, so that one broken value spoils no other.
-pub fn key_by_key(block: &str) -> Object {
+pub fn key_by_key(block: &str) -> Keys {
     let mut pieces: Vec<(String, String)> = Vec::new();
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     // Examples that were opened and not closed in the piece at hand: what stands in them starts no key.
@@ -153,20 +153,27 @@ pub fn key_by_key(block: &str) -> Object {
         }
         open = (open + line.matches("<example").count()).saturating_sub(line.matches("</example").count());
     }
-    pieces.into_iter().map(|(key, piece)| (key.clone(), value_of(&key, &piece))).collect()
+    let mut keys = Keys::default();
+    for (key, piece) in pieces {
+        let (value, written) = value_of(&key, &piece);
+        keys.values.insert(key.clone(), value);
+        keys.written.insert(key, written);
+    }
+    keys
 }
 
 fn starts_piece(key: &str, in_example: bool) -> bool {
     !DIALOGUE.contains(&key.to_ascii_lowercase().as_str()) && (!in_example || USUAL.contains(&key))
 }
 
-fn value_of(key: &str, piece: &str) -> Value {
+/// The value of one piece, and the same as written.
+fn value_of(key: &str, piece: &str) -> (Value, Value) {
     let spaced: String = piece.lines().map(|line| untabbed(line) + "\n").collect();
-    if let Ok(Value::Object(mut object)) = yaml::parse(&spaced)
-        && object.len() == 1
-        && let Some(value) = object.shift_remove(key)
+    if let Some(mut keys) = yaml::parse(&spaced).ok().and_then(yaml::Yaml::keys)
+        && keys.values.len() == 1
+        && let (Some(value), Some(written)) = (keys.values.shift_remove(key), keys.written.shift_remove(key))
     {
-        return value;
+        return (value, written);
     }
     let raw = piece.split_once(':').map_or("", |(_, rest)| rest).trim();
     let raw =
@@ -174,12 +181,13 @@ fn value_of(key: &str, piece: &str) -> Value {
     let lines: Vec<&str> = raw.lines().map(str::trim).collect();
     let items: Option<Vec<&str>> =
         lines.iter().filter(|line| !line.is_empty()).map(|line| line.strip_prefix("- ")).collect();
-    match items {
+    let value: Value = match items {
         Some(items) if !items.is_empty() => {
-            items.into_iter().map(|item| Value::from(super::values::unquoted(item.trim()))).collect()
+            items.into_iter().map(|item| Value::from(values::unquoted(item.trim()))).collect()
         }
-        _ => Value::String(super::values::unquoted(&lines.join("\n")).to_owned()),
-    }
+        _ => Value::String(values::unquoted(&lines.join("\n")).to_owned()),
+    };
+    (value.clone(), value)
 }
 
 /// Tabs that indent, as spaces: YAML refuses them.

@@ -63,8 +63,28 @@ pub struct Source<'a> {
     /// The same, seen from the directory that was named.
     pub below: &'a str,
     pub text: &'a str,
-    /// The text of a file that this one names, seen from its directory; `None` where it cannot be had.
-    pub nearby: &'a dyn Fn(&str) -> Option<String>,
+    /// The text of a file that this one names, seen from its directory, or why it cannot be had.
+    pub nearby: &'a dyn Fn(&str) -> Result<String, Missing>,
+}
+
+/// Why a file that another one names cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// It is not there.
+    Absent,
+    /// It is there or not: nothing outside of what is imported is looked at.
+    Outside,
+    Unreadable(String),
+}
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Missing::Absent => formatter.write_str("is not there"),
+            Missing::Outside => formatter.write_str("is outside of what is imported and was not read"),
+            Missing::Unreadable(why) => formatter.write_str(why),
+        }
+    }
 }
 
 impl<'a> Source<'a> {
@@ -98,6 +118,8 @@ pub struct Draft {
 pub struct RoleDraft {
     pub key: String,
     pub role: Object,
+    pub fields: Vec<FieldFate>,
+    pub warnings: Vec<String>,
 }
 
 /// What one file holds. A part that cannot be used is named with the reason and does not stop the others.

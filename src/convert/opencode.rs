@@ -4,7 +4,6 @@ use super::account::{Account, Fate, FieldFate};
 use super::claude::describe;
 use super::tools::{self, Rules};
 use super::{Converted, Draft, Format, Source, frontmatter, jsonc, servers, values};
-use crate::model::shape::Object;
 use serde_json::Value;
 
 pub fn convert(source: &Source) -> Result<Converted, String> {
@@ -12,7 +11,16 @@ pub fn convert(source: &Source) -> Result<Converted, String> {
         return config(source);
     }
     let parts = frontmatter::read(source.text);
-    Ok(Converted::one(agent(parts.keys, source.stem(), &parts.body, parts.warnings, parts.carried)))
+    let mut warnings = parts.warnings;
+    if parts.body.contains("{file:") {
+        warnings
+            .push("`{file:...}` in the text stays as it is: opencode fills it in only in its config".into());
+    }
+    let mut account = Account::new(Format::Opencode, parts.keys).written(parts.written);
+    account.carry(parts.carried);
+    warnings.into_iter().for_each(|warning| account.warn(warning));
+    let body = Prompt { text: parts.body, in_config: false, missing: None };
+    Ok(Converted::one(agent(account, source.stem(), &body)))
 }
 
 /// Every agent of a config file; its servers are there for all of them.
@@ -51,40 +59,72 @@ fn config(source: &Source) -> Result<Converted, String> {
 fn named(source: &Source, name: &str, said: &Value, mcp: Option<&Value>) -> Result<Draft, String> {
     let Value::Object(said) = said else { return Err("is not an object".into()) };
     let mut said = said.clone();
-    let mut warnings = Vec::new();
-    let prompt = match said.get("prompt").and_then(values::text) {
-        Some(text) => match text.trim().strip_prefix("{file:").and_then(|rest| rest.strip_suffix('}')) {
-            Some(path) => match (source.nearby)(path) {
-                Some(text) => frontmatter::plain(&text),
-                None => {
-                    warnings.push(format!("its prompt is in {path}, which cannot be read"));
-                    String::new()
-                }
-            },
-            None => text,
-        },
-        None => String::new(),
-    };
+    let prompt = said.get("prompt").and_then(values::text);
     if let Some(mcp) = mcp {
         said.entry("mcp").or_insert_with(|| mcp.clone());
     }
-    agent(said, name, &prompt, warnings, None)
+    let mut account = Account::new(Format::Opencode, said);
+    let prompt = filled(source, &mut account, prompt.as_deref().unwrap_or_default());
+    agent(account, name, &prompt)
 }
 
-fn agent(
-    keys: Object,
-    name: &str,
-    prompt: &str,
-    warnings: Vec<String>,
-    carried: Option<Object>,
-) -> Result<Draft, String> {
-    let mut account = Account::new(Format::Opencode, keys);
-    account.carry(carried);
-    for warning in warnings {
-        account.warn(warning);
+/// What an agent is told, with the files that it names in it.
+struct Prompt {
+    text: String,
+    /// It is one of the keys, and no text below them.
+    in_config: bool,
+    /// Why there is none, where it is in a file.
+    missing: Option<String>,
+}
+
+/// Puts the files in that stand as `{file:...}` anywhere in a prompt of the config.
+fn filled(source: &Source, account: &mut Account, text: &str) -> Prompt {
+    let mut prompt = Prompt { text: String::new(), in_config: true, missing: None };
+    let is_one_file =
+        text.trim().starts_with("{file:") && text.trim().find('}') == Some(text.trim().len() - 1);
+    let mut rest = text;
+    while let Some(at) = rest.find("{file:") {
+        let Some(length) = rest[at..].find('}') else { break };
+        let path = rest[at + "{file:".len()..at + length].trim();
+        prompt.text.push_str(&rest[..at]);
+        match (source.nearby)(path) {
+            Ok(found) => prompt.text.push_str(frontmatter::plain(&found).trim_end_matches('\n')),
+            Err(why) if is_one_file => {
+                prompt.missing = Some(format!("its prompt is in `{path}`, which {why}"))
+            }
+            Err(why) => {
+                account
+                    .warn(format!("its prompt names the file `{path}`, which {why}; the name stays in it"));
+                prompt.text.push_str(&rest[at..=at + length]);
+            }
+        }
+        rest = &rest[at + length + 1..];
     }
+    prompt.text.push_str(rest);
+    for name in variables(&prompt.text) {
+        account.warn(format!(
+            "`{{env:{name}}}` in the prompt stays as it is: for a value of a run declare an input and write `${name}`"
+        ));
+    }
+    prompt
+}
+
+/// The variables that a prompt names as `{env:...}`, each once.
+fn variables(text: &str) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for piece in text.split("{env:").skip(1) {
+        if let Some((name, _)) = piece.split_once('}')
+            && !names.contains(&name)
+        {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn agent(mut account: Account, name: &str, prompt: &Prompt) -> Result<Draft, String> {
     account.name("name", name);
-    describe(&mut account, prompt);
+    describe(&mut account, &prompt.text);
     if account.text("mode").as_deref() == Some("all") {
         account.mapped("mode", "opencode's default");
     }
@@ -104,15 +144,23 @@ fn agent(
     if account.get("disable").and_then(|value| values::flag(&value)) == Some(true) {
         account.warn("opencode has it switched off; the persona is not");
     }
-    let in_keys = account.has("prompt");
     // A prompt among the keys of a markdown file comes with the body.
-    let own = account
-        .text("prompt")
-        .filter(|text| in_keys && !prompt.contains(text.as_str()) && !text.starts_with("{file:"));
+    let own = account.text("prompt").filter(|text| !prompt.in_config && !prompt.text.contains(text.as_str()));
     let whole: Vec<String> =
-        own.into_iter().chain((!prompt.trim().is_empty()).then(|| prompt.to_owned())).collect();
+        own.into_iter().chain((!prompt.text.trim().is_empty()).then(|| prompt.text.clone())).collect();
+    if let Some(missing) = &prompt.missing {
+        if account.text("description").is_none() {
+            return Err(missing.clone());
+        }
+        account.warn(missing.as_str());
+    }
     account.prompt(&whole.join("\n\n"))?;
-    account.mapped(if in_keys { "prompt" } else { "(body)" }, "systemPrompt");
+    if !prompt.in_config && !prompt.text.trim().is_empty() {
+        account.mapped("(body)", "systemPrompt");
+    }
+    if account.has("prompt") {
+        account.mapped("prompt", "systemPrompt");
+    }
     Ok(account.finish())
 }
 

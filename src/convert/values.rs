@@ -70,7 +70,12 @@ pub fn whole(value: &Value) -> Option<u64> {
 pub fn flag(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(flag) => Some(*flag),
-        Value::String(text) => text.trim().parse().ok(),
+        // Where a flag is meant, these words are one.
+        Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" => Some(true),
+            "false" | "no" | "off" => Some(false),
+            _ => None,
+        },
         _ => None,
     }
 }
