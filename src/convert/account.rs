@@ -41,7 +41,7 @@ pub struct Account {
     kept: Object,
     fields: Vec<FieldFate>,
     warnings: Vec<String>,
-    carried: Option<Object>,
+    carried: Option<carried::Found>,
 }
 
 impl Account {
@@ -86,8 +86,8 @@ impl Account {
         self.warnings.push(text.into());
     }
 
-    /// Takes back what one of our own exports could only say in a comment.
-    pub fn carry(&mut self, carried: Option<Object>) {
+    /// Takes back the persona in the comment of one of our own exports.
+    pub fn carry(&mut self, carried: Option<carried::Found>) {
         self.carried = carried;
     }
 
@@ -181,20 +181,16 @@ impl Account {
             .source
             .iter()
             .filter(|(key, _)| !spoken_for(key))
-            .map(|(key, value)| (key.clone(), value.clone()))
+            .map(|(key, value)| {
+                let written = self.written.get(key).unwrap_or(value);
+                (key.clone(), values::faithful(key, value, written))
+            })
             .collect();
         for (key, value) in rest {
             self.keep(&key, value);
         }
         if !self.says("harness") {
             self.set("harness", self.format.harness());
-        }
-        if let Some(carried) = self.carried.take() {
-            let names = carried.keys().cloned().collect::<Vec<_>>().join(", ");
-            self.mapped("(comment)", &names);
-            // It is easily overlooked in somebody else's file.
-            self.warn(format!("a comment of an earlier export adds {names}"));
-            carried::fill(&mut self.persona, carried);
         }
         let mut persona = Map::new();
         for key in ["id", "intent", "description", "name", "emoji", "role", "expertise", "harness", "model"] {
@@ -209,6 +205,39 @@ impl Account {
         }
         // Long, so it comes last.
         persona.extend(prompt.map(|prompt| ("systemPrompt".to_owned(), prompt)));
-        Draft { persona, fields: self.fields, warnings: self.warnings }
+        let draft = Draft { persona, fields: self.fields, warnings: self.warnings, role: None };
+        match self.carried {
+            Some(found) => with_carried(draft, found),
+            None => draft,
+        }
     }
+}
+
+/// The persona of the comment where there is one.
+fn with_carried(mut draft: Draft, found: carried::Found) -> Draft {
+    match found.restore(&draft.persona) {
+        Ok(restored) => {
+            draft.warnings.extend(restored.warnings);
+            draft.fields.push(FieldFate {
+                field: "(comment)".into(),
+                fate: Fate::Mapped { to: "the whole persona".into() },
+            });
+            if !restored.added.is_empty() {
+                // It is easily overlooked in somebody else's file.
+                let names = restored.added.join(", ");
+                draft.warnings.push(format!(
+                    "a comment of an earlier export adds {names}: read them before you run it"
+                ));
+            }
+            (draft.persona, draft.role) = (restored.persona, restored.role);
+        }
+        Err(why) => {
+            draft.fields.push(FieldFate {
+                field: "(comment)".into(),
+                fate: Fate::Dropped { why: "cannot be read".into() },
+            });
+            draft.warnings.push(why);
+        }
+    }
+    draft
 }

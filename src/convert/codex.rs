@@ -10,7 +10,12 @@ const POLICIES: [&str; 4] = ["untrusted", "on-failure", "on-request", "never"];
 
 pub fn convert(source: &Source) -> Result<Draft, String> {
     let mut account = Account::new(Format::Codex, parse(source.text)?);
-    account.carry(carried::read(source.text));
+    let head: String = source
+        .text
+        .lines()
+        .take_while(|line| line.starts_with(['#', '\u{feff}']))
+        .fold(String::new(), |head, line| head + line.trim_start_matches('\u{feff}') + "\n");
+    account.carry(carried::read(&frontmatter::plain(source.text), &head));
     account.name("name", source.stem());
     account.description("description");
     account.move_text("model", "model");

@@ -17,7 +17,7 @@ pub struct Parts {
     /// False where there is no block at all.
     pub has_block: bool,
     /// What one of our own exports left in a comment.
-    pub carried: Option<Object>,
+    pub carried: Option<carried::Found>,
     /// What had to be overlooked.
     pub warnings: Vec<String>,
 }
@@ -52,7 +52,7 @@ pub fn read(text: &str) -> Parts {
     let mut parts = Parts {
         body: trimmed(body.text),
         has_block: true,
-        carried: carried::read(&block),
+        carried: carried::read(&text, &block),
         ..Parts::default()
     };
     if !body.closed {

@@ -22,6 +22,7 @@ mod values;
 mod yaml;
 
 pub use account::{Account, Fate, FieldFate};
+pub use carried::CarriedRole;
 
 /// A tool whose agent files we read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,6 +112,8 @@ pub struct Draft {
     pub persona: Object,
     pub fields: Vec<FieldFate>,
     pub warnings: Vec<String>,
+    /// A role that comes with it.
+    pub role: Option<RoleDraft>,
 }
 
 /// A role document under its key.
@@ -135,7 +138,10 @@ pub struct Converted {
 impl Converted {
     fn one(draft: Result<Draft, String>) -> Converted {
         match draft {
-            Ok(draft) => Converted { drafts: vec![draft], ..Converted::default() },
+            Ok(mut draft) => {
+                let roles = draft.role.take().into_iter().collect();
+                Converted { drafts: vec![draft], roles, ..Converted::default() }
+            }
             Err(reason) => Converted { refused: vec![reason], ..Converted::default() },
         }
     }

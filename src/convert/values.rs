@@ -80,6 +80,31 @@ pub fn flag(value: &Value) -> Option<bool> {
     }
 }
 
+/// Keys whose values are numbers whatever they look like.
+const NUMBERS: [&str; 8] =
+    ["temperature", "top_p", "topP", "steps", "maxSteps", "maxTurns", "timeout", "max_turns"];
+
+/// The value to keep: a number or a flag that would not be written as it was is the text that it was. A colour `007`
+/// is no seven, and a version `1.10` is no 1.1.
+pub fn faithful(key: &str, value: &Value, written: &Value) -> Value {
+    match (value, written) {
+        (Value::Number(_) | Value::Bool(_), Value::String(text))
+            if value.to_string() != *text && !NUMBERS.contains(&key) =>
+        {
+            written.clone()
+        }
+        (Value::Array(values), Value::Array(texts)) => {
+            values.iter().zip(texts).map(|(value, text)| faithful(key, value, text)).collect()
+        }
+        (Value::Object(values), Value::Object(texts)) => values
+            .iter()
+            .map(|(key, value)| (key.clone(), faithful(key, value, texts.get(key).unwrap_or(value))))
+            .collect::<Map<_, _>>()
+            .into(),
+        (value, _) => value.clone(),
+    }
+}
+
 pub fn set_path(object: &mut Object, path: &str, value: Value) {
     match path.split_once('.') {
         None => {

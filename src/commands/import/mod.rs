@@ -255,7 +255,7 @@ impl Import {
     }
 
     fn persona(&mut self, path: &Path, draft: Draft) -> Result<Row> {
-        let Draft { mut persona, fields, mut warnings } = draft;
+        let Draft { mut persona, fields, mut warnings, .. } = draft;
         let first = persona.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut id = first.clone();
         let mut row = Row { fields, ..Row::without(path, Status::Imported, String::new()) };
@@ -268,9 +268,12 @@ impl Import {
                 row.persona = Some(id);
                 return Ok(row);
             }
-            id = names::with_suffix(&first, number);
+            let last = std::mem::replace(&mut id, names::with_suffix(&first, number));
             persona.insert("id".into(), Value::from(id.as_str()));
-            persona.insert("intent".into(), Value::from(id.as_str()));
+            // Unless it has an intent of its own.
+            if persona.get("intent").and_then(Value::as_str) == Some(last.as_str()) {
+                persona.insert("intent".into(), Value::from(id.as_str()));
+            }
             number += 1;
         }
         if id != first {
