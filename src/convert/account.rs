@@ -5,7 +5,7 @@ use super::{Draft, Format, carried, names, values};
 use crate::model::shape::Object;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What became of one field of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -42,10 +42,17 @@ pub struct Account {
     fields: Vec<FieldFate>,
     warnings: Vec<String>,
     carried: Option<carried::Found>,
+    /// Keys that the file writes otherwise, such as `Name`.
+    spelled: BTreeMap<String, String>,
 }
+
+/// Keys that people write with a capital.
+const CAPITALISED: [&str; 6] = ["name", "description", "tools", "model", "color", "mode"];
 
 impl Account {
     pub fn new(format: Format, source: Object) -> Account {
+        let mut source = source;
+        let spelled = respelled(&mut source);
         Account {
             format,
             source,
@@ -55,6 +62,7 @@ impl Account {
             fields: Vec::new(),
             warnings: Vec::new(),
             carried: None,
+            spelled,
         }
     }
 
@@ -66,6 +74,7 @@ impl Account {
     /// Adds what the plain values look like in the file.
     pub fn written(mut self, written: Object) -> Account {
         self.written = written;
+        respelled(&mut self.written);
         self
     }
 
@@ -84,6 +93,10 @@ impl Account {
 
     pub fn warn(&mut self, text: impl Into<String>) {
         self.warnings.push(text.into());
+    }
+
+    pub fn first_warning(&self) -> Option<String> {
+        self.warnings.first().cloned()
     }
 
     /// Takes back the persona in the comment of one of our own exports.
@@ -116,7 +129,8 @@ impl Account {
     }
 
     fn note(&mut self, field: &str, fate: Fate) {
-        self.fields.push(FieldFate { field: field.to_owned(), fate });
+        let field = self.spelled.get(field).map_or(field, String::as_str).to_owned();
+        self.fields.push(FieldFate { field, fate });
     }
 
     /// Sets a field of the persona to what this one says, word for word.
@@ -176,7 +190,8 @@ impl Account {
     /// The persona in the order in which people write one, with whatever nobody spoke for kept.
     pub fn finish(mut self) -> Draft {
         let known: BTreeSet<&str> = self.fields.iter().map(|field| field.field.as_str()).collect();
-        let spoken_for = |key: &str| known.contains(key);
+        let spelled = &self.spelled;
+        let spoken_for = |key: &str| known.contains(spelled.get(key).map_or(key, String::as_str));
         let rest: Vec<(String, Value)> = self
             .source
             .iter()
@@ -211,6 +226,21 @@ impl Account {
             None => draft,
         }
     }
+}
+
+/// Gives capitalised keys their usual spelling. Returns what the file calls them.
+fn respelled(source: &mut Object) -> BTreeMap<String, String> {
+    let mut spelled = BTreeMap::new();
+    for usual in CAPITALISED {
+        let found = source.keys().find(|key| key.eq_ignore_ascii_case(usual) && *key != usual).cloned();
+        if let Some(found) = found.filter(|_| !source.contains_key(usual))
+            && let Some(value) = source.shift_remove(&found)
+        {
+            source.insert(usual.to_owned(), value);
+            spelled.insert(usual.to_owned(), found);
+        }
+    }
+    spelled
 }
 
 /// The persona of the comment where there is one.

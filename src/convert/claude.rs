@@ -73,7 +73,9 @@ fn permissions(account: &mut Account) {
         ["tools", "allowed-tools", "allowedTools", "allowed_tools"].into_iter().find(|key| account.has(key));
     if let Some((key, value)) = allowed.and_then(|key| Some((key, account.as_written(key)?))) {
         let tools = values::list(&value);
-        if tools.is_empty() {
+        if tools.is_empty() && value.is_array() {
+            none_listed(account, &mut rules, key);
+        } else if tools.is_empty() {
             account.keep(key, value);
         } else {
             account.mapped(key, "permissions.allow");
@@ -105,4 +107,13 @@ fn permissions(account: &mut Account) {
         account.set("permissions.mode", mode.trim());
         account.mapped("permissionMode", "permissions.mode");
     }
+}
+
+/// An empty list means no tools at all, and not all of them.
+pub fn none_listed(account: &mut Account, rules: &mut Rules, key: &str) {
+    for tool in left_out(&[]) {
+        rules.deny(tool);
+    }
+    account.mapped(key, "permissions.deny");
+    account.warn("it lists no tools: those that change something or reach out are denied");
 }

@@ -1,7 +1,7 @@
 //! GitHub Copilot's custom agents: markdown with frontmatter, the body is the prompt.
 
 use super::account::Account;
-use super::claude::describe;
+use super::claude::{describe, none_listed};
 use super::tools::{self, Rules};
 use super::{Draft, Format, Source, frontmatter, servers, values};
 use serde_json::Value;
@@ -36,6 +36,10 @@ fn permissions(account: &mut Account, value: &Value) {
             Some(ours) => ours.into_iter().for_each(|tool| rules.allow(tool)),
             None => unknown.push(tool.clone()),
         }
+    }
+    if said.is_empty() && value.is_array() {
+        none_listed(account, &mut rules, "tools");
+        return rules.write(account);
     }
     if said.is_empty() || unknown.len() == said.len() {
         return;

@@ -70,12 +70,12 @@ fn markdown(source: &Source, stem: &str, named: bool) -> Kind {
     }
     // The name is in lower case already.
     let second = stem.rsplit_once('.').map_or("", |(_, second)| second);
-    if matches!(second, "prompt" | "instructions") {
+    if matches!(second, "prompt" | "instructions") && !named {
         return Kind::Other("a prompt or instruction file of copilot, not an agent".into());
     }
     let parts = frontmatter::read(source.text);
     let has = |key: &str| parts.keys.contains_key(key);
-    if !has("name") && !has("mode") && inside.contains("/commands/") {
+    if !named && !has("name") && !has("mode") && inside.contains("/commands/") {
         return Kind::Other("a command, not an agent".into());
     }
     let last = stem.rsplit(['_', '-', ' ']).next().unwrap_or(stem);
@@ -83,16 +83,19 @@ fn markdown(source: &Source, stem: &str, named: bool) -> Kind {
     // Agents are not shouted: `ARCHITECTURE.md` is about the collection.
     let shouted = !parts.has_block && !source.stem().chars().any(char::is_lowercase) && stem.len() > 3;
     let document = document || shouted;
-    if document && !has("name") && !has("description") {
+    if !named && document && !has("name") && !has("description") {
         return Kind::Other("a document by its name".into());
     }
-    if !parts.has_block && inside.contains("/docs/") {
+    if !named && !parts.has_block && inside.contains("/docs/") {
         return Kind::Other("a document by its place".into());
     }
     if !named && let Some(why) = is_no_agent(source, stem, &parts) {
         return Kind::Other(why.into());
     }
-    if matches!(second, "agent" | "chatmode") || below(".github/agents") || below(".github/chatmodes") {
+    if matches!(second, "agent" | "chatmode" | "prompt" | "instructions")
+        || below(".github/agents")
+        || below(".github/chatmodes")
+    {
         return Kind::Agent(Format::Copilot);
     }
     if below(".opencode") || below("opencode/agent") || below("opencode/agents") || is_opencode(&parts.keys) {
@@ -195,7 +198,7 @@ fn toml(source: &Source) -> Kind {
         Err(why) => return Kind::Unreadable(why),
     };
     let text = |key: &str| object.get(key).is_some_and(Value::is_string);
-    let speaks = ["developer_instructions", "instructions", "prompt"].into_iter().any(text);
+    let speaks = codex::PROMPTS.into_iter().any(text) || !codex::tables(&object).is_empty();
     if speaks || (text("name") && text("description")) {
         Kind::Agent(Format::Codex)
     } else {
@@ -212,6 +215,8 @@ fn is_recipe(object: &Object) -> Kind {
     }
 }
 
+const OPENCODE_SCHEMA: &str = "https://opencode.ai/config.json";
+
 fn json(source: &Source, stem: &str) -> Kind {
     let object = match jsonc::parse(source.text) {
         Ok(Value::Object(object)) => object,
@@ -224,10 +229,14 @@ fn json(source: &Source, stem: &str) -> Kind {
             .get(key)
             .is_some_and(|value| value.as_object().is_some_and(|inner| inner.values().any(Value::is_object)))
     };
-    if of("agent") {
+    let is_opencode =
+        stem == "opencode" || object.get("$schema").is_some_and(|schema| schema == OPENCODE_SCHEMA);
+    if of("agent") || (is_opencode && of("mode")) {
         Kind::Agent(Format::Opencode)
     } else if of("agents") || (object.contains_key("agents") && object.contains_key("roles")) {
         Kind::Agent(Format::Minions)
+    } else if is_opencode {
+        Kind::Other("a config of opencode that names no agents".into())
     } else if object.contains_key("id")
         && (object.contains_key("tiers") || object.contains_key("systemPrompt"))
     {

@@ -26,6 +26,13 @@ pub fn convert(source: &Source) -> Result<Draft, String> {
 pub fn parse(text: &str) -> Result<(Keys, Option<String>), String> {
     let text = frontmatter::plain(text);
     let mut warning = None;
+    let text = match first_document(&text) {
+        Some(first) => {
+            warning = Some("it has several YAML documents; the first one was taken".to_owned());
+            first
+        }
+        None => text,
+    };
     let mut keys = if text.trim_start().starts_with('{') {
         let value = super::jsonc::parse(&text)?;
         Yaml { written: value.clone(), value }.keys().ok_or("is no recipe: it has no keys")?
@@ -46,6 +53,19 @@ pub fn parse(text: &str) -> Result<(Keys, Option<String>), String> {
     unwrap(&mut keys.values);
     unwrap(&mut keys.written);
     Ok((keys, warning))
+}
+
+/// The first of several YAML documents.
+fn first_document(text: &str) -> Option<String> {
+    let mut documents = vec![String::new()];
+    for line in text.lines() {
+        match documents.last_mut() {
+            Some(last) if line.trim_end() != "---" => last.push_str(&format!("{line}\n")),
+            _ => documents.push(String::new()),
+        }
+    }
+    documents.retain(|document| !document.trim().is_empty());
+    (documents.len() > 1).then(|| documents.swap_remove(0))
 }
 
 /// What stands beside a recipe that is one level further in is kept with it.

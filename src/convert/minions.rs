@@ -124,7 +124,7 @@ fn charter(
                 return Some(charter);
             }
             Err(why) => {
-                draft.warnings.push(format!("its charter is in `{path}`, which {why}"));
+                draft.warnings.push(format!("has its charter in `{path}`, which {why}"));
                 let fate = Fate::Dropped { why: format!("`{path}` {why}") };
                 draft.fields.push(FieldFate { field: "charterFile".into(), fate });
             }
@@ -184,7 +184,7 @@ fn agent(source: &Source, id: &str, said: Value, roles: &[String]) -> Result<Dra
             }
             // The role's charter is its job.
             None if has_role => {}
-            None => account.prompt("")?,
+            None => account.prompt("").map_err(|why| account.first_warning().unwrap_or(why))?,
         },
     }
     Ok(account.finish())
@@ -197,7 +197,7 @@ fn charter_of_agent(source: &Source, account: &mut Account, id: &str) -> Option<
             Ok(text) if !text.trim().is_empty() => return Some(("charterFile", text)),
             Ok(_) => account.dropped("charterFile", format!("`{path}` is empty")),
             Err(why) => {
-                account.warn(format!("its charter is in `{path}`, which {why}"));
+                account.warn(format!("has its charter in `{path}`, which {why}"));
                 account.dropped("charterFile", format!("`{path}` {why}"));
             }
         }

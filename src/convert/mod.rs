@@ -8,6 +8,7 @@ mod carried;
 mod claude;
 mod codex;
 mod copilot;
+mod cut;
 pub mod detect;
 pub mod export;
 mod frontmatter;
@@ -152,7 +153,7 @@ pub fn convert(format: Format, source: &Source) -> Result<Converted, String> {
     match format {
         Format::Claude => Ok(Converted::one(claude::convert(source))),
         Format::Opencode => opencode::convert(source),
-        Format::Codex => Ok(Converted::one(codex::convert(source))),
+        Format::Codex => codex::convert(source),
         Format::Goose => Ok(Converted::one(goose::convert(source))),
         Format::Copilot => Ok(Converted::one(copilot::convert(source))),
         Format::Minions => minions::convert(source),

@@ -23,6 +23,9 @@ pub fn convert(source: &Source) -> Result<Converted, String> {
     Ok(Converted::one(agent(account, source.stem(), &body)))
 }
 
+/// Agents of opencode itself, which a config only adjusts.
+const OWN: [&str; 7] = ["build", "plan", "general", "explore", "title", "summary", "compaction"];
+
 /// Every agent of a config file; its servers are there for all of them.
 fn config(source: &Source) -> Result<Converted, String> {
     let Value::Object(config) = jsonc::parse(source.text)? else { return Err("is not an object".into()) };
@@ -32,6 +35,12 @@ fn config(source: &Source) -> Result<Converted, String> {
         let fate = match (key.as_str(), value) {
             ("agent" | "mode", Value::Object(agents)) => {
                 for (name, said) in agents {
+                    if OWN.contains(&name.as_str()) && said.get("prompt").is_none() {
+                        let why = "settings of an agent that opencode brings along".into();
+                        fields
+                            .push(FieldFate { field: format!("{key}.{name}"), fate: Fate::Dropped { why } });
+                        continue;
+                    }
                     match named(source, name, said, config.get("mcp")) {
                         Ok(mut draft) => {
                             let place =
@@ -90,7 +99,7 @@ fn filled(source: &Source, account: &mut Account, text: &str) -> Prompt {
         match (source.nearby)(path) {
             Ok(found) => prompt.text.push_str(frontmatter::plain(&found).trim_end_matches('\n')),
             Err(why) if is_one_file => {
-                prompt.missing = Some(format!("its prompt is in `{path}`, which {why}"))
+                prompt.missing = Some(format!("has its prompt in `{path}`, which {why}"))
             }
             Err(why) => {
                 account
@@ -152,7 +161,7 @@ fn agent(mut account: Account, name: &str, prompt: &Prompt) -> Result<Draft, Str
         if account.text("description").is_none() {
             return Err(missing.clone());
         }
-        account.warn(missing.as_str());
+        account.warn(format!("it {missing}"));
     }
     account.prompt(&whole.join("\n\n"))?;
     if !prompt.in_config && !prompt.text.trim().is_empty() {
@@ -169,9 +178,21 @@ fn tool_switches(account: &mut Account, rules: &mut Rules) {
     match account.get("tools") {
         Some(Value::Object(switches)) => {
             account.mapped("tools", "permissions");
-            for (tool, value) in switches {
+            let is_on = |tool: &str| switches.get(tool).and_then(values::flag) == Some(true);
+            if switches.get("*").and_then(values::flag) == Some(false) {
+                // All off but those that are on.
+                let on: Vec<String> = switches
+                    .keys()
+                    .filter(|tool| is_on(tool))
+                    .flat_map(|tool| tools::of_opencode(tool).unwrap_or_default())
+                    .map(ToString::to_string)
+                    .collect();
+                tools::left_out(&on).into_iter().for_each(|tool| rules.deny(tool));
+            }
+            for (tool, value) in switches.clone() {
                 let field = format!("tools.{tool}");
                 match (tools::of_opencode(&tool), values::flag(&value)) {
+                    (None, Some(false)) if tool == "*" => account.mapped(&field, "permissions.deny"),
                     (Some(ours), Some(true)) => ours.iter().for_each(|tool| rules.allow(*tool)),
                     (Some(ours), Some(false)) => ours.iter().for_each(|tool| rules.deny(*tool)),
                     _ => account.keep(&field, value),
@@ -180,7 +201,7 @@ fn tool_switches(account: &mut Account, rules: &mut Rules) {
         }
         Some(list @ (Value::Array(_) | Value::String(_))) => {
             // Not opencode's own form, but what people write who come from claude.
-            for tool in values::list(&list) {
+            for tool in values::list(&list).into_iter().filter(|tool| tool != "*") {
                 match tools::of_opencode(&tool.to_ascii_lowercase()) {
                     Some(ours) => ours.iter().for_each(|tool| rules.allow(*tool)),
                     None => rules.allow(tool),

@@ -40,7 +40,9 @@ pub fn parse(text: &str) -> Result<Yaml, String> {
     };
     let value = serde_saphyr::from_str_with_options::<Value>(text, options()).map_err(|error| {
         let text = error.to_string();
-        text.lines().next().unwrap_or("not valid YAML").trim_start_matches("error: ").to_owned()
+        let line = text.lines().next().unwrap_or("not valid YAML").trim_start_matches("error: ");
+        // What follows is advice to programmers.
+        line.split("; use from_str").next().unwrap_or(line).to_owned()
     })?;
     // The parser hands out a scalar as it is written where text is asked for; only now is it known where to ask.
     let written = serde_saphyr::with_deserializer_from_str_with_options(text, options(), |document| {

@@ -131,7 +131,7 @@ fn kept(rows: &[Row], ui: &mut Ui) {
     for row in rows {
         for field in &row.fields {
             if let (Fate::Kept { .. }, Some(format)) = (&field.fate, row.format) {
-                let name = field.field.split(['.', '[']).next().unwrap_or_default();
+                let name = own_name(&field.field);
                 *kept.entry((format, name)).or_default() += 1;
             }
         }
@@ -143,4 +143,12 @@ fn kept(rows: &[Row], ui: &mut Ui) {
     for (format, names) in by_format {
         ui.line(printable(&format!("kept under `x-{format}`, without effect: {}", names.join(", "))));
     }
+}
+
+/// The name of a field without its place in a config of several agents.
+fn own_name(field: &str) -> &str {
+    let in_config =
+        ["agents.", "roles.", "agent.", "mode.", "profiles."].iter().any(|place| field.starts_with(place));
+    let own = if in_config { field.splitn(3, '.').nth(2).unwrap_or(field) } else { field };
+    own.split(['.', '[']).next().unwrap_or_default()
 }
