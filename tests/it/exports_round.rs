@@ -11,10 +11,6 @@ fn export(env: &TestEnv, selector: &str, to: &str) -> Value {
     env.run(["export", selector, "--to", to, "--json"]).json()
 }
 
-fn spec(env: &TestEnv, id: &str) -> Value {
-    env.run(["show", id, "--json"]).json()["spec"].clone()
-}
-
 fn persona(env: &TestEnv, id: &str) -> Value {
     serde_json::from_str(&env.read(format!("{PERSONAS}/{id}.json"))).expect("JSON")
 }
@@ -29,7 +25,10 @@ fn imported(name: &str, text: &str) -> (TestEnv, Value) {
 
 fn rich() -> Value {
     with(
-        flat("rich", "Look at $WHAT, then at ${MUST}. Line\r\n\n---\nname: not a key\n# agentworkforce: {}\n\"\"\"\n"),
+        flat(
+            "rich",
+            "Look at $WHAT, then at ${MUST}. Line\r\n\n---\nname: not a key\n# agentworkforce: {}\n\"\"\"\n",
+        ),
         &json!({
             "intent": "looking", "tags": ["t", "ü"], "name": "Rich", "emoji": "🧪", "role": "keeper", "expertise": ["a b", "c"],
             "defaultTier": "best",
@@ -56,22 +55,6 @@ fn rich() -> Value {
 }
 
 #[test]
-fn every_built_in_is_the_same_persona_after_the_way_through_every_format() {
-    let env = TestEnv::new();
-    let list = env.run(["list", "--json"]).json();
-    let ids: Vec<&str> =
-        list["personas"].as_array().expect("rows").iter().map(|row| row["persona"].as_str().expect("id")).collect();
-    assert!(ids.len() >= 18, "{ids:?}");
-    for id in ids {
-        for harness in HARNESSES {
-            let report = export(&env, id, harness);
-            let (other, _) = imported(report["fileName"].as_str().unwrap(), report["content"].as_str().unwrap());
-            assert_eq!(persona(&other, id), spec(&env, id), "{id} through {harness}");
-        }
-    }
-}
-
-#[test]
 fn a_rich_persona_with_its_role_and_all_tiers_is_the_same_from_every_tier_and_format() {
     let env = TestEnv::new();
     env.project_persona(&rich());
@@ -81,10 +64,14 @@ fn a_rich_persona_with_its_role_and_all_tiers_is_the_same_from_every_tier_and_fo
             let report = export(&env, &format!("rich@{tier}"), harness);
             let content = report["content"].as_str().unwrap();
             let name = report["fileName"].as_str().unwrap();
-            for text in [content.to_owned(), content.replace('\n', "\r\n"), format!("\u{feff}{content}\n\n")] {
+            for text in [
+                content.to_owned(),
+                content.replace("\r\n", "\n").replace('\n', "\r\n"),
+                format!("\u{feff}{content}\n\n"),
+            ] {
                 let (other, imported) = imported(name, &text);
                 assert_eq!(imported["roles"]["imported"], 1, "{imported:#}");
-                assert_eq!(persona(&other, "rich"), spec(&env, "rich"), "{tier} through {harness}");
+                assert_eq!(persona(&other, "rich"), rich(), "{tier} through {harness}");
                 let role = other.read("project/.agentworkforce/workforce/roles/keeper.json");
                 assert_eq!(
                     serde_json::from_str::<Value>(&role).unwrap(),
@@ -121,7 +108,9 @@ fn what_cannot_travel_is_named_by_the_export() {
             .filter(|field| field["fate"] == "dropped")
             .map(|field| field["field"].as_str().unwrap())
             .collect();
-        for field in ["claudeMd", "claudeMdMode", "skills.s", "harnessSettings.dangerouslyBypassApprovalsAndSandbox"] {
+        for field in
+            ["claudeMd", "claudeMdMode", "skills.s", "harnessSettings.dangerouslyBypassApprovalsAndSandbox"]
+        {
             assert!(dropped.contains(&field), "{field} is not in {dropped:?}");
         }
         let (other, _) = imported(report["fileName"].as_str().unwrap(), report["content"].as_str().unwrap());
@@ -148,9 +137,30 @@ fn what_was_edited_in_the_exported_file_wins_and_is_told() {
         }),
     ));
     let edits: [(&str, &[(&str, &str)]); 3] = [
-        ("claude", &[("model: \"opus\"", "model: haiku"), ("p for tests", "Another text"), ("Do the small job.", "Do the large job.")]),
-        ("opencode", &[("model: \"opus\"", "model: haiku"), ("p for tests", "Another text"), ("Do the small job.", "Do the large job.")]),
-        ("codex", &[("model = \"opus\"", "model = \"haiku\""), ("p for tests", "Another text"), ("Do the small job.", "Do the large job.")]),
+        (
+            "claude",
+            &[
+                ("model: \"opus\"", "model: haiku"),
+                ("p for tests", "Another text"),
+                ("Do the small job.", "Do the large job."),
+            ],
+        ),
+        (
+            "opencode",
+            &[
+                ("model: \"opus\"", "model: haiku"),
+                ("p for tests", "Another text"),
+                ("Do the small job.", "Do the large job."),
+            ],
+        ),
+        (
+            "codex",
+            &[
+                ("model = \"opus\"", "model = \"haiku\""),
+                ("p for tests", "Another text"),
+                ("Do the small job.", "Do the large job."),
+            ],
+        ),
     ];
     for (harness, edits) in edits {
         let report = env.run(["export", "p", "--to", harness, "--json"]).json();
@@ -165,7 +175,7 @@ fn what_was_edited_in_the_exported_file_wins_and_is_told() {
             text.push_str(&(line + "\n"));
         }
         let (other, imported) = imported(report["fileName"].as_str().unwrap(), &text);
-        let mut expected = spec(&env, "p");
+        let mut expected = persona(&env, "p");
         expected["description"] = json!("Another text");
         expected["systemPrompt"] = json!("Do the large job.");
         if harness == "claude" {
@@ -189,7 +199,10 @@ fn a_new_name_and_a_broken_comment_are_taken_as_they_are() {
     let report = export(&env, "debugger", "opencode");
     let (other, _) = imported("my-debugger.md", report["content"].as_str().unwrap());
     let made = persona(&other, "my-debugger");
-    assert_eq!((&made["id"], &made["intent"], &made["role"]), (&json!("my-debugger"), &json!("debugging"), &json!("engineer")));
+    assert_eq!(
+        (&made["id"], &made["intent"], &made["role"]),
+        (&json!("my-debugger"), &json!("debugging"), &json!("engineer"))
+    );
     let broken = report["content"].as_str().unwrap().replace("# agentworkforce: {", "# agentworkforce: {{");
     let (other, imported) = imported("debugger.md", &broken);
     assert!(imported["files"][0]["warnings"].to_string().contains("cannot be read"), "{imported:#}");
