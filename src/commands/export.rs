@@ -86,10 +86,10 @@ fn with_charter(object: &mut Object, charter: &str) {
             *prompt = format!("{}\n\n{prompt}", charter.trim_end());
         }
     };
-    if !object.contains_key("systemPrompt") {
-        object.insert("systemPrompt".into(), charter.into());
-    } else {
+    if object.contains_key("systemPrompt") {
         add(object);
+    } else {
+        object.insert("systemPrompt".into(), charter.into());
     }
     if let Some(Value::Object(tiers)) = object.get_mut("tiers") {
         tiers.values_mut().filter_map(Value::as_object_mut).for_each(add);

@@ -18,7 +18,9 @@ pub fn convert(source: &Source) -> Result<Converted, String> {
     }
     let mut account = Account::new(Format::Opencode, parts.keys).written(parts.written);
     account.carry(parts.carried);
-    warnings.into_iter().for_each(|warning| account.warn(warning));
+    for warning in warnings {
+        account.warn(warning);
+    }
     let body = Prompt { text: parts.body, in_config: false, missing: None };
     Ok(Converted::one(agent(account, source.stem(), &body)))
 }
@@ -99,7 +101,7 @@ fn filled(source: &Source, account: &mut Account, text: &str) -> Prompt {
         match (source.nearby)(path) {
             Ok(found) => prompt.text.push_str(frontmatter::plain(&found).trim_end_matches('\n')),
             Err(why) if is_one_file => {
-                prompt.missing = Some(format!("has its prompt in `{path}`, which {why}"))
+                prompt.missing = Some(format!("has its prompt in `{path}`, which {why}"));
             }
             Err(why) => {
                 account
@@ -187,7 +189,9 @@ fn tool_switches(account: &mut Account, rules: &mut Rules) {
                     .flat_map(|tool| tools::of_opencode(tool).unwrap_or_default())
                     .map(ToString::to_string)
                     .collect();
-                tools::left_out(&on).into_iter().for_each(|tool| rules.deny(tool));
+                for tool in tools::left_out(&on) {
+                    rules.deny(tool);
+                }
             }
             for (tool, value) in switches.clone() {
                 let field = format!("tools.{tool}");

@@ -84,12 +84,18 @@ pub fn flag(value: &Value) -> Option<bool> {
 const NUMBERS: [&str; 8] =
     ["temperature", "top_p", "topP", "steps", "maxSteps", "maxTurns", "timeout", "max_turns"];
 
+/// Whether a number or a flag would be written just so.
+fn is_written_so(value: &Value, text: &str) -> bool {
+    let canonical = value.to_string();
+    canonical == text
+}
+
 /// The value to keep: a number or a flag that would not be written as it was is the text that it was. A colour `007`
 /// is no seven, and a version `1.10` is no 1.1.
 pub fn faithful(key: &str, value: &Value, written: &Value) -> Value {
     match (value, written) {
         (Value::Number(_) | Value::Bool(_), Value::String(text))
-            if value.to_string() != *text && !NUMBERS.contains(&key) =>
+            if !is_written_so(value, text) && !NUMBERS.contains(&key) =>
         {
             written.clone()
         }
