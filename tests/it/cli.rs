@@ -953,3 +953,24 @@ fn an_overlay_of_nothing_is_told_from_what_was_meant() {
     let ran = env.run(["lint", "debuger"]);
     assert!(ran.stdout.contains("did you mean `debugger`?"), "{ran:#?}");
 }
+
+#[test]
+fn what_is_as_good_as_misspelt_is_told() {
+    let env = TestEnv::new();
+    env.project_persona(&json!({"id": "silent", "intent": "x", "systemPrompt": "", "harness": "claude"}));
+    env.project_persona(&json!({"id": "typo", "intent": "x", "systemPrompt": "look at $TARGT and $HOME",
+        "inputs": {"TARGET": {"description": "what to look at"}}, "harnessSettings": {"reasoning": "hihg"},
+        "mount": {"ignoredPatterns": ["./secrets"]}}));
+    let report = env.run(["lint", "--json"]).json();
+    let problems = report["problems"].as_array().expect("a list");
+    let told: Vec<String> = problems
+        .iter()
+        .map(|problem| format!("{} {}", problem["key"].as_str().unwrap_or_default(), problem["message"]))
+        .collect();
+    for wanted in ["neither prompt nor charter", "$TARGT", "hihg", "pattern `./secrets` matches nothing"] {
+        assert_eq!(told.iter().filter(|text| text.contains(wanted)).count(), 1, "{wanted}: {told:#?}");
+    }
+    assert_eq!(told.len(), 4, "{told:#?}");
+    let plan = env.plan(&["typo", "--input", "TARGET=x"]);
+    assert!(plan["warnings"].to_string().contains("`./secrets` matches nothing"), "{plan:#}");
+}
