@@ -27,12 +27,12 @@ const KINSHIP: f64 = 0.5;
 const SIDE_BY_SIDE: f64 = 0.4;
 
 /// Words that say nothing about a job.
-const EMPTY: [&str; 68] = [
+const EMPTY: [&str; 69] = [
     "a", "an", "the", "and", "or", "of", "to", "in", "on", "for", "with", "is", "are", "be", "it", "its",
     "this", "that", "my", "our", "your", "me", "we", "you", "i", "when", "who", "do", "does", "can",
     "should", "would", "please", "need", "want", "help", "from", "by", "at", "as", "into", "not", "no",
     "use", "using", "some", "any", "all", "has", "have", "if", "so", "make", "get", "then", "there", "was",
-    "will", "it's", "up", "against", "over", "out", "about", "down", "them", "after", "before",
+    "will", "it's", "up", "against", "over", "out", "about", "down", "them", "after", "before", "why",
 ];
 
 /// Words that developers use for the same job.
@@ -64,7 +64,6 @@ const KIN: [&[&str]; 11] = [
         "exception",
         "wrong",
         "freeze",
-        "why",
         "fix",
         "misbehave",
         "incorrect",
@@ -132,16 +131,19 @@ pub fn rank<'a>(task: &str, choices: &[Choice<'a>]) -> Vec<Ranked<'a>> {
         for (ranked, fields) in scores.iter_mut().zip(&documents) {
             // One thing is said once, however many words there are for it.
             let mut best = 0.0_f64;
-            let mut places = BTreeSet::new();
+            let mut places = Vec::new();
             for (term, worth) in &terms {
                 let (weight, names) = weight_of(term, fields, &averages);
-                best = best.max(worth * weight * (SATURATION + 1.0) / (weight + SATURATION));
-                places.extend(names);
+                let score = worth * weight * (SATURATION + 1.0) / (weight + SATURATION);
+                // The word itself comes first and is the better reason.
+                if places.is_empty() || (score > best && *term != stem && !said(stem, fields)) {
+                    places = names;
+                }
+                best = best.max(score);
             }
             if best > 0.0 {
                 ranked.score += best;
-                let in_order = fields.iter().map(|(name, _, _)| *name).filter(|name| places.contains(name));
-                ranked.reasons.push((word.clone(), in_order.collect()));
+                ranked.reasons.push((word.clone(), places));
             }
         }
     }
@@ -172,9 +174,13 @@ fn wanted(task: &str) -> Vec<(String, String)> {
         .collect()
 }
 
+fn said(term: &str, fields: &Fields) -> bool {
+    fields.iter().any(|(_, _, stems)| stems.iter().any(|stem| stem == term))
+}
+
 /// The fewer speak of it, the more it tells them apart.
 fn rarity(term: &str, documents: &[Fields]) -> f64 {
-    let speaks = |fields: &&Fields| fields.iter().any(|(_, _, stems)| stems.iter().any(|stem| stem == term));
+    let speaks = |fields: &&Fields| said(term, fields);
     #[allow(clippy::cast_precision_loss)]
     let (all, having) = (documents.len() as f64, documents.iter().filter(speaks).count() as f64);
     (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
@@ -241,10 +247,7 @@ mod tests {
         assert_eq!(ranked[0].id, "debugger");
         assert_eq!(
             ranked[0].reasons,
-            [
-                ("crash".to_owned(), vec!["id", "description"]),
-                ("debug".to_owned(), vec!["id", "description"])
-            ]
+            [("crash".to_owned(), vec!["description"]), ("debug".to_owned(), vec!["id"])]
         );
         assert_eq!(rank("reviewing code", &choices())[0].id, "code-reviewer");
         assert_eq!(rank("a readme", &choices())[0].id, "docs-writer");
