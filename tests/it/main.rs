@@ -35,6 +35,7 @@ mod mount_terminal;
 mod packs;
 mod packs_crash;
 mod packs_hostile;
+mod packs_settle;
 mod packs_sources;
 mod packs_support;
 mod persona_ref;

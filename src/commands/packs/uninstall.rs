@@ -1,6 +1,7 @@
 //! `uninstall`: takes away what a pack brought, as far as it is still what the pack brought.
 
-use super::{counted, differing, installed, named, note, rows, target_of, write};
+use super::tell::{self, counted, named, rows};
+use super::{installed, note, settled, target_of, write};
 use crate::cli::UninstallArgs;
 use crate::commands::workforce::Workforce;
 use crate::error::Result;
@@ -18,6 +19,9 @@ pub fn run(args: &UninstallArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let workforce = Workforce::open(host)?;
     let target = target_of(&workforce, args.to)?;
     let name = &args.pack;
+    if !args.dry_run {
+        apply::recover(&target)?;
+    }
     installed(&Lock::read(&target.personas)?, name, &target)?;
     let _locks = if args.dry_run { None } else { Some(apply::lock(&target)?) };
     let lock = Lock::read(&target.personas)?;
@@ -25,7 +29,8 @@ pub fn run(args: &UninstallArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let look = |path: &str| target.look(path);
     let decisions = decide::uninstall(name, &lock, &look);
     if !args.dry_run {
-        write(&target, &lock, name, LockedPack::default(), &decisions)?;
+        let after = settled(&lock, name, LockedPack::default(), &decisions);
+        write(host, &target, (&lock, &after), &decisions)?;
         note(&workforce, &format!("uninstall {name}"));
     }
     let kept = decisions.iter().any(|decision| decision.action == Action::Kept);
@@ -40,12 +45,14 @@ pub fn run(args: &UninstallArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let would = if args.dry_run { "would be " } else { "" };
     for decision in &decisions {
         let unit = named(decision);
-        if decision.action == Action::Kept {
-            ui.flush();
-            let paths = differing(&target, decision);
-            ui.warning(printable(&format!("kept {unit}: you changed {paths}; it is yours now")));
-        } else {
-            ui.line(printable(&format!("{would}removed {unit}")));
+        let reason = tell::reason(&target, decision).unwrap_or_default();
+        match decision.action {
+            Action::Kept => {
+                ui.flush();
+                ui.warning(printable(&format!("kept {unit}: {reason}")));
+            }
+            Action::Shared => ui.line(printable(&format!("{would}kept {unit}: {reason}"))),
+            _ => ui.line(printable(&format!("{would}removed {unit}"))),
         }
     }
     let is_gone = |decision: &&decide::Decision| {
