@@ -336,7 +336,7 @@ fn an_edit_of_what_the_pack_left_alone_is_kept() {
     env.write(format!("{PERSONAS}/b__assets/b.md"), "my B\n");
     env.write("mine/personas/a.md", "A2\n");
     let ran = env.run(["update"]);
-    assert!(ran.succeeds().stdout.contains("kept b: yours stays"), "{ran:#?}");
+    assert!(ran.succeeds().stdout.contains("kept b: you changed"), "{ran:#?}");
     assert_eq!(env.read(format!("{PERSONAS}/b__assets/b.md")), "my B\n");
     assert_eq!(env.read(format!("{PERSONAS}/a__assets/a.md")), "A2\n");
 }
@@ -355,7 +355,9 @@ fn uninstall_removes_what_is_the_packs_and_keeps_what_is_yours() {
     let before = env.everything();
     env.run(["uninstall", "@team/mine", "--dry-run"]).fails(1, "kept a");
     assert_eq!(env.everything(), before);
-    env.run(["uninstall", "@team/mine"]).fails(1, "kept a: you changed");
+    let ran = env.run(["uninstall", "@team/mine"]);
+    ran.fails(1, "kept a: you changed");
+    assert!(ran.stdout.contains("kept 1 that you changed"), "{ran:#?}");
     // `b` is the other pack's, too.
     let left =
         ["a.json", "a__assets/a.md", "agentworkforce.lock", "b.json", "b__assets/b.md", "own.json", "z.json"];

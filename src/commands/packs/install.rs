@@ -182,8 +182,11 @@ impl Job<'_> {
         let hints = tell::settling(outcome.decisions.iter(), self.args.to);
         match (hints.is_empty(), outcome.is_known) {
             (true, _) => hints,
-            (false, true) if !self.args.dry_run => hints,
-            (false, _) => vec!["`--overwrite` replaces what is there".into()],
+            (false, false) => vec!["`--overwrite` replaces what is there".into()],
+            (false, true) if self.args.dry_run => {
+                hints.into_iter().map(|hint| format!("once this is installed, {hint}")).collect()
+            }
+            (false, true) => hints,
         }
     }
 

@@ -72,7 +72,8 @@ pub fn reason(target: &Target, decision: &Decision) -> Option<String> {
             format!("{packs} {} {have} it, too", decision.keepers.join(", "))
         }
         (Action::Kept, _) if decision.locked.is_none() => format!("you changed {paths}; it is yours now"),
-        (Action::Kept, _) => format!("yours stays: {paths}"),
+        (Action::Kept, _) if decision.kept.is_empty() => format!("you changed {paths}, the pack did not"),
+        (Action::Kept, _) => format!("yours, and noted in the lock: {paths}"),
         (Action::Skipped | Action::Conflict, Some(because)) => match (because, blocked()) {
             (Because::IdIsTaken, _) => format!("{paths} already exists and has the same id"),
             (_, Some((place, what))) => {

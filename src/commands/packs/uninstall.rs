@@ -60,10 +60,11 @@ pub fn run(args: &UninstallArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     };
     let removed = counted(decisions.iter().filter(is_gone).count(), "persona");
     let dir = target.personas.display();
-    ui.line(printable(&if args.dry_run {
-        format!("Would remove {removed} of {name} from {dir}")
-    } else {
-        format!("Removed {removed} of {name} from {dir}")
-    }));
+    let verb = if args.dry_run { "Would remove" } else { "Removed" };
+    let left = match decisions.iter().filter(|decision| decision.action == Action::Kept).count() {
+        0 => String::new(),
+        number => format!(", kept {number} that you changed"),
+    };
+    ui.line(printable(&format!("{verb} {removed} of {name} from {dir}{left}")));
     Ok(exit)
 }

@@ -273,8 +273,8 @@ impl Job<'_> {
             ),
         };
         ui.line(printable(&text));
-        if let (PackSource::Archive(_), true) = (&outcome.source, outcome.from == outcome.to && changed == 0)
-        {
+        let is_still = outcome.from == outcome.to && changed + open == 0;
+        if is_still && matches!(outcome.source, PackSource::Archive(_)) {
             ui.flush();
             ui.hint(printable(&format!(
                 "{} is installed from an archive: `agentworkforce install <archive>` takes a newer one",
