@@ -87,14 +87,9 @@ pub fn run(args: Vec<OsString>) -> u8 {
 
 fn run_with(args: Vec<OsString>, ui: &mut Ui) -> Result<Exit, CommandError> {
     let host = Host::of_this_process()?;
-    if args.get(1).is_some_and(|name| name == mount::try_out::NAME) {
-        return mount::try_out::run(&host, &args[2..], &mut |text| ui.say(text));
-    }
-    if let [_, name, dir] = args.as_slice()
-        && name == mount::try_out::REMOVE
-    {
-        mount::cleanup::remove_tree(dir.as_ref())?;
-        return Ok(Exit::Done);
+    #[cfg(debug_assertions)]
+    if let Some(tried) = mount::try_out::run_if_asked(&host, &args, &mut |text| ui.say(text)) {
+        return tried;
     }
     let parsed = cli::parse(args.clone(), &[]);
     // Reading the config for the sake of the help is only worth it where the help is shown.

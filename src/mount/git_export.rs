@@ -3,7 +3,7 @@
 
 use crate::git;
 use crate::model::mount::PathRule;
-use crate::model::mount_record::{GitRecord, MountRecord, RuleRef};
+use crate::model::mount_record::{GitRecord, MountRecord};
 use crate::model::raw_path::RawPath;
 use crate::mount::git_refs::{branches, detached_head, object_name};
 use crate::mount::stat::Kind;
@@ -67,7 +67,7 @@ pub struct HeldBranch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<RawPath>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rule: Option<RuleRef>,
+    pub rule: Option<PathRule>,
 }
 
 /// Exports every branch on which the agent made commits. Can be repeated.
@@ -232,12 +232,7 @@ impl Job<'_> {
                 let mut held = self.held(branch, tip, "it changes a path that is protected".into());
                 held.commit = Some(commit.clone());
                 held.path = Some(path.into());
-                held.rule = rule.map(|rule| RuleRef {
-                    pattern: rule.pattern.clone(),
-                    effect: rule.effect,
-                    source: rule.source,
-                    origin: rule.origin.clone(),
-                });
+                held.rule = rule.cloned();
                 return Ok(Some(held));
             }
         }

@@ -563,7 +563,7 @@ fn a_home_that_does_not_exist_is_an_empty_one_and_is_made_by_the_first_write() {
 #[test]
 fn without_a_home_the_message_says_what_to_set() {
     let env = world();
-    for value in [None, Some(""), Some("  ")] {
+    for value in [None, Some(""), Some("  "), Some("relative/home")] {
         let run = |args: &[&str]| {
             env.run_changed(args, |command| {
                 command.env_remove("HOME");

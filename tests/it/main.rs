@@ -32,6 +32,7 @@ mod mount_overlay;
 mod mount_processes;
 mod mount_support;
 mod mount_terminal;
+mod mounted_root;
 mod packs;
 mod packs_crash;
 mod packs_hostile;

@@ -33,6 +33,7 @@ use crate::mount::{
 };
 use crate::session::leaks::Leaks;
 use crate::session::{Session, SessionState, SessionStore};
+use crate::tool;
 use crate::ui::{Ui, printable};
 use audience::{Progress, Told};
 use conversation::{Noted, Resumed};
@@ -481,7 +482,11 @@ struct VersionQuestion {
 impl VersionQuestion {
     fn ask(program: &Path, home: &Path) -> VersionQuestion {
         let (program, home) = (program.to_owned(), home.to_owned());
-        VersionQuestion { asked: std::thread::spawn(move || program::remembered_version(&program, &home)) }
+        VersionQuestion {
+            asked: std::thread::spawn(move || {
+                tool::version::remembered(&program, &home.join("cache/versions"))
+            }),
+        }
     }
 
     fn answer(self, warnings: &mut Vec<String>) -> Option<String> {

@@ -4,8 +4,8 @@ use super::end::End;
 use crate::commands::sessions::work::Applied;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::model::mount::{Backend, Effect, Sandbox};
-use crate::model::mount_record::{MountRecord, RuleRef};
+use crate::model::mount::{Backend, Effect, PathRule, Sandbox};
+use crate::model::mount_record::MountRecord;
 use crate::model::plan::RunPlan;
 use crate::model::report::{
     ApplyStatus, Outcome, ReportedApply, ReportedChange, ReportedCheck, ReportedCommit, ReportedHarness,
@@ -269,7 +269,7 @@ impl<'a> Story<'a> {
     }
 }
 
-fn rule_text(rule: &RuleRef) -> String {
+fn rule_text(rule: &PathRule) -> String {
     format!("{} ({})", rule.pattern, rule.origin)
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::mount::{Backend, Effect, PathRule, RuleSource, Sandbox};
-use crate::model::mount_record::{Containment, Instant, MOUNT_RECORD_FILE};
+use crate::model::mount_record::MOUNT_RECORD_FILE;
 use crate::mount::base;
 use crate::mount::tree::Tree;
 use pretty_assertions::assert_eq;
@@ -61,23 +61,10 @@ impl Fixture {
         }
         let root = Tree::open(&self.project()).unwrap().root_stat().unwrap();
         let record = MountRecord {
-            schema_version: 1,
-            backend: Backend::Copy,
-            fallback: None,
-            sandbox: Sandbox::Off,
-            containment: Containment::Subreaper,
-            root: self.project().into(),
             root_dev: root.dev,
             root_ino: root.ino,
             data: "mount".into(),
-            xattrs: None,
-            hidden: Vec::new(),
-            planted: Vec::new(),
-            left_out: Vec::new(),
-            skipped_special: 0,
-            outward_links: Vec::new(),
-            git: Vec::new(),
-            launched_at: Instant { ..launched_at },
+            ..MountRecord::bare(Backend::Copy, Sandbox::Off, self.project().into(), launched_at)
         };
         session.write_json(MOUNT_RECORD_FILE, &record).unwrap();
         base::take_project(&session.dir, &self.project(), &rules).unwrap();

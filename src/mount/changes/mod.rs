@@ -9,7 +9,7 @@ mod upper;
 pub use review::{Ignored, review};
 
 use crate::model::mount::{Backend, PathRule};
-use crate::model::mount_record::{MountRecord, RuleRef};
+use crate::model::mount_record::MountRecord;
 use crate::model::raw_path::RawPath;
 use crate::mount::apply::journal::Restorations;
 use crate::mount::compare::{After, ChangeKind, ConflictReason};
@@ -73,7 +73,7 @@ pub struct Protected {
     pub why: ProtectedWhy,
     pub deleted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rule: Option<RuleRef>,
+    pub rule: Option<PathRule>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]

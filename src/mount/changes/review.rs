@@ -4,7 +4,8 @@
 use super::ignored::IgnoreView;
 use super::{Change, Found, Protected, ProtectedWhy, Review, Sides, Touched, find, is_git_name};
 use crate::model::mount::Backend;
-use crate::model::mount_record::{PlantedRecord, RuleRef};
+use crate::model::mount::PathRule;
+use crate::model::mount_record::PlantedRecord;
 use crate::mount::compare::{After, Base, ConflictReason, Now, Verdict, compare};
 use crate::mount::manifest::{Entry, Manifest};
 use crate::mount::stat::Kind;
@@ -79,12 +80,7 @@ fn without_protected(
             Visibility::Writable => None,
         };
         if let Some(why) = why {
-            let rule = decision.rule.and_then(|index| sides.rules.get(index)).map(|rule| RuleRef {
-                pattern: rule.pattern.clone(),
-                effect: rule.effect,
-                source: rule.source,
-                origin: rule.origin.clone(),
-            });
+            let rule = decision.rule.and_then(|index| sides.rules.get(index)).cloned();
             if is_real_write(sides, &one)? {
                 review.protected.push(protected(&one, why, rule));
             }
@@ -111,7 +107,7 @@ fn without_protected(
     Ok(candidates)
 }
 
-fn protected(one: &Touched, why: ProtectedWhy, rule: Option<RuleRef>) -> Protected {
+fn protected(one: &Touched, why: ProtectedWhy, rule: Option<PathRule>) -> Protected {
     Protected { path: one.path.clone().into(), why, deleted: one.after == After::Absent, rule }
 }
 
