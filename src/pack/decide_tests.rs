@@ -211,9 +211,7 @@ fn an_install_over_an_older_one_replaces_only_what_is_the_packs_and_the_lock_sta
 fn whatever_side_is_taken_the_conflict_is_settled_until_the_pack_changes_again() {
     let sides = [
         (Way::KeepMine, Settlement { mine: Some(Vec::new()), theirs: None }),
-        (Way::KeepMine, Settlement { mine: Some(vec!["p".into()]), theirs: Some(Vec::new()) }),
         (Way::TakeTheirs, Settlement { mine: None, theirs: Some(vec!["p".into()]) }),
-        (Way::TakeTheirs, Settlement { mine: Some(Vec::new()), theirs: Some(vec!["p".into()]) }),
     ];
     let units = |files: &Files| if files.is_empty() { Vec::new() } else { vec![unit(files)] };
     for (way, settlement) in &sides {
@@ -257,4 +255,16 @@ fn whatever_side_is_taken_the_conflict_is_settled_until_the_pack_changes_again()
             }
         }
     }
+}
+
+#[test]
+fn what_is_named_goes_before_what_is_meant_by_all() {
+    let side = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
+    let mixed = Settlement { mine: side(&[]), theirs: side(&["p", "role:r"]) };
+    assert_eq!(mixed.way(UnitKind::Persona, "p"), Way::TakeTheirs);
+    assert_eq!(mixed.way(UnitKind::Role, "p"), Way::KeepMine);
+    assert_eq!(mixed.way(UnitKind::Role, "r"), Way::TakeTheirs);
+    let mixed = Settlement { mine: side(&["p"]), theirs: side(&[]) };
+    assert_eq!(mixed.way(UnitKind::Persona, "p"), Way::KeepMine);
+    assert_eq!((mixed.way(UnitKind::Persona, "q"), mixed.is_theirs_in_conflict()), (Way::Update, true));
 }

@@ -180,13 +180,13 @@ impl Job<'_> {
     /// What settles that which was left alone.
     fn hints(&self, outcome: &Outcome) -> Vec<String> {
         let hints = tell::settling(outcome.decisions.iter(), self.args.to);
-        match (hints.is_empty(), outcome.is_known) {
-            (true, _) => hints,
-            (false, false) => vec!["`--overwrite` replaces what is there".into()],
-            (false, true) if self.args.dry_run => {
-                hints.into_iter().map(|hint| format!("once this is installed, {hint}")).collect()
-            }
-            (false, true) => hints,
+        if hints.is_empty() {
+            return hints;
+        }
+        match (outcome.is_known, self.args.dry_run) {
+            (false, _) => vec!["`--overwrite` replaces what is there".into()],
+            (true, true) => hints.into_iter().map(|hint| format!("once this is installed, {hint}")).collect(),
+            (true, false) => hints,
         }
     }
 
