@@ -96,7 +96,7 @@ pub struct Decision {
     pub differing: Vec<String>,
     /// Those of them that are no plain files.
     pub blocked: Vec<String>,
-    /// Other packs that have the files which this one gives up.
+    /// Other packs that have the files which this one gives up or cannot have.
     pub keepers: Vec<String>,
     /// Other packs that had it in another version than the one that is written.
     pub ousted: Vec<String>,
@@ -329,6 +329,9 @@ pub fn among_others(name: &str, lock: &Lock, decisions: &mut [Decision]) {
         let others =
             others.filter_map(|(other, pack)| Some((other, pack.of(decision.kind).get(&decision.id)?)));
         for (other, files) in others {
+            if decision.because == Some(Because::NotThePacks) {
+                decision.keepers.push(other.clone());
+            }
             let given_up = decision.removes.len();
             decision.removes.retain(|path| !files.contains_key(path));
             if decision.removes.len() < given_up {

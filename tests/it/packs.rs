@@ -126,7 +126,8 @@ fn a_role_of_the_pack_comes_with_the_persona_that_follows_it() {
             ("roles/unused.json", &unused),
         ],
     );
-    env.run(["install", "../mine"]).succeeds();
+    let ran = env.run(["install", "../mine"]);
+    assert!(ran.succeeds().stdout.contains("Installed 1 persona and 1 role of @team/mine"), "{ran:#?}");
     let roles = files(&env.root().join("project/.agentworkforce/workforce/roles"));
     assert_eq!(roles.keys().collect::<Vec<_>>(), ["archivist.json", "archivist__assets/archivist.md"]);
     assert!(env.prompt(&["p"]).contains("Keep everything."));

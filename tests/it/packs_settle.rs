@@ -238,7 +238,10 @@ fn uninstall_says_what_another_pack_keeps() {
     assert_eq!((&unit["removed"], &report["ok"]), (&json!([]), &json!(true)));
     let ran = env.run(["uninstall", "@team/mine"]);
     assert!(ran.succeeds().stdout.contains("kept a: pack @team/other has it, too"), "{ran:#?}");
-    assert!(!ran.stdout.contains("removed a") && ran.stdout.contains("Removed 0 personas"), "{ran:#?}");
+    assert!(
+        !ran.stdout.contains("removed a") && ran.stdout.contains("Removed nothing of @team/mine"),
+        "{ran:#?}"
+    );
     assert_eq!(installed(&env).len(), 5);
     env.run(["uninstall", "@team/other"]).succeeds();
     assert_eq!(installed(&env).len(), 0);
@@ -255,6 +258,7 @@ fn two_packs_with_one_persona_do_not_spoil_each_others_lock() {
     let ran = env.run(["update", "@team/mine"]);
     assert!(ran.succeeds().stderr.contains("a is no longer of pack @team/other"), "{ran:#?}");
     env.run(["install", "--locked"]).succeeds();
+    env.run(["update", "@team/other"]).fails(3, "a.md is of pack @team/mine, and another version");
     env.write("other/personas/a.md", "A2\n");
     env.run(["update"]).succeeds();
     env.run(["install", "--locked"]).succeeds();

@@ -1,7 +1,7 @@
 //! `install`: from a source to personas in a layer, with a lock beside them.
 
 use super::locked;
-use super::tell::{self, counted, main_file, named, rows};
+use super::tell::{self, main_file, named, rows};
 use super::{Fetcher, note, settled, target_of, write, yield_to_rivals};
 use crate::cli::InstallArgs;
 use crate::commands::workforce::Workforce;
@@ -219,21 +219,20 @@ impl Job<'_> {
     }
 
     fn summary(&self, outcome: &Outcome) -> String {
-        let personas = || outcome.decisions.iter().filter(|decision| decision.kind == UnitKind::Persona);
-        let skipped = outcome.decisions.iter().filter(|decision| decision.action.is_left_alone()).count();
-        let written = personas().filter(|decision| !decision.writes.is_empty()).count();
-        let removed = personas().filter(|decision| decision.action == Action::Removed).count();
+        let amount = |is_meant: &dyn Fn(&Decision) -> bool| tell::amount(&outcome.decisions, is_meant);
+        let written = amount(&|decision| !decision.writes.is_empty());
+        let removed = amount(&|decision| decision.action == Action::Removed);
+        let skipped = amount(&|decision| decision.action.is_left_alone());
         let version = outcome.resolved.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
         let pack = format!("{}{version}", outcome.name);
         let dir = self.target.personas.display();
         let verb = if self.args.dry_run { "Would install" } else { "Installed" };
-        let mut text = match (written, removed + skipped) {
-            (0, 0) => return format!("Nothing to do: {pack} in {dir}"),
-            (0, _) => format!("{verb} nothing of {pack} into {dir}"),
-            _ => format!("{verb} {} of {pack} into {dir}", counted(written, "persona")),
-        };
+        if written.is_none() && removed.is_none() && skipped.is_none() {
+            return format!("Nothing to do: {pack} in {dir}");
+        }
+        let mut text = format!("{verb} {} of {pack} into {dir}", written.as_deref().unwrap_or("nothing"));
         for (number, what) in [(removed, "removed"), (skipped, "left as you have it")] {
-            if number > 0 {
+            if let Some(number) = number {
                 text = format!("{text}, {number} {what}");
             }
         }

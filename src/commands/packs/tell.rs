@@ -37,6 +37,18 @@ pub fn counted(number: usize, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
 }
 
+/// How many of these are meant: `2 personas and 1 role`. `None`: not one.
+pub fn amount(decisions: &[Decision], is_meant: impl Fn(&Decision) -> bool) -> Option<String> {
+    let of = |kind: UnitKind| {
+        let number = decisions.iter().filter(|decision| decision.kind == kind && is_meant(decision)).count();
+        (number > 0).then(|| counted(number, kind.word()))
+    };
+    match (of(UnitKind::Persona), of(UnitKind::Role)) {
+        (Some(personas), Some(roles)) => Some(format!("{personas} and {roles}")),
+        (personas, roles) => personas.or(roles),
+    }
+}
+
 /// The main file of a persona or role.
 pub fn main_file(target: &Target, decision: &Decision) -> String {
     let prefix = match decision.kind {
@@ -81,6 +93,9 @@ pub fn reason(target: &Target, decision: &Decision) -> Option<String> {
                     "{} is {what}, which no pack writes to: move it away and run this again",
                     place.display()
                 )
+            }
+            (Because::NotThePacks, _) if !decision.keepers.is_empty() => {
+                format!("{paths} is of pack {}, and another version", decision.keepers.join(", "))
             }
             (Because::NotThePacks, _) => format!("{paths} already exists and is not the pack's"),
             (Because::Edited, _) => format!("you changed {paths}"),

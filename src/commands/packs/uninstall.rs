@@ -1,6 +1,6 @@
 //! `uninstall`: takes away what a pack brought, as far as it is still what the pack brought.
 
-use super::tell::{self, counted, named, rows};
+use super::tell::{self, named, rows};
 use super::{installed, note, settled, target_of, write};
 use crate::cli::UninstallArgs;
 use crate::commands::workforce::Workforce;
@@ -9,7 +9,6 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::path_text::path_text;
 use crate::pack::apply;
-use crate::pack::contents::UnitKind;
 use crate::pack::decide::{self, Action};
 use crate::pack::lockfile::{Lock, LockedPack};
 use crate::ui::{Ui, printable};
@@ -55,10 +54,8 @@ pub fn run(args: &UninstallArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
             _ => ui.line(printable(&format!("{would}removed {unit}"))),
         }
     }
-    let is_gone = |decision: &&decide::Decision| {
-        decision.kind == UnitKind::Persona && decision.action == Action::Removed
-    };
-    let removed = counted(decisions.iter().filter(is_gone).count(), "persona");
+    let is_gone = |decision: &decide::Decision| decision.action == Action::Removed;
+    let removed = tell::amount(&decisions, is_gone).unwrap_or_else(|| "nothing".into());
     let dir = target.personas.display();
     let verb = if args.dry_run { "Would remove" } else { "Removed" };
     let left = match decisions.iter().filter(|decision| decision.action == Action::Kept).count() {

@@ -254,26 +254,27 @@ impl Job<'_> {
             ui.line(printable(line));
         }
         let shown = |version: &Option<String>| version.clone().unwrap_or_else(|| "(no version)".into());
-        let changed = count(&outcome.decisions, |action| {
-            matches!(action, Action::Installed | Action::Replaced | Action::Updated | Action::Removed)
-        });
+        let is_change = |decision: &Decision| {
+            use Action::{Installed, Removed, Replaced, Updated};
+            matches!(decision.action, Installed | Replaced | Updated | Removed)
+        };
+        let changed = tell::amount(&outcome.decisions, is_change);
         let open = count(&outcome.decisions, Action::is_left_alone);
         let pack = if outcome.from == outcome.to {
             format!("{} {}", outcome.name, shown(&outcome.to))
         } else {
             format!("{} {} -> {}", outcome.name, shown(&outcome.from), shown(&outcome.to))
         };
-        let text = match (changed, open) {
-            (0, 0) if outcome.from == outcome.to => format!("{pack} is up to date"),
-            (_, 0) => format!("{pack}: {} {would}changed", counted(changed, "persona")),
-            _ => format!(
-                "{pack}: {} {would}changed, {} left as you have it",
-                counted(changed, "persona"),
-                counted(open, "conflict")
-            ),
+        let is_still = outcome.from == outcome.to && changed.is_none() && open == 0;
+        let changed = changed.unwrap_or_else(|| "nothing".into());
+        let text = match open {
+            _ if is_still => format!("{pack} is up to date"),
+            0 => format!("{pack}: {changed} {would}changed"),
+            _ => {
+                format!("{pack}: {changed} {would}changed, {} left as you have it", counted(open, "conflict"))
+            }
         };
         ui.line(printable(&text));
-        let is_still = outcome.from == outcome.to && changed + open == 0;
         if is_still && matches!(outcome.source, PackSource::Archive(_)) {
             ui.flush();
             ui.hint(printable(&format!(
