@@ -3,6 +3,10 @@
 //! `cargo bench --bench startup` prints a table and fails where a bar is missed. The catalogue is the built-in
 //! library plus 200 personas in two layers.
 
+#[path = "rows.rs"]
+mod rows;
+
+use rows::Row;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -34,6 +38,16 @@ fn main() {
         missed |= miss;
         let mark = if miss { "  MISSED" } else { "" };
         let (time, baseline) = (millis(time), millis(baseline));
+        Row {
+            key: name,
+            what: &format!("`{name}`"),
+            millis: Some(time),
+            megabytes: Some(memory),
+            floor: "`true`",
+            floor_millis: Some(baseline),
+            floor_megabytes: None,
+        }
+        .write();
         println!("{name:<34} {time:>9.2} {baseline:>9.2} {ratio:>8.1} {memory:>8.1}{mark}");
     }
     println!("bars: at most {MOST_TIMES_TRUE}x `true`, at most {MOST_MEGABYTES} MB");

@@ -8,6 +8,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
 
+pub mod patch;
 pub mod table;
 pub mod text;
 

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 mod catalogue;
 mod exchange;
 mod help;
+mod manual;
 mod packs;
 
 pub use packs::{InstallArgs, PackArgs, UninstallArgs, UpdateArgs};
@@ -85,7 +86,10 @@ pub enum Command {
         action: ConfigCommand,
     },
     /// Print a completion script for a shell
-    Completions { shell: clap_complete::Shell },
+    Completions {
+        /// The shell that reads it
+        shell: clap_complete::Shell,
+    },
     /// Print the manual page
     Man,
 }
@@ -113,30 +117,30 @@ pub struct ChangesArgs {
     /// Apply changes to paths that git ignores, too
     #[arg(long)]
     pub include_ignored: bool,
-    /// Keep the mount after its changes were applied
+    /// Keep the mount after its changes were applied, to look at it or to resume
     #[arg(long)]
     pub keep: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct AgentArgs {
-    /// Persona and tier: `code-reviewer`, `debugger@best`
+    /// Who runs: an id or intent of `agentworkforce list`, and the tier best, best-value or minimum
     #[arg(value_name = "PERSONA[@TIER]")]
     pub selector: String,
     /// Decide everything, start nothing, write nothing, and print the plan
     #[arg(long)]
     pub dry_run: bool,
-    /// One task, no terminal: runs headless and ends with a report
+    /// Do this one task without conversation, then end
     #[arg(short, long, value_name = "TEXT", conflicts_with = "prompt_file")]
     pub prompt: Option<String>,
-    /// The task from a file; `-` is standard input
+    /// The same with the task from a file; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub prompt_file: Option<PathBuf>,
     /// A value for an input of the persona; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = name_and_value)]
     pub input: Vec<(String, String)>,
     /// Run on this harness instead of the tier's
-    #[arg(long, value_name = "HARNESS")]
+    #[arg(long, value_name = "claude|opencode|codex")]
     pub harness: Option<String>,
     /// Use this model instead of the tier's
     #[arg(long, value_name = "MODEL")]
@@ -150,19 +154,19 @@ pub struct AgentArgs {
     /// Mount this directory instead of the repository's top level
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// What must be protected, or the run is refused
+    /// Refuse the run (exit 4) unless this is protected
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub sandbox: Option<SandboxArg>,
     /// End the run after so many seconds
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     pub timeout: Option<f64>,
-    /// End the run after so many silent seconds
+    /// End the run after so many seconds in which the harness says nothing and no tool is at work
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     pub idle_timeout: Option<f64>,
-    /// Most turns of the model
+    /// End the run after so many turns of the model
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_turns: Option<u64>,
-    /// Most money for the run
+    /// End the run when it has cost so many US dollars
     #[arg(long, value_name = "USD", value_parser = not_negative)]
     pub max_usd: Option<f64>,
     /// Refuse instead of warn: everything the persona demands must be enforced
@@ -173,7 +177,7 @@ pub struct AgentArgs {
     /// A command that must succeed on the result before anything is applied; may be repeated
     #[arg(long, value_name = "COMMAND")]
     pub check: Vec<String>,
-    /// End a check after so many seconds
+    /// End a check, as failed, after so many seconds
     #[arg(long, value_name = "SECONDS", value_parser = positive, requires = "check")]
     pub check_timeout: Option<f64>,
     /// Go on with the conversation and the mount of this session
@@ -182,7 +186,7 @@ pub struct AgentArgs {
     /// Print what the agent does as JSON, an event a line, and the report last
     #[arg(long)]
     pub stream_json: bool,
-    /// Take skills from the cache only
+    /// Take skills from the cache only, never from the network
     #[arg(long)]
     pub offline: bool,
     /// Arguments for the harness itself
@@ -194,16 +198,23 @@ pub struct AgentArgs {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum BackendArg {
+    /// Overlay where it works here, else copy, with the reason
     Auto,
+    /// Copy-on-write at the project's own path (Linux)
     Overlay,
+    /// A copy of the project in the session
     Copy,
+    /// The real directory: no review, nothing hidden
     None,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum SandboxArg {
+    /// Demand nothing
     Off,
+    /// The real project cannot be written and hidden files cannot be opened from inside
     Project,
+    /// Besides, only the mount, temp directories, caches and the harness's own state can be written
     Strict,
 }
 
@@ -220,7 +231,7 @@ pub struct MountArgs {
     /// Mount this directory instead of the repository's top level
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// What must be protected, or the run is refused
+    /// Refuse the run (exit 4) unless this is protected
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub sandbox: Option<SandboxArg>,
     /// The command and its arguments
@@ -244,7 +255,7 @@ pub enum ApplyArg {
 pub enum SessionsCommand {
     /// All sessions, newest first
     List,
-    /// One session: state, changes, journals
+    /// One session: its state, what it changed, what can be done with it
     Show {
         /// The session, or the start of its name
         id: String,
@@ -334,7 +345,7 @@ pub struct ListArgs {
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Persona and tier
+    /// An id or intent of `agentworkforce list`; without a tier, its default one
     #[arg(value_name = "PERSONA[@TIER]")]
     pub selector: String,
     /// Which file set each field
@@ -380,6 +391,9 @@ pub struct SchemaArgs {
     /// Which format
     #[arg(value_enum)]
     pub format: SchemaFormat,
+    /// As a reference to read, in Markdown: persona, role and config
+    #[arg(long)]
+    pub markdown: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -400,6 +414,7 @@ pub enum SchemaFormat {
 pub enum PersonaCommand {
     /// Change the display name (and emoji); the id never changes
     Rename {
+        /// The persona's id
         id: String,
         /// The new display name
         name: String,
@@ -410,9 +425,13 @@ pub enum PersonaCommand {
     /// Edit a persona, in its own file or in an overlay
     Set(PersonaSetArgs),
     /// Delete a persona's file; built-ins cannot be deleted
-    Delete { id: String },
+    Delete {
+        /// The persona's id
+        id: String,
+    },
     /// Take the overlay of a built-in away, or all of a layer's personas and overlays
     Reset {
+        /// The persona's id; without it, all of the layer
         id: Option<String>,
         /// Which layer
         #[arg(long = "in", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
@@ -425,6 +444,7 @@ pub enum PersonaCommand {
 
 #[derive(Debug, Args)]
 pub struct PersonaSetArgs {
+    /// The persona's id
     pub id: String,
     /// Key of the role whose charter it follows; an empty text takes it away
     #[arg(long)]
@@ -463,9 +483,13 @@ pub enum RoleCommand {
     /// List the roles with their personas
     List,
     /// Show a role's charter and where it came from
-    Show { key: String },
+    Show {
+        /// The role's key, as `role list` shows it
+        key: String,
+    },
     /// Make a role; the charter comes from a file or from standard input
     Create {
+        /// The new role's key: a lower-case slug such as `data-steward`
         key: String,
         /// The role's name as people say it
         #[arg(long)]
@@ -478,6 +502,7 @@ pub enum RoleCommand {
     },
     /// Edit a role, in its own file or, for a built-in, in an overlay
     Set {
+        /// The role's key
         key: String,
         /// The role's name as people say it
         #[arg(long)]
@@ -490,6 +515,7 @@ pub enum RoleCommand {
     },
     /// Delete a role; built-ins and roles in use stay
     Delete {
+        /// The role's key
         key: String,
         /// Give its personas this role first
         #[arg(long, value_name = "KEY")]
@@ -497,6 +523,7 @@ pub enum RoleCommand {
     },
     /// Take the overlay of a built-in role away, or all roles of a layer
     Reset {
+        /// The role's key; without it, all roles of the layer
         key: Option<String>,
         /// Which layer
         #[arg(long = "in", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
@@ -526,27 +553,39 @@ pub enum SourcesCommand {
     List,
     /// Add a directory of personas
     Add {
+        /// The directory: persona files, or `personas/` and `roles/`
         dir: PathBuf,
         /// Its place among the configured directories, from 1
         #[arg(long, value_name = "N")]
         position: Option<usize>,
     },
     /// Take a configured directory out, by its number or its path
-    Remove { which: String },
+    Remove {
+        /// Its number in `sources list`, or its path
+        which: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
     /// The value of a setting
-    Get { key: String },
+    Get {
+        /// Such as `limits.usd`; `config list` shows all
+        key: String,
+    },
     /// Change a setting; lists take several values
     Set {
+        /// Such as `limits.usd`; `config list` shows all
         key: String,
+        /// The value; for a list, all of its values
         #[arg(required = true, allow_hyphen_values = true)]
         values: Vec<String>,
     },
     /// Take a setting out
-    Unset { key: String },
+    Unset {
+        /// The setting
+        key: String,
+    },
     /// Every setting with its value and meaning
     List,
     /// The feature flags and who decided them
@@ -577,6 +616,11 @@ fn not_negative(text: &str) -> Result<f64, String> {
 /// The clap command with help grouped the way people look for things. `hidden` leaves the help: features that are off.
 pub fn command(hidden: &[&str]) -> clap::Command {
     help::grouped(Cli::command(), hidden)
+}
+
+/// The manual page.
+pub fn manual() -> String {
+    manual::page(command(&[]))
 }
 
 /// Reads the arguments; on a problem, clap's own error with its suggestion.

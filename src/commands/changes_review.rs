@@ -7,7 +7,7 @@ use crate::mount::apply::Selection;
 use crate::mount::changes::{Change, Ignored, Review, review};
 use crate::mount::diff::{diff, printable_name};
 use crate::session::Session;
-use crate::ui::{BOLD, DIM, Ui, printable};
+use crate::ui::{BOLD, DIM, Ui, patch, printable};
 use std::path::PathBuf;
 
 /// When changes are applied.
@@ -119,7 +119,7 @@ fn say_diff(session: &Session, include_ignored: bool, ui: &mut Ui) -> Result<()>
     let ignored = if include_ignored { Ignored::Include } else { Ignored::KeepOut };
     let found = review(&sides, ignored)?;
     for file in diff(&sides, &found, None)? {
-        ui.say(printable(&file.text).trim_end());
+        ui.say(patch::coloured(&file.text).trim_end());
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::harness;
 use super::job::{HarnessPlan, Job};
 use super::mount::{self, MountFlags, MountPlace};
 use super::rules::PathRules;
+use super::rules::pointless;
 use super::servers;
 use super::skill;
 use crate::model::mount::{Backend, Effect, MountSpec, Sandbox};
@@ -87,6 +88,7 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
         &flags.mount,
         &facts.place,
     );
+    warnings.extend(pointless(&mount.rules));
     let sidecar = planned_sidecar(parts, &values, &mount, &mut warnings);
     let limits = limits(parts, flags);
 

@@ -226,6 +226,11 @@ fn completions_exist_for_every_shell_and_the_manual_is_a_page() {
     let env = TestEnv::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = env.run(["completions", shell]).succeeds().stdout.clone();
+        if shell == "bash" {
+            let file = env.write("completions", &script);
+            let read = std::process::Command::new("bash").arg("-n").arg(file).status();
+            assert!(read.expect("bash runs").success());
+        }
         assert!(
             script.len() > 2000 && script.contains("agentworkforce") && script.contains("dry-run"),
             "{shell}"
@@ -234,6 +239,19 @@ fn completions_exist_for_every_shell_and_the_manual_is_a_page() {
     env.run(["completions", "sh"]).fails(2, "bash");
     let page = env.run(["man"]).succeeds().stdout.clone();
     assert!(page.contains(".TH agentworkforce 1") && page.contains("persona"), "{page}");
+    // Every command and every flag is in it, and what it says of exit codes is what the README says.
+    for words in ["agentworkforce agent ", "agentworkforce sessions apply ", "agentworkforce role create "] {
+        assert!(page.contains(&format!(".SS {words}")), "{words}\n{page}");
+    }
+    assert!(page.contains("\\-\\-persona\\-ref <REF>") && page.contains("overlay (Copy"), "{page}");
+    for code in ["124", "125", "126, 127", "128+n"] {
+        assert!(page.contains(&format!("\n.B {code}\n")), "{code}");
+    }
+    // A line that starts with a dot is a request, and these are all that we make.
+    for line in page.lines().filter(|line| line.starts_with(['.', '\''])) {
+        let request = line.split(' ').next().unwrap_or_default();
+        assert!([".TH", ".SH", ".SS", ".TP", ".B"].contains(&request), "{line}");
+    }
 }
 
 // --- JSON of the incumbent -------------------------------------------------------------------------------------------
@@ -952,4 +970,25 @@ fn an_overlay_of_nothing_is_told_from_what_was_meant() {
     env.project_persona(&json!({"id": "debuger", "tiers": {"best": {"model": "sonnet"}}}));
     let ran = env.run(["lint", "debuger"]);
     assert!(ran.stdout.contains("did you mean `debugger`?"), "{ran:#?}");
+}
+
+#[test]
+fn what_is_as_good_as_misspelt_is_told() {
+    let env = TestEnv::new();
+    env.project_persona(&json!({"id": "silent", "intent": "x", "systemPrompt": "", "harness": "claude"}));
+    env.project_persona(&json!({"id": "typo", "intent": "x", "systemPrompt": "look at $TARGT and $HOME",
+        "inputs": {"TARGET": {"description": "what to look at"}}, "harnessSettings": {"reasoning": "hihg"},
+        "mount": {"ignoredPatterns": ["./secrets"]}}));
+    let report = env.run(["lint", "--json"]).json();
+    let problems = report["problems"].as_array().expect("a list");
+    let told: Vec<String> = problems
+        .iter()
+        .map(|problem| format!("{} {}", problem["key"].as_str().unwrap_or_default(), problem["message"]))
+        .collect();
+    for wanted in ["neither prompt nor charter", "$TARGT", "hihg", "pattern `./secrets` matches nothing"] {
+        assert_eq!(told.iter().filter(|text| text.contains(wanted)).count(), 1, "{wanted}: {told:#?}");
+    }
+    assert_eq!(told.len(), 4, "{told:#?}");
+    let plan = env.plan(&["typo", "--input", "TARGET=x"]);
+    assert!(plan["warnings"].to_string().contains("`./secrets` matches nothing"), "{plan:#}");
 }

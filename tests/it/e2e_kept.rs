@@ -36,6 +36,27 @@ fn an_ordinary_session_is_pruned() {
 }
 
 #[test]
+fn an_undo_takes_back_one_apply_and_says_what_stays() {
+    let world = World::new(Identity::Own);
+    world.repository(&[("a.txt", "one\n")]);
+    world.mounted(&["--apply", "never"], "echo 1 > b; echo 2 > c").ends(0);
+    world.aw(["sessions", "apply", "mount", "--only", "b"]).ends(0);
+    world.aw(["sessions", "apply", "mount"]).ends(0);
+
+    let first = world.aw(["sessions", "undo", "mount"]).ends(0).stdout;
+    assert!(first.contains("the last apply of mount-") && first.contains("1 earlier one(s) stay"), "{first}");
+    let there = |name: &str| world.project().join(name).exists();
+    assert!(there("b") && !there("c"));
+    let state = world.aw(["sessions", "list", "--json"]).ends(0).stdout;
+    assert!(state.contains("\"applied\""), "{state}");
+
+    let second = world.aw(["sessions", "undo", "mount"]).ends(0).stdout;
+    assert!(second.contains("the project is as it was before mount-"), "{second}");
+    assert!(!there("b"));
+    world.aw(["sessions", "undo", "mount"]).ends(2);
+}
+
+#[test]
 fn an_agent_cannot_write_our_own_configuration() {
     for_each_identity(|world| {
         world.repository(&[("a.txt", "one\n")]);

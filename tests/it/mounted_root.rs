@@ -2,19 +2,10 @@
 
 use crate::support::{TestEnv, flat, warnings};
 
-/// A repository as far as git asks.
-fn repository(env: &TestEnv, dir: &str) {
-    env.write(format!("{dir}/.git/HEAD"), "ref: refs/heads/main\n");
-    for below in ["objects", "refs"] {
-        std::fs::create_dir_all(env.root().join(dir).join(".git").join(below)).expect("a directory");
-    }
-}
-
 #[test]
 fn a_directory_that_only_looks_like_a_repository_does_not_take_the_rules_of_the_real_one_away() {
     let mut env = TestEnv::new();
     env.user_persona(&flat("p", "x"));
-    repository(&env, "project");
     env.write("project/.agentignore", "private/\n");
     env.write("project/private/plan.txt", "x");
     std::fs::create_dir_all(env.project().join("sub/.git")).expect("a directory");

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::mount::apply::{ApplyStatus, Selection, UndoStatus};
 use crate::session::{SessionState, SessionStore};
-use crate::ui::{Table, Ui, printable};
+use crate::ui::{Table, Ui, patch, printable};
 use serde::Serialize;
 use serde_json::json;
 use std::path::PathBuf;
@@ -148,7 +148,7 @@ fn diff(
         return Ok(Exit::Done);
     }
     for file in &files {
-        ui.text(&printable(&file.text));
+        ui.text(&patch::coloured(&file.text));
     }
     if files.is_empty() {
         ui.say("no changes");
@@ -210,7 +210,14 @@ fn undo(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
         return Ok(undone.exit());
     }
     match undone.outcome.status {
-        UndoStatus::Undone => ui.line(format!("undone: the project is as it was before {}", undone.session)),
+        UndoStatus::Undone if undone.outcome.earlier == 0 => {
+            ui.line(format!("undone: the project is as it was before {}", undone.session));
+        }
+        UndoStatus::Undone => {
+            let earlier = undone.outcome.earlier;
+            ui.line(format!("undone: the last apply of {}; {earlier} earlier one(s) stay", undone.session));
+            ui.hint(format!("`agentworkforce sessions undo {}` takes back the one before", undone.session));
+        }
         UndoStatus::Nothing => {
             return Err(CommandError::usage(format!(
                 "session `{}` has nothing that could be undone",

@@ -240,7 +240,7 @@ impl Sessions<'_> {
         session.lock()?;
         self.end_journals(&session)?;
         let outcome = self.store.with_context(&session, self.instants, apply::undo)?;
-        if outcome.status == apply::UndoStatus::Undone {
+        if outcome.status == apply::UndoStatus::Undone && outcome.earlier == 0 {
             session.set_state(self.host, SessionState::Undone)?;
         }
         let state = session.entry()?.state;

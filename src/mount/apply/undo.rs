@@ -23,6 +23,8 @@ pub struct UndoOutcome {
     /// Directories that the apply made and that hold something else by now.
     pub kept_directories: Vec<RawPath>,
     pub preserved: Vec<RawPath>,
+    /// Earlier applies of the session that are still in the project; another undo takes the next one back.
+    pub earlier: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -42,6 +44,7 @@ pub fn undo(context: &Context<'_>) -> anyhow::Result<UndoOutcome> {
         changed: Vec::new(),
         kept_directories: Vec::new(),
         preserved: Vec::new(),
+        earlier: 0,
     };
     let Some(last) = last_apply(context)? else { return Ok(outcome) };
     let project = open_project(&last.root)?;
@@ -76,6 +79,7 @@ pub fn undo(context: &Context<'_>) -> anyhow::Result<UndoOutcome> {
             outcome.status = UndoStatus::Undone;
             outcome.restored = steps.into_iter().map(|step| step.path.into()).collect();
             outcome.kept_directories = journal.kept_directories;
+            outcome.earlier = applies(context)?.count();
         }
         Ran::Refused { conflicts, preserved } => {
             outcome.status = UndoStatus::Conflict;
@@ -87,11 +91,15 @@ pub fn undo(context: &Context<'_>) -> anyhow::Result<UndoOutcome> {
 }
 
 fn last_apply(context: &Context<'_>) -> anyhow::Result<Option<Journal>> {
-    let journals = Journal::all(context.session)?;
+    Ok(applies(context)?.last())
+}
+
+/// Those that were not taken back, in their order.
+fn applies(context: &Context<'_>) -> anyhow::Result<impl Iterator<Item = Journal>> {
     let is_applied = |journal: &Journal| {
         journal.purpose == Purpose::Apply && matches!(journal.state, State::Done | State::Committed)
     };
-    Ok(journals.into_iter().rev().find(is_applied))
+    Ok(Journal::all(context.session)?.into_iter().filter(is_applied))
 }
 
 fn is_as_applied(operation: &Operation, now: Option<Stat>) -> bool {

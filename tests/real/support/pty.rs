@@ -54,6 +54,12 @@ impl Terminal {
         self.screen.lock().expect("no thread panicked with it").screen().contents()
     }
 
+    /// The same with its colours.
+    #[allow(dead_code)]
+    pub fn snapshot(&self) -> vt100::Screen {
+        self.screen.lock().expect("no thread panicked with it").screen().clone()
+    }
+
     /// Types a text. `\r` is Enter, `\x03` Ctrl-C, `\x1b` Escape.
     pub fn type_text(&mut self, text: &str) {
         self.keyboard.write_all(text.as_bytes()).expect("the terminal is open");
