@@ -39,7 +39,8 @@
 //! (`skills`) and `cache/versions/` (`launch`). A session holds `plan.json`, `report.json`, `harness.json`, `task.md`
 //! (`commands::launch`), `events.jsonl`, `harness.log` and what the harness reads (`launch`), `status.json` and `rules.json`
 //! (`session`), `mount.json`, `manifest`, `upper/` or `mount/`, `journal/` and `undo/` (`mount`).
-//! Beside the personas of the home or of a project: `agentworkforce.lock` (`pack::lockfile`).
+//! Beside the personas of the home or of a project: `agentworkforce.lock` (`pack::lockfile`), and while a pack is written
+//! `.agentworkforce-journal` (`pack::journal`).
 
 pub mod cli;
 pub mod commands;
