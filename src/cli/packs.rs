@@ -1,6 +1,7 @@
 //! The arguments of the commands for packs.
 
-use super::{LayerArg, positive};
+use super::LayerArg;
+use super::values::positive;
 use clap::Args;
 use std::path::PathBuf;
 
