@@ -3,6 +3,7 @@
 
 use super::{RoleDraft, frontmatter, values};
 use crate::model::shape::Object;
+use crate::model::text_rules;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -129,12 +130,14 @@ impl Found {
             let changed = |path: &&String| now.get(*path) != carried.fields.get(*path);
             paths.into_iter().filter(says_so).filter(changed).collect()
         };
-        let mut restored = Restored {
-            persona: carried.persona,
-            role: carried.role.map(RoleDraft::from),
-            warnings: Vec::new(),
-            added: Vec::new(),
-        };
+        let mut restored =
+            Restored { persona: carried.persona, role: None, warnings: Vec::new(), added: Vec::new() };
+        // A key is the name of a file; and a role that the persona does not hold has no business here.
+        let holds = restored.persona.get("role").and_then(Value::as_str);
+        restored.role = carried
+            .role
+            .filter(|role| text_rules::slug(&role.key).is_ok() && holds == Some(role.key.as_str()))
+            .map(RoleDraft::from);
         let fields = flattened(found);
         for path in &edited {
             let value = fields.get(*path).copied();

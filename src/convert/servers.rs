@@ -29,7 +29,7 @@ pub fn all(account: &mut Account, key: &str) {
                 }
             }
             Ok(_) => account.dropped(&format!("{key}.{name}"), "a server without a name"),
-            Err(why) if server.is_null() => account.dropped(&format!("{key}.{name}"), why),
+            Err(why) if written.is_null() => account.dropped(&format!("{key}.{name}"), why),
             Err(_) => account.keep(&format!("{key}.{name}"), server),
         }
     }
@@ -56,6 +56,9 @@ pub fn one(value: &Value, written: &Value) -> Result<(Object, Object), &'static 
     let (Value::Object(said), Value::Object(written)) = (value, written) else {
         return Err("only names a server that is set up elsewhere");
     };
+    if said.get("enabled").and_then(values::flag) == Some(false) {
+        return Err("is switched off");
+    }
     let mut rest = said.clone();
     let mut left = written.clone();
     let mut server = Map::new();

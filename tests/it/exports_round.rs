@@ -19,7 +19,8 @@ fn persona(env: &TestEnv, id: &str) -> Value {
 fn imported(name: &str, text: &str) -> (TestEnv, Value) {
     let env = TestEnv::new();
     env.write(format!("in/agents/{name}"), text);
-    let report = env.run(["import", "../in", "--json"]).json();
+    let ran = env.run(["import", "../in", "--json"]);
+    let report = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:#?}"));
     (env, report)
 }
 
@@ -207,4 +208,24 @@ fn a_new_name_and_a_broken_comment_are_taken_as_they_are() {
     let (other, imported) = imported("debugger.md", &broken);
     assert!(imported["files"][0]["warnings"].to_string().contains("cannot be read"), "{imported:#}");
     assert_eq!(persona(&other, "debugger")["role"], Value::Null);
+}
+
+#[test]
+fn a_role_in_a_comment_cannot_name_another_place_or_come_unasked() {
+    let env = TestEnv::new();
+    env.project_persona(&with(flat("p", "Do."), &json!({"role": "keeper"})));
+    env.project_role("keeper", &json!({"label": "Keeper", "charter": "Keep it."}));
+    let report = export(&env, "p", "codex");
+    let content = report["content"].as_str().unwrap();
+    for (from, to) in [
+        ("{\"key\":\"keeper\"", "{\"key\":\"../../../evil\""),
+        ("{\"key\":\"keeper\"", "{\"key\":\"engineer\""),
+    ] {
+        assert!(content.contains(from), "{content}");
+        let (other, imported) = imported("p.toml", &content.replace(from, to));
+        assert_eq!(imported["roles"]["imported"], 0, "{imported:#}");
+        assert!(!other.everything().keys().any(|path| path.contains("evil") || path.contains("/roles/")));
+    }
+    let (other, _) = imported("p.toml", &content.replace("\"id\":\"p\"", "\"id\":\"../../evil\""));
+    assert!(!other.everything().keys().any(|path| path.contains("evil")));
 }

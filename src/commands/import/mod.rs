@@ -302,6 +302,9 @@ impl Import {
         let mut row = Row::without(path, Status::Imported, String::new());
         row.reason = None;
         (row.fields, row.warnings) = (draft.fields, draft.warnings);
+        if library::has_role(&draft.key) {
+            row.warnings.push(format!("it hides the built-in role `{}`", draft.key));
+        }
         row.role = Some(draft.key.clone());
         let problems = errors(&draft.role, ROLE);
         if problems.is_empty() {
