@@ -26,7 +26,10 @@ fn main() -> ExitCode {
             "--runs" => count(number()).map(|runs| settings.runs = runs),
             "--jobs" => count(number()).map(|jobs| settings.jobs = jobs.max(1)),
             "--seed" => number().map(|seed| settings.seed = seed),
-            "--verbose" => Some(settings.verbose = true),
+            "--verbose" => {
+                settings.verbose = true;
+                Some(())
+            }
             // Cargo's own word.
             "--bench" => Some(()),
             _ => None,

@@ -185,7 +185,11 @@ impl SessionStore {
         for name in tree::list(tree.fd()).map_err(|error| at(&sessions, error))? {
             let starts = |prefix: &str| name.as_encoded_bytes().starts_with(prefix.as_bytes());
             if starts(TRASH_PREFIX) || (starts(NEW_PREFIX) && alone.is_some()) {
-                tree::remove_all(tree.fd(), &name).map_err(|error| at(&sessions.join(&name), error))?;
+                match tree::remove_all(tree.fd(), &name) {
+                    // Whoever made it trash removes it too, at the same time.
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    removed => removed.map_err(|error| at(&sessions.join(&name), error))?,
+                }
             }
         }
         Ok(())

@@ -125,20 +125,16 @@ impl<'a> Accounts<'a> {
             }
         }
         let is_done = self.world.mark(wish.number, "done").exists();
-        match (in_project, state.as_deref()) {
-            (InProject::All, Some("applied")) | (InProject::Half, _) => {}
-            (InProject::All, state) => {
-                problems.push(format!("its work is applied and its session says {state:?}"))
+        let wrong = match (in_project, state.as_deref()) {
+            (InProject::All, Some("applied")) | (InProject::None, Some("held")) | (InProject::Half, _) => {
+                None
             }
-            (InProject::None, Some("held")) => {}
-            (InProject::None, state) if is_done => {
-                problems.push(format!("LOST: its work is not in the project and its session says {state:?}"));
-            }
-            (InProject::None, Some("nothing") | None) => {}
-            (InProject::None, state) => {
-                problems.push(format!("it did nothing, and its session says {state:?}"))
-            }
-        }
+            (InProject::All, _) => Some("its work is applied"),
+            (InProject::None, _) if is_done => Some("LOST: its work is not in the project"),
+            (InProject::None, Some("nothing") | None) => None,
+            (InProject::None, _) => Some("it did nothing"),
+        };
+        problems.extend(wrong.map(|wrong| format!("{wrong}, and its session says {state:?}")));
         problems
     }
 

@@ -181,6 +181,11 @@ impl World {
 
     /// The most memory that `sessions list` takes, in kilobytes, and how many sessions it lists.
     pub fn peak_of_list(&self) -> (u64, usize) {
+        // It may be gone before it is looked at.
+        (0..10).map(|_| self.peak_of_one_list()).find(|(peak, _)| *peak > 0).unwrap_or_default()
+    }
+
+    fn peak_of_one_list(&self) -> (u64, usize) {
         let mut command = self.command(&["sessions", "list", "--json"], 0);
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program starts");

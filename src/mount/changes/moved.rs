@@ -14,6 +14,8 @@ pub(super) fn hold_what_moved_to_protected(sides: &Sides<'_>, review: &mut Revie
         if let Some(stat) = sides.mount.stat(&protected.path)?
             && stat.kind == Kind::File
             && stat.size > 0
+            // Only its mode was changed: what it holds came from nowhere else.
+            && !has_content_of(sides, &protected.path, &protected.path)?
         {
             written.push((protected.path.0.clone(), stat.size));
         }
