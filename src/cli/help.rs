@@ -13,7 +13,7 @@ pub const GROUPS: [(&str, &[&str]); 5] = [
 ];
 
 /// What people type first, below the help of the command.
-pub const EXAMPLES: [(&str, &[(&str, &str)]); 9] = [
+pub const EXAMPLES: [(&str, &[(&str, &str)]); 10] = [
     (
         "agent",
         &[
@@ -61,6 +61,13 @@ pub const EXAMPLES: [(&str, &[(&str, &str)]); 9] = [
             ("install ./pack-1.0.0.tgz", "a file"),
             ("install https://host/team/personas#v2", "a git repository at a tag"),
             ("install --locked", "what agentworkforce.lock names, in CI"),
+        ],
+    ),
+    (
+        "update",
+        &[
+            ("update --diff", "what new versions would change"),
+            ("update --keep-mine reviewer", "a conflict is settled: yours stays"),
         ],
     ),
     ("import", &[("import ~/.claude/agents --to user", "all agents of another tool, for every project")]),

@@ -108,6 +108,14 @@ impl XattrNamespace {
             XattrNamespace::User => "user.overlay.opaque",
         }
     }
+
+    /// The mark of what was copied from the layer below.
+    pub fn origin(self) -> &'static str {
+        match self {
+            XattrNamespace::Trusted => "trusted.overlay.origin",
+            XattrNamespace::User => "user.overlay.origin",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

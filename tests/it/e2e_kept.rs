@@ -114,3 +114,62 @@ fn the_object_of_a_run_in_json_is_alone_on_stdout() {
     assert_eq!(did.json()["outcome"]["exitCode"], 0);
     assert!(did.stderr.contains("from the command"), "{did:?}");
 }
+
+#[test]
+fn a_file_that_was_moved_to_a_protected_path_is_not_deleted() {
+    for_each_identity(|world| {
+        for backend in crate::e2e_support::BACKENDS {
+            world.files(&[
+                ("settings", "the settings\n"),
+                ("dir/one", "one one\n"),
+                ("dir/two", "two two two\n"),
+                ("old", "really gone\n"),
+                (".agentreadonly", "locked/\n"),
+                ("locked/keep", "keep\n"),
+            ]);
+            let script =
+                "mv settings .env; mv dir/one locked/one; cp dir/two locked/two; rm old; echo fine > fine";
+            let did = world.mounted(&["--mount", backend, "--json"], script).ends(0);
+            let outcome = &did.json()["applied"]["outcome"];
+            let protected: Vec<(&str, &str)> = outcome["review"]["protected"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|one| (one["path"].as_str().unwrap(), one["why"].as_str().unwrap()))
+                .collect();
+            let expected = [
+                (".env", "hidden"),
+                ("dir/one", "moved"),
+                ("locked/one", "readonly"),
+                ("locked/two", "readonly"),
+                ("settings", "moved"),
+            ];
+            assert_eq!(protected, expected, "{backend}: {outcome:#}");
+            let now = world.outside("cat settings dir/one dir/two fine; ls; ls locked; rm fine");
+            assert_eq!(
+                now, "the settings\none one\ntwo two two\nfine\ndir\nfine\nlocked\nsettings\nkeep\n",
+                "{backend}"
+            );
+            // The session has the other half.
+            let shown = world.aw(["sessions", "show", did.json()["session"].as_str().unwrap()]).ends(0);
+            shown.says("settings is not deleted: it was moved to a protected path");
+        }
+    });
+}
+
+#[test]
+fn hooks_and_settings_that_the_agent_wrote_are_named() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        world.outside("echo '#!/bin/sh' > .git/hooks/pre-push");
+        for backend in crate::e2e_support::BACKENDS {
+            let script = "echo 'echo owned' > .git/hooks/pre-commit; git config alias.x '!echo owned'; echo new >> a.txt";
+            let did = world.mounted(&["--mount", backend], script).ends(0);
+            did.says("not applied: .git/config, .git/hooks/pre-commit (settings and hooks");
+            assert!(!world.project().join(".git/hooks/pre-commit").exists());
+            let quiet =
+                world.mounted(&["--mount", backend], "echo new >> a.txt; git commit -qam more").ends(0);
+            assert!(!quiet.stderr.contains("settings and hooks"), "{backend}: {quiet:#?}");
+        }
+    });
+}

@@ -364,15 +364,20 @@ impl Run<'_, '_, '_> {
         }
         let succeeded = self.story.end.as_ref().is_some_and(End::succeeded);
         let check_failed = self.story.checks.iter().any(|check| check.exit_code != 0);
-        // What failed a check is never applied, not even by asking: it can still be looked at and applied by hand.
-        let policy = if check_failed { ApplyPolicy::Never } else { policy };
+        let leaks = args.strict && succeeded && self.story.has_leaks_in_work;
+        if leaks && let Some(end) = &mut self.story.end {
+            end.fail("`--strict` does not apply work with the value of a secret in it".into());
+        }
+        // What failed a check or holds a secret is never applied, not even by asking: it can still be looked at and
+        // applied by hand.
+        let policy = if check_failed || leaks { ApplyPolicy::Never } else { policy };
         let sessions = Sessions { store: self.launch.store, host, instants: self.instants };
         if !ui.is_json() {
             self.say_end(ui);
         }
         let settling = Settling {
             policy,
-            succeeded,
+            succeeded: succeeded && !leaks,
             include_ignored: args.changes.include_ignored,
             keep: args.changes.keep,
         };
@@ -384,7 +389,7 @@ impl Run<'_, '_, '_> {
         let state = session.entry()?.state;
         self.story.settled(applied.as_ref(), state);
         let end = self.story.end.as_ref().expect("it ended");
-        let exit = end.exit(self.launch.plan.mode, own);
+        let exit = if leaks { Exit::Refused } else { end.exit(self.launch.plan.mode, own) };
         session.write_json(REPORT_FILE, &without_secrets(&self.story.report(exit), self.secrets))?;
         if !ui.is_json() {
             match &applied {
@@ -413,6 +418,7 @@ impl Run<'_, '_, '_> {
         let mut leaks = Leaks::default();
         let paths = found.changes.iter().map(|change| change.path.0.as_path());
         leaks.look_into_changes(self.secrets, sides.mount, paths);
+        leaks.look_into_commits(self.secrets, &self.session.dir, &work.record);
         self.story.leaked(&leaks);
         let diffs =
             if found.changes.len() <= MOST_COUNTED { diff(&sides, &found, None)? } else { Vec::new() };

@@ -2,7 +2,10 @@
 //! It reads the project and the mount and changes neither.
 
 mod copied;
+mod git_settings;
 mod ignored;
+mod moved;
+mod own;
 mod review;
 mod upper;
 
@@ -83,6 +86,8 @@ pub enum ProtectedWhy {
     Readonly,
     /// A file that we put into the mount.
     Planted,
+    /// The agent moved it to a protected path: without the other half its deletion would be a loss.
+    Moved,
 }
 
 /// Changes that are left in the session unless asked for.
@@ -119,6 +124,8 @@ pub struct Review {
     pub ignored: KeptOut,
     /// Paths below a `.git` that the agent wrote (overlay only).
     pub git_paths: u64,
+    /// Settings and hooks of a repository that the agent wrote; never taken over.
+    pub git_settings: Vec<RawPath>,
 }
 
 impl Review {

@@ -2,6 +2,8 @@
 //! The order of the questions matters: what must never be applied is sorted out before anything is compared.
 
 use super::ignored::IgnoreView;
+use super::moved::hold_what_moved_to_protected;
+use super::own::is_agents_own;
 use super::{Change, Found, Protected, ProtectedWhy, Review, Sides, Touched, find, is_git_name};
 use crate::model::mount::Backend;
 use crate::model::mount::PathRule;
@@ -31,6 +33,7 @@ pub fn review(sides: &Sides<'_>, ignored: Ignored) -> anyhow::Result<Review> {
     touched.sort_by(|a, b| a.path.cmp(&b.path));
     let mut review = Review {
         git_paths,
+        git_settings: super::git_settings::written(sides).into_iter().map(Into::into).collect(),
         unreadable: unreadable.into_iter().map(Into::into).collect(),
         ..Review::default()
     };
@@ -39,6 +42,7 @@ pub fn review(sides: &Sides<'_>, ignored: Ignored) -> anyhow::Result<Review> {
     for candidate in candidates {
         judge(sides, candidate, &mut review)?;
     }
+    hold_what_moved_to_protected(sides, &mut review)?;
     mark_directories_that_must_stay(sides, &mut review)?;
     Ok(review)
 }
@@ -272,7 +276,7 @@ pub(crate) fn base_of(sides: &Sides<'_>, path: &Path) -> anyhow::Result<Base> {
     // Not in the manifest: absent at launch, if the nearest directory that is in it was not changed since.
     for parent in path.ancestors().skip(1) {
         if let Some(entry) = known(base, parent)? {
-            let vouched = entry.kind != Kind::Dir || entry.ctime < launched;
+            let vouched = entry.kind != Kind::Dir || entry.ctime < launched || is_agents_own(sides, path)?;
             return Ok(if vouched { Base::Absent } else { Base::Unknown });
         }
     }
@@ -325,7 +329,7 @@ pub(crate) fn same_content(sides: &Sides<'_>, path: &Path, after: &After) -> any
     }
 }
 
-fn same_bytes(a: &mut impl Read, b: &mut impl Read) -> std::io::Result<bool> {
+pub(super) fn same_bytes(a: &mut impl Read, b: &mut impl Read) -> std::io::Result<bool> {
     const CHUNK: usize = 64 * 1024;
     let (mut from_a, mut from_b) = (Vec::with_capacity(CHUNK), Vec::with_capacity(CHUNK));
     loop {
