@@ -6,7 +6,7 @@
 #[path = "rows.rs"]
 mod rows;
 
-use rows::Row;
+use rows::{BINARY, Row};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -109,7 +109,7 @@ impl World {
 
     fn agent_command(&self) -> Vec<String> {
         let words = ["agent", "engineer", "-p", "x", "--json", "--mount", "overlay"];
-        let binary = env!("CARGO_BIN_EXE_agentworkforce").to_owned();
+        let binary = BINARY.to_owned();
         std::iter::once(binary).chain(words.map(str::to_owned)).collect()
     }
 

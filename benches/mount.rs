@@ -11,7 +11,7 @@
 #[path = "rows.rs"]
 mod rows;
 
-use rows::Row;
+use rows::{BINARY as AGENTWORKFORCE, Row};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -241,8 +241,6 @@ fn memory(world: &World, bars: &mut Bars) {
     .write();
     bars.at_most("memory with a file of 400 MB, MB more than with one of 4 KB", most, MOST_MEGABYTES_MORE);
 }
-
-const AGENTWORKFORCE: &str = env!("CARGO_BIN_EXE_agentworkforce");
 
 /// A temp directory for everything.
 struct World {

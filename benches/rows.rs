@@ -1,7 +1,13 @@
-//! Rows of the one table that `benches/run` puts together. Without `BENCH_ROWS` nothing is written.
+//! What the benchmarks share: which program is measured, and the rows of the one table that `benches/run` puts together.
 
 use std::fs::OpenOptions;
 use std::io::Write;
+
+/// The program as users install it, where `benches/run` has built it; else the one that cargo builds along.
+pub const BINARY: &str = match option_env!("BENCH_BINARY") {
+    Some(path) => path,
+    None => env!("CARGO_BIN_EXE_agentworkforce"),
+};
 
 /// What was measured, and what stood beside it in the same run.
 pub struct Row<'a> {
@@ -16,6 +22,7 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
+    /// Without `BENCH_ROWS` nothing is written.
     pub fn write(&self) {
         let Some(file) = std::env::var_os("BENCH_ROWS") else { return };
         let cell = |number: Option<f64>| number.map_or(String::new(), |number| format!("{number:.2}"));

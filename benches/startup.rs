@@ -6,7 +6,7 @@
 #[path = "rows.rs"]
 mod rows;
 
-use rows::Row;
+use rows::{BINARY, Row};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -81,7 +81,7 @@ impl World {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_agentworkforce"));
+        let mut command = Command::new(BINARY);
         command.args(args);
         command
     }
@@ -93,7 +93,7 @@ impl World {
 
     fn peak_megabytes(&self, args: &[&str]) -> f64 {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
-        command.arg("--peak").arg(env!("CARGO_BIN_EXE_agentworkforce")).args(args);
+        command.arg("--peak").arg(BINARY).args(args);
         self.settle(&mut command);
         let output = command.stdout(Stdio::piped()).output().expect("it runs");
         let kilobytes: f64 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number");

@@ -179,6 +179,23 @@ fn the_table_of_what_is_enforced_says_what_plans_say() {
     }
 }
 
+/// `benches/run --readme` writes between two marks; figures of the program are worth little without what stood beside it.
+#[test]
+fn the_readme_has_the_table_of_benchmarks() {
+    let readme = document("README.md");
+    let (_, below) = readme.split_once("\n<!-- benches/run -->\n").expect("a mark");
+    let (table, _) = below.split_once("\n<!-- end of benches/run -->\n").expect("an end");
+    for row in
+        ["`--version`", "`list --json`", "agent, 20,000 files", "open an overlay", "open a copy", "400 MB"]
+    {
+        assert!(table.contains(row), "{row} is not in the table");
+    }
+    for floor in ["`true`", "`find`", "`cp -a`", "the harness alone"] {
+        assert!(table.contains(&format!("| {floor} |")), "{floor} is not in the table");
+    }
+    assert!(table.contains("Measured on 20") && table.contains("`benches/run`"), "when, and by what");
+}
+
 #[test]
 fn no_link_between_the_documents_leads_nowhere() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
