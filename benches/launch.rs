@@ -97,7 +97,10 @@ impl World {
                 &["add", "-A"],
                 &["-c", "user.name=b", "-c", "user.email=b@b", "commit", "-q", "--allow-empty", "-m", "b"],
             ] {
-                let status = Command::new("git").args(args).current_dir(self.dir.join(name)).status();
+                // Housekeeping in the background would disturb the measurement, and its end.
+                let quiet = ["-c", "gc.auto=0", "-c", "maintenance.auto=false"];
+                let mut git = Command::new("git");
+                let status = git.args(quiet).args(args).current_dir(self.dir.join(name)).status();
                 assert!(status.expect("git runs").success());
             }
         }
