@@ -1,4 +1,8 @@
 //! Embeds the built-in library: checks it, inlines sidecars and charters, and fails the build where a file is missing.
+//! Also tells the program its version.
+
+#[path = "build/commit.rs"]
+mod commit;
 
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -21,19 +25,22 @@ fn main() {
     embed(&mut code, "ROLES", &personas.join("roles"), inline_charter);
     fs::write(out.join("library.rs"), code).expect("OUT_DIR is writable");
 
-    let commit = std::process::Command::new("git")
-        .args(["rev-parse", "--short=12", "HEAD"])
-        .current_dir(&root)
-        .output()
-        .ok()
-        .filter(|output| output.status.success())
-        .and_then(|output| String::from_utf8(output.stdout).ok());
-    let version = env!("CARGO_PKG_VERSION");
-    match commit {
-        Some(commit) => println!("cargo::rustc-env=AGENTWORKFORCE_VERSION={version} ({})", commit.trim()),
-        None => println!("cargo::rustc-env=AGENTWORKFORCE_VERSION={version}"),
+    println!("cargo::rustc-env=AGENTWORKFORCE_VERSION={}", version(&root));
+}
+
+/// The version, and in a release build the commit: a debug build would be made anew after every commit for its sake.
+fn version(root: &Path) -> String {
+    let version = std::env::var("CARGO_PKG_VERSION").expect("cargo sets it");
+    if std::env::var("PROFILE").as_deref() != Ok("release") {
+        return version;
     }
-    println!("cargo::rerun-if-changed={}", root.join(".git/HEAD").display());
+    let Some(commit) = commit::of(root) else { return version };
+    // Whether anything differs from the commit is asked again when a source changes, and then all is built anyway.
+    let sources = commit::SOURCES.map(|name| root.join(name));
+    for path in commit.watched.iter().chain(&sources) {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+    format!("{version} ({})", commit.name)
 }
 
 type Inline = fn(&mut Map<String, Value>, &Path);

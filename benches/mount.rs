@@ -8,6 +8,10 @@
 //! It runs in memory (`/dev/shm`) where there is room, else in the temp directory; `TMPDIR` has the last word. On a disk two
 //! runs of the same `cp -a` can differ tenfold by what was deleted before, and then nothing could be told from a ratio.
 
+#[path = "rows.rs"]
+mod rows;
+
+use rows::{BINARY as AGENTWORKFORCE, Row};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -68,6 +72,11 @@ fn overlay(world: &World, trees: &[Tree], bars: &mut Bars) {
         }
     }
     table.print_all(trees);
+    for tree in trees.iter().filter(|tree| tree.files >= 20_000) {
+        let args = ["mount", "--mount", "overlay", "--apply", "auto", "--", "true"];
+        row(&table, tree, "open an overlay", "open", "find", Some(world.peak_megabytes(tree, &args)));
+        world.prune(tree);
+    }
     if let Some(ratio) = table.ratio(100_000, "open", "find") {
         bars.at_most("overlay open with 100,000 files, in times of `find`", ratio, MOST_TIMES_FIND);
     }
@@ -100,6 +109,11 @@ fn copy(world: &World, trees: &[Tree], bars: &mut Bars) {
             table.add("remove", tree, world.time(tree, &remove));
         }
         table.print(tree);
+        if tree.files >= 20_000 {
+            let args = ["mount", "--mount", "copy", "--apply", "auto", "--", "true"];
+            row(&table, tree, "open a copy", "open", "cp -a", Some(world.peak_megabytes(tree, &args)));
+            world.prune(tree);
+        }
     }
     for files in [20_000, 100_000] {
         if let Some(ratio) = table.ratio(files, "open", "cp -a") {
@@ -128,6 +142,16 @@ fn overlay_apply(world: &World, trees: &[Tree], bars: &mut Bars) {
     }
     table.print_all(trees);
     let large = trees.last().expect("some").files;
+    Row {
+        key: "",
+        what: &format!("diff and apply {CHANGED_FILES} changes, {} files", grouped(large)),
+        millis: Some(table.get(large, "diff + apply")),
+        megabytes: None,
+        floor: "the same, 100 files",
+        floor_millis: Some(table.get(100, "diff + apply")),
+        floor_megabytes: None,
+    }
+    .write();
     let ratio = table.get(large, "diff + apply") / table.get(100, "diff + apply");
     let name = format!("diff and apply with {} files, in times of the same with 100", grouped(large));
     bars.at_most(&name, ratio, MOST_TIMES_SMALL_APPLY);
@@ -156,6 +180,20 @@ fn copy_apply(world: &World, trees: &[Tree], bars: &mut Bars) {
     }
 }
 
+/// One column of a table beside another.
+fn row(table: &Table, tree: &Tree, what: &str, column: &str, floor: &str, megabytes: Option<f64>) {
+    Row {
+        key: "",
+        what: &format!("{what}, {} files", grouped(tree.files)),
+        millis: Some(table.get(tree.files, column)),
+        megabytes,
+        floor: &format!("`{floor}`"),
+        floor_millis: Some(table.get(tree.files, floor)),
+        floor_megabytes: None,
+    }
+    .write();
+}
+
 /// The same run in two trees that differ in the size of one file.
 fn memory(world: &World, bars: &mut Bars) {
     let [small, large] = [("small", 4096), ("large", LARGE_FILE)].map(|(name, size)| {
@@ -168,6 +206,7 @@ fn memory(world: &World, bars: &mut Bars) {
         "peak memory (MB) with a file of", "4 KB", "400 MB", "more"
     ));
     let mut most = 0.0_f64;
+    let mut largest = [0.0_f64; 2];
     for backend in ["overlay", "copy"] {
         let run = |policy| vec!["mount", "--mount", backend, "--apply", policy, "--"];
         let append = |policy| [run(policy), vec!["sh", "-c", "printf more >> data.bin"]].concat();
@@ -183,16 +222,25 @@ fn memory(world: &World, bars: &mut Bars) {
             most = most.max(more);
             let name = format!("{backend}: {name}");
             say(&format!("{name:<40} {:>12.1} {:>12.1} {more:>12.1}", peaks[0], peaks[1]));
+            largest = if peaks[1] > largest[1] { peaks } else { largest };
             if last {
                 world.prune(&small);
                 world.prune(&large);
             }
         }
     }
+    Row {
+        key: "large file",
+        what: "run, diff, apply and undo with a file of 400 MB",
+        millis: None,
+        megabytes: Some(largest[1]),
+        floor: "the same, a file of 4 KB",
+        floor_millis: None,
+        floor_megabytes: Some(largest[0]),
+    }
+    .write();
     bars.at_most("memory with a file of 400 MB, MB more than with one of 4 KB", most, MOST_MEGABYTES_MORE);
 }
-
-const AGENTWORKFORCE: &str = env!("CARGO_BIN_EXE_agentworkforce");
 
 /// A temp directory for everything.
 struct World {

@@ -3,6 +3,10 @@
 //! `cargo bench --bench startup` prints a table and fails where a bar is missed. The catalogue is the built-in
 //! library plus 200 personas in two layers.
 
+#[path = "rows.rs"]
+mod rows;
+
+use rows::{BINARY, Row};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -34,6 +38,16 @@ fn main() {
         missed |= miss;
         let mark = if miss { "  MISSED" } else { "" };
         let (time, baseline) = (millis(time), millis(baseline));
+        Row {
+            key: name,
+            what: &format!("`{name}`"),
+            millis: Some(time),
+            megabytes: Some(memory),
+            floor: "`true`",
+            floor_millis: Some(baseline),
+            floor_megabytes: None,
+        }
+        .write();
         println!("{name:<34} {time:>9.2} {baseline:>9.2} {ratio:>8.1} {memory:>8.1}{mark}");
     }
     println!("bars: at most {MOST_TIMES_TRUE}x `true`, at most {MOST_MEGABYTES} MB");
@@ -67,7 +81,7 @@ impl World {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_agentworkforce"));
+        let mut command = Command::new(BINARY);
         command.args(args);
         command
     }
@@ -79,7 +93,7 @@ impl World {
 
     fn peak_megabytes(&self, args: &[&str]) -> f64 {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
-        command.arg("--peak").arg(env!("CARGO_BIN_EXE_agentworkforce")).args(args);
+        command.arg("--peak").arg(BINARY).args(args);
         self.settle(&mut command);
         let output = command.stdout(Stdio::piped()).output().expect("it runs");
         let kilobytes: f64 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number");

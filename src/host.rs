@@ -40,7 +40,8 @@ impl Host {
 
     /// The user's home directory, if the environment names one.
     pub fn home_dir(&self) -> Option<PathBuf> {
-        self.var("HOME").map(PathBuf::from)
+        // What is not absolute would be another place in every directory.
+        self.var("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
     }
 
     /// Where our own config, personas, roles and sessions live: `AGENT_WORKFORCE_HOME`, else `~/.agentworkforce/workforce`.
@@ -49,9 +50,11 @@ impl Host {
             return Ok(self.absolute(&self.expand_tilde(home)));
         }
         match self.home_dir() {
-            Some(home) => Ok(self.absolute(&home).join(".agentworkforce/workforce")),
-            None => Err(CommandError::usage("there is no home directory: `HOME` is not set")
-                .hint("set `HOME`, or `AGENT_WORKFORCE_HOME` to a directory of your choice")),
+            Some(home) => Ok(home.join(".agentworkforce/workforce")),
+            None => {
+                Err(CommandError::usage("there is no home directory: `HOME` is not set to an absolute path")
+                    .hint("set `HOME`, or `AGENT_WORKFORCE_HOME` to a directory of your choice"))
+            }
         }
     }
 

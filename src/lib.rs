@@ -40,7 +40,8 @@
 //! (`skills`) and `cache/versions/` (`launch`). A session holds `plan.json`, `report.json`, `harness.json`, `task.md`
 //! (`commands::launch`), `events.jsonl`, `harness.log` and what the harness reads (`launch`), `status.json` and `rules.json`
 //! (`session`), `mount.json`, `manifest`, `upper/` or `mount/`, `journal/` and `undo/` (`mount`).
-//! Beside the personas of the home or of a project: `agentworkforce.lock` (`pack::lockfile`).
+//! Beside the personas of the home or of a project: `agentworkforce.lock` (`pack::lockfile`), and while a pack is written
+//! `.agentworkforce-journal` (`pack::journal`).
 
 pub mod cli;
 pub mod commands;
@@ -69,7 +70,7 @@ use error::CommandError;
 use exit::Exit;
 use host::Host;
 use std::ffi::OsString;
-use ui::Ui;
+use ui::{RunAnswer, Ui};
 
 /// Runs the program with these arguments and returns its exit code.
 pub fn run(args: Vec<OsString>) -> u8 {
@@ -78,9 +79,11 @@ pub fn run(args: Vec<OsString>) -> u8 {
         return code;
     }
     // clap decides about `--json` too late for errors about the command line itself.
-    let json =
-        args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "--json" || arg == "--stream-json");
-    let mut ui = Ui::new(json);
+    let has = |flag: &str| args.iter().take_while(|arg| *arg != "--").any(|arg| arg == flag);
+    let mut ui = Ui::new(has("--json") || has("--stream-json"));
+    if args.get(1).is_some_and(|command| command == "agent") {
+        ui.answers_for_a_run(if has("--stream-json") { RunAnswer::Lines } else { RunAnswer::Whole });
+    }
     let exit = run_with(args, &mut ui).unwrap_or_else(|error| {
         ui.error(&error);
         error.exit
@@ -90,14 +93,9 @@ pub fn run(args: Vec<OsString>) -> u8 {
 
 fn run_with(args: Vec<OsString>, ui: &mut Ui) -> Result<Exit, CommandError> {
     let host = Host::of_this_process()?;
-    if args.get(1).is_some_and(|name| name == mount::try_out::NAME) {
-        return mount::try_out::run(&host, &args[2..], &mut |text| ui.say(text));
-    }
-    if let [_, name, dir] = args.as_slice()
-        && name == mount::try_out::REMOVE
-    {
-        mount::cleanup::remove_tree(dir.as_ref())?;
-        return Ok(Exit::Done);
+    #[cfg(debug_assertions)]
+    if let Some(tried) = mount::try_out::run_if_asked(&host, &args, &mut |text| ui.say(text)) {
+        return tried;
     }
     let parsed = cli::parse(args.clone(), &[]);
     // Reading the config for the sake of the help is only worth it where the help is shown.

@@ -3,11 +3,13 @@
 
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::model::report::Status;
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
 
+pub mod patch;
 pub mod table;
 pub mod text;
 
@@ -33,10 +35,19 @@ fn usage_error(text: &str) -> CommandError {
 /// Where a command says things. Colour goes away by itself when the stream is no terminal or `NO_COLOR` is set.
 pub struct Ui {
     json: bool,
+    /// What the command answers with where it is a run.
+    run: Option<RunAnswer>,
     out: BufWriter<AutoStream<io::Stdout>>,
     err: AutoStream<io::Stderr>,
     /// The first failure to write that is not a closed pipe: output is missing, so the exit code must say so.
     failure: Option<io::Error>,
+}
+
+/// How a run answers in JSON: one object, or a line for every event with the report last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunAnswer {
+    Whole,
+    Lines,
 }
 
 fn is_unescaped_control(c: char) -> bool {
@@ -63,10 +74,16 @@ impl Ui {
     pub fn new(json: bool) -> Ui {
         Ui {
             json,
+            run: None,
             out: BufWriter::new(AutoStream::auto(io::stdout())),
             err: AutoStream::auto(io::stderr()),
             failure: None,
         }
+    }
+
+    /// From here on an error is the end of a run that was not started, and says so where a report would.
+    pub fn answers_for_a_run(&mut self, answer: RunAnswer) {
+        self.run = Some(answer);
     }
 
     /// Whether this command answers in JSON.
@@ -127,17 +144,31 @@ impl Ui {
         for hint in &error.hints {
             self.hint(printable(hint));
         }
-        if self.json {
-            self.json(&serde_json::json!({
-                "schemaVersion": 1,
-                "error": {
-                    "kind": error.exit.word(),
-                    "exitCode": error.exit.code(),
-                    "message": error.message,
-                    "causes": error.causes,
-                    "hints": error.hints,
-                }
-            }));
+        if !self.json {
+            return;
+        }
+        let mut answer = serde_json::json!({"schemaVersion": 1});
+        if self.run == Some(RunAnswer::Lines) {
+            answer["type"] = "report".into();
+        }
+        if self.run.is_some() {
+            answer["outcome"] = serde_json::json!({
+                "status": Status::NotStarted,
+                "exitCode": error.exit.code(),
+                "reason": error.message,
+            });
+        }
+        answer["error"] = serde_json::json!({
+            "kind": error.exit.word(),
+            "exitCode": error.exit.code(),
+            "message": error.message,
+            "causes": error.causes,
+            "hints": error.hints,
+        });
+        if self.run == Some(RunAnswer::Lines) {
+            self.json_line(&answer.to_string());
+        } else {
+            self.json(&answer);
         }
     }
 

@@ -39,7 +39,7 @@ mod session;
 mod skills;
 #[path = "../../src/store/mod.rs"]
 mod store;
-#[path = "../../src/tool.rs"]
+#[path = "../../src/tool/mod.rs"]
 mod tool;
 
 use libfuzzer_sys::fuzz_target;

@@ -41,7 +41,7 @@ pub enum FromArg {
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// Persona and tier
+    /// An id or intent of `agentworkforce list`; without a tier, its default one
     #[arg(value_name = "PERSONA[@TIER]")]
     pub selector: String,
     /// Whose form to write

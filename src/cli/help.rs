@@ -4,7 +4,7 @@ use clap::Command;
 use clap::builder::StyledStr;
 use std::fmt::Write as _;
 
-const GROUPS: [(&str, &[&str]); 5] = [
+pub const GROUPS: [(&str, &[&str]); 5] = [
     ("Run", &["agent", "mount", "sessions"]),
     ("Look", &["list", "show", "pick", "lint"]),
     ("Make", &["create", "persona", "role", "schema"]),
@@ -12,9 +12,83 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Set up", &["doctor", "config", "completions", "man"]),
 ];
 
+/// What people type first, below the help of the command.
+pub const EXAMPLES: [(&str, &[(&str, &str)]); 10] = [
+    (
+        "agent",
+        &[
+            ("agent engineer", "work with it here, then review"),
+            ("agent debugger@best -p \"why is CI red?\"", "one task, then its answer"),
+            ("agent engineer -p \"fix it\" --check \"make test\"", "apply only what passes"),
+            ("agent engineer --dry-run", "what would run, exactly"),
+        ],
+    ),
+    (
+        "mount",
+        &[
+            ("mount -- make generate", "any command, its changes reviewed"),
+            ("mount --persona engineer -- sh", "look around as the persona does"),
+        ],
+    ),
+    (
+        "sessions",
+        &[
+            ("sessions diff engineer-2026", "the start of a name is enough"),
+            ("sessions undo engineer-2026", "the project as it was before"),
+        ],
+    ),
+    (
+        "show",
+        &[
+            ("show debugger@best --prompt", "what it is told"),
+            ("show debugger --files .env", "whether it sees a file, and why"),
+        ],
+    ),
+    (
+        "create",
+        &[
+            ("create api-guard --role reviewer", "a persona of this project"),
+            ("create debugger --extends debugger", "your own version of a built-in"),
+        ],
+    ),
+    (
+        "lint",
+        &[("lint", "every file of every layer"), ("lint personas/api.json --strict", "one file, in CI")],
+    ),
+    (
+        "install",
+        &[
+            ("install ./pack-1.0.0.tgz", "a file"),
+            ("install https://host/team/personas#v2", "a git repository at a tag"),
+            ("install --locked", "what agentworkforce.lock names, in CI"),
+        ],
+    ),
+    (
+        "update",
+        &[
+            ("update --diff", "what new versions would change"),
+            ("update --keep-mine reviewer", "a conflict is settled: yours stays"),
+        ],
+    ),
+    ("import", &[("import ~/.claude/agents --to user", "all agents of another tool, for every project")]),
+    ("config", &[("config set limits.usd 5", "no run may cost more, unless its persona says so")]),
+];
+
+fn with_examples(command: Command) -> Command {
+    EXAMPLES.iter().fold(command, |command, (name, examples)| {
+        let width = examples.iter().map(|(words, _)| words.chars().count()).max().unwrap_or_default();
+        let mut text = String::from("\x1b[1mExamples:\x1b[0m\n");
+        for (words, meaning) in *examples {
+            let _ = writeln!(text, "  agentworkforce {words:<width$}  {meaning}");
+        }
+        let text = StyledStr::from(text.trim_end().to_owned());
+        command.mut_subcommand(name, |subcommand| subcommand.after_help(text))
+    })
+}
+
 /// `hidden` names commands (`role`) and subcommands (`persona rename`) that this run does not offer.
 pub fn grouped(command: Command, hidden: &[&str]) -> Command {
-    let mut command = command;
+    let mut command = with_examples(command);
     for name in hidden {
         command = match name.split_once(' ') {
             Some((parent, child)) => command
@@ -44,13 +118,37 @@ pub fn grouped(command: Command, hidden: &[&str]) -> Command {
     command
         .help_template("{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}\x1b[1mOptions:\x1b[0m\n{options}{after-help}")
         .before_help(StyledStr::from(text.trim_end().to_owned() + "\n"))
-        .after_help("`agentworkforce <command> --help` says more about each. Alone on a terminal it opens a picker.")
+        .after_help("`agentworkforce <command> --help` says more about each, with examples. Without a command, on a terminal, it opens a \
+             list of personas to pick from.")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use clap::CommandFactory;
+
+    #[test]
+    fn every_example_is_a_command_line_that_is_understood() {
+        for (name, examples) in EXAMPLES {
+            for (words, _) in examples {
+                let words = shlex::split(words).expect("balanced quotes");
+                assert_eq!(words[0], name);
+                let args = std::iter::once("agentworkforce".to_owned()).chain(words).map(Into::into);
+                crate::cli::parse(args, &[]).unwrap_or_else(|error| panic!("{error}"));
+            }
+        }
+    }
+
+    #[test]
+    fn every_argument_says_what_it_is() {
+        fn check(command: &Command) {
+            for argument in command.get_arguments() {
+                assert!(argument.get_help().is_some(), "{} {}", command.get_name(), argument.get_id());
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&crate::cli::Cli::command());
+    }
 
     #[test]
     fn every_command_is_in_a_group() {

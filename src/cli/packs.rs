@@ -1,12 +1,13 @@
 //! The arguments of the commands for packs.
 
-use super::{LayerArg, positive};
+use super::LayerArg;
+use super::values::positive;
 use clap::Args;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct InstallArgs {
-    /// A directory, a .tgz, a git url or an npm package; without one, `--locked` restores all that the lock names
+    /// A directory, a .tgz, a persona's .json, a git url or an npm package; without one, `--locked` restores all that the lock names
     #[arg(required_unless_present = "locked")]
     pub source: Option<String>,
     /// Only this persona of the pack; may be repeated
@@ -40,6 +41,13 @@ pub struct UpdateArgs {
     /// Fetch and check everything, and write nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Keep these personas as you have them, on top of the new version; without an ID, all that you changed.
+    /// A role is `role:KEY`. The lock notes it, and the next change by the pack is a conflict again
+    #[arg(long, value_name = "ID", num_args = 0.., conflicts_with = "diff")]
+    pub keep_mine: Option<Vec<String>>,
+    /// Take these personas as the pack has them, over what you changed; without an ID, all that are in conflict
+    #[arg(long, value_name = "ID", num_args = 0.., conflicts_with = "diff")]
+    pub take_theirs: Option<Vec<String>>,
     /// Which layer
     #[arg(long, value_enum, default_value_t = LayerArg::Project, value_name = "LAYER")]
     pub to: LayerArg,

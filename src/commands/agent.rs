@@ -36,6 +36,13 @@ pub fn run(args: &AgentArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         request.flags.resume = Some(resumed.noted.conversation());
     }
     let mut plan = request::plan(&workforce, &request)?;
+    let refused = match plan.mount.backend {
+        Backend::None => Ok(()),
+        _ => mounted::refuse_root(&workforce, &plan.mount.root),
+    };
+    if let (true, Err(error)) = (args.dry_run, &refused) {
+        plan.warnings.push(format!("a run here would be refused: {}", error.message));
+    }
     if args.dry_run || args.strict {
         for warning in workforce.general_warnings().iter().chain(&plan.warnings) {
             ui.warning(printable(warning));
@@ -51,7 +58,7 @@ pub fn run(args: &AgentArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         }
     }
     if !args.dry_run {
-        settle_root(&mut plan, args, &workforce)?;
+        refused?;
         return launch::run(Launch { plan: &plan, args, workforce: &workforce, store: &store, resumed }, ui);
     }
     if ui.is_json() {
@@ -60,16 +67,6 @@ pub fn run(args: &AgentArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         summary(&plan, ui);
     }
     Ok(Exit::Done)
-}
-
-/// What is mounted must be a directory that can be: the plan only names it.
-fn settle_root(plan: &mut RunPlan, args: &AgentArgs, workforce: &Workforce) -> Result<()> {
-    if plan.mount.backend == Backend::None {
-        return Ok(());
-    }
-    let chosen = mounted::choose_root(workforce, args.root.as_deref())?;
-    (plan.mount.root, plan.mount.cwd) = (chosen.root, chosen.cwd);
-    Ok(())
 }
 
 /// A level that was asked for and cannot be had is never a silent downgrade.

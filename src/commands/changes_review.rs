@@ -4,10 +4,10 @@ use super::prompter::{Answer, Prompter};
 use crate::error::Result;
 use crate::mount::SignalInbox;
 use crate::mount::apply::Selection;
-use crate::mount::changes::{Change, Ignored, Review, review};
+use crate::mount::changes::{Change, Ignored, ProtectedWhy, Review, review};
 use crate::mount::diff::{diff, printable_name};
 use crate::session::Session;
-use crate::ui::{BOLD, DIM, Ui, printable};
+use crate::ui::{BOLD, DIM, Ui, patch, printable};
 use std::path::PathBuf;
 
 /// When changes are applied.
@@ -119,7 +119,7 @@ fn say_diff(session: &Session, include_ignored: bool, ui: &mut Ui) -> Result<()>
     let ignored = if include_ignored { Ignored::Include } else { Ignored::KeepOut };
     let found = review(&sides, ignored)?;
     for file in diff(&sides, &found, None)? {
-        ui.say(printable(&file.text).trim_end());
+        ui.say(patch::coloured(&file.text).trim_end());
     }
     Ok(())
 }
@@ -144,18 +144,27 @@ pub fn say_changes(found: &Review, ui: &mut Ui) {
     say_kept_out(found, ui);
 }
 
+/// The settings and hooks that the agent wrote, in one line.
+pub fn git_settings(found: &Review) -> String {
+    let names: Vec<String> =
+        found.git_settings.iter().take(10).map(|path| printable_name(path.as_ref())).collect();
+    let more = found.git_settings.len().saturating_sub(names.len());
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{more} (settings and hooks of a repository are never taken over)", names.join(", "))
+}
+
 /// What will not be applied, whatever is answered: never silent.
 pub fn say_kept_out(found: &Review, ui: &mut Ui) {
     for protected in &found.protected {
-        let rule = protected
-            .rule
-            .as_ref()
-            .map_or("protected".to_owned(), |rule| format!("`{}` ({})", rule.pattern, rule.origin));
-        ui.say(&format!(
-            "  not applied: {} by {}",
-            printable_name(protected.path.as_ref()),
-            printable(&rule)
-        ));
+        let why = match (&protected.rule, protected.why) {
+            (Some(rule), _) => format!("by `{}` ({})", rule.pattern, rule.origin),
+            (None, ProtectedWhy::Moved) => "is not deleted: it was moved to a protected path".to_owned(),
+            (None, _) => "by protected".to_owned(),
+        };
+        ui.say(&format!("  not applied: {} {}", printable_name(protected.path.as_ref()), printable(&why)));
+    }
+    if !found.git_settings.is_empty() {
+        ui.say(&format!("  not applied: {}", git_settings(found)));
     }
     if found.ignored.count > 0 {
         ui.say(&format!(

@@ -4,6 +4,7 @@ use super::request::{self, PlanRequest, parse_harness};
 use super::target::{self, Existing, Placed};
 use super::workforce::{Workforce, parse_selector};
 use crate::cli::ExportArgs;
+use crate::convert::CarriedRole;
 use crate::convert::Fate;
 use crate::convert::export::{Exported, Outgoing, export};
 use crate::error::{CommandError, Result};
@@ -11,10 +12,13 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::path_text::path_text;
 use crate::model::persona::Input;
+use crate::model::role::{Charter, Role};
+use crate::model::shape::Object;
+use crate::plan::run::before_job;
 use crate::store::lock;
 use crate::ui::{Ui, printable};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 pub fn run(args: &ExportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
@@ -41,6 +45,12 @@ pub fn run(args: &ExportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let (prepared, plan) = request::look(&workforce, &request)?;
     let resolved = &prepared.found.resolved;
     let persona = &resolved.persona;
+    let before_job = before_job(&prepared.parts(&workforce));
+    let role = workforce.role_of(resolved);
+    let mut object = resolved.object.clone();
+    if let Some(charter) = role.part.as_ref().filter(|_| role.legacy_charter) {
+        with_charter(&mut object, charter.charter.as_deref().unwrap_or_default());
+    }
     let exported = export(
         harness,
         &Outgoing {
@@ -53,7 +63,9 @@ pub fn run(args: &ExportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
             permissions: &persona.permissions,
             mcp_servers: &persona.mcp_servers,
             limits: persona.limits,
-            persona: &resolved.object,
+            persona: &object,
+            before_job: &before_job,
+            role: role.role.as_ref().and_then(carried_role),
         },
     );
     let written = match &args.out {
@@ -65,6 +77,42 @@ pub fn run(args: &ExportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         Some((_, Placed::Differs)) => Exit::Failed,
         _ => Exit::Done,
     })
+}
+
+/// A charter that lies beside the persona comes before the job: it is the only place in which it can travel.
+fn with_charter(object: &mut Object, charter: &str) {
+    let add = |level: &mut Object| {
+        if let Some(Value::String(prompt)) = level.get_mut("systemPrompt") {
+            *prompt = format!("{}\n\n{prompt}", charter.trim_end());
+        }
+    };
+    if object.contains_key("systemPrompt") {
+        add(object);
+    } else {
+        object.insert("systemPrompt".into(), charter.into());
+    }
+    if let Some(Value::Object(tiers)) = object.get_mut("tiers") {
+        tiers.values_mut().filter_map(Value::as_object_mut).for_each(add);
+    }
+}
+
+/// The role as one file, where it is not the library's alone: every project has that one.
+fn carried_role(role: &Role) -> Option<CarriedRole> {
+    if role.source.is_library() {
+        return None;
+    }
+    let mut document = Object::new();
+    document.insert("label".into(), role.label.as_str().into());
+    if let Some(Charter::Text { text, .. }) = &role.charter {
+        document.insert("charter".into(), text.as_str().into());
+    }
+    let defaults = [("defaultHarness", &role.default_harness), ("defaultModel", &role.default_model)];
+    for (key, said) in defaults {
+        if let Some(said) = said {
+            document.insert(key.into(), said.as_str().into());
+        }
+    }
+    Some(CarriedRole { key: role.key.clone(), document })
 }
 
 fn write(args: &ExportArgs, out: &Path, host: &Host, exported: &Exported) -> Result<(PathBuf, Placed)> {
@@ -116,6 +164,17 @@ fn say(
             };
             ui.line(printable(&format!("{word} {}", file.display())));
         }
+    }
+    let kept: Vec<&str> = exported
+        .fields
+        .iter()
+        .filter(|field| matches!(field.fate, Fate::Kept { .. }))
+        .map(|field| field.field.as_str())
+        .collect();
+    if !kept.is_empty() {
+        let text =
+            format!("only in a comment, for `import` and without effect in {}: {}", args.to, kept.join(", "));
+        ui.say(&printable(&text));
     }
     for field in &exported.fields {
         if let Fate::Dropped { why } = &field.fate {

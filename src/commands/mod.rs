@@ -48,7 +48,7 @@ pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
         Some(Command::Create(args)) => create::run(args, host, ui),
         Some(Command::Persona { action }) => persona::run(action, host, ui),
         Some(Command::Role { action }) => role::run(action, host, ui),
-        Some(Command::Schema(args)) => Ok(schema::run(args.format, ui)),
+        Some(Command::Schema(args)) => schema::run(args, ui),
         Some(Command::Import(args)) => import::run(args, host, ui),
         Some(Command::Export(args)) => export::run(args, host, ui),
         Some(Command::Install(args)) => packs::install::run(args, host, ui),
@@ -59,7 +59,7 @@ pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
         Some(Command::Doctor) => Ok(doctor::run(host, ui)),
         Some(Command::Config { action }) => config::run(action, host, ui),
         Some(Command::Completions { shell }) => Ok(completions(*shell, ui)),
-        Some(Command::Man) => man(ui),
+        Some(Command::Man) => Ok(man(ui)),
         None => bare(host, ui),
     }
 }
@@ -78,7 +78,7 @@ fn bare(host: &Host, ui: &mut Ui) -> Result<Exit> {
     let workforce = workforce::Workforce::open_outlines(host, None)?;
     match picker::pick(&workforce, ui)? {
         Some(selector) => {
-            let words = ["agentworkforce", "agent", "--dry-run", selector.as_str()].map(OsString::from);
+            let words = ["agentworkforce", "agent", selector.as_str()].map(OsString::from);
             let matches = crate::cli::command(&[]).try_get_matches_from(words);
             let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
             match cli.map(|cli| cli.command) {
@@ -97,11 +97,9 @@ fn completions(shell: clap_complete::Shell, ui: &mut Ui) -> Exit {
     Exit::Done
 }
 
-fn man(ui: &mut Ui) -> Result<Exit> {
-    let mut page = Vec::new();
-    clap_mangen::Man::new(crate::cli::command(&[])).render(&mut page)?;
-    ui.verbatim(&page);
-    Ok(Exit::Done)
+fn man(ui: &mut Ui) -> Exit {
+    ui.verbatim(crate::cli::manual().as_bytes());
+    Exit::Done
 }
 
 /// A command whose feature is switched off, and how to switch it on.

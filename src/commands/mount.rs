@@ -1,5 +1,6 @@
 //! `mount`: runs any command in a private view of the project, then brings its work back or holds it.
 
+use super::changes_review::ApplyPolicy;
 use super::mounted::{self, Opening, Settling};
 use super::request::{self, PlanRequest, backend, sandbox};
 use super::sessions::work::{Applied, Sessions};
@@ -8,9 +9,10 @@ use crate::cli::MountArgs;
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::model::mount::MountSpec;
+use crate::model::mount::{Backend, MountSpec};
 use crate::model::mount_record::MountRecord;
 use crate::model::persona::MountPolicy;
+use crate::mount::diff::printable_name;
 use crate::mount::{
     ChildCommand, ChildOutcome, ChildStdio, Ending, OpenMount, PlantedFile, SignalInbox, catch_runner_signals,
 };
@@ -82,6 +84,9 @@ pub fn run(args: &MountArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     for warning in &facts_warning {
         ui.warning(printable(warning));
     }
+    if host.stdin_is_terminal && host.stderr_is_terminal && !ui.is_json() {
+        say_where(&open.record, policy, ui);
+    }
     let command = ChildCommand { argv: args.command.clone(), env: environment(&session, &wanted.name) };
     let json = ui.is_json();
     let outcome = mounted::with_base(&open, &session, host, &wanted.spec, &instants, || {
@@ -124,7 +129,8 @@ struct Wanted {
 
 impl Wanted {
     fn of(args: &MountArgs, workforce: &Workforce, ui: &mut Ui) -> Result<Wanted> {
-        let chosen = mounted::choose_root(workforce, args.root.as_deref())?;
+        let chosen = mounted::find_root(workforce, args.root.as_deref())?;
+        mounted::refuse_root(workforce, &chosen.root)?;
         let flags = MountFlags { backend: args.mount.map(backend), sandbox: args.sandbox.map(sandbox) };
         let mut wanted = match &args.persona {
             Some(selector) => Wanted::of_persona(selector, flags, &chosen.root, workforce, ui)?,
@@ -182,6 +188,26 @@ impl Wanted {
             .transpose()?;
         Ok(Wanted { name: plan.persona.id.clone(), spec: plan.mount, planted: planted.into_iter().collect() })
     }
+}
+
+/// Where somebody at a terminal is now, and what becomes of what is done here: it looks like the project itself.
+fn say_where(record: &MountRecord, policy: ApplyPolicy, ui: &mut Ui) {
+    let root = printable_name(record.root.as_ref());
+    let what = match record.backend {
+        Backend::Overlay => format!("a private view of {root} (overlay)"),
+        Backend::Copy => format!("a private copy of {root}"),
+        Backend::Auto | Backend::None => {
+            ui.say(&format!("this is {root} itself, not a private view; every change is final"));
+            return;
+        }
+    };
+    let then = match policy {
+        ApplyPolicy::Ask => "you are asked about the changes when it ends",
+        ApplyPolicy::Auto => "the changes are applied when it ends with success",
+        ApplyPolicy::Never => "the changes are held in the session when it ends",
+    };
+    ui.say(&format!("this is {what}: nothing you do here reaches the project yet; {then}"));
+    ui.hint("a shell is left with `exit` or Ctrl-D");
 }
 
 fn environment(session: &Session, name: &str) -> Vec<(OsString, Option<OsString>)> {

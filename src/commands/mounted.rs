@@ -19,13 +19,22 @@ use crate::ui::Ui;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The directory that is mounted: the one that the user names, or the one that the project suggests, if it can be mounted.
-pub fn choose_root(workforce: &Workforce, asked: Option<&Path>) -> Result<root::MountRoot> {
-    let host = &workforce.host;
-    let home = host.home_dir();
-    let around = root::Surroundings { cwd: &host.cwd, home: home.as_deref(), state: &workforce.layers.home };
-    let asked = asked.map(|dir| host.expand_tilde(&dir.to_string_lossy()));
-    root::choose(around, asked.as_deref(), workforce.layers.project_root.as_deref())
+/// The directory that a run is about: the one that the user names, or the one that the project suggests.
+pub fn find_root(workforce: &Workforce, asked: Option<&Path>) -> Result<root::MountRoot> {
+    let home = workforce.host.home_dir();
+    let asked = asked.map(|dir| workforce.host.expand_tilde(&dir.to_string_lossy()));
+    let project = workforce.layers.project_root.as_deref();
+    root::find(surroundings(workforce, home.as_deref()), asked.as_deref(), project)
+}
+
+/// Fails if that directory cannot be mounted.
+pub fn refuse_root(workforce: &Workforce, root: &Path) -> Result<()> {
+    let home = workforce.host.home_dir();
+    root::refuse(root, surroundings(workforce, home.as_deref()))
+}
+
+fn surroundings<'a>(workforce: &'a Workforce, home: Option<&'a Path>) -> root::Surroundings<'a> {
+    root::Surroundings { cwd: &workforce.host.cwd, home, state: &workforce.layers.home }
 }
 
 /// What a mount is made of.

@@ -1,11 +1,13 @@
 //! `pick`: the personas that fit a task best, with the words that say so, and the best one started if asked.
 
+use super::request::{self, PlanRequest};
 use super::workforce::{Workforce, warning_lines};
 use super::{agent, list};
 use crate::cli::{Cli, Command, PickArgs};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
+use crate::model::plan::RunPlan;
 use crate::resolve::rank::{Choice, Ranked, rank};
 use crate::ui::text::shortened;
 use crate::ui::{BOLD, DIM, Ui, printable};
@@ -33,16 +35,21 @@ pub fn run(args: &PickArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let command = shown.first().map(|best| command(best.id, &task));
     let on_a_terminal = host.stdin_is_terminal && host.stderr_is_terminal && !ui.is_json();
     let starts = args.launch && on_a_terminal && !args.dry_run;
+    let plans = args.launch && args.dry_run;
     if ui.is_json() {
+        let plan = match shown.first().filter(|_| plans) {
+            Some(best) => Some(plan(best.id, &task, host)?),
+            None => None,
+        };
         let candidates: Vec<Value> = shown.iter().map(|ranked| candidate(ranked, &runnable)).collect();
         ui.json(&json!({
             "schemaVersion": 1, "task": task, "candidates": candidates, "command": command, "launched": false,
-            "warnings": warnings,
+            "plan": plan, "warnings": warnings,
         }));
     } else if shown.is_empty() {
         ui.line("no persona speaks of this task");
         ui.hint("try other words, or look at `agentworkforce list`");
-    } else if !args.launch || starts {
+    } else if !args.launch || starts || plans {
         for ranked in shown {
             say(ranked, &runnable, ui);
         }
@@ -50,6 +57,10 @@ pub fn run(args: &PickArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     match command {
         None => Ok(Exit::Failed),
         Some(words) if starts => launch(&words, host, ui),
+        Some(mut words) if plans && !ui.is_json() => {
+            words.insert(2, "--dry-run".into());
+            launch(&words, host, ui)
+        }
         Some(words) if args.launch && !ui.is_json() => {
             ui.line(printable(&quoted(&words)));
             Ok(Exit::Done)
@@ -61,14 +72,22 @@ pub fn run(args: &PickArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
 /// What a word is worth depends on where it stands: an id is chosen with care, a description is prose.
 fn choice<'a>(row: &list::Row<'a>) -> Choice<'a> {
     let texts = [
-        ("id", 3.0, row.persona.to_owned()),
-        ("intent", 2.5, row.intent.unwrap_or_default().to_owned()),
-        ("tags", 2.5, row.tags.join(" ")),
+        ("id", 4.0, row.persona.to_owned()),
+        ("intent", 3.0, row.intent.unwrap_or_default().to_owned()),
+        ("tags", 3.0, row.tags.join(" ")),
         ("expertise", 2.0, row.expertise.join(" ")),
-        ("role", 1.0, row.role.clone().unwrap_or_default()),
-        ("description", 1.5, row.description.unwrap_or_default().to_owned()),
+        ("role", 0.5, row.role.clone().unwrap_or_default()),
+        ("description", 1.0, row.description.unwrap_or_default().to_owned()),
     ];
     Choice { id: row.persona, fields: texts.into_iter().filter(|(_, _, text)| !text.is_empty()).collect() }
+}
+
+/// What the best one would run, for scripts: the same plan as that of `agent --dry-run`.
+fn plan(id: &str, task: &str, host: &Host) -> Result<RunPlan> {
+    let workforce = Workforce::open(host)?;
+    let mut request = PlanRequest { persona: id.to_owned(), ..PlanRequest::default() };
+    request.flags.prompt = Some(task.to_owned());
+    request::plan(&workforce, &request)
 }
 
 fn command(id: &str, task: &str) -> Vec<String> {

@@ -1,9 +1,9 @@
 //! From a typed request to a plan: reads what the plan needs and hands it to the pure part.
 
+use super::mounted;
 use super::workforce::{Found, Workforce, not_used, parse_selector, warning_lines};
 use crate::cli::{AgentArgs, BackendArg, SandboxArg};
 use crate::error::{CommandError, Result};
-use crate::load::project;
 use crate::model::features::AGENT_LIBRARY;
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::persona::Limits;
@@ -207,7 +207,7 @@ fn input_error(persona: &str, errors: &InputErrors) -> CommandError {
 /// Where the run is, and the rule files in it.
 fn facts(workforce: &Workforce, request: &PlanRequest, id: &str) -> Result<(RunFacts, Vec<String>)> {
     let host = &workforce.host;
-    let project = project::find(host, workforce.layers.project_root.as_deref(), request.root.as_deref());
+    let project = mounted::find_root(workforce, request.root.as_deref())?;
     let (rules, problems) = workforce.rule_files(&project.root, id)?;
     let place = MountPlace {
         is_repository: project.root.join(".git").symlink_metadata().is_ok(),

@@ -1,17 +1,34 @@
-//! `schema`: the JSON Schema of what people write and of what this program prints.
+//! `schema`: the JSON Schema of what people write and of what this program prints; for people, a reference in Markdown.
 
-use crate::cli::SchemaFormat;
+use crate::cli::{SchemaArgs, SchemaFormat};
+use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::model::formats::{CONFIG, PERSONA, ROLE};
 use crate::model::json_schema;
 use crate::model::plan::RunPlan;
+use crate::model::reference;
 use crate::model::report::RunReport;
 use crate::ui::Ui;
 use serde_json::Value;
 
-pub fn run(format: SchemaFormat, ui: &mut Ui) -> Exit {
-    ui.json(&schema(format));
-    Exit::Done
+pub fn run(args: &SchemaArgs, ui: &mut Ui) -> Result<Exit> {
+    if !args.markdown {
+        ui.json(&schema(args.format));
+        return Ok(Exit::Done);
+    }
+    let fields = match args.format {
+        SchemaFormat::Persona => PERSONA,
+        SchemaFormat::Role => ROLE,
+        SchemaFormat::Config => CONFIG,
+        SchemaFormat::Plan | SchemaFormat::Report => {
+            return Err(CommandError::usage(
+                "a reference in Markdown is there for persona, role and config only",
+            )
+            .hint("leave `--markdown` out for the JSON Schema"));
+        }
+    };
+    ui.text(&reference::markdown(fields));
+    Ok(Exit::Done)
 }
 
 fn schema(format: SchemaFormat) -> Value {

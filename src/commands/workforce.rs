@@ -7,7 +7,7 @@ use crate::load::catalogue::{Catalogue, Collision, Entry, Reading};
 use crate::load::config::{self, Config};
 use crate::load::file::FileProblem;
 use crate::load::layers::{self, Layer, Layers};
-use crate::load::project::{self, RuleFiles};
+use crate::load::rule_files::{self, RuleFiles};
 use crate::load::snapshot::Snapshot;
 use crate::load::{library, roles, sidecar};
 use crate::model::features::{self, FeatureState};
@@ -99,8 +99,8 @@ impl Workforce {
     /// The rule files of the project that count for this persona, and those that cannot be read.
     pub fn rule_files(&self, root: &Path, persona_id: &str) -> Result<(RuleFiles, Vec<String>)> {
         match &self.layers.files.snapshot {
-            None => Ok(project::rule_files(root, persona_id)),
-            Some(snapshot) => project::rule_files_of(snapshot, root, persona_id),
+            None => Ok(rule_files::in_directory(root, persona_id)),
+            Some(snapshot) => rule_files::in_commit(snapshot, root, persona_id),
         }
     }
 

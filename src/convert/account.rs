@@ -5,7 +5,7 @@ use super::{Draft, Format, carried, names, values};
 use crate::model::shape::Object;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What became of one field of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -35,23 +35,34 @@ pub enum Fate {
 pub struct Account {
     format: Format,
     source: Object,
+    /// The source with its plain values as they are written, where a format tells the two apart.
+    written: Object,
     persona: Object,
     kept: Object,
     fields: Vec<FieldFate>,
     warnings: Vec<String>,
-    carried: Option<Object>,
+    carried: Option<carried::Found>,
+    /// Keys that the file writes otherwise, such as `Name`.
+    spelled: BTreeMap<String, String>,
 }
+
+/// Keys that people write with a capital.
+const CAPITALISED: [&str; 6] = ["name", "description", "tools", "model", "color", "mode"];
 
 impl Account {
     pub fn new(format: Format, source: Object) -> Account {
+        let mut source = source;
+        let spelled = respelled(&mut source);
         Account {
             format,
             source,
+            written: Map::new(),
             persona: Map::new(),
             kept: Map::new(),
             fields: Vec::new(),
             warnings: Vec::new(),
             carried: None,
+            spelled,
         }
     }
 
@@ -60,8 +71,20 @@ impl Account {
         self.source.get(key).filter(|value| !value.is_null()).cloned()
     }
 
+    /// Adds what the plain values look like in the file.
+    pub fn written(mut self, written: Object) -> Account {
+        self.written = written;
+        respelled(&mut self.written);
+        self
+    }
+
+    /// What the source says under this key, to be read as text: numbers and flags stand there as written.
+    pub fn as_written(&self, key: &str) -> Option<Value> {
+        self.written.get(key).filter(|value| !value.is_null()).cloned().or_else(|| self.get(key))
+    }
+
     pub fn text(&self, key: &str) -> Option<String> {
-        self.get(key).and_then(|value| values::text(&value)).filter(|text| !text.trim().is_empty())
+        self.as_written(key).and_then(|value| values::text(&value)).filter(|text| !text.trim().is_empty())
     }
 
     pub fn has(&self, key: &str) -> bool {
@@ -72,8 +95,12 @@ impl Account {
         self.warnings.push(text.into());
     }
 
-    /// Takes back what one of our own exports could only say in a comment.
-    pub fn carry(&mut self, carried: Option<Object>) {
+    pub fn first_warning(&self) -> Option<String> {
+        self.warnings.first().cloned()
+    }
+
+    /// Takes back the persona in the comment of one of our own exports.
+    pub fn carry(&mut self, carried: Option<carried::Found>) {
         self.carried = carried;
     }
 
@@ -104,7 +131,8 @@ impl Account {
     fn note(&mut self, field: &str, fate: Fate) {
         // A key of YAML may be nothing at all, and has to be called something.
         let field = if field.is_empty() { "\"\"" } else { field };
-        self.fields.push(FieldFate { field: field.to_owned(), fate });
+        let field = self.spelled.get(field).map_or(field, String::as_str).to_owned();
+        self.fields.push(FieldFate { field, fate });
     }
 
     /// Sets a field of the persona to what this one says, word for word.
@@ -164,25 +192,22 @@ impl Account {
     /// The persona in the order in which people write one, with whatever nobody spoke for kept.
     pub fn finish(mut self) -> Draft {
         let known: BTreeSet<&str> = self.fields.iter().map(|field| field.field.as_str()).collect();
-        let spoken_for = |key: &str| known.contains(key);
+        let spelled = &self.spelled;
+        let spoken_for = |key: &str| known.contains(spelled.get(key).map_or(key, String::as_str));
         let rest: Vec<(String, Value)> = self
             .source
             .iter()
             .filter(|(key, _)| !spoken_for(key))
-            .map(|(key, value)| (key.clone(), value.clone()))
+            .map(|(key, value)| {
+                let written = self.written.get(key).unwrap_or(value);
+                (key.clone(), values::faithful(key, value, written))
+            })
             .collect();
         for (key, value) in rest {
             self.keep(&key, value);
         }
         if !self.says("harness") {
             self.set("harness", self.format.harness());
-        }
-        if let Some(carried) = self.carried.take() {
-            let names = carried.keys().cloned().collect::<Vec<_>>().join(", ");
-            self.mapped("(comment)", &names);
-            // It is easily overlooked in somebody else's file.
-            self.warn(format!("a comment of an earlier export adds {names}"));
-            carried::fill(&mut self.persona, carried);
         }
         let mut persona = Map::new();
         for key in ["id", "intent", "description", "name", "emoji", "role", "expertise", "harness", "model"] {
@@ -197,6 +222,54 @@ impl Account {
         }
         // Long, so it comes last.
         persona.extend(prompt.map(|prompt| ("systemPrompt".to_owned(), prompt)));
-        Draft { persona, fields: self.fields, warnings: self.warnings }
+        let draft = Draft { persona, fields: self.fields, warnings: self.warnings, role: None };
+        match self.carried {
+            Some(found) => with_carried(draft, found),
+            None => draft,
+        }
     }
+}
+
+/// Gives capitalised keys their usual spelling. Returns what the file calls them.
+fn respelled(source: &mut Object) -> BTreeMap<String, String> {
+    let mut spelled = BTreeMap::new();
+    for usual in CAPITALISED {
+        let found = source.keys().find(|key| key.eq_ignore_ascii_case(usual) && *key != usual).cloned();
+        if let Some(found) = found.filter(|_| !source.contains_key(usual))
+            && let Some(value) = source.shift_remove(&found)
+        {
+            source.insert(usual.to_owned(), value);
+            spelled.insert(usual.to_owned(), found);
+        }
+    }
+    spelled
+}
+
+/// The persona of the comment where there is one.
+fn with_carried(mut draft: Draft, found: carried::Found) -> Draft {
+    match found.restore(&draft.persona) {
+        Ok(restored) => {
+            draft.warnings.extend(restored.warnings);
+            draft.fields.push(FieldFate {
+                field: "(comment)".into(),
+                fate: Fate::Mapped { to: "the whole persona".into() },
+            });
+            if !restored.added.is_empty() {
+                // It is easily overlooked in somebody else's file.
+                let names = restored.added.join(", ");
+                draft.warnings.push(format!(
+                    "a comment of an earlier export adds {names}: read them before you run it"
+                ));
+            }
+            (draft.persona, draft.role) = (restored.persona, restored.role);
+        }
+        Err(why) => {
+            draft.fields.push(FieldFate {
+                field: "(comment)".into(),
+                fate: Fate::Dropped { why: "cannot be read".into() },
+            });
+            draft.warnings.push(why);
+        }
+    }
+    draft
 }

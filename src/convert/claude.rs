@@ -7,7 +7,7 @@ use crate::model::formats::PERMISSION_MODES;
 
 pub fn convert(source: &Source) -> Result<Draft, String> {
     let parts = frontmatter::read(source.text);
-    let mut account = Account::new(Format::Claude, parts.keys);
+    let mut account = Account::new(Format::Claude, parts.keys).written(parts.written);
     account.carry(parts.carried);
     for warning in parts.warnings {
         account.warn(warning);
@@ -71,9 +71,11 @@ fn permissions(account: &mut Account) {
         ["disallowedTools", "disallowed-tools", "disallowed_tools"].into_iter().find(|key| account.has(key));
     let allowed =
         ["tools", "allowed-tools", "allowedTools", "allowed_tools"].into_iter().find(|key| account.has(key));
-    if let Some((key, value)) = allowed.and_then(|key| Some((key, account.get(key)?))) {
+    if let Some((key, value)) = allowed.and_then(|key| Some((key, account.as_written(key)?))) {
         let tools = values::list(&value);
-        if tools.is_empty() {
+        if tools.is_empty() && value.is_array() {
+            none_listed(account, &mut rules, key);
+        } else if tools.is_empty() {
             account.keep(key, value);
         } else {
             account.mapped(key, "permissions.allow");
@@ -93,7 +95,7 @@ fn permissions(account: &mut Account) {
                 .for_each(|tool| rules.allow(tool));
         }
     }
-    if let Some((key, value)) = denied.and_then(|key| Some((key, account.get(key)?))) {
+    if let Some((key, value)) = denied.and_then(|key| Some((key, account.as_written(key)?))) {
         for tool in values::list(&value) {
             rules.deny(tool);
         }
@@ -105,4 +107,13 @@ fn permissions(account: &mut Account) {
         account.set("permissions.mode", mode.trim());
         account.mapped("permissionMode", "permissions.mode");
     }
+}
+
+/// An empty list means no tools at all, and not all of them.
+pub fn none_listed(account: &mut Account, rules: &mut Rules, key: &str) {
+    for tool in left_out(&[]) {
+        rules.deny(tool);
+    }
+    account.mapped(key, "permissions.deny");
+    account.warn("it lists no tools: those that change something or reach out are denied");
 }

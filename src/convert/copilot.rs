@@ -1,21 +1,21 @@
 //! GitHub Copilot's custom agents: markdown with frontmatter, the body is the prompt.
 
 use super::account::Account;
-use super::claude::describe;
+use super::claude::{describe, none_listed};
 use super::tools::{self, Rules};
 use super::{Draft, Format, Source, frontmatter, servers, values};
 use serde_json::Value;
 
 pub fn convert(source: &Source) -> Result<Draft, String> {
     let parts = frontmatter::read(source.text);
-    let mut account = Account::new(Format::Copilot, parts.keys);
+    let mut account = Account::new(Format::Copilot, parts.keys).written(parts.written);
     account.carry(parts.carried);
     for warning in parts.warnings {
         account.warn(warning);
     }
     account.name("name", source.stem());
     describe(&mut account, &parts.body);
-    if let Some(value) = account.get("tools") {
+    if let Some(value) = account.as_written("tools") {
         permissions(&mut account, &value);
     }
     servers::all(&mut account, "mcp-servers");
@@ -36,6 +36,10 @@ fn permissions(account: &mut Account, value: &Value) {
             Some(ours) => ours.into_iter().for_each(|tool| rules.allow(tool)),
             None => unknown.push(tool.clone()),
         }
+    }
+    if said.is_empty() && value.is_array() {
+        none_listed(account, &mut rules, "tools");
+        return rules.write(account);
     }
     if said.is_empty() || unknown.len() == said.len() {
         return;

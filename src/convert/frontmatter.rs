@@ -1,7 +1,9 @@
 //! The block of keys in front of a markdown file. YAML where it is YAML; else read key by key, because many public
 //! files are not, and said so.
 
-use super::{carried, yaml};
+use super::cut::{self, Cut};
+use super::yaml::{self, Keys};
+use super::{carried, codex, values};
 use crate::model::shape::Object;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -10,17 +12,19 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Parts {
     pub keys: Object,
+    /// The same with every plain value as the text that stands there.
+    pub written: Object,
     pub body: String,
     /// False where there is no block at all.
     pub has_block: bool,
     /// What one of our own exports left in a comment.
-    pub carried: Option<Object>,
+    pub carried: Option<carried::Found>,
     /// What had to be overlooked.
     pub warnings: Vec<String>,
 }
 
 /// Keys that agent files have: one of these ends a value that was left open.
-const USUAL: [&str; 16] = [
+pub(super) const USUAL: [&str; 16] = [
     "name",
     "description",
     "tools",
@@ -43,34 +47,70 @@ const DIALOGUE: [&str; 6] = ["user", "assistant", "context", "human", "commentar
 
 pub fn read(text: &str) -> Parts {
     let text = plain(text);
-    let Some((block, body)) = split(&text) else {
+    let Some(Cut { block, body, closed, toml }) = cut::cut(&text) else {
         return Parts { body: trimmed(&text), ..Parts::default() };
     };
     let mut parts = Parts {
-        body: trimmed(body.text),
+        body: trimmed(&body),
         has_block: true,
-        carried: carried::read(&block),
+        carried: carried::read(&text, &block),
         ..Parts::default()
     };
-    if !body.closed {
+    if !closed {
         parts.warnings.push(
             "the frontmatter is not closed with `---`; it was taken to end at the first blank line".into(),
         );
     }
-    match yaml::parse(&block) {
-        Ok(Value::Object(keys)) => parts.keys = keys,
-        Ok(Value::Null) => {}
-        _ if block.trim().is_empty() => {}
-        result => {
-            let why = match result {
-                Err(why) => why,
-                Ok(_) => "no keys".into(),
-            };
-            parts.warnings.push(format!("the frontmatter is not valid YAML ({why}); it was read key by key"));
-            parts.keys = key_by_key(&block);
+    let keys = if toml { of_toml(&block) } else { of_yaml(&block) };
+    let mut keys = keys.unwrap_or_else(|why| {
+        let format = if toml { "TOML" } else { "YAML" };
+        parts.warnings.push(format!("the frontmatter is not valid {format} ({why}); it was read key by key"));
+        key_by_key(&block.replace('\u{a0}', " "))
+    });
+    colours(&block, &mut keys);
+    (parts.keys, parts.written) = (keys.values, keys.written);
+    parts
+}
+
+fn of_yaml(block: &str) -> Result<Keys, String> {
+    let parsed = yaml::parse(block)?;
+    if parsed.value.is_null() {
+        return Ok(Keys::default());
+    }
+    if let (Value::Array(values), Value::Array(written)) = (&parsed.value, &parsed.written) {
+        // `- name: x`, `- description: y`: a list where there should be none.
+        let merged = |entries: &[Value]| -> Object {
+            entries
+                .iter()
+                .filter_map(Value::as_object)
+                .flatten()
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect()
+        };
+        let keys = Keys { values: merged(values), written: merged(written) };
+        return if keys.values.is_empty() { Err("no keys".into()) } else { Ok(keys) };
+    }
+    parsed.keys().ok_or_else(|| "no keys".into())
+}
+
+fn of_toml(block: &str) -> Result<Keys, String> {
+    let values = codex::parse(block)?;
+    Ok(Keys { written: values.clone(), values })
+}
+
+/// `color: #ff0000` is a colour to everybody but YAML, to which it is a comment.
+fn colours(block: &str, keys: &mut Keys) {
+    for line in block.lines() {
+        let Some((key, rest)) = line.split_once(':') else { continue };
+        let is_colour = rest.trim().strip_prefix('#').is_some_and(|digits| {
+            matches!(digits.len(), 3 | 4 | 6 | 8) && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+        });
+        if is_colour && keys.values.get(key).is_some_and(Value::is_null) {
+            let value = Value::from(rest.trim());
+            keys.values.insert(key.to_owned(), value.clone());
+            keys.written.insert(key.to_owned(), value);
         }
     }
-    parts
 }
 
 /// Without a byte order mark, and with one kind of line end.
@@ -91,44 +131,8 @@ fn trimmed(text: &str) -> String {
     text.strip_suffix('\n').unwrap_or(text).to_owned()
 }
 
-struct Body<'t> {
-    text: &'t str,
-    closed: bool,
-}
-
-fn is_fence(line: &str) -> bool {
-    let line = line.trim_end();
-    line.len() >= 3 && line.bytes().all(|byte| byte == b'-')
-}
-
-/// The block and what follows it; `None` where the text does not start with one.
-fn split(text: &str) -> Option<(String, Body<'_>)> {
-    let start = text.trim_start();
-    let (first, rest) = start.split_once('\n').unwrap_or((start, ""));
-    let rest = if is_fence(first) {
-        rest
-    } else if key_of(first).is_some_and(|key| USUAL.contains(&key)) && start.lines().any(is_fence) {
-        // The first `---` was forgotten.
-        start
-    } else {
-        return None;
-    };
-    let mut at = 0;
-    for line in rest.split_inclusive('\n') {
-        if is_fence(line) || line.trim_end() == "..." {
-            return Some((rest[..at].to_owned(), Body { text: &rest[at + line.len()..], closed: true }));
-        }
-        at += line.len();
-    }
-    // Never closed. A rule of markdown at the top of a plain text is no block.
-    let first_line = rest.lines().find(|line| !line.trim().is_empty())?;
-    key_of(first_line)?;
-    let end = rest.find("\n\n").map_or(rest.len(), |at| at + 1);
-    Some((rest[..end].to_owned(), Body { text: &rest[end..], closed: false }))
-}
-
 /// The key of a line that starts one.
-fn key_of(line: &str) -> Option<&str> {
+pub(super) fn key_of(line: &str) -> Option<&str> {
     let (key, rest) = line.split_once(':')?;
     let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let is_word = key.starts_with(|c: char| c.is_ascii_alphabetic()) && key.chars().all(word);
@@ -136,7 +140,7 @@ fn key_of(line: &str) -> Option<&str> {
 }
 
 /// Cuts the block at its keys and reads each piece for itself, so that one broken value spoils no other.
-pub fn key_by_key(block: &str) -> Object {
+pub fn key_by_key(block: &str) -> Keys {
     let mut pieces: Vec<(String, String)> = Vec::new();
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     // Examples that were opened and not closed in the piece at hand: what stands in them starts no key.
@@ -158,20 +162,27 @@ pub fn key_by_key(block: &str) -> Object {
         }
         open = (open + line.matches("<example").count()).saturating_sub(line.matches("</example").count());
     }
-    pieces.into_iter().map(|(key, piece)| (key.clone(), value_of(&key, &piece))).collect()
+    let mut keys = Keys::default();
+    for (key, piece) in pieces {
+        let (value, written) = value_of(&key, &piece);
+        keys.values.insert(key.clone(), value);
+        keys.written.insert(key, written);
+    }
+    keys
 }
 
 fn starts_piece(key: &str, in_example: bool) -> bool {
     !DIALOGUE.contains(&key.to_ascii_lowercase().as_str()) && (!in_example || USUAL.contains(&key))
 }
 
-fn value_of(key: &str, piece: &str) -> Value {
+/// The value of one piece, and the same as written.
+fn value_of(key: &str, piece: &str) -> (Value, Value) {
     let spaced: String = piece.lines().map(|line| untabbed(line) + "\n").collect();
-    if let Ok(Value::Object(mut object)) = yaml::parse(&spaced)
-        && object.len() == 1
-        && let Some(value) = object.shift_remove(key)
+    if let Some(mut keys) = yaml::parse(&spaced).ok().and_then(yaml::Yaml::keys)
+        && keys.values.len() == 1
+        && let (Some(value), Some(written)) = (keys.values.shift_remove(key), keys.written.shift_remove(key))
     {
-        return value;
+        return (value, written);
     }
     let raw = piece.split_once(':').map_or("", |(_, rest)| rest).trim();
     let raw =
@@ -179,12 +190,13 @@ fn value_of(key: &str, piece: &str) -> Value {
     let lines: Vec<&str> = raw.lines().map(str::trim).collect();
     let items: Option<Vec<&str>> =
         lines.iter().filter(|line| !line.is_empty()).map(|line| line.strip_prefix("- ")).collect();
-    match items {
+    let value: Value = match items {
         Some(items) if !items.is_empty() => {
-            items.into_iter().map(|item| Value::from(super::values::unquoted(item.trim()))).collect()
+            items.into_iter().map(|item| Value::from(values::unquoted(item.trim()))).collect()
         }
-        _ => Value::String(super::values::unquoted(&lines.join("\n")).to_owned()),
-    }
+        _ => Value::String(values::unquoted(&lines.join("\n")).to_owned()),
+    };
+    (value.clone(), value)
 }
 
 /// Tabs that indent, as spaces: YAML refuses them.
@@ -241,7 +253,32 @@ mod tests {
             assert!(!read(text).has_block, "{text:?}");
         }
         assert_eq!(read("name: a\n---\nbody").keys["name"], json!("a"));
+        assert!(!read("# Title\n\n---\n\nNote: a rule is no block\n\n---\n").has_block);
         assert!(read("---\n---\n\nContent").has_block);
         assert_eq!(read("---\nname: a\n\nbody").body, "body");
+    }
+
+    #[test]
+    fn what_stands_around_a_block_does_not_hide_it() {
+        for text in [
+            "\n\n---\nname: a\n---\nbody\n",
+            "<!-- c\n d -->\n\n---\nname: a\n---\nbody\n",
+            "```yaml\n---\nname: a\n---\n```\nbody\n",
+            "````chatagent\n---\nname: a\n---\nbody\n````\n",
+            "  ---\n  name: a\n  ---\nbody\n",
+            "+++\nname = \"a\"\n+++\nbody\n",
+            "---\n- name: a\n---\nbody\n",
+            "---\nname:\u{a0}a\n---\nbody\n",
+            "---\n{\"name\": \"a\"}\n---\nbody\n",
+        ] {
+            let parts = read(text);
+            assert_eq!((keys(text)["name"].as_str(), parts.body.as_str()), (Some("a"), "body"), "{text:?}");
+        }
+        let parts = read("# Title\n\n---\nname: a\n---\nbody\n");
+        assert_eq!((parts.keys["name"].as_str(), parts.body.as_str()), (Some("a"), "# Title\n\nbody"));
+        assert_eq!(
+            keys("---\ncolor: #ff0000\nname: a # b\n---\nx"),
+            json!({"color": "#ff0000", "name": "a"})
+        );
     }
 }

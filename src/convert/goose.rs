@@ -1,7 +1,8 @@
 //! goose's recipes: YAML or JSON with instructions, a first prompt, parameters and extensions.
 
 use super::account::Account;
-use super::{Draft, Format, Source, frontmatter, servers, values, yaml};
+use super::yaml::{self, Keys, Yaml};
+use super::{Draft, Format, Source, frontmatter, servers, values};
 use crate::model::shape::Object;
 use crate::model::text_rules::slugged;
 use serde_json::{Map, Value};
@@ -9,7 +10,7 @@ use std::collections::HashMap;
 
 pub fn convert(source: &Source) -> Result<Draft, String> {
     let (recipe, warning) = parse(source.text)?;
-    let mut account = Account::new(Format::Goose, recipe);
+    let mut account = Account::new(Format::Goose, recipe.values).written(recipe.written);
     if let Some(warning) = warning {
         account.warn(warning);
     }
@@ -23,42 +24,73 @@ pub fn convert(source: &Source) -> Result<Draft, String> {
 }
 
 /// The recipe in a YAML or JSON text, and what had to be overlooked; some stand one level further in.
-pub fn parse(text: &str) -> Result<(Object, Option<String>), String> {
+pub fn parse(text: &str) -> Result<(Keys, Option<String>), String> {
     let text = frontmatter::plain(text);
     let mut warning = None;
-    let value = if text.trim_start().starts_with('{') {
-        super::jsonc::parse(&text)?
-    } else {
-        yaml::parse(&text).or_else(|why| {
-            // `prompt: {{ task }}` is a usual slip, and no YAML.
-            let keys = frontmatter::key_by_key(&text);
-            if !keys.contains_key("instructions") && !keys.contains_key("prompt") {
-                return Err(format!("is not valid YAML: {why}"));
-            }
-            warning = Some(format!("it is not valid YAML ({why}); it was read key by key"));
-            Ok(Value::Object(keys))
-        })?
+    let text = match first_document(&text) {
+        Some(first) => {
+            warning = Some("it has several YAML documents; the first one was taken".to_owned());
+            first
+        }
+        None => text,
     };
-    let Value::Object(mut object) = value else { return Err("is no recipe: it has no keys".into()) };
-    let is_wrapped = !object.contains_key("instructions") && !object.contains_key("prompt");
-    if is_wrapped && object.get("recipe").is_some_and(Value::is_object) {
-        // What stands beside the recipe is kept with it.
-        if let Some(Value::Object(inner)) = object.shift_remove("recipe") {
-            object.extend(inner);
+    let mut keys = if text.trim_start().starts_with('{') {
+        let value = super::jsonc::parse(&text)?;
+        Yaml { written: value.clone(), value }.keys().ok_or("is no recipe: it has no keys")?
+    } else {
+        match yaml::parse(&text) {
+            Ok(parsed) => parsed.keys().ok_or("is no recipe: it has no keys")?,
+            Err(why) => {
+                // `prompt: {{ task }}` is a usual slip, and no YAML.
+                let keys = frontmatter::key_by_key(&text);
+                if !keys.values.contains_key("instructions") && !keys.values.contains_key("prompt") {
+                    return Err(format!("is not valid YAML: {why}"));
+                }
+                warning = Some(format!("it is not valid YAML ({why}); it was read key by key"));
+                keys
+            }
+        }
+    };
+    unwrap(&mut keys.values);
+    unwrap(&mut keys.written);
+    Ok((keys, warning))
+}
+
+/// The first of several YAML documents.
+fn first_document(text: &str) -> Option<String> {
+    let mut documents = vec![String::new()];
+    for line in text.lines() {
+        match documents.last_mut() {
+            Some(last) if line.trim_end() != "---" => last.push_str(&format!("{line}\n")),
+            _ => documents.push(String::new()),
         }
     }
-    Ok((object, warning))
+    documents.retain(|document| !document.trim().is_empty());
+    (documents.len() > 1).then(|| documents.swap_remove(0))
+}
+
+/// What stands beside a recipe that is one level further in is kept with it.
+fn unwrap(object: &mut Object) {
+    if object.contains_key("instructions") || object.contains_key("prompt") {
+        return;
+    }
+    if object.get("recipe").is_some_and(Value::is_object)
+        && let Some(Value::Object(inner)) = object.shift_remove("recipe")
+    {
+        object.extend(inner);
+    }
 }
 
 /// Parameters as inputs. Returns the name in the recipe and ours.
 fn parameters(account: &mut Account) -> Vec<(String, String)> {
     let Some(Value::Array(entries)) = account.get("parameters") else { return Vec::new() };
+    let written = account.as_written("parameters").unwrap_or_default();
     let mut inputs = Map::new();
     let mut names = Vec::new();
     let mut taken = HashMap::new();
     for (index, entry) in entries.iter().enumerate() {
         let field = format!("parameters[{index}]");
-        let text = |key: &str| entry.get(key).and_then(values::text);
+        let text = |key: &str| written.get(index).and_then(|entry| values::text(entry.get(key)?));
         let Some(key) = text("key").filter(|key| !key.trim().is_empty()) else {
             account.keep(&field, entry.clone());
             continue;
@@ -133,12 +165,14 @@ fn input_name(key: &str) -> String {
 
 fn extensions(account: &mut Account) {
     let Some(Value::Array(entries)) = account.get("extensions") else { return };
+    let written = account.as_written("extensions").unwrap_or_default();
     let mut found = Map::new();
     for (index, entry) in entries.iter().enumerate() {
         let field = format!("extensions[{index}]");
-        let name = entry.get("name").and_then(values::text).unwrap_or_default();
+        let as_written = written.get(index).unwrap_or(entry);
+        let name = as_written.get("name").and_then(values::text).unwrap_or_default();
         let kind = entry.get("type").and_then(Value::as_str).unwrap_or_default();
-        match servers::one(entry) {
+        match servers::one(entry, as_written) {
             Ok((server, left)) if !name.trim().is_empty() => {
                 account.mapped(&field, &format!("mcpServers.{name}"));
                 if !left.is_empty() {
@@ -221,7 +255,12 @@ mod tests {
             "{{a".repeat(50_000),
             "- {key: a}\n".repeat(20_000)
         );
-        let source = Source { path: "r.yaml", below: "r.yaml", text: &recipe, nearby: &|_| None };
+        let source = Source {
+            path: "r.yaml",
+            below: "r.yaml",
+            text: &recipe,
+            nearby: &|_| Err(super::super::Missing::Absent),
+        };
         let began = std::time::Instant::now();
         let draft = convert(&source).expect("a recipe");
         assert!(began.elapsed().as_secs() < 30, "{:?}", began.elapsed());

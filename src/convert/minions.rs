@@ -2,7 +2,6 @@
 
 use super::account::{Account, Fate, FieldFate};
 use super::{Converted, Draft, Format, RoleDraft, Source, frontmatter, jsonc, names, values};
-use crate::model::shape::Object;
 use crate::model::text_rules::{self, HARNESSES};
 use serde_json::{Map, Value};
 
@@ -54,37 +53,88 @@ fn listed_id(said: &Value) -> String {
     text("id").or_else(|| text("name")).unwrap_or_default()
 }
 
-fn role(source: &Source, key: &str, said: &Value) -> Result<RoleDraft, String> {
-    let key = names::id(Some(key), key);
-    let mut role = Map::new();
-    let (text, object) = match said {
-        Value::String(text) => (Some(text.clone()), Map::new()),
-        Value::Object(object) => (None, object.clone()),
+fn role(source: &Source, said_key: &str, said: &Value) -> Result<RoleDraft, String> {
+    let key = names::id(Some(said_key), said_key);
+    let object = match said {
+        Value::String(text) => Map::from_iter([("charter".to_owned(), Value::from(text.as_str()))]),
+        Value::Object(object) => object.clone(),
         _ => return Err("is neither text nor an object".into()),
     };
-    let said =
+    let text =
         |wanted: &str| object.get(wanted).and_then(values::text).filter(|text| !text.trim().is_empty());
-    let label =
-        said("label").or_else(|| said("name")).filter(|label| text_rules::display_name(label).is_ok());
-    role.insert("label".into(), Value::String(label.unwrap_or_else(|| key.clone())));
-    let file = said("charterFile").and_then(|path| (source.nearby)(&path));
-    let beside = || (source.nearby)(&format!("roles/{key}/charter.md"));
-    if let Some(charter) = text.or_else(|| said("charter")).or(file).or_else(beside) {
-        role.insert("charter".into(), Value::String(frontmatter::plain(&charter)));
+    let mut draft =
+        RoleDraft { key: key.clone(), role: Map::new(), fields: Vec::new(), warnings: Vec::new() };
+    let mut fates: Map<String, Value> = Map::new();
+    let named = ["label", "name"]
+        .into_iter()
+        .find_map(|from| Some((from, text(from).filter(|label| text_rules::display_name(label).is_ok())?)));
+    let label = named.as_ref().map_or_else(|| key.clone(), |(_, label)| label.trim().to_owned());
+    draft.role.insert("label".into(), Value::String(label));
+    if let Some((from, _)) = named {
+        fates.insert(from.into(), "label".into());
     }
-    let harness = said("defaultHarness").filter(|harness| HARNESSES.contains(&harness.as_str()));
-    if let Some(harness) = harness {
-        role.insert("defaultHarness".into(), Value::String(harness));
+    if let Some(charter) = charter(source, &key, &text, &mut fates, &mut draft) {
+        draft.role.insert("charter".into(), Value::String(frontmatter::plain(&charter)));
     }
-    if let Some(model) = said("defaultModel").or_else(|| said("model")) {
-        role.insert("defaultModel".into(), Value::String(model));
+    if let Some(harness) = text("defaultHarness").filter(|harness| HARNESSES.contains(&harness.as_str())) {
+        draft.role.insert("defaultHarness".into(), Value::String(harness));
+        fates.insert("defaultHarness".into(), "defaultHarness".into());
     }
-    let known = ["label", "name", "charter", "charterFile", "defaultHarness", "defaultModel", "model"];
-    let left: Object = object.into_iter().filter(|(key, _)| !known.contains(&key.as_str())).collect();
-    if !left.is_empty() {
-        role.insert("x-minions".into(), Value::Object(left));
+    if let Some((from, model)) =
+        ["defaultModel", "model"].into_iter().find_map(|from| Some((from, text(from)?)))
+    {
+        draft.role.insert("defaultModel".into(), Value::String(model));
+        fates.insert(from.into(), "defaultModel".into());
     }
-    Ok(RoleDraft { key, role })
+    let mut kept = Map::new();
+    for (field, value) in object {
+        let fate = match fates.get(&field).and_then(Value::as_str) {
+            Some(to) => Fate::Mapped { to: to.to_owned() },
+            None if draft.fields.iter().any(|told| told.field == field) => continue,
+            None => {
+                kept.insert(field.clone(), value);
+                Fate::Kept { to: format!("x-minions.{field}") }
+            }
+        };
+        draft.fields.push(FieldFate { field, fate });
+    }
+    if !kept.is_empty() {
+        draft.role.insert("x-minions".into(), Value::Object(kept));
+    }
+    draft.fields.iter_mut().for_each(|field| field.field = format!("roles.{said_key}.{}", field.field));
+    Ok(draft)
+}
+
+/// The role's charter: as text, in the file that is named, or in the one that minions looks for by itself.
+fn charter(
+    source: &Source,
+    key: &str,
+    text: &dyn Fn(&str) -> Option<String>,
+    fates: &mut Map<String, Value>,
+    draft: &mut RoleDraft,
+) -> Option<String> {
+    if let Some(charter) = text("charter") {
+        fates.insert("charter".into(), "charter".into());
+        return Some(charter);
+    }
+    if let Some(path) = text("charterFile") {
+        match (source.nearby)(&path) {
+            Ok(charter) => {
+                fates.insert("charterFile".into(), "charter".into());
+                return Some(charter);
+            }
+            Err(why) => {
+                draft.warnings.push(format!("has its charter in `{path}`, which {why}"));
+                let fate = Fate::Dropped { why: format!("`{path}` {why}") };
+                draft.fields.push(FieldFate { field: "charterFile".into(), fate });
+            }
+        }
+    }
+    let beside = (source.nearby)(&format!("roles/{key}/charter.md")).ok()?;
+    draft
+        .fields
+        .push(FieldFate { field: "(charter.md)".into(), fate: Fate::Mapped { to: "charter".into() } });
+    Some(beside)
 }
 
 fn agent(source: &Source, id: &str, said: Value, roles: &[String]) -> Result<Draft, String> {
@@ -122,21 +172,36 @@ fn agent(source: &Source, id: &str, said: Value, roles: &[String]) -> Result<Dra
     let key = ["systemPrompt", "prompt", "instructions", "charter"]
         .into_iter()
         .find(|key| account.text(key).is_some());
-    let beside = || (source.nearby)(&format!("agents/{id}/charter.md"));
     match key.and_then(|key| Some((key, account.text(key)?))) {
         Some((key, prompt)) => {
             account.set("systemPrompt", prompt);
             account.mapped(key, "systemPrompt");
         }
-        None => match beside() {
-            Some(text) if !text.trim().is_empty() => {
+        None => match charter_of_agent(source, &mut account, id) {
+            Some((field, text)) => {
                 account.set("systemPrompt", frontmatter::plain(&text).trim_matches('\n'));
-                account.mapped("(charter.md)", "systemPrompt");
+                account.mapped(field, "systemPrompt");
             }
             // The role's charter is its job.
-            _ if has_role => {}
-            _ => account.prompt("")?,
+            None if has_role => {}
+            None => account.prompt("").map_err(|why| account.first_warning().unwrap_or(why))?,
         },
     }
     Ok(account.finish())
+}
+
+/// The charter in the file that the agent names, else in the one that minions looks for, with the field that says so.
+fn charter_of_agent(source: &Source, account: &mut Account, id: &str) -> Option<(&'static str, String)> {
+    if let Some(path) = account.text("charterFile") {
+        match (source.nearby)(&path) {
+            Ok(text) if !text.trim().is_empty() => return Some(("charterFile", text)),
+            Ok(_) => account.dropped("charterFile", format!("`{path}` is empty")),
+            Err(why) => {
+                account.warn(format!("has its charter in `{path}`, which {why}"));
+                account.dropped("charterFile", format!("`{path}` {why}"));
+            }
+        }
+    }
+    let text = (source.nearby)(&format!("agents/{id}/charter.md")).ok()?;
+    (!text.trim().is_empty()).then_some(("(charter.md)", text))
 }

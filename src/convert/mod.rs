@@ -4,10 +4,11 @@
 use crate::model::shape::Object;
 
 mod account;
-pub(crate) mod carried;
+mod carried;
 mod claude;
 mod codex;
 mod copilot;
+mod cut;
 pub mod detect;
 pub mod export;
 mod frontmatter;
@@ -22,6 +23,7 @@ mod values;
 mod yaml;
 
 pub use account::{Account, Fate, FieldFate};
+pub use carried::CarriedRole;
 
 /// A tool whose agent files we read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,8 +65,28 @@ pub struct Source<'a> {
     /// The same, seen from the directory that was named.
     pub below: &'a str,
     pub text: &'a str,
-    /// The text of a file that this one names, seen from its directory; `None` where it cannot be had.
-    pub nearby: &'a dyn Fn(&str) -> Option<String>,
+    /// The text of a file that this one names, seen from its directory, or why it cannot be had.
+    pub nearby: &'a dyn Fn(&str) -> Result<String, Missing>,
+}
+
+/// Why a file that another one names cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// It is not there.
+    Absent,
+    /// It is there or not: nothing outside of what is imported is looked at.
+    Outside,
+    Unreadable(String),
+}
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Missing::Absent => formatter.write_str("is not there"),
+            Missing::Outside => formatter.write_str("is outside of what is imported and was not read"),
+            Missing::Unreadable(why) => formatter.write_str(why),
+        }
+    }
 }
 
 impl<'a> Source<'a> {
@@ -91,6 +113,8 @@ pub struct Draft {
     pub persona: Object,
     pub fields: Vec<FieldFate>,
     pub warnings: Vec<String>,
+    /// A role that comes with it.
+    pub role: Option<RoleDraft>,
 }
 
 /// A role document under its key.
@@ -98,6 +122,8 @@ pub struct Draft {
 pub struct RoleDraft {
     pub key: String,
     pub role: Object,
+    pub fields: Vec<FieldFate>,
+    pub warnings: Vec<String>,
 }
 
 /// What one file holds. A part that cannot be used is named with the reason and does not stop the others.
@@ -113,7 +139,10 @@ pub struct Converted {
 impl Converted {
     fn one(draft: Result<Draft, String>) -> Converted {
         match draft {
-            Ok(draft) => Converted { drafts: vec![draft], ..Converted::default() },
+            Ok(mut draft) => {
+                let roles = draft.role.take().into_iter().collect();
+                Converted { drafts: vec![draft], roles, ..Converted::default() }
+            }
             Err(reason) => Converted { refused: vec![reason], ..Converted::default() },
         }
     }
@@ -124,7 +153,7 @@ pub fn convert(format: Format, source: &Source) -> Result<Converted, String> {
     match format {
         Format::Claude => Ok(Converted::one(claude::convert(source))),
         Format::Opencode => opencode::convert(source),
-        Format::Codex => Ok(Converted::one(codex::convert(source))),
+        Format::Codex => codex::convert(source),
         Format::Goose => Ok(Converted::one(goose::convert(source))),
         Format::Copilot => Ok(Converted::one(copilot::convert(source))),
         Format::Minions => minions::convert(source),

@@ -4,7 +4,6 @@ use super::account::{Account, Fate, FieldFate};
 use super::claude::describe;
 use super::tools::{self, Rules};
 use super::{Converted, Draft, Format, Source, frontmatter, jsonc, servers, values};
-use crate::model::shape::Object;
 use serde_json::Value;
 
 pub fn convert(source: &Source) -> Result<Converted, String> {
@@ -12,8 +11,22 @@ pub fn convert(source: &Source) -> Result<Converted, String> {
         return config(source);
     }
     let parts = frontmatter::read(source.text);
-    Ok(Converted::one(agent(parts.keys, source.stem(), &parts.body, parts.warnings, parts.carried)))
+    let mut warnings = parts.warnings;
+    if parts.body.contains("{file:") {
+        warnings
+            .push("`{file:...}` in the text stays as it is: opencode fills it in only in its config".into());
+    }
+    let mut account = Account::new(Format::Opencode, parts.keys).written(parts.written);
+    account.carry(parts.carried);
+    for warning in warnings {
+        account.warn(warning);
+    }
+    let body = Prompt { text: parts.body, in_config: false, missing: None };
+    Ok(Converted::one(agent(account, source.stem(), &body)))
 }
+
+/// Agents of opencode itself, which a config only adjusts.
+const OWN: [&str; 7] = ["build", "plan", "general", "explore", "title", "summary", "compaction"];
 
 /// Every agent of a config file; its servers are there for all of them.
 fn config(source: &Source) -> Result<Converted, String> {
@@ -24,6 +37,12 @@ fn config(source: &Source) -> Result<Converted, String> {
         let fate = match (key.as_str(), value) {
             ("agent" | "mode", Value::Object(agents)) => {
                 for (name, said) in agents {
+                    if OWN.contains(&name.as_str()) && said.get("prompt").is_none() {
+                        let why = "settings of an agent that opencode brings along".into();
+                        fields
+                            .push(FieldFate { field: format!("{key}.{name}"), fate: Fate::Dropped { why } });
+                        continue;
+                    }
                     match named(source, name, said, config.get("mcp")) {
                         Ok(mut draft) => {
                             let place =
@@ -51,40 +70,72 @@ fn config(source: &Source) -> Result<Converted, String> {
 fn named(source: &Source, name: &str, said: &Value, mcp: Option<&Value>) -> Result<Draft, String> {
     let Value::Object(said) = said else { return Err("is not an object".into()) };
     let mut said = said.clone();
-    let mut warnings = Vec::new();
-    let prompt = match said.get("prompt").and_then(values::text) {
-        Some(text) => match text.trim().strip_prefix("{file:").and_then(|rest| rest.strip_suffix('}')) {
-            Some(path) => match (source.nearby)(path) {
-                Some(text) => frontmatter::plain(&text),
-                None => {
-                    warnings.push(format!("its prompt is in {path}, which cannot be read"));
-                    String::new()
-                }
-            },
-            None => text,
-        },
-        None => String::new(),
-    };
+    let prompt = said.get("prompt").and_then(values::text);
     if let Some(mcp) = mcp {
         said.entry("mcp").or_insert_with(|| mcp.clone());
     }
-    agent(said, name, &prompt, warnings, None)
+    let mut account = Account::new(Format::Opencode, said);
+    let prompt = filled(source, &mut account, prompt.as_deref().unwrap_or_default());
+    agent(account, name, &prompt)
 }
 
-fn agent(
-    keys: Object,
-    name: &str,
-    prompt: &str,
-    warnings: Vec<String>,
-    carried: Option<Object>,
-) -> Result<Draft, String> {
-    let mut account = Account::new(Format::Opencode, keys);
-    account.carry(carried);
-    for warning in warnings {
-        account.warn(warning);
+/// What an agent is told, with the files that it names in it.
+struct Prompt {
+    text: String,
+    /// It is one of the keys, and no text below them.
+    in_config: bool,
+    /// Why there is none, where it is in a file.
+    missing: Option<String>,
+}
+
+/// Puts the files in that stand as `{file:...}` anywhere in a prompt of the config.
+fn filled(source: &Source, account: &mut Account, text: &str) -> Prompt {
+    let mut prompt = Prompt { text: String::new(), in_config: true, missing: None };
+    let is_one_file =
+        text.trim().starts_with("{file:") && text.trim().find('}') == Some(text.trim().len() - 1);
+    let mut rest = text;
+    while let Some(at) = rest.find("{file:") {
+        let Some(length) = rest[at..].find('}') else { break };
+        let path = rest[at + "{file:".len()..at + length].trim();
+        prompt.text.push_str(&rest[..at]);
+        match (source.nearby)(path) {
+            Ok(found) => prompt.text.push_str(frontmatter::plain(&found).trim_end_matches('\n')),
+            Err(why) if is_one_file => {
+                prompt.missing = Some(format!("has its prompt in `{path}`, which {why}"));
+            }
+            Err(why) => {
+                account
+                    .warn(format!("its prompt names the file `{path}`, which {why}; the name stays in it"));
+                prompt.text.push_str(&rest[at..=at + length]);
+            }
+        }
+        rest = &rest[at + length + 1..];
     }
+    prompt.text.push_str(rest);
+    for name in variables(&prompt.text) {
+        account.warn(format!(
+            "`{{env:{name}}}` in the prompt stays as it is: for a value of a run declare an input and write `${name}`"
+        ));
+    }
+    prompt
+}
+
+/// The variables that a prompt names as `{env:...}`, each once.
+fn variables(text: &str) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for piece in text.split("{env:").skip(1) {
+        if let Some((name, _)) = piece.split_once('}')
+            && !names.contains(&name)
+        {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn agent(mut account: Account, name: &str, prompt: &Prompt) -> Result<Draft, String> {
     account.name("name", name);
-    describe(&mut account, prompt);
+    describe(&mut account, &prompt.text);
     if account.text("mode").as_deref() == Some("all") {
         account.mapped("mode", "opencode's default");
     }
@@ -104,15 +155,23 @@ fn agent(
     if account.get("disable").and_then(|value| values::flag(&value)) == Some(true) {
         account.warn("opencode has it switched off; the persona is not");
     }
-    let in_keys = account.has("prompt");
     // A prompt among the keys of a markdown file comes with the body.
-    let own = account
-        .text("prompt")
-        .filter(|text| in_keys && !prompt.contains(text.as_str()) && !text.starts_with("{file:"));
+    let own = account.text("prompt").filter(|text| !prompt.in_config && !prompt.text.contains(text.as_str()));
     let whole: Vec<String> =
-        own.into_iter().chain((!prompt.trim().is_empty()).then(|| prompt.to_owned())).collect();
+        own.into_iter().chain((!prompt.text.trim().is_empty()).then(|| prompt.text.clone())).collect();
+    if let Some(missing) = &prompt.missing {
+        if account.text("description").is_none() {
+            return Err(missing.clone());
+        }
+        account.warn(format!("it {missing}"));
+    }
     account.prompt(&whole.join("\n\n"))?;
-    account.mapped(if in_keys { "prompt" } else { "(body)" }, "systemPrompt");
+    if !prompt.in_config && !prompt.text.trim().is_empty() {
+        account.mapped("(body)", "systemPrompt");
+    }
+    if account.has("prompt") {
+        account.mapped("prompt", "systemPrompt");
+    }
     Ok(account.finish())
 }
 
@@ -121,9 +180,23 @@ fn tool_switches(account: &mut Account, rules: &mut Rules) {
     match account.get("tools") {
         Some(Value::Object(switches)) => {
             account.mapped("tools", "permissions");
-            for (tool, value) in switches {
+            let is_on = |tool: &str| switches.get(tool).and_then(values::flag) == Some(true);
+            if switches.get("*").and_then(values::flag) == Some(false) {
+                // All off but those that are on.
+                let on: Vec<String> = switches
+                    .keys()
+                    .filter(|tool| is_on(tool))
+                    .flat_map(|tool| tools::of_opencode(tool).unwrap_or_default())
+                    .map(ToString::to_string)
+                    .collect();
+                for tool in tools::left_out(&on) {
+                    rules.deny(tool);
+                }
+            }
+            for (tool, value) in switches.clone() {
                 let field = format!("tools.{tool}");
                 match (tools::of_opencode(&tool), values::flag(&value)) {
+                    (None, Some(false)) if tool == "*" => account.mapped(&field, "permissions.deny"),
                     (Some(ours), Some(true)) => ours.iter().for_each(|tool| rules.allow(*tool)),
                     (Some(ours), Some(false)) => ours.iter().for_each(|tool| rules.deny(*tool)),
                     _ => account.keep(&field, value),
@@ -132,7 +205,7 @@ fn tool_switches(account: &mut Account, rules: &mut Rules) {
         }
         Some(list @ (Value::Array(_) | Value::String(_))) => {
             // Not opencode's own form, but what people write who come from claude.
-            for tool in values::list(&list) {
+            for tool in values::list(&list).into_iter().filter(|tool| tool != "*") {
                 match tools::of_opencode(&tool.to_ascii_lowercase()) {
                     Some(ours) => ours.iter().for_each(|tool| rules.allow(*tool)),
                     None => rules.allow(tool),

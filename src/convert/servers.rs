@@ -8,18 +8,20 @@ use serde_json::{Map, Value};
 
 /// Servers by name under one key of the source. What cannot be a server of ours is kept with its reason.
 pub fn all(account: &mut Account, key: &str) {
-    let Some(value) = account.get(key) else { return };
+    let (Some(value), Some(written)) = (account.get(key), account.as_written(key)) else { return };
     // A list holds names, or objects with one server each.
-    let named: Vec<(String, Value)> = match &value {
-        Value::Object(servers) => {
-            servers.iter().map(|(name, server)| (name.clone(), server.clone())).collect()
+    let named = |value: &Value| -> Vec<(String, Value)> {
+        match value {
+            Value::Object(servers) => {
+                servers.iter().map(|(name, server)| (name.clone(), server.clone())).collect()
+            }
+            Value::Array(entries) => entries.iter().flat_map(entry).collect(),
+            _ => Vec::new(),
         }
-        Value::Array(entries) => entries.iter().flat_map(entry).collect(),
-        _ => Vec::new(),
     };
     let mut servers = Map::new();
-    for (name, server) in named {
-        match one(&server) {
+    for ((_, server), (name, written)) in named(&value).into_iter().zip(named(&written)) {
+        match one(&server, &written) {
             Ok((server, left)) if !name.trim().is_empty() => {
                 servers.insert(name.clone(), Value::Object(server));
                 if !left.is_empty() {
@@ -27,7 +29,7 @@ pub fn all(account: &mut Account, key: &str) {
                 }
             }
             Ok(_) => account.dropped(&format!("{key}.{name}"), "a server without a name"),
-            Err(why) if server.is_null() => account.dropped(&format!("{key}.{name}"), why),
+            Err(why) if written.is_null() => account.dropped(&format!("{key}.{name}"), why),
             Err(_) => account.keep(&format!("{key}.{name}"), server),
         }
     }
@@ -49,10 +51,16 @@ fn entry(value: &Value) -> Vec<(String, Value)> {
     }
 }
 
-/// One server, with what has no place in ours.
-pub fn one(value: &Value) -> Result<(Object, Object), &'static str> {
-    let Value::Object(said) = value else { return Err("only names a server that is set up elsewhere") };
-    let mut left = said.clone();
+/// One server, with what has no place in ours. Texts are taken as they are written, the rest as it is.
+pub fn one(value: &Value, written: &Value) -> Result<(Object, Object), &'static str> {
+    let (Value::Object(said), Value::Object(written)) = (value, written) else {
+        return Err("only names a server that is set up elsewhere");
+    };
+    if said.get("enabled").and_then(values::flag) == Some(false) {
+        return Err("is switched off");
+    }
+    let mut rest = said.clone();
+    let mut left = written.clone();
     let mut server = Map::new();
     let mut words: Vec<String> = Vec::new();
     for key in ["command", "cmd"] {
@@ -98,7 +106,8 @@ pub fn one(value: &Value) -> Result<(Object, Object), &'static str> {
     for key in ["name", "enabled", "bundled", "display_name", "description"] {
         left.shift_remove(key);
     }
-    Ok((server, left))
+    rest.retain(|key, _| left.contains_key(key));
+    Ok((server, rest))
 }
 
 /// A map of texts under one of these keys.
@@ -201,7 +210,7 @@ mod tests {
     use serde_json::json;
 
     fn server(value: &Value) -> Value {
-        Value::Object(one(value).expect("a server").0)
+        Value::Object(one(value, value).expect("a server").0)
     }
 
     #[test]
@@ -232,10 +241,12 @@ mod tests {
             ),
             json!({"type": "http", "url": "https://x", "headers": {"A": "Bearer ${COPILOT_MCP_T}, x", "B": "$COPILOT_MCP_T"}})
         );
-        assert!(one(&json!({"type": "builtin"})).is_err());
+        assert!(one(&json!({"type": "builtin"}), &json!({"type": "builtin"})).is_err());
+        let (value, written) = (json!({"cmd": 8, "timeout": 3}), json!({"cmd": "08", "timeout": "3"}));
+        let (server, left) = one(&value, &written).unwrap();
         assert_eq!(
-            one(&json!({"cmd": "a", "timeout": 3})).unwrap().1,
-            *json!({"timeout": 3}).as_object().unwrap()
+            (Value::Object(server), Value::Object(left)),
+            (json!({"command": "08"}), json!({"timeout": 3}))
         );
     }
 }

@@ -85,8 +85,44 @@ pub fn whole(value: &Value) -> Option<u64> {
 pub fn flag(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(flag) => Some(*flag),
-        Value::String(text) => text.trim().parse().ok(),
+        // Where a flag is meant, these words are one.
+        Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" => Some(true),
+            "false" | "no" | "off" => Some(false),
+            _ => None,
+        },
         _ => None,
+    }
+}
+
+/// Keys whose values are numbers whatever they look like.
+const NUMBERS: [&str; 8] =
+    ["temperature", "top_p", "topP", "steps", "maxSteps", "maxTurns", "timeout", "max_turns"];
+
+/// Whether a number or a flag would be written just so.
+fn is_written_so(value: &Value, text: &str) -> bool {
+    let canonical = value.to_string();
+    canonical == text
+}
+
+/// The value to keep: a number or a flag that would not be written as it was is the text that it was. A colour `007`
+/// is no seven, and a version `1.10` is no 1.1.
+pub fn faithful(key: &str, value: &Value, written: &Value) -> Value {
+    match (value, written) {
+        (Value::Number(_) | Value::Bool(_), Value::String(text))
+            if !is_written_so(value, text) && !NUMBERS.contains(&key) =>
+        {
+            written.clone()
+        }
+        (Value::Array(values), Value::Array(texts)) => {
+            values.iter().zip(texts).map(|(value, text)| faithful(key, value, text)).collect()
+        }
+        (Value::Object(values), Value::Object(texts)) => values
+            .iter()
+            .map(|(key, value)| (key.clone(), faithful(key, value, texts.get(key).unwrap_or(value))))
+            .collect::<Map<_, _>>()
+            .into(),
+        (value, _) => value.clone(),
     }
 }
 

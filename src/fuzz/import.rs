@@ -2,7 +2,7 @@
 //! accepts, or in a reason.
 
 use crate::convert::detect::{Kind, kind};
-use crate::convert::{Format, Source, carried, convert};
+use crate::convert::{Format, Missing, Source, convert};
 use crate::load::check as load_check;
 use crate::model::formats::{PERSONA, ROLE};
 use crate::model::shape::{Field, Object, Severity};
@@ -16,9 +16,13 @@ const FORMATS: [Format; 6] =
 pub fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let (path, text) = super::headed(text);
-    let nearby = |name: &str| name.len().is_multiple_of(2).then(|| format!("nearby {name}"));
+    let nearby = |name: &str| match name.len() % 3 {
+        0 => Err(Missing::Absent),
+        1 => Err(Missing::Outside),
+        _ => Ok(format!("nearby {name}")),
+    };
     let source = Source { path, below: path, text, nearby: &nearby };
-    if let Kind::Agent(format) = kind(&source) {
+    if let Kind::Agent(format) = kind(&source, text.len().is_multiple_of(2)) {
         read(format, &source);
     }
     // Whoever says `--from` is believed: any reader may see any file. One at a time, because YAML is slow.
@@ -28,15 +32,14 @@ pub fn check(data: &[u8]) {
 fn read(format: Format, source: &Source) {
     let Ok(converted) = convert(format, source) else { return };
     for draft in &converted.drafts {
-        // What a comment adds is not looked into before the whole is: the command refuses it with its reason.
-        let mut persona = draft.persona.clone();
+        assert!(draft.fields.iter().all(|field| !field.field.is_empty()));
+        // What a comment holds is not looked into before the whole is: the command refuses it with its reason.
         if draft.fields.iter().any(|field| field.field == "(comment)") {
-            persona.retain(|key, _| !carried::KEYS.contains(&key.as_str()));
+            continue;
         }
-        valid(&persona, PERSONA);
+        valid(&draft.persona, PERSONA);
         let id = draft.persona.get("id").and_then(Value::as_str).unwrap_or_default();
         assert_eq!(text_rules::slug(id), Ok(()), "{id:?}");
-        assert!(draft.fields.iter().all(|field| !field.field.is_empty()));
     }
     for role in &converted.roles {
         valid(&role.role, ROLE);

@@ -2,17 +2,17 @@
 //! planned and exported.
 
 use crate::convert::export::{Outgoing, export};
-use crate::convert::{Format, Source as Agent, convert};
+use crate::convert::{Format, Missing, Source as Agent, convert};
 use crate::load::outline::{SOME_TEXT, outline};
 use crate::load::{check as load_check, file, normalise};
 use crate::model::formats::PERSONA;
 use crate::model::persona::{Persona, PersonaDoc, Runtime};
 use crate::model::settings::Settings;
-use crate::model::shape::{Object, Severity};
+use crate::model::shape::Severity;
 use crate::model::source::Source;
 use crate::model::tier::Harness;
 use crate::plan::mount::MountPlace;
-use crate::plan::run::{RunFacts, RunFlags, RunParts, plan};
+use crate::plan::run::{RunFacts, RunFlags, RunParts, before_job, plan};
 use crate::resolve::merge::Layered;
 use crate::resolve::persona::{ResolvedPersona, resolve};
 use crate::resolve::select::{Levels, select};
@@ -193,16 +193,12 @@ fn used(resolved: &ResolvedPersona, harness: Harness) {
     let facts = RunFacts { place, ..RunFacts::default() };
     let plan = plan(&parts, &flags, &facts, Vec::new());
     serde_json::to_string(&plan).expect("a plan can be printed");
-    exported(harness, resolved, &plan.system_prompt, &selection);
+    exported(harness, &parts, &plan.system_prompt);
 }
 
-/// The file that `export` writes is read by `import`, as the same persona.
-fn exported(
-    harness: Harness,
-    resolved: &ResolvedPersona,
-    prompt: &str,
-    selection: &crate::resolve::select::Selection,
-) {
+/// The file that `export` writes is read by `import`, as the persona that it was.
+fn exported(harness: Harness, parts: &RunParts, prompt: &str) {
+    let (resolved, selection) = (parts.resolved, parts.selection);
     let persona = &resolved.persona;
     let outgoing = Outgoing {
         id: resolved.id(),
@@ -215,6 +211,8 @@ fn exported(
         mcp_servers: &persona.mcp_servers,
         limits: persona.limits,
         persona: &resolved.object,
+        before_job: &before_job(parts),
+        role: None,
     };
     let exported = export(harness, &outgoing);
     let format = match harness {
@@ -222,30 +220,23 @@ fn exported(
         Harness::Opencode => Format::Opencode,
         Harness::Codex => Format::Codex,
     };
-    let nearby = |_: &str| None;
-    let source = Agent {
-        path: &exported.file_name,
-        below: &exported.file_name,
-        text: &exported.text,
-        nearby: &nearby,
-    };
-    let imported = convert(format, &source).unwrap_or_else(|why| panic!("{why}: {}", exported.text));
+    let nearby = |_: &str| Err(Missing::Absent);
+    let (path, text) = (exported.file_name.as_str(), exported.text.as_str());
+    let imported = convert(format, &Agent { path, below: path, text, nearby: &nearby });
+    let imported = imported.unwrap_or_else(|why| panic!("{why}: {text}"));
     // A persona without an id or a prompt is none that a command would export.
     if resolved.id().is_empty() || prompt.trim().is_empty() {
         return;
     }
-    let [draft] = &imported.drafts[..] else { panic!("{:?}: {}", imported.refused, exported.text) };
+    let [draft] = &imported.drafts[..] else { panic!("{:?}: {text}", imported.refused) };
     let broken = draft.warnings.iter().find(|warning| warning.contains("is not valid"));
-    assert_eq!(broken, None, "{}", exported.text);
-    same_prompt(&draft.persona, prompt, &exported.text);
+    assert_eq!(broken, None, "{text}");
+    for key in
+        ["intent", "description", "tags", "systemPrompt", "permissions", "mcpServers", "inputs", "limits"]
+    {
+        assert_eq!(draft.persona.get(key), resolved.object.get(key), "{key} in {text}");
+    }
     let errors = load_check::check(&draft.persona, PERSONA);
     let errors: Vec<_> = errors.iter().filter(|problem| problem.severity == Severity::Error).collect();
-    assert!(errors.is_empty(), "{errors:?} in {}", exported.text);
-}
-
-/// Line ends are made one kind, and blank lines around a prompt belong to the file.
-fn same_prompt(persona: &Object, prompt: &str, text: &str) {
-    let said = persona.get("systemPrompt").and_then(Value::as_str).unwrap_or_default();
-    let plain = |text: &str| text.replace("\r\n", "\n").replace('\r', "\n").trim().to_owned();
-    assert_eq!(plain(said), plain(prompt), "{text}");
+    assert!(errors.is_empty(), "{errors:?} in {text}");
 }

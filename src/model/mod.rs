@@ -13,6 +13,7 @@ pub mod persona;
 pub mod plan;
 pub mod printable;
 pub mod raw_path;
+pub mod reference;
 pub mod report;
 pub mod role;
 pub mod secrets;

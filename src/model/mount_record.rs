@@ -1,7 +1,7 @@
 //! What a mount really was: `mount.json` in the session directory, written before the child starts.
 //! With it and the session directory alone, another process can compute the changes later; nothing is computed here.
 
-use crate::model::mount::{Backend, Effect, RuleSource, Sandbox};
+use crate::model::mount::{Backend, PathRule, Sandbox};
 use crate::model::raw_path::RawPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -51,6 +51,31 @@ pub struct MountRecord {
     pub launched_at: Instant,
 }
 
+impl MountRecord {
+    /// A mount of this directory that hides, plants and leaves out nothing.
+    pub fn bare(backend: Backend, sandbox: Sandbox, root: RawPath, launched_at: Instant) -> MountRecord {
+        MountRecord {
+            schema_version: 1,
+            backend,
+            fallback: None,
+            sandbox,
+            containment: Containment::Subreaper,
+            root,
+            root_dev: 0,
+            root_ino: 0,
+            data: RawPath::default(),
+            xattrs: None,
+            hidden: Vec::new(),
+            planted: Vec::new(),
+            left_out: Vec::new(),
+            skipped_special: 0,
+            outward_links: Vec::new(),
+            git: Vec::new(),
+            launched_at,
+        }
+    }
+}
+
 /// Where a moment lies, as file times say it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Instant {
@@ -83,6 +108,14 @@ impl XattrNamespace {
             XattrNamespace::User => "user.overlay.opaque",
         }
     }
+
+    /// The mark of what was copied from the layer below.
+    pub fn origin(self) -> &'static str {
+        match self {
+            XattrNamespace::Trusted => "trusted.overlay.origin",
+            XattrNamespace::User => "user.overlay.origin",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -91,17 +124,8 @@ pub struct HiddenPath {
     /// Relative to the root.
     pub path: RawPath,
     pub is_dir: bool,
-    pub rule: RuleRef,
-}
-
-/// The rule that decided, in words that outlive the plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct RuleRef {
-    pub pattern: String,
-    pub effect: Effect,
-    pub source: RuleSource,
-    pub origin: String,
+    /// The rule that decided.
+    pub rule: PathRule,
 }
 
 /// A file of ours in the mount. It is not a change unless its bytes or mode differ at the end.

@@ -5,22 +5,21 @@ use super::apply::Instants;
 use super::copy_file::{Copied, Copier};
 use super::heavy::Heavy;
 use super::open::{Concern, OpenRequest, at, compile, make_dir, planted_records};
-use super::plant::PlantedFile;
+use super::plant::{PlantedFile, write_planted};
 use super::quick_rules::QuickRules;
 use super::repository::{Repository, Tracked, TrackedList};
 use super::signals::SignalInbox;
-use super::survey::{Survey, rule_ref};
+use super::survey::Survey;
 use super::walk::{Kind, Step, Visitor, threads, walk_below};
 use crate::error::Result;
 use crate::model::mount::PathRule;
-use crate::model::mount_record::{GitRecord, HiddenPath, LeftOut, LeftOutReason, MountRecord};
+use crate::model::mount_record::{GitRecord, LeftOut, LeftOutReason, MountRecord};
 use crate::model::raw_path::RawPath;
 use crate::plan::rules::Decision;
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -144,14 +143,10 @@ impl Visitor for Gather<'_> {
         let is_dir = kind == Kind::Dir;
         let decision = self.rules.decide_child(parent, path, is_dir);
         if decision.is_hidden() {
-            let rule = rule_ref(self.list, &decision);
-            self.found.survey.hidden.push(HiddenPath { path: RawPath::from(path), is_dir, rule });
+            self.found.survey.hide(path, is_dir, &decision, self.list);
             return Step::Skip;
         }
-        if path.file_name().is_some_and(|name| name == ".git") {
-            if let Some(work_tree) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-                self.found.survey.nested_repositories.push(work_tree.to_path_buf());
-            }
+        if self.found.survey.is_git_of_work_tree(path) {
             return Step::Skip;
         }
         match kind {
@@ -346,15 +341,7 @@ fn plant(mount: &Path, file: &PlantedFile) -> io::Result<()> {
         }
         fs::create_dir(&dir)?;
     }
-    let target = mount.join(&file.path);
-    match fs::symlink_metadata(&target) {
-        Ok(meta) if meta.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-        Ok(_) => fs::remove_file(&target)?,
-        Err(_) => {}
-    }
-    let mut out = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&target)?;
-    out.write_all(&file.bytes)?;
-    Ok(rustix::fs::fchmod(&out, Mode::from_raw_mode(file.mode & 0o7777))?)
+    write_planted(&mount.join(&file.path), file)
 }
 
 fn open_dir(path: &Path) -> io::Result<OwnedFd> {

@@ -13,6 +13,19 @@ use std::sync::atomic::AtomicBool;
 /// Names in a git directory that have no business in a copy of it.
 const NOT_COPIED: [&str; 5] = ["objects", "worktrees", "commondir", "gitdir", "lfs"];
 
+const TRUST_TIMES: &str = "[core]\n\ttrustctime = false\n\tcheckStat = minimal\n";
+const ORDINARY: &str = "[core]\n\tbare = false\n\tworktree = ..\n";
+
+/// A `config` of a copy without what we added to it.
+pub(super) fn without_our_settings(mut config: Vec<u8>) -> Vec<u8> {
+    for ours in [TRUST_TIMES, ORDINARY].map(|text| format!("\n{text}")) {
+        while let Some(at) = memchr::memmem::find(&config, ours.as_bytes()) {
+            config.drain(at..at + ours.len());
+        }
+    }
+    config
+}
+
 /// Makes the private side of a repository of the project in the copied tree and says where it is.
 pub(super) fn copy_repository(
     repository: &Repository,
@@ -127,7 +140,7 @@ fn is_git_dir(dir: &Path) -> bool {
 /// A copy has the times and sizes of the index, but other inodes and change times: without this the first `git status` would
 /// read every file.
 fn trust_times(git_dir: &Path) -> io::Result<()> {
-    append(&git_dir.join("config"), "[core]\n\ttrustctime = false\n\tcheckStat = minimal\n")
+    append(&git_dir.join("config"), TRUST_TIMES)
 }
 
 /// The copy is an ordinary repository, whatever the original was: a submodule or a worktree of a bare one says otherwise.
@@ -138,7 +151,7 @@ fn adapt_config(git_dir: &Path) -> io::Result<()> {
         let text = fs::read(&path).unwrap_or_default().to_ascii_lowercase();
         let says = |word: &[u8]| text.windows(word.len()).any(|window| window == word);
         if says(b"worktree") || says(b"bare = true") || says(b"bare=true") {
-            append(&path, "[core]\n\tbare = false\n\tworktree = ..\n")?;
+            append(&path, ORDINARY)?;
         }
     }
     Ok(())

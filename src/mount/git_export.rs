@@ -1,9 +1,13 @@
 //! Commits that the agent made in the mount become `refs/agentworkforce/<session>/heads/<branch>` of the real repository.
 //! The user's branches, index and `HEAD` are not touched, and no setting, hook or filter of the agent's is ever read.
 
+mod new_objects;
+
+pub use new_objects::read_new_objects;
+
 use crate::git;
 use crate::model::mount::PathRule;
-use crate::model::mount_record::{GitRecord, MountRecord, RuleRef};
+use crate::model::mount_record::{GitRecord, MountRecord};
 use crate::model::raw_path::RawPath;
 use crate::mount::git_refs::{branches, detached_head, object_name};
 use crate::mount::stat::Kind;
@@ -67,7 +71,7 @@ pub struct HeldBranch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<RawPath>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rule: Option<RuleRef>,
+    pub rule: Option<PathRule>,
 }
 
 /// Exports every branch on which the agent made commits. Can be repeated.
@@ -232,12 +236,7 @@ impl Job<'_> {
                 let mut held = self.held(branch, tip, "it changes a path that is protected".into());
                 held.commit = Some(commit.clone());
                 held.path = Some(path.into());
-                held.rule = rule.map(|rule| RuleRef {
-                    pattern: rule.pattern.clone(),
-                    effect: rule.effect,
-                    source: rule.source,
-                    origin: rule.origin.clone(),
-                });
+                held.rule = rule.cloned();
                 return Ok(Some(held));
             }
         }
@@ -296,7 +295,13 @@ impl Job<'_> {
             let mut parts = entry.splitn(3, '\u{1f}').map(str::to_owned);
             Some(Commit { id: parts.next()?, author: parts.next()?, subject: parts.next()? })
         };
-        Ok(text.split('\0').filter_map(commit).collect())
+        let described: Vec<Commit> = text.split('\0').filter_map(commit).collect();
+        if output.status.success() {
+            return Ok(described);
+        }
+        // They are exported all the same, and so they are named.
+        let bare = |id: &String| Commit { id: id.clone(), author: String::new(), subject: String::new() };
+        Ok(commits.iter().map(bare).collect())
     }
 
     /// A reset when `HEAD` has not moved, a cherry-pick otherwise; a merge would refuse after an apply.

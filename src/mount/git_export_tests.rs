@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::mount::{Backend, Effect, RuleSource, Sandbox};
-use crate::model::mount_record::{Containment, Instant};
+use crate::model::mount_record::Instant;
 use pretty_assertions::assert_eq;
 use std::os::unix::fs::PermissionsExt;
 
@@ -45,22 +45,9 @@ impl Repositories {
             Command::new("cp").arg("-a").arg(real.join(".")).arg(session.join("mount")).status().unwrap();
         assert!(status.success());
         let git_dir = real.join(".git");
+        let never = Instant { seconds: 0, nanos: 0 };
         let record = MountRecord {
-            schema_version: 1,
-            backend: Backend::Copy,
-            fallback: None,
-            sandbox: Sandbox::Off,
-            containment: Containment::Subreaper,
-            root: real.into(),
-            root_dev: 0,
-            root_ino: 0,
             data: "mount".into(),
-            xattrs: None,
-            hidden: Vec::new(),
-            planted: Vec::new(),
-            left_out: Vec::new(),
-            skipped_special: 0,
-            outward_links: Vec::new(),
             git: vec![GitRecord {
                 git_dir: git_dir.clone().into(),
                 common_dir: git_dir.into(),
@@ -69,7 +56,7 @@ impl Repositories {
                 skip_worktree: Vec::new(),
                 excluded: Vec::new(),
             }],
-            launched_at: Instant { seconds: 0, nanos: 0 },
+            ..MountRecord::bare(Backend::Copy, Sandbox::Off, real.into(), never)
         };
         let rules = vec![PathRule {
             pattern: "CLAUDE.md".into(),

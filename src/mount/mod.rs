@@ -34,6 +34,7 @@ pub mod stat;
 pub mod survey;
 pub mod terminal;
 pub mod tree;
+#[cfg(debug_assertions)]
 pub mod try_out;
 pub mod walk;
 

@@ -67,24 +67,13 @@ pub fn open(request: &OpenRequest) -> Result<OpenMount> {
     let root_meta = fs::metadata(&request.spec.root).map_err(|error| {
         CommandError::usage(format!("`{}` cannot be mounted", request.spec.root.display())).caused_by(error)
     })?;
+    let root = request.spec.root.clone().into();
     let mut record = MountRecord {
-        schema_version: 1,
-        backend,
         fallback,
-        sandbox,
         containment: containment(request.facts, backend),
-        root: request.spec.root.clone().into(),
         root_dev: root_meta.dev(),
         root_ino: root_meta.ino(),
-        data: RawPath::default(),
-        xattrs: None,
-        hidden: Vec::new(),
-        planted: Vec::new(),
-        left_out: Vec::new(),
-        skipped_special: 0,
-        outward_links: Vec::new(),
-        git: Vec::new(),
-        launched_at: file_clock(),
+        ..MountRecord::bare(backend, sandbox, root, file_clock())
     };
     let made = match backend {
         Backend::Overlay => open_overlay(request, &mut record),

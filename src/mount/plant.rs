@@ -51,16 +51,7 @@ impl<'a> Upper<'a> {
     /// Puts a file of ours at a path, in place of whatever the project has there or above it.
     pub fn plant(&mut self, file: &PlantedFile) -> io::Result<()> {
         self.make_parents(&file.path)?;
-        let target = self.dir.join(&file.path);
-        match fs::symlink_metadata(&target) {
-            Ok(meta) if meta.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            Ok(_) => fs::remove_file(&target)?,
-            Err(_) => {}
-        }
-        let mut out = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&target)?;
-        out.write_all(&file.bytes)?;
-        rustix::fs::fchmod(&out, Mode::from_raw_mode(file.mode & 0o7777))?;
-        Ok(())
+        write_planted(&self.dir.join(&file.path), file)
     }
 
     /// Where a file of the upper directory goes whose parents are made; for copies that others fill.
@@ -122,6 +113,18 @@ impl<'a> Upper<'a> {
         }
         Ok(())
     }
+}
+
+/// Writes a file of ours in place of the file or link that is there; its directory exists.
+pub(super) fn write_planted(target: &Path, file: &PlantedFile) -> io::Result<()> {
+    match fs::symlink_metadata(target) {
+        Ok(meta) if meta.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Ok(_) => fs::remove_file(target)?,
+        Err(_) => {}
+    }
+    let mut out = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(target)?;
+    out.write_all(&file.bytes)?;
+    Ok(rustix::fs::fchmod(&out, Mode::from_raw_mode(file.mode & 0o7777))?)
 }
 
 /// The overlay's mark for "nothing here": a character device 0:0, which needs no privilege.

@@ -21,8 +21,10 @@ pub struct MountRoot {
     pub cwd: PathBuf,
 }
 
-/// `wanted` is `--root`; `project` the directory with `.agentworkforce`, if there is one.
-pub fn choose(around: Surroundings, wanted: Option<&Path>, project: Option<&Path>) -> Result<MountRoot> {
+/// What is mounted: the git top level, else the directory with `.agentworkforce`, else the working directory; or what was
+/// asked for. Whether it may be mounted is another question. `wanted` is `--root`; `project` the directory with
+/// `.agentworkforce`, if there is one.
+pub fn find(around: Surroundings, wanted: Option<&Path>, project: Option<&Path>) -> Result<MountRoot> {
     let cwd = resolved(around.cwd)?;
     let home = around.home.map(canonical_or_same);
     let root = match wanted {
@@ -32,14 +34,15 @@ pub fn choose(around: Surroundings, wanted: Option<&Path>, project: Option<&Path
             None => resolved(project.unwrap_or(&cwd))?,
         },
     };
-    refuse(&root, home.as_deref(), &canonical_or_same(around.state))?;
     // With `--root` elsewhere the child starts at the root.
     let relative = cwd.strip_prefix(&root).map(Path::to_path_buf).unwrap_or_default();
     Ok(MountRoot { root, cwd: relative })
 }
 
 /// Fails for a directory that cannot be mounted as a project.
-pub fn refuse(root: &Path, home: Option<&Path>, state: &Path) -> Result<()> {
+pub fn refuse(root: &Path, around: Surroundings) -> Result<()> {
+    let home = around.home.map(canonical_or_same);
+    let (home, state) = (home.as_deref(), &canonical_or_same(around.state));
     let no = |why: &str| {
         Err(CommandError::usage(format!("`{}` cannot be mounted: {why}", root.display()))
             .hint("change to a project directory, or name one with `--root DIR`"))
@@ -124,7 +127,8 @@ mod tests {
                 home: Some(&home),
                 state: &self.top.join("home/.aw"),
             };
-            choose(around, wanted.map(Path::new), None)
+            let found = find(around, wanted.map(Path::new), None)?;
+            refuse(&found.root, around).map(|()| found)
         }
     }
 

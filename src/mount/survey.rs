@@ -4,7 +4,7 @@
 use super::quick_rules::QuickRules;
 use super::walk::{Kind, Step, Visitor, threads, walk};
 use crate::model::mount::PathRule;
-use crate::model::mount_record::{HiddenPath, RuleRef};
+use crate::model::mount_record::HiddenPath;
 use crate::model::raw_path::RawPath;
 use crate::plan::rules::{Decision, PathRules};
 use std::io;
@@ -37,18 +37,24 @@ pub fn survey(root: &Path, rules: &PathRules, list: &[PathRule]) -> io::Result<S
     Ok(all)
 }
 
-/// The rule behind a decision, in words.
-pub(super) fn rule_ref(list: &[PathRule], decision: &Decision) -> RuleRef {
-    let rule = decision.rule.and_then(|index| list.get(index));
-    rule.map_or_else(
-        || unreachable!("inside the root, only a rule hides"),
-        |rule| RuleRef {
-            pattern: rule.pattern.clone(),
-            effect: rule.effect,
-            source: rule.source,
-            origin: rule.origin.clone(),
-        },
-    )
+impl Survey {
+    /// Notes a hidden path.
+    pub(super) fn hide(&mut self, path: &Path, is_dir: bool, decision: &Decision, list: &[PathRule]) {
+        let rule = decision.rule.and_then(|index| list.get(index));
+        let rule = rule.unwrap_or_else(|| unreachable!("inside the root, only a rule hides")).clone();
+        self.hidden.push(HiddenPath { path: RawPath::from(path), is_dir, rule });
+    }
+
+    /// Notes a work tree below the root. Its `.git` is none of the rules' business: a branch may be called `x.key`.
+    pub(super) fn is_git_of_work_tree(&mut self, path: &Path) -> bool {
+        if path.file_name().is_none_or(|name| name != ".git") {
+            return false;
+        }
+        if let Some(work_tree) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+            self.nested_repositories.push(work_tree.to_path_buf());
+        }
+        true
+    }
 }
 
 struct Found<'a> {
@@ -64,15 +70,10 @@ impl Visitor for Found<'_> {
         let is_dir = kind == Kind::Dir;
         let decision = self.rules.decide_child(parent, path, is_dir);
         if decision.is_hidden() {
-            let rule = rule_ref(self.list, &decision);
-            self.survey.hidden.push(HiddenPath { path: RawPath::from(path), is_dir, rule });
+            self.survey.hide(path, is_dir, &decision, self.list);
             return Step::Skip;
         }
-        // A branch may be called `x.key`: the rules are for the work tree, not for git's own files.
-        if path.file_name().is_some_and(|name| name == ".git") {
-            if let Some(work_tree) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-                self.survey.nested_repositories.push(work_tree.to_path_buf());
-            }
+        if self.survey.is_git_of_work_tree(path) {
             return Step::Skip;
         }
         Step::Descend(decision)

@@ -1,4 +1,5 @@
-//! `__mount-try`: runs a command in a mount without a persona, until the `mount` command exists. For developers and tests only.
+//! `__mount-try`: the mount by itself, without persona, session record or review, with switches that no user has. It is how
+//! the tests of the mount reach it in a process of its own; a release build does not have it.
 
 use super::{ChildCommand, OpenRequest, PlantedFile, catch_runner_signals, open, probe, root};
 use crate::error::{CommandError, Result};
@@ -9,13 +10,22 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub const NAME: &str = "__mount-try";
-/// Removes a session directory that was tried out.
-pub const REMOVE: &str = "__mount-try-remove";
+/// What these arguments ask for, if it is one of the two things that this file does.
+pub fn run_if_asked(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -> Option<Result<Exit>> {
+    match args.get(1)?.to_str()? {
+        "__mount-try" => Some(run(host, &args[2..], say)),
+        // Removes a session directory that was tried out.
+        "__mount-try-remove" => {
+            let removed = super::cleanup::remove_tree(args.get(2)?.as_ref());
+            Some(removed.map(|()| Exit::Done).map_err(CommandError::from))
+        }
+        _ => None,
+    }
+}
 
 /// `--root DIR --backend B --sandbox S --hide PATTERN --plant PATH=TEXT --include PATTERN --expose NAME=TEXT --writable DIR
 /// --subreaper --open-only --prompt -- CMD...`; the record stays in the session directory that is named on stderr.
-pub fn run(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -> Result<Exit> {
+fn run(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -> Result<Exit> {
     let state = host.workforce_home()?;
     let sessions = state.join("sessions");
     let session_dir = sessions.join(format!("try-{}", host.random_hex(8)?));
@@ -86,7 +96,8 @@ pub fn run(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -> Result<
     }
     let home = host.home_dir();
     let around = root::Surroundings { cwd: &host.cwd, home: home.as_deref(), state: &state };
-    let chosen = root::choose(around, wanted.as_deref(), None)?;
+    let chosen = root::find(around, wanted.as_deref(), None)?;
+    root::refuse(&chosen.root, around)?;
     (spec.root, spec.cwd) = (chosen.root, chosen.cwd);
     let helper = Path::new("/proc/self/exe");
     let mut facts = probe::facts(helper, &state, &spec.root)?;

@@ -33,7 +33,7 @@ pub fn read(file: impl Read) -> Result<Tree> {
         if index > 2 * MOST_FILES {
             bail!("it has more than {MOST_FILES} files");
         }
-        add(&mut entry.context("it is no tar archive, or a damaged one")?, &mut tree)?;
+        add(&mut entry.map_err(|error| not_an_archive(&error))?, &mut tree)?;
     }
     // The checksum stands at the very end.
     io::copy(&mut archive.into_inner(), &mut io::sink()).context("it is damaged")?;
@@ -42,6 +42,16 @@ pub fn read(file: impl Read) -> Result<Tree> {
     }
     tree.check()?;
     rooted(tree)
+}
+
+/// What the reader of archives says of other files helps nobody; what our own limit says does.
+fn not_an_archive(error: &io::Error) -> anyhow::Error {
+    let text = error.to_string();
+    if text.contains("unpacks to more than") {
+        anyhow::anyhow!(text)
+    } else {
+        anyhow::anyhow!("it is no `.tgz` or `.tar` archive, or a damaged one")
+    }
 }
 
 fn add(entry: &mut tar::Entry<'_, impl Read>, tree: &mut Tree) -> Result<()> {

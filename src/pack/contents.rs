@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-const MANIFEST: &str = "package.json";
+pub(super) const MANIFEST: &str = "package.json";
 const ROLES: &str = "roles";
 /// Role files go beside the personas' directory, as the layers have it.
 pub const ROLES_PREFIX: &str = "../roles/";
@@ -158,15 +158,19 @@ impl Manifest {
         };
         let whole = |problem: FileProblem| rejected(vec![problem]).err().unwrap_or_else(|| refused(MANIFEST));
         let (_, object) = text_and_object(MANIFEST, manifest).map_err(whole)?;
-        let text = |key: &str| match object.get(key) {
-            Some(Value::String(text)) if is_plain(text) => Some(text.clone()),
-            _ => None,
-        };
-        let problem = |message: &str| {
+        let at = |key: &str, message: &str| {
             let mut problem = FileProblem::whole_file(Path::new(MANIFEST), message);
-            problem.key = "agentworkforce.personas".into();
+            problem.key = key.into();
             whole(problem)
         };
+        let text = |key: &str, is_good: &dyn Fn(&str) -> bool| match object.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) if is_good(text) => Ok(Some(text.clone())),
+            Some(other) => Err(at(key, &format!("{other} is no {key} of a package"))),
+        };
+        let name = text("name", &is_package_name)?;
+        let version = text("version", &is_version)?;
+        let problem = |message: &str| at("agentworkforce.personas", message);
         let personas = match object.get("agentworkforce").and_then(|ours| ours.get("personas")) {
             None | Some(Value::Null) => "personas".to_owned(),
             Some(Value::String(dir)) => clean(dir).map_err(|error| problem(&error.to_string()))?,
@@ -176,14 +180,27 @@ impl Manifest {
             let text = format!("there is no directory `{personas}` in the pack");
             return Err(problem(&text).hint("`agentworkforce.personas` in package.json names the directory"));
         }
-        Ok(Manifest { name: text("name"), version: text("version"), personas })
+        Ok(Manifest { name, version, personas })
     }
 }
 
-/// A name that can be shown and typed.
-fn is_plain(text: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "@/._-+~".contains(c);
-    !text.is_empty() && text.len() <= 214 && !text.starts_with('-') && text.chars().all(plain)
+/// `name` or `@scope/name`, as npm has them: it becomes part of file names and is typed as a word.
+fn is_package_name(text: &str) -> bool {
+    let is_good = |part: &str| is_word(part, "._-~") && !part.starts_with(['.', '_', '-']);
+    let (scope, name) = match text.strip_prefix('@').map(|text| text.split_once('/')) {
+        Some(Some((scope, name))) => (scope, name),
+        Some(None) => return false,
+        None => ("scope", text),
+    };
+    text.len() <= 214 && is_good(scope) && is_good(name)
+}
+
+fn is_version(text: &str) -> bool {
+    is_word(text, "._-+") && !text.starts_with(['.', '-']) && text.len() <= 214
+}
+
+fn is_word(text: &str, more: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
 }
 
 fn candidates(tree: &Tree, dir: &str) -> Result<Vec<Candidate>> {

@@ -2,7 +2,8 @@
 //! what is on disk. A persona is taken whole or not at all, so that its JSON never names a file of another version.
 
 use super::contents::{Unit, UnitKind};
-use super::lockfile::{Lock, LockedFiles, LockedPack, hashes};
+use super::lockfile::{KeptFiles, Lock, LockedFiles, LockedPack, hashes, label};
+use super::settlement::Settlement;
 use super::tree::File;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +15,17 @@ pub enum OnDisk {
     File(String),
     /// A directory, a link, or something behind one: nothing that a pack ever wrote, and nothing to write through.
     Other,
+}
+
+impl OnDisk {
+    /// How the lock writes down what the user keeps.
+    pub fn kept(&self) -> Option<String> {
+        match self {
+            OnDisk::Nothing => None,
+            OnDisk::File(hash) => Some(hash.clone()),
+            OnDisk::Other => Some("other".into()),
+        }
+    }
 }
 
 /// Tells what is at a path seen from the directory of personas.
@@ -30,8 +42,10 @@ pub enum Action {
     Skipped,
     /// Both sides changed it; the user's was left alone.
     Conflict,
-    /// Edited by the user, so it stays.
+    /// The user's own way, so it stays.
     Kept,
+    /// Given up by this pack, and still another one's.
+    Shared,
 }
 
 impl Action {
@@ -44,9 +58,28 @@ impl Action {
             Action::Unchanged => "unchanged",
             Action::Skipped => "skipped",
             Action::Conflict => "conflict",
-            Action::Kept => "kept",
+            Action::Kept | Action::Shared => "kept",
         }
     }
+
+    /// Whether nothing of the new version was taken, and somebody has to decide.
+    pub fn is_left_alone(self) -> bool {
+        matches!(self, Action::Skipped | Action::Conflict)
+    }
+}
+
+/// Why something was left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Because {
+    /// It was never the pack's.
+    NotThePacks,
+    /// A file of another name has the id.
+    IdIsTaken,
+    /// The user changed it, and the pack did not.
+    Edited,
+    BothChanged,
+    /// The user changed it, and the pack has it no more.
+    Gone,
 }
 
 /// What becomes of one persona or role.
@@ -55,12 +88,22 @@ pub struct Decision {
     pub kind: UnitKind,
     pub id: String,
     pub action: Action,
+    /// Of what was left alone.
+    pub because: Option<Because>,
     pub writes: BTreeMap<String, File>,
     pub removes: Vec<String>,
     /// The paths that stand in the way, or that the user changed.
     pub differing: Vec<String>,
+    /// Those of them that are no plain files.
+    pub blocked: Vec<String>,
+    /// Other packs that have the files which this one gives up or cannot have.
+    pub keepers: Vec<String>,
+    /// Other packs that had it in another version than the one that is written.
+    pub ousted: Vec<String>,
     /// What the lock says from now on; `None`: nothing.
     pub locked: Option<LockedFiles>,
+    /// What the lock says of the files that the user keeps.
+    pub kept: KeptFiles,
 }
 
 impl Decision {
@@ -70,21 +113,50 @@ impl Decision {
     }
 
     fn new(kind: UnitKind, id: &str, action: Action, locked: Option<LockedFiles>) -> Decision {
-        let id = id.to_owned();
         Decision {
             kind,
-            id,
+            id: id.to_owned(),
             action,
+            because: None,
             writes: BTreeMap::new(),
             removes: Vec::new(),
             differing: Vec::new(),
+            blocked: Vec::new(),
+            keepers: Vec::new(),
+            ousted: Vec::new(),
             locked,
+            kept: KeptFiles::new(),
         }
     }
 
     pub fn changes_files(&self) -> bool {
         !self.writes.is_empty() || !self.removes.is_empty()
     }
+
+    /// Leaves everything as it is and as it was locked.
+    pub fn leave(&mut self, action: Action, because: Because, known: Option<&LockedPack>) {
+        self.action = action;
+        self.because = Some(because);
+        self.writes.clear();
+        self.removes.clear();
+        self.locked = known.and_then(|known| known.of(self.kind).get(&self.id)).cloned();
+        self.kept = self.locked.iter().flatten().filter_map(|(path, _)| known?.kept_at(path)).collect();
+    }
+}
+
+/// On whose side a decision is where both have something to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Bring what is missing, replace what is the pack's, and leave all else alone.
+    Install,
+    /// The same over whatever is there.
+    Overwrite,
+    /// Merge by file; what both changed is a conflict.
+    Update,
+    /// As an update, and what the user has is kept and noted.
+    KeepMine,
+    /// What the pack has, in every file.
+    TakeTheirs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,122 +171,132 @@ pub fn install(
     existing: Existing,
     look: Look<'_>,
 ) -> Vec<Decision> {
-    units.iter().map(|unit| install_one(unit, base_of(locked, unit), existing, look)).collect()
-}
-
-fn base_of<'l>(locked: Option<&'l LockedPack>, unit: &Unit) -> Option<&'l LockedFiles> {
-    locked.and_then(|locked| locked.of(unit.kind).get(&unit.id))
-}
-
-fn install_one(unit: &Unit, base: Option<&LockedFiles>, existing: Existing, look: Look<'_>) -> Decision {
-    let new = hashes(unit);
-    let mut decision = Decision::new(unit.kind, &unit.id, Action::Unchanged, Some(new.clone()));
-    let mut blocked = false;
-    for (path, file) in &unit.files {
-        match look(path) {
-            OnDisk::File(hash) if hash == new[path] => continue,
-            OnDisk::Nothing => {}
-            OnDisk::File(_) => decision.differing.push(path.clone()),
-            OnDisk::Other => {
-                blocked = true;
-                decision.differing.push(path.clone());
-            }
-        }
-        decision.writes.insert(path.clone(), file.clone());
-    }
-    if blocked || !decision.differing.is_empty() && existing == Existing::Keep {
-        decision.action = Action::Skipped;
-        decision.writes.clear();
-        decision.locked = base.cloned();
-        return decision;
-    }
-    decision.action = match (decision.writes.is_empty(), decision.differing.is_empty()) {
-        (true, _) => Action::Unchanged,
-        (false, true) => Action::Installed,
-        (false, false) => Action::Replaced,
+    let way = match existing {
+        Existing::Keep => Way::Install,
+        Existing::Overwrite => Way::Overwrite,
     };
-    // What an older version brought and this one has not.
-    for (path, hash) in base.into_iter().flatten() {
-        if !new.contains_key(path) && look(path) == OnDisk::File(hash.clone()) {
-            decision.removes.push(path.clone());
-        }
-    }
-    decision
+    units.iter().map(|unit| one((unit.kind, &unit.id), locked, Some(unit), way, look)).collect()
+}
+
+/// What the pack brought once and has no more. `units` is all that it has.
+pub fn gone(units: &[Unit], locked: &LockedPack, way: Way, look: Look<'_>) -> Vec<Decision> {
+    let is_there = |kind: UnitKind, id: &String| units.iter().any(|unit| unit.kind == kind && unit.id == *id);
+    let gone = locked.units().filter(|(kind, id, _)| !is_there(*kind, id));
+    gone.map(|(kind, id, _)| one((kind, id), Some(locked), None, way, look)).collect()
 }
 
 /// `units` is all of the new version that was asked for.
-pub fn update(units: &[Unit], locked: &LockedPack, look: Look<'_>) -> Vec<Decision> {
-    let mut decisions = Vec::new();
-    for unit in units {
-        decisions.push(match base_of(Some(locked), unit) {
-            Some(base) => update_one((unit.kind, &unit.id), base, Some(unit), look),
-            None => {
-                let mut decision = install_one(unit, None, Existing::Keep, look);
-                if decision.action == Action::Skipped {
-                    decision.action = Action::Conflict;
-                }
-                decision
-            }
-        });
-    }
-    for (kind, id, base) in locked.units() {
-        if !units.iter().any(|unit| unit.kind == kind && unit.id == *id) {
-            decisions.push(update_one((kind, id), base, None, look));
-        }
+pub fn update(units: &[Unit], locked: &LockedPack, settlement: &Settlement, look: Look<'_>) -> Vec<Decision> {
+    let decide = |kind: UnitKind, id: &str, new: Option<&Unit>| {
+        let settled = |way| one((kind, id), Some(locked), new, way, look);
+        let decision = settled(settlement.way(kind, id));
+        let is_theirs = decision.action == Action::Conflict && settlement.is_theirs_in_conflict();
+        if is_theirs { settled(Way::TakeTheirs) } else { decision }
+    };
+    let mut decisions: Vec<Decision> =
+        units.iter().map(|unit| decide(unit.kind, &unit.id, Some(unit))).collect();
+    for gone in gone(units, locked, Way::Update, look) {
+        decisions.push(decide(gone.kind, &gone.id, None));
     }
     decisions
 }
 
 /// Three sides: what was installed, what is on disk, what is new.
-fn update_one(
+fn one(
     (kind, id): (UnitKind, &str),
-    base: &LockedFiles,
+    known: Option<&LockedPack>,
     new: Option<&Unit>,
+    way: Way,
     look: Look<'_>,
 ) -> Decision {
+    let base = known.and_then(|known| known.of(kind).get(id));
     let wanted = new.map(hashes).unwrap_or_default();
     let mut decision = Decision::new(kind, id, Action::Unchanged, new.map(|_| wanted.clone()));
-    let mut edited = Vec::new();
-    let paths: BTreeSet<&String> = base.keys().chain(wanted.keys()).collect();
+    // The user's own: where the pack changed nothing, and where it did.
+    let (mut edited, mut both) = (Vec::new(), Vec::new());
+    let mut is_only_restored = true;
+    let paths: BTreeSet<&String> = base.into_iter().flat_map(BTreeMap::keys).chain(wanted.keys()).collect();
     for path in paths {
-        let (before, after) = (base.get(path), wanted.get(path));
+        let (before, after) = (base.and_then(|base| base.get(path)), wanted.get(path));
         let here = look(path);
         let is = |hash: Option<&String>| match hash {
             Some(hash) => here == OnDisk::File(hash.clone()),
             None => here == OnDisk::Nothing,
         };
-        if before == after {
-            if !is(before) {
-                edited.push(path.clone());
-            }
-        } else if is(after) {
+        if is(after) {
             // As it should be, by whatever way.
-        } else if is(before) {
-            match new.and_then(|unit| unit.files.get(path)) {
-                Some(file) => {
-                    decision.writes.insert(path.clone(), file.clone());
-                }
-                None => decision.removes.push(path.clone()),
+            continue;
+        }
+        let note = known.and_then(|known| known.kept.get(path));
+        let is_missed = way == Way::Install && here == OnDisk::Nothing && note != Some(&None);
+        let is_packs = is(before) || is_missed;
+        if !is_packs {
+            let sides = if before == after { &mut edited } else { &mut both };
+            sides.push(path.clone());
+            if here == OnDisk::Other {
+                decision.blocked.push(path.clone());
             }
-        } else {
-            decision.differing.push(path.clone());
+        }
+        let is_taken = match way {
+            Way::TakeTheirs => true,
+            Way::Overwrite => after.is_some() || is_packs,
+            Way::Install | Way::Update | Way::KeepMine => is_packs,
+        };
+        if !is_taken {
+            continue;
+        }
+        is_only_restored &= before == after;
+        match new.and_then(|unit| unit.files.get(path)) {
+            Some(file) => {
+                decision.writes.insert(path.clone(), file.clone());
+            }
+            None => decision.removes.push(path.clone()),
         }
     }
-    if !decision.differing.is_empty() || new.is_none() && !edited.is_empty() {
-        decision.differing.extend(edited);
-        decision.action = Action::Conflict;
-        decision.writes.clear();
-        decision.removes.clear();
-        decision.locked = Some(base.clone());
-        return decision;
-    }
-    decision.action = match (new, decision.changes_files(), edited.is_empty()) {
-        (None, ..) => Action::Removed,
-        (Some(_), true, _) => Action::Updated,
-        (Some(_), false, true) => Action::Unchanged,
-        (Some(_), false, false) => Action::Kept,
+    decision.differing = [both.clone(), edited.clone()].concat();
+    let is_own = !decision.differing.is_empty();
+    let because = match (base, new) {
+        (None, _) => Because::NotThePacks,
+        (_, None) => Because::Gone,
+        _ if both.is_empty() => Because::Edited,
+        _ => Because::BothChanged,
     };
-    decision.differing = edited;
+    let noted: KeptFiles = edited.iter().filter_map(|path| known?.kept_at(path)).collect();
+    let is_noted = |path: &String| noted.get(path).is_some_and(|kept| *kept == look(path).kept());
+    let is_conflict = !both.is_empty() || new.is_none() && is_own;
+    match way {
+        Way::Overwrite if !decision.blocked.is_empty() => decision.leave(Action::Skipped, because, known),
+        Way::TakeTheirs if !decision.blocked.is_empty() => decision.leave(Action::Conflict, because, known),
+        Way::Install if is_conflict || !edited.iter().all(is_noted) => {
+            decision.leave(Action::Skipped, because, known);
+        }
+        Way::Update if is_conflict => decision.leave(Action::Conflict, because, known),
+        // From here on it is the user's alone, or all of it stays as it is on top of the new version.
+        Way::KeepMine if is_conflict => {
+            decision.writes.clear();
+            decision.removes.clear();
+            decision.action = Action::Kept;
+            let differs = |(path, hash): &(&String, &String)| look(path) != OnDisk::File((*hash).clone());
+            let own = wanted.iter().filter(differs);
+            decision.kept = own.map(|(path, _)| (path.clone(), look(path).kept())).collect();
+        }
+        _ => {
+            let is_over_own = is_own && matches!(way, Way::Overwrite | Way::TakeTheirs);
+            decision.action = match new {
+                None => Action::Removed,
+                Some(_) if !decision.changes_files() && is_own && !is_over_own => Action::Kept,
+                Some(_) if !decision.changes_files() => Action::Unchanged,
+                Some(_) if is_over_own => Action::Replaced,
+                Some(_) if base.is_none() || is_only_restored => Action::Installed,
+                Some(_) => Action::Updated,
+            };
+            decision.kept = match way {
+                Way::Overwrite | Way::TakeTheirs => KeptFiles::new(),
+                Way::KeepMine => edited.iter().map(|path| (path.clone(), look(path).kept())).collect(),
+                Way::Install | Way::Update => noted,
+            };
+        }
+    }
     decision
 }
 
@@ -229,63 +311,44 @@ pub fn uninstall(name: &str, lock: &Lock, look: Look<'_>) -> Vec<Decision> {
                 _ => decision.differing.push(path.clone()),
             }
         }
-        decision.removes.retain(|path| !lock.others_have(name, path));
         if !decision.differing.is_empty() {
             decision.action = Action::Kept;
             decision.removes.clear();
         }
         decision
     };
-    units.map(decide).collect()
+    let mut decisions = units.map(decide).collect::<Vec<_>>();
+    among_others(name, lock, &mut decisions);
+    decisions
 }
 
-/// Where what is on disk or in the pack is not what the lock says: one line each.
-pub fn drift(units: &[Unit], locked: &LockedPack, look: Look<'_>) -> Vec<String> {
-    let mut lines = Vec::new();
-    for unit in units {
-        let Some(base) = base_of(Some(locked), unit) else {
-            lines.push(format!("{} `{}` is not in the lock", unit.kind.word(), unit.id));
-            continue;
-        };
-        let new = hashes(unit);
-        let paths: BTreeSet<&String> = base.keys().chain(new.keys()).collect();
-        for path in paths.into_iter().filter(|path| base.get(*path) != new.get(*path)) {
-            lines.push(format!("{path} of the pack is not what the lock says"));
-        }
-    }
-    lines.extend(edits(locked, look));
-    lines
-}
-
-/// Files of a pack that the user changed. Missing ones are not among them.
-pub fn edits(locked: &LockedPack, look: Look<'_>) -> Vec<String> {
-    let files = locked.units().flat_map(|(_, _, files)| files);
-    let is_edited = |(path, hash): &(&String, &String)| match look(path) {
-        OnDisk::Nothing => false,
-        OnDisk::File(here) => here != **hash,
-        OnDisk::Other => true,
-    };
-    files.filter(is_edited).map(|(path, _)| format!("{path} here is not what the lock says")).collect()
-}
-
-/// The lock with these decisions taken into it.
-pub fn settle(lock: &mut Lock, name: &str, mut pack: LockedPack, decisions: &[Decision]) {
+/// What other packs have as well stays where this one gives it up, and is no longer theirs where this one changes it.
+pub fn among_others(name: &str, lock: &Lock, decisions: &mut [Decision]) {
     for decision in decisions {
-        match &decision.locked {
-            Some(files) => pack.of_mut(decision.kind).insert(decision.id.clone(), files.clone()),
-            None => pack.of_mut(decision.kind).remove(&decision.id),
-        };
-        // What this pack replaced is no longer the other one's.
-        if decision.action == Action::Replaced {
-            for (_, other) in lock.packs.iter_mut().filter(|(other, _)| *other != name) {
-                other.of_mut(decision.kind).remove(&decision.id);
+        let others = lock.packs.iter().filter(|(other, _)| *other != name);
+        let others =
+            others.filter_map(|(other, pack)| Some((other, pack.of(decision.kind).get(&decision.id)?)));
+        for (other, files) in others {
+            if decision.because == Some(Because::NotThePacks) {
+                decision.keepers.push(other.clone());
+            }
+            let given_up = decision.removes.len();
+            decision.removes.retain(|path| !files.contains_key(path));
+            if decision.removes.len() < given_up {
+                decision.keepers.push(other.clone());
+            }
+            let written = decision.locked.as_ref().filter(|_| !decision.writes.is_empty());
+            if written.is_some_and(|written| written != files) {
+                decision.ousted.push(other.clone());
             }
         }
+        if decision.action == Action::Removed && decision.removes.is_empty() && !decision.keepers.is_empty() {
+            decision.action = Action::Shared;
+        }
     }
-    if pack.personas.is_empty() && pack.roles.is_empty() {
-        lock.packs.remove(name);
-    } else {
-        lock.packs.insert(name.to_owned(), pack);
-    }
-    lock.packs.retain(|_, pack| !pack.personas.is_empty() || !pack.roles.is_empty());
+}
+
+/// What a persona or role is called where it must be told from the other kind.
+pub fn label_of(decision: &Decision) -> String {
+    label(decision.kind, &decision.id)
 }

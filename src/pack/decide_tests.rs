@@ -1,8 +1,12 @@
 //! The laws of installing, updating and uninstalling, tried for every combination of what can be on the three sides.
 
 use super::contents::{Unit, UnitKind};
-use super::decide::{Action, Decision, Existing, OnDisk, drift, edits, install, settle, uninstall, update};
+use super::decide::Way;
+use super::decide::{Action, Decision, Existing, OnDisk, among_others, gone, install, uninstall, update};
+use super::drift;
 use super::lockfile::{Lock, LockedFiles, LockedPack, hash};
+use super::settle::settle;
+use super::settlement::Settlement;
 use super::tree::File;
 use std::collections::BTreeMap;
 
@@ -86,7 +90,7 @@ fn an_update_never_touches_what_the_user_changed_and_reaches_the_new_version_oth
         for new in all() {
             for disk in all() {
                 let (units, known) = ([unit(&new)], locked(&base));
-                let decision = &update(&units, &known, &look(&disk))[0];
+                let decision = &update(&units, &known, &Settlement::default(), &look(&disk))[0];
                 let after = applied(&disk, decision);
                 let case = format!("{base:?} -> {new:?} with {disk:?}");
                 for path in PATHS {
@@ -117,7 +121,7 @@ fn what_is_gone_upstream_or_uninstalled_goes_only_where_it_is_the_packs() {
     for base in all() {
         for disk in all() {
             let known = locked(&base);
-            let gone = &update(&[], &known, &look(&disk))[0];
+            let gone = &update(&[], &known, &Settlement::default(), &look(&disk))[0];
             let lock = Lock { schema_version: 1, packs: BTreeMap::from([("k".to_owned(), known.clone())]) };
             let taken = &uninstall("k", &lock, &look(&disk))[0];
             for decision in [gone, taken] {
@@ -138,10 +142,10 @@ fn what_is_gone_upstream_or_uninstalled_goes_only_where_it_is_the_packs() {
 fn drift_is_every_difference_and_a_missing_file_is_none() {
     for base in all().into_iter().filter(|files| files.contains_key("p.json")) {
         for new in all() {
-            let lines = drift(&[unit(&new)], &locked(&base), &look(&base));
+            let lines = drift::against(&[unit(&new)], &locked(&base), &look(&base));
             assert_eq!(lines.is_empty(), new == base, "{base:?} {new:?}: {lines:?}");
         }
-        assert!(edits(&locked(&base), &look(&Files::new())).is_empty());
+        assert!(drift::here(&locked(&base), &look(&Files::new())).is_empty());
     }
 }
 
@@ -150,11 +154,117 @@ fn a_pack_that_replaces_a_persona_owns_it_and_an_empty_pack_is_forgotten() {
     let files: Files = BTreeMap::from([("p.json", "one")]);
     let other: Files = BTreeMap::from([("p.json", "two")]);
     let mut lock = Lock { schema_version: 1, packs: BTreeMap::from([("old".to_owned(), locked(&other))]) };
-    let decisions = install(&[unit(&files)], None, Existing::Overwrite, &look(&other));
+    let mut decisions = install(&[unit(&files)], None, Existing::Overwrite, &look(&other));
+    among_others("new", &lock, &mut decisions);
     assert_eq!(decisions[0].action, Action::Replaced);
     settle(&mut lock, "new", LockedPack::default(), &decisions);
     assert_eq!(lock.packs.keys().collect::<Vec<_>>(), ["new"]);
     let gone = uninstall("new", &lock, &look(&files));
     settle(&mut lock, "new", LockedPack::default(), &gone);
     assert!(lock.packs.is_empty());
+}
+
+/// The lock after a decision about the one pack.
+fn after(known: &LockedPack, decision: Decision) -> Option<LockedPack> {
+    let mut lock = Lock { schema_version: 1, packs: BTreeMap::from([("k".to_owned(), known.clone())]) };
+    let pack = LockedPack { resolved: Some("2".into()), ..known.clone() };
+    settle(&mut lock, "k", pack, &[decision]);
+    lock.packs.remove("k")
+}
+
+#[test]
+fn an_install_over_an_older_one_replaces_only_what_is_the_packs_and_the_lock_stays_true() {
+    for base in all().into_iter().filter(|files| files.contains_key("p.json")) {
+        for new in all().into_iter().filter(|files| files.contains_key("p.json")) {
+            for disk in all() {
+                let case = format!("{base:?} -> {new:?} with {disk:?}");
+                let known = locked(&base);
+                let mut decisions = install(&[unit(&new)], Some(&known), Existing::Keep, &look(&disk));
+                decisions.extend(gone(&[unit(&new)], &known, Way::Install, &look(&disk)));
+                let [decision] = <[Decision; 1]>::try_from(decisions).expect("one");
+                let now = applied(&disk, &decision);
+                for (path, text) in &disk {
+                    assert!(base.get(path) == Some(text) || now.get(path) == Some(text), "{case}");
+                }
+                let is_skipped = decision.action == Action::Skipped;
+                let then = after(&known, decision).expect("still locked");
+                if is_skipped {
+                    assert_eq!(now, disk, "{case}");
+                    assert_eq!(
+                        (&then.personas, then.behind["p"].resolved.as_ref()),
+                        (&known.personas, None),
+                        "{case}"
+                    );
+                } else {
+                    assert!(drift::against(&[unit(&new)], &then, &look(&now)).is_empty(), "{case}");
+                    assert!(new.iter().all(|(path, text)| now.get(path) == Some(text)), "{case}");
+                }
+                if disk == base {
+                    assert_eq!(now, new, "{case}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn whatever_side_is_taken_the_conflict_is_settled_until_the_pack_changes_again() {
+    let sides = [
+        (Way::KeepMine, Settlement { mine: Some(Vec::new()), theirs: None }),
+        (Way::TakeTheirs, Settlement { mine: None, theirs: Some(vec!["p".into()]) }),
+    ];
+    let units = |files: &Files| if files.is_empty() { Vec::new() } else { vec![unit(files)] };
+    for (way, settlement) in &sides {
+        for base in all().into_iter().filter(|files| !files.is_empty()) {
+            for new in all() {
+                for disk in all() {
+                    let case = format!("{way:?}: {base:?} -> {new:?} with {disk:?}");
+                    let known = locked(&base);
+                    let mut decisions = update(&units(&new), &known, settlement, &look(&disk));
+                    let decision = decisions.remove(0);
+                    let now = applied(&disk, &decision);
+                    if *way == Way::TakeTheirs {
+                        let is_packs = |path: &&str| base.contains_key(path) || new.contains_key(path);
+                        for path in PATHS {
+                            let expected = if is_packs(&path) { new.get(path) } else { disk.get(path) };
+                            assert_eq!(now.get(path), expected, "{case}");
+                        }
+                    } else {
+                        let mut own = PATHS.iter().filter(|path| disk.get(*path) != base.get(*path));
+                        assert!(own.all(|path| now.get(path) == disk.get(path)), "{case}");
+                    }
+                    let Some(then) = after(&known, decision) else { continue };
+                    assert_eq!(then.behind, BTreeMap::new(), "{case}");
+                    assert_eq!(drift::against(&units(&new), &then, &look(&now)), [], "{case}");
+                    let plain = Settlement::default();
+                    let again = &update(&units(&new), &then, &plain, &look(&now))[0];
+                    assert!(!again.action.is_left_alone() && !again.changes_files(), "{case}: {again:?}");
+                    let installed = &install(&units(&new), Some(&then), Existing::Keep, &look(&now))[0];
+                    assert!(!installed.action.is_left_alone() && !installed.changes_files(), "{case}");
+                    // The next change of a file that differs is a conflict.
+                    let next: Files = BTreeMap::from([("p.json", "next")]);
+                    if now.get("p.json") != new.get("p.json") && new.contains_key("p.json") {
+                        let next = [unit(&next)];
+                        assert_eq!(
+                            update(&next, &then, &plain, &look(&now))[0].action,
+                            Action::Conflict,
+                            "{case}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_named_goes_before_what_is_meant_by_all() {
+    let side = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
+    let mixed = Settlement { mine: side(&[]), theirs: side(&["p", "role:r"]) };
+    assert_eq!(mixed.way(UnitKind::Persona, "p"), Way::TakeTheirs);
+    assert_eq!(mixed.way(UnitKind::Role, "p"), Way::KeepMine);
+    assert_eq!(mixed.way(UnitKind::Role, "r"), Way::TakeTheirs);
+    let mixed = Settlement { mine: side(&["p"]), theirs: side(&[]) };
+    assert_eq!(mixed.way(UnitKind::Persona, "p"), Way::KeepMine);
+    assert_eq!((mixed.way(UnitKind::Persona, "q"), mixed.is_theirs_in_conflict()), (Way::Update, true));
 }

@@ -5,6 +5,7 @@ use super::limits::DEEPEST;
 use super::tree::{Tree, join};
 use anyhow::{Context, Result, bail};
 use rustix::fs::{Dir, Mode, OFlags, fstat, openat, readlinkat};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
@@ -70,6 +71,25 @@ fn entry(dir: &OwnedFd, name: &str, path: &str, depth: usize, tree: &mut Tree) -
         }
         _ => bail!("is neither a file nor a directory"),
     }
+}
+
+/// Only these paths, each a file or a whole directory. What is not there is left out.
+pub fn read_some(dir: &Path, paths: &BTreeSet<String>, tree: &mut Tree) -> Result<()> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    'paths: for path in paths {
+        let mut at = rustix::fs::open(dir, flags, Mode::empty())?;
+        let (parents, name) = path.rsplit_once('/').unwrap_or(("", path));
+        for part in parents.split('/').filter(|part| !part.is_empty()) {
+            match openat(at.as_fd(), part, flags | OFlags::NOFOLLOW, Mode::empty()) {
+                Ok(inside) => at = inside,
+                Err(_) => continue 'paths,
+            }
+        }
+        if rustix::fs::statat(at.as_fd(), name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+            entry(&at, name, path, 0, tree).with_context(|| format!("`{path}`"))?;
+        }
+    }
+    Ok(())
 }
 
 /// A file of the user's, whole, if it is one.

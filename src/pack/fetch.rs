@@ -1,8 +1,8 @@
 //! From a source to the files of a pack in memory, whatever it takes to get them.
 
-use super::source::PackSource;
+use super::source::{ACCEPTED, PackSource};
 use super::tree::Tree;
-use super::{archive, directory, git, npm, refused};
+use super::{archive, directory, git, npm, refused, single};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
@@ -33,6 +33,7 @@ pub fn fetch(source: &PackSource, pinned: Option<&str>, fetching: &Fetching<'_>)
         PackSource::Archive(file) => {
             directory::open_file(file).and_then(archive::read).map(|tree| (tree, None))
         }
+        PackSource::Persona(file) => single::read(file).map(|tree| (tree, None)),
         PackSource::Npm(spec) => aside(fetching, |around| npm::fetch(spec, around)).map(|tree| (tree, None)),
         PackSource::Git(source) => aside(fetching, |around| git::fetch(source, pinned, around))
             .map(|(tree, commit)| (tree, Some(commit))),
@@ -66,11 +67,12 @@ fn explained(source: &PackSource, error: &anyhow::Error) -> CommandError {
     };
     let mut explained = refused(format!("{shown} is not installed"));
     explained.causes = error.chain().map(|cause| hide(cause.to_string())).collect();
-    match error.downcast_ref::<ToolError>() {
-        Some(ToolError::TimedOut { .. }) => {
+    match (error.downcast_ref::<ToolError>(), source) {
+        (Some(ToolError::TimedOut { .. }), _) => {
             explained.exit = Exit::TimedOut;
             explained.hint("check the network and the registry, or give it longer with `--timeout`")
         }
+        (_, PackSource::Archive(_)) => explained.hint(ACCEPTED),
         _ => explained,
     }
 }

@@ -26,6 +26,17 @@ pub struct Lock {
 /// The files of a persona or role with their hashes, by their paths seen from the directory of personas.
 pub type LockedFiles = BTreeMap<String, String>;
 
+/// Files that the user keeps their own way with the hashes of theirs; `None`: they keep none there.
+pub type KeptFiles = BTreeMap<String, Option<String>>;
+
+/// Where a version of a pack is from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Version {
+    pub source: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved: Option<String>,
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LockedPack {
@@ -40,6 +51,20 @@ pub struct LockedPack {
     pub personas: BTreeMap<String, LockedFiles>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<String, LockedFiles>,
+    /// Which of these files are the user's own by decision. The hashes above stay those of the pack.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kept: KeptFiles,
+    /// The personas and roles that stayed at another version than the one above.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub behind: BTreeMap<String, Version>,
+}
+
+/// What a persona or role is called where it must be told from the other kind.
+pub fn label(kind: UnitKind, id: &str) -> String {
+    match kind {
+        UnitKind::Persona => id.to_owned(),
+        UnitKind::Role => format!("role:{id}"),
+    }
 }
 
 /// The hash of a file's content as the lock writes it.
@@ -71,6 +96,28 @@ impl LockedPack {
     pub fn units(&self) -> impl Iterator<Item = (UnitKind, &String, &LockedFiles)> {
         let personas = self.personas.iter().map(|(id, files)| (UnitKind::Persona, id, files));
         personas.chain(self.roles.iter().map(|(key, files)| (UnitKind::Role, key, files)))
+    }
+
+    /// What the lock says of a file that the user keeps.
+    pub fn kept_at(&self, path: &str) -> Option<(String, Option<String>)> {
+        self.kept.get(path).map(|kept| (path.to_owned(), kept.clone()))
+    }
+
+    pub fn version(&self) -> Version {
+        Version { source: self.source.clone(), resolved: self.resolved.clone() }
+    }
+
+    /// The version that a persona or role is of.
+    pub fn version_of(&self, label: &str) -> Version {
+        self.behind.get(label).cloned().unwrap_or_else(|| self.version())
+    }
+
+    /// It is no longer this pack's.
+    pub fn forget(&mut self, kind: UnitKind, id: &str) {
+        for path in self.of_mut(kind).remove(id).unwrap_or_default().keys() {
+            self.kept.remove(path);
+        }
+        self.behind.remove(&label(kind, id));
     }
 }
 
@@ -106,12 +153,6 @@ impl Lock {
         let mut text = serde_json::to_string_pretty(self).expect("our own values always serialise");
         text.push('\n');
         text.into_bytes()
-    }
-
-    /// Whether a pack other than this one has the file, too.
-    pub fn others_have(&self, name: &str, path: &str) -> bool {
-        let others = self.packs.iter().filter(|(other, _)| *other != name);
-        others.flat_map(|(_, pack)| pack.units()).any(|(_, _, files)| files.contains_key(path))
     }
 }
 

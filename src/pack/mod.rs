@@ -10,12 +10,17 @@ pub mod decide;
 #[cfg(test)]
 mod decide_tests;
 mod directory;
+pub mod drift;
 pub mod fetch;
 mod git;
+mod journal;
 mod limits;
 pub mod lockfile;
 mod npm;
 mod references;
+pub mod settle;
+pub mod settlement;
+mod single;
 pub mod source;
 mod switch;
 pub mod target;

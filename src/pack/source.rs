@@ -9,26 +9,35 @@ use std::path::{Path, PathBuf};
 pub enum PackSource {
     Directory(PathBuf),
     Archive(PathBuf),
+    /// The JSON of one persona: a pack of one, with the files that it names.
+    Persona(PathBuf),
     /// What npm understands: a name with or without a version or tag, an archive on a server, `file:<path>`.
     Npm(String),
     Git(GitSource),
 }
 
+/// What people can name.
+pub const ACCEPTED: &str = "name a directory, a `.tgz`, a persona's `.json`, a git url or an npm package";
+
 impl PackSource {
     /// What this text of the user means.
     pub fn parse(text: &str, host: &Host) -> Result<PackSource> {
         let source = PackSource::of_text(text, host, &host.cwd)?;
-        let missing = match &source {
-            PackSource::Directory(path) | PackSource::Archive(path) => path.metadata().err().zip(Some(path)),
-            PackSource::Npm(_) | PackSource::Git(_) => None,
-        };
-        match missing {
+        match source.place().and_then(|path| path.metadata().err().zip(Some(path))) {
             Some((error, path)) => {
                 Err(CommandError::usage(format!("there is no pack at {}", path.display()))
                     .caused_by(error)
-                    .hint("name a directory, a `.tgz`, a git url or an npm package"))
+                    .hint(ACCEPTED))
             }
             None => Ok(source),
+        }
+    }
+
+    /// Where it is on this machine, if it is a file or a directory here.
+    pub fn place(&self) -> Option<&Path> {
+        match self {
+            PackSource::Directory(path) | PackSource::Archive(path) | PackSource::Persona(path) => Some(path),
+            PackSource::Npm(_) | PackSource::Git(_) => None,
         }
     }
 
@@ -37,7 +46,15 @@ impl PackSource {
         let text = text.trim();
         if text.is_empty() || text.starts_with('-') || text.contains(char::is_control) {
             return Err(CommandError::usage(format!("`{}` is no source of a pack", text.escape_debug()))
-                .hint("name a directory, a `.tgz`, a git url or an npm package"));
+                .hint(ACCEPTED));
+        }
+        if let Some(spec) = text.strip_prefix("npm:") {
+            return if is_package(spec) {
+                Ok(PackSource::Npm(spec.to_owned()))
+            } else {
+                Err(CommandError::usage(format!("`{spec}` is no npm package"))
+                    .hint("write `npm:name`, `npm:@scope/name` or either with `@version`"))
+            };
         }
         let at = |text: &str| host.absolute(&base.join(host.expand_tilde(text)));
         let plain = text.strip_prefix("git+").unwrap_or(text);
@@ -57,9 +74,14 @@ impl PackSource {
         }
         let is_named_as_path = text.starts_with(['.', '/', '~']);
         let path = at(text);
-        if is_named_as_path || is_archive(text) || is_relative_path(text, &path) {
-            let is_directory = path.metadata().map_or(!is_archive(text), |found| found.is_dir());
-            return Ok(if is_directory { PackSource::Directory(path) } else { PackSource::Archive(path) });
+        let is_file = is_archive(text) || is_json(text);
+        if is_named_as_path || is_file || is_relative_path(text, &path) {
+            let is_directory = path.metadata().map_or(!is_file, |found| found.is_dir());
+            return Ok(match is_directory {
+                true => PackSource::Directory(path),
+                false if is_json(text) => PackSource::Persona(path),
+                false => PackSource::Archive(path),
+            });
         }
         if !is_package(text) {
             // npm would clone a repository and run its scripts.
@@ -69,21 +91,21 @@ impl PackSource {
         Ok(PackSource::Npm(text.to_owned()))
     }
 
-    /// The source as the lock keeps it: no password, and paths inside of `base` seen from there.
+    /// The source as the lock keeps it: no password, and paths near `base` seen from there.
     pub fn kept(&self, base: &Path) -> String {
-        let path = |path: &Path| match path.strip_prefix(base) {
-            Ok(inside) => format!("./{}", inside.display()),
-            Err(_) => path.display().to_string(),
-        };
+        let path = |path: &Path| seen_from(base, path);
         match self {
             PackSource::Directory(dir) => {
                 let text = path(dir);
                 // A blank at the end would be taken for one that the user typed, and `x.tgz` for an archive.
-                if text.ends_with(char::is_whitespace) || is_archive(&text) { text + "/" } else { text }
+                let needs_end = text.ends_with(char::is_whitespace) || is_archive(&text) || is_json(&text);
+                if needs_end { text + "/" } else { text }
             }
-            PackSource::Archive(file) => path(file),
+            PackSource::Archive(file) | PackSource::Persona(file) => path(file),
             PackSource::Npm(spec) => match spec.strip_prefix("file:") {
                 Some(file) => format!("file:{}", path(Path::new(file))),
+                // A package may be called as a file is.
+                None if is_package(spec) && (is_archive(spec) || is_json(spec)) => format!("npm:{spec}"),
                 None => without_password(spec),
             },
             PackSource::Git(source) => {
@@ -127,6 +149,9 @@ impl PackSource {
         };
         match self {
             PackSource::Directory(path) => tail(&path.display().to_string()),
+            PackSource::Persona(path) => {
+                path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+            }
             PackSource::Archive(path) => {
                 let name = tail(&path.display().to_string());
                 let endings = [".tar.gz", ".tgz", ".tar"];
@@ -157,6 +182,25 @@ fn npm_name(spec: &str) -> &str {
         Some((at, _)) => &spec[..at],
         None => spec,
     }
+}
+
+/// A path as another checkout of both would have it. Where they share nothing but the root, that says nothing.
+fn seen_from(base: &Path, path: &Path) -> String {
+    let shared = base.components().zip(path.components()).take_while(|(a, b)| a == b).count();
+    let up = base.components().count() - shared;
+    let rest: PathBuf = path.components().skip(shared).collect();
+    match (up, shared) {
+        (0, _) => format!("./{}", rest.display()),
+        (_, 0 | 1) => path.display().to_string(),
+        _ => {
+            let ups = vec![".."; up].join("/");
+            if rest.as_os_str().is_empty() { ups } else { format!("{ups}/{}", rest.display()) }
+        }
+    }
+}
+
+fn is_json(text: &str) -> bool {
+    text.to_ascii_lowercase().ends_with(".json")
 }
 
 fn is_archive(text: &str) -> bool {
@@ -227,6 +271,10 @@ mod tests {
         ] {
             assert!(parsed(bad).is_err(), "{bad:?}");
         }
+        for (text, name) in [("npm:pack", "pack"), ("npm:@s/p@1", "@s/p@1"), ("npm:x.json", "x.json")] {
+            assert_eq!(parsed(text).unwrap(), PackSource::Npm(name.into()), "{text}");
+        }
+        assert!(parsed("npm:").is_err() && parsed("npm:o/r").is_err() && parsed("npm:../x").is_err());
         assert_eq!(parsed("file:./p").unwrap(), PackSource::Npm("file:/nowhere/here/p".into()));
     }
 
@@ -240,6 +288,8 @@ mod tests {
             "file:./p",
             "git+/elsewhere/r",
             "git+/a#b#",
+            "npm:x.tgz",
+            "git+../r",
         ] {
             let source = parsed(text).unwrap();
             assert_eq!(parsed(&source.kept(base)).unwrap(), source, "{text}");
@@ -251,6 +301,16 @@ mod tests {
             parsed("git@h.example:r#https://u:p@h").unwrap().kept(base),
             "git@h.example:r#https://***@h"
         );
+    }
+
+    #[test]
+    fn paths_are_kept_as_another_checkout_has_them() {
+        let kept = |path: &str| seen_from(Path::new("/home/u/project"), Path::new(path));
+        assert_eq!(kept("/home/u/project/packs/a"), "./packs/a");
+        assert_eq!(kept("/home/u/packs/a"), "../packs/a");
+        assert_eq!(kept("/home/u"), "..");
+        assert_eq!(kept("/home/u/projects"), "../projects");
+        assert_eq!(kept("/mnt/packs/a"), "/mnt/packs/a");
     }
 
     #[test]

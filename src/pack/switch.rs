@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 const PREFIX: &str = ".agentworkforce-staged-";
 /// A directory with more in it is no directory of personas alone, and better left where it is.
@@ -28,20 +29,29 @@ pub enum Switched {
 /// What an entry was when it was copied: its inode, its time and its size. Directories have none of that.
 type Seen = BTreeMap<PathBuf, Option<(u64, i64, i64, u64)>>;
 
-pub fn switch(dir: &Path, edits: &Edits) -> io::Result<Switched> {
+/// A finished copy that is not yet where it belongs. It is thrown away where it is not exchanged.
+pub struct Staged {
+    dir: PathBuf,
+    copy: TempDir,
+    seen: Seen,
+    ours: Seen,
+    /// Whoever waits for the directory waits for the new one, too, until all is done.
+    _held: File,
+}
+
+/// A changed copy of the directory, without the file of this name. `None`: not with this directory.
+pub fn stage(dir: &Path, edits: &Edits, without: &str) -> io::Result<Option<Staged>> {
     // A link to the directory stays a link to it.
     let dir = dir.canonicalize()?;
-    let Some(parent) = dir.parent() else { return Ok(Switched::Impossible) };
-    let Ok(staged) = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent) else {
-        return Ok(Switched::Impossible);
-    };
-    // Whoever waits for the directory waits for the new one, too, until all is done.
+    let Some(parent) = dir.parent() else { return Ok(None) };
+    let Ok(staged) = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent) else { return Ok(None) };
     let held = File::open(staged.path())?;
     held.lock()?;
     let mut seen = Seen::new();
     if copy(&dir, staged.path(), Path::new(""), dir.metadata()?.dev(), &mut seen).is_err() {
-        return Ok(Switched::Impossible);
+        return Ok(None);
     }
+    remove(staged.path(), without)?;
     for (path, file) in &edits.writes {
         let place = staged.path().join(path);
         fs::create_dir_all(place.parent().unwrap_or(staged.path()))?;
@@ -56,21 +66,28 @@ pub fn switch(dir: &Path, edits: &Edits) -> io::Result<Switched> {
     bring_to_disk(staged.path(), &held, edits)?;
     let mut ours = Seen::new();
     look(staged.path(), Path::new(""), &mut ours)?;
-    if exchange(staged.path(), &dir).is_err() {
-        return Ok(Switched::Impossible);
+    Ok(Some(Staged { dir, copy: staged, seen, ours, _held: held }))
+}
+
+impl Staged {
+    pub fn exchange(self) -> io::Result<Switched> {
+        let Staged { dir, copy, seen, ours, _held } = self;
+        if exchange(copy.path(), &dir).is_err() {
+            return Ok(Switched::Impossible);
+        }
+        // What was the directory is now the staged one. A change that came after the copy is in there only.
+        let mut now = Seen::new();
+        let undisturbed = look(copy.path(), Path::new(""), &mut now).is_ok() && now == seen;
+        if !undisturbed {
+            exchange(copy.path(), &dir)?;
+            carry_over(copy.path(), &dir, &ours)?;
+            return Ok(Switched::Disturbed);
+        }
+        if let Some(parent) = dir.parent().and_then(|parent| File::open(parent).ok()) {
+            let _ = parent.sync_all();
+        }
+        Ok(Switched::Done)
     }
-    // What was the directory is now the staged one. A change that came after the copy is in there only.
-    let mut now = Seen::new();
-    let undisturbed = look(staged.path(), Path::new(""), &mut now).is_ok() && now == seen;
-    if !undisturbed {
-        exchange(staged.path(), &dir)?;
-        carry_over(staged.path(), &dir, &ours)?;
-        return Ok(Switched::Disturbed);
-    }
-    if let Ok(parent) = File::open(parent) {
-        let _ = parent.sync_all();
-    }
-    Ok(Switched::Done)
 }
 
 /// Everything must be on disk before its name is.
@@ -171,14 +188,22 @@ mod tests {
         }
     }
 
+    fn switch(dir: &Path, edits: &Edits) -> io::Result<Switched> {
+        stage(dir, edits, "note")?.expect("it can be staged").exchange()
+    }
+
     #[test]
     fn everything_else_stays_the_same_file() {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join("personas");
         fs::create_dir_all(dir.join("a__assets")).unwrap();
-        for (path, text) in
-            [("mine.json", "m"), ("a.json", "old"), ("a__assets/x.md", "x"), ("gone.json", "g")]
-        {
+        for (path, text) in [
+            ("mine.json", "m"),
+            ("a.json", "old"),
+            ("a__assets/x.md", "x"),
+            ("gone.json", "g"),
+            ("note", "n"),
+        ] {
             fs::write(dir.join(path), text).unwrap();
         }
         std::os::unix::fs::symlink("mine.json", dir.join("link.json")).unwrap();

@@ -49,6 +49,28 @@ impl Target {
         OnDisk::Other
     }
 
+    /// What stands at a path or on the way to it that is no plain file, and what it is.
+    pub fn obstacle(&self, path: &str) -> Option<(PathBuf, &'static str)> {
+        let (dir, inside) = self.split(path);
+        let mut at = dir.to_owned();
+        let parts: Vec<&str> = inside.split('/').collect();
+        for (index, part) in parts.iter().enumerate() {
+            at.push(part);
+            let found = at.symlink_metadata().ok()?;
+            let is_last = index + 1 == parts.len();
+            let what = match found.file_type() {
+                kind if kind.is_symlink() => "a symbolic link",
+                kind if kind.is_dir() && is_last => "a directory",
+                kind if kind.is_dir() => continue,
+                kind if kind.is_file() && is_last => "too large or unreadable",
+                kind if kind.is_file() => "a file where a directory belongs",
+                _ => "neither a file nor a directory",
+            };
+            return Some((at, what));
+        }
+        None
+    }
+
     /// The text at a path, for people to look at.
     pub fn text(&self, path: &str) -> String {
         match self.look(path) {

@@ -123,6 +123,32 @@ impl PathRules {
     }
 }
 
+/// Patterns that can match no path, in words with the mend. gitignore grammar knows no way to leave the root or to start
+/// at a home directory, and whoever writes such a pattern believes that something is protected.
+pub fn pointless(rules: &[PathRule]) -> Vec<String> {
+    let why = |pattern: &str| {
+        let bare = pattern.strip_prefix('!').unwrap_or(pattern);
+        if let Some(rest) = bare.strip_prefix("./") {
+            return Some(format!("write `/{rest}`"));
+        }
+        if bare.starts_with("~/") {
+            return Some("paths are relative to the project".to_owned());
+        }
+        let parts: Vec<&str> = bare.trim_end_matches('/').split('/').skip(1).collect();
+        if bare.starts_with("../") || parts.iter().any(|part| matches!(*part, "" | "." | "..")) {
+            return Some("no path of the project is spelled like this".to_owned());
+        }
+        None
+    };
+    rules
+        .iter()
+        .filter_map(|rule| {
+            let why = why(&rule.pattern)?;
+            Some(format!("{}: pattern `{}` matches nothing: {why}", rule.origin, rule.pattern))
+        })
+        .collect()
+}
+
 /// The rules of one kind, with the index that each has in the whole slice.
 #[derive(Debug, Clone)]
 struct RuleList {

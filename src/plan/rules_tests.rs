@@ -310,3 +310,26 @@ fn braces_are_literal_as_in_git() {
     assert_eq!(file(&[hide("a\\{")], "a{"), Hidden);
     assert_eq!(file(&[hide("[{")], "[{"), Hidden);
 }
+
+#[test]
+fn patterns_that_match_nothing_are_told_and_others_are_not() {
+    let rule = |pattern: &str| PathRule {
+        pattern: pattern.into(),
+        effect: Effect::Hidden,
+        source: RuleSource::Persona,
+        origin: "here".into(),
+    };
+    for pattern in ["./secrets", "!./secrets", "~/x", "../x", "a//b", "a/./b", "a/../b", "//"] {
+        let told = pointless(&[rule(pattern)]);
+        assert_eq!(told.len(), usize::from(pattern != "//"), "{pattern}");
+        let compiled = PathRules::compile(&[rule(pattern)]).unwrap();
+        for path in ["secrets", "x", "a/b", "b"] {
+            assert!(!compiled.decide(Path::new(path), false).is_hidden(), "{pattern} hides {path}");
+        }
+    }
+    for pattern in
+        ["secrets", "/secrets", "secrets/", "a/**/b", "**/.env", "!keep", ".env.*", "a/.b/..c", "/"]
+    {
+        assert_eq!(pointless(&[rule(pattern)]), Vec::<String>::new(), "{pattern}");
+    }
+}

@@ -4,6 +4,7 @@ use super::harness;
 use super::job::{HarnessPlan, Job};
 use super::mount::{self, MountFlags, MountPlace};
 use super::rules::PathRules;
+use super::rules::pointless;
 use super::servers;
 use super::skill;
 use crate::model::mount::{Backend, Effect, MountSpec, Sandbox};
@@ -87,6 +88,7 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
         &flags.mount,
         &facts.place,
     );
+    warnings.extend(pointless(&mount.rules));
     let sidecar = planned_sidecar(parts, &values, &mount, &mut warnings);
     let limits = limits(parts, flags);
 
@@ -205,6 +207,20 @@ fn references(
 
 /// What the harness is told it is, without planning the rest: `show --prompt`.
 pub fn system_prompt(parts: &RunParts, values: &BTreeMap<String, String>) -> String {
+    // Inputs come last: what a value contains is never replaced again.
+    let harness = parts.selection.harness.value.name();
+    let job = fill_inputs(&authored_prompt(parts).replace("<harness>", harness), values);
+    around_job(parts, &job)
+}
+
+/// What stands in front of the job in a prompt that has one.
+pub fn before_job(parts: &RunParts) -> String {
+    let mut prompt = around_job(parts, "x");
+    prompt.pop();
+    prompt
+}
+
+fn around_job(parts: &RunParts, job: &str) -> String {
     let persona = &parts.resolved.persona;
     let role = parts.role.as_ref();
     let identity = Identity {
@@ -215,10 +231,7 @@ pub fn system_prompt(parts: &RunParts, values: &BTreeMap<String, String>) -> Str
         expertise: &persona.expertise,
     };
     let charter = role.and_then(|role| role.charter.as_deref());
-    let harness = parts.selection.harness.value.name();
-    // Inputs come last: what a value contains is never replaced again.
-    let job = fill_inputs(&authored_prompt(parts).replace("<harness>", harness), values);
-    compose(&identity, charter, &job)
+    compose(&identity, charter, job)
 }
 
 /// The prompt as somebody wrote it: the tier's, else the top level's, else what a pack inlined for this harness.

@@ -69,6 +69,20 @@ pub fn env_names(value: &str) -> Vec<&str> {
         .collect()
 }
 
+/// The names that stand as `$NAME` or `${NAME}` in a prompt, declared or not, each once.
+pub fn names_in(prompt: &str) -> Vec<&str> {
+    let mut names: Vec<&str> = prompt
+        .match_indices('$')
+        .filter_map(|(at, _)| {
+            let after = &prompt[at + 1..];
+            name_at(after.strip_prefix('{').unwrap_or(after))
+        })
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
 /// Fills in `$NAME` and `${NAME}` of declared inputs, in one pass: what a value contains is never expanded again.
 pub fn fill_inputs(text: &str, values: &BTreeMap<String, String>) -> String {
     let mut filled = String::with_capacity(text.len());
@@ -108,6 +122,11 @@ mod tests {
             assert_eq!(env_pieces(literal), [Text(literal)], "{literal}");
         }
         assert_eq!(env_pieces("${a${B}"), [Text("${a"), Variable("B")]);
+    }
+
+    #[test]
+    fn names_in_prompts_are_found_in_both_spellings() {
+        assert_eq!(names_in("do $TASK in ${PLACE}, $TASK for $5 and $lower: $"), ["PLACE", "TASK"]);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Looks for the values of secrets in what a run leaves behind: changed files, logs, texts of the report.
 //! It says which variable and where, never the value, and changes nothing.
 
+use crate::model::mount_record::MountRecord;
 use crate::model::secrets::Secrets;
+use crate::mount::git_export::read_new_objects;
 use crate::mount::stat::Kind;
 use crate::mount::tree::Tree;
 use schemars::JsonSchema;
@@ -68,6 +70,23 @@ impl Leaks {
         }
     }
 
+    /// Looks into what the agent's commits add: files that it has removed again may be in there.
+    pub fn look_into_commits(&mut self, secrets: &Secrets, session: &Path, record: &MountRecord) {
+        if secrets.is_empty() {
+            return;
+        }
+        let mut found = Vec::new();
+        let unread = read_new_objects(session, record, &mut |place, content| {
+            found.push((place.to_owned(), secrets.found_in(place.as_bytes())));
+            found.push((place.to_owned(), names_in(secrets, content)?));
+            Ok(())
+        });
+        for (place, names) in found {
+            self.add(secrets, &place, names);
+        }
+        self.unread.extend(unread.iter().map(|place| secrets.redact(place)));
+    }
+
     fn add(&mut self, secrets: &Secrets, place: &str, names: Vec<String>) {
         for variable in names {
             // The name of a file may be where the value is.
@@ -89,7 +108,7 @@ fn names_at(secrets: &Secrets, mount: &Tree, path: &Path) -> io::Result<Vec<Stri
 }
 
 /// Reads a file piece by piece, however large it is.
-fn names_in(secrets: &Secrets, mut file: File) -> io::Result<Vec<String>> {
+fn names_in(secrets: &Secrets, mut file: impl Read) -> io::Result<Vec<String>> {
     let mut scanner = secrets.scanner();
     let mut chunk = vec![0; CHUNK];
     while !scanner.has_all() {

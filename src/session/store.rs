@@ -17,6 +17,8 @@ use std::time::Duration;
 
 const LOCK_FILE: &str = "lock";
 const TRASH_PREFIX: &str = ".trash-";
+/// What a session is called until it can say what it is.
+const NEW_PREFIX: &str = ".new-";
 
 /// Where sessions live: `<home>/sessions`, and `<home>/locks` for the locks of projects.
 #[derive(Debug, Clone)]
@@ -58,22 +60,29 @@ impl SessionStore {
         self.home.join("locks")
     }
 
-    /// Makes a new session, locked, in the state `opening`.
+    /// Makes a new session, locked, in the state `opening`. It is in sight only when it is whole: somebody who recovers
+    /// sessions at this moment must not take it for one whose runner died.
     pub fn create(&self, host: &Host, persona: &str, root: &Path) -> Result<Session> {
         let sessions = self.sessions_dir();
         private_dirs(&sessions)?;
+        // Held while it is made: without it nobody could tell it from one that was left by a kill.
+        let making = File::open(&sessions).and_then(|dir| dir.lock_shared().map(|()| dir));
+        let _making = making.map_err(|error| at(&sessions, error))?;
         let now = host.now();
         for _ in 0..16 {
             let id = SessionId::new(persona, now, &host.random_hex(6)?);
             let dir = sessions.join(id.as_str());
-            match DirBuilder::new().mode(0o700).create(&dir) {
+            let new = sessions.join(format!("{NEW_PREFIX}{id}"));
+            if dir.symlink_metadata().is_ok() {
+                continue;
+            }
+            match DirBuilder::new().mode(0o700).create(&new) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
-                Err(error) => return Err(at(&dir, error)),
+                Err(error) => return Err(at(&new, error)),
             }
-            let mut session = Session { id, dir, lock: None };
-            session.lock()?;
-            session.write_status(&Status {
+            let mut session = Session { id, dir: new, lock: None };
+            let status = Status {
                 schema_version: 1,
                 id: session.id.to_string(),
                 persona: persona.to_owned(),
@@ -82,7 +91,17 @@ impl SessionStore {
                 started_at: now.to_string(),
                 ended_at: None,
                 pid: std::process::id(),
-            })?;
+            };
+            let made = session
+                .lock()
+                .and_then(|()| session.write_status(&status))
+                .and_then(|()| std::fs::rename(&session.dir, &dir).map_err(|error| at(&dir, error)));
+            if let Err(error) = made {
+                // The disk is full, say.
+                let _ = std::fs::remove_dir_all(&session.dir);
+                return Err(error);
+            }
+            session.dir = dir;
             return Ok(session);
         }
         Err(CommandError::internal(format!("no free session name in {}", sessions.display())))
@@ -91,15 +110,24 @@ impl SessionStore {
     /// All sessions, newest first.
     pub fn list(&self) -> Result<Vec<SessionEntry>> {
         let mut entries = Vec::new();
-        for id in self.ids()? {
-            entries.push(self.session(id).entry()?);
+        for session in self.all()? {
+            let entry = session.entry()?;
+            // Removed since its name was read.
+            if entry.status.is_some() || session.exists() {
+                entries.push(entry);
+            }
         }
         let key = |entry: &SessionEntry| entry.status.as_ref().map(|status| status.started_at.clone());
         entries.sort_by(|a, b| key(b).cmp(&key(a)).then_with(|| b.id.cmp(&a.id)));
         Ok(entries)
     }
 
-    pub fn ids(&self) -> Result<Vec<SessionId>> {
+    /// All sessions as they are named now; one may be gone when it is looked at.
+    pub fn all(&self) -> Result<Vec<Session>> {
+        Ok(self.ids()?.into_iter().map(|id| self.session(id)).collect())
+    }
+
+    fn ids(&self) -> Result<Vec<SessionId>> {
         let sessions = self.sessions_dir();
         let entries = match std::fs::read_dir(&sessions) {
             Ok(entries) => entries,
@@ -145,16 +173,23 @@ impl SessionStore {
         let sessions = self.sessions_dir();
         let trash = sessions.join(format!("{TRASH_PREFIX}{}", session.id));
         std::fs::rename(&session.dir, &trash).map_err(|error| at(&session.dir, error))?;
-        self.empty_trash()
+        self.sweep()
     }
 
-    /// Removes what an earlier removal left.
-    pub fn empty_trash(&self) -> Result<()> {
+    /// Removes what a removal or a making that was cut off has left.
+    pub fn sweep(&self) -> Result<()> {
         let sessions = self.sessions_dir();
         let Ok(tree) = Tree::open(&sessions) else { return Ok(()) };
+        // Alone in here, so nobody is making a session.
+        let alone = File::open(&sessions).ok().filter(|dir| dir.try_lock().is_ok());
         for name in tree::list(tree.fd()).map_err(|error| at(&sessions, error))? {
-            if name.as_encoded_bytes().starts_with(TRASH_PREFIX.as_bytes()) {
-                tree::remove_all(tree.fd(), &name).map_err(|error| at(&sessions.join(&name), error))?;
+            let starts = |prefix: &str| name.as_encoded_bytes().starts_with(prefix.as_bytes());
+            if starts(TRASH_PREFIX) || (starts(NEW_PREFIX) && alone.is_some()) {
+                match tree::remove_all(tree.fd(), &name) {
+                    // Whoever made it trash removes it too, at the same time.
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    removed => removed.map_err(|error| at(&sessions.join(&name), error))?,
+                }
             }
         }
         Ok(())
@@ -177,6 +212,11 @@ impl Session {
         }
         Err(CommandError::new(Exit::Usage, format!("session `{}` is in use", self.id))
             .hint("its runner is still at work; wait for it, or stop it"))
+    }
+
+    /// Whether it is there still.
+    pub fn exists(&self) -> bool {
+        self.dir.symlink_metadata().is_ok()
     }
 
     /// For processes that must keep the session alive when the runner dies: they inherit it.
@@ -349,6 +389,22 @@ mod tests {
         store.remove(&session).unwrap();
         assert!(store.list().unwrap().is_empty());
         assert_eq!(std::fs::read_dir(store.sessions_dir()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_a_kill_left_of_a_session_in_the_making_is_swept_and_what_is_being_made_is_not() {
+        let (_dir, store) = store();
+        drop(store.create(&host(), "x", Path::new("/p")).unwrap());
+        let half = store.sessions_dir().join(format!("{NEW_PREFIX}y-1"));
+        std::fs::create_dir(&half).unwrap();
+        assert_eq!(store.list().unwrap().len(), 1, "it is in nobody's sight");
+        let maker = File::open(store.sessions_dir()).unwrap();
+        maker.lock_shared().unwrap();
+        store.sweep().unwrap();
+        assert!(half.exists());
+        drop(maker);
+        store.sweep().unwrap();
+        assert!(!half.exists() && store.list().unwrap().len() == 1);
     }
 
     #[test]

@@ -141,10 +141,10 @@ fn a_harness_that_answers_nonsense_is_a_problem_and_its_answer_is_not_shown() {
     says(&row(&found, "harness", "codex"), "problem", "--version ends with exit code 3");
     says(&row(&found, "harness", "opencode"), "problem", "cannot be started");
     assert!(!ran.stdout.contains("welcome") && !ran.stdout.contains(SECRET), "{ran:#?}");
-    // A file that nobody may execute is not there.
+    // A file that nobody may execute.
     env.write("bin/plain/claude", "");
     env.set_var("PATH", &env.root().join("bin/plain").display().to_string());
-    says(&row(&rows(&env.run(["doctor", "--json"])), "harness", "claude"), "warning", "not installed");
+    says(&row(&rows(&env.run(["doctor", "--json"])), "harness", "claude"), "problem", "is not executable");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The user works while a run is going, on every kind of path: always a conflict or a clean keep, never a lost edit.
 
 use crate::e2e_support::{BACKENDS, Snapshot, snapshot};
-use crate::mount_support::{World, identities, read, soon};
+use crate::mount_support::{Identity, ORDINARY_ID, World, identities, read, soon};
 use std::fs;
 
 fn for_each(test: impl Fn(&World, &str)) {
@@ -258,4 +258,45 @@ fn an_undo_after_the_user_went_on_is_refused_and_loses_nothing() {
         world.aw(["sessions", "undo", &id]).ends(3).says("file");
         assert_eq!(snapshot(&world.project()), before);
     });
+}
+
+/// The base of a session anew, from the project as it is now: as if all that changed since had changed while it was taken.
+fn take_base_again(world: &World, id: &str) {
+    let rules: Vec<agentworkforce::model::mount::PathRule> =
+        serde_json::from_str(&read(world.sessions().join(id).join("rules.json"))).unwrap();
+    agentworkforce::mount::base::take_project(&world.sessions().join(id), &world.project(), &rules).unwrap();
+    if world.who == Identity::Ordinary {
+        // Not the project too: that would change it.
+        let manifest = world.sessions().join(id).join("manifest");
+        std::os::unix::fs::chown(manifest, Some(ORDINARY_ID), Some(ORDINARY_ID)).unwrap();
+    }
+}
+
+#[test]
+fn somebody_else_in_the_same_directory_while_the_base_is_taken_is_no_conflict() {
+    for who in identities() {
+        for backend in BACKENDS {
+            let world = World::new(who);
+            world.files(&[("dir/edited", "base\n"), ("dir/gone", "base\n")]);
+            let script = "echo agent > dir/edited; echo agent >> dir/gone; echo new > dir/new; mkdir dir/made; echo in > dir/made/in";
+            world.mounted(&["--mount", backend, "--apply", "never"], script).ends(0);
+            let id = world.only_session();
+            // In the first moment of the run: another run adds a file, the user deletes one.
+            world.outside("echo other > dir/other; rm dir/gone");
+            take_base_again(&world, &id);
+            let found = world.aw(["sessions", "show", &id, "--json"]).ends(0).json();
+            let conflicts: Vec<&str> = found["review"]["changes"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|change| !change["conflict"].is_null())
+                .map(|change| change["path"].as_str().unwrap())
+                .collect();
+            // What the agent had before it changed it may have been deleted by the user.
+            assert_eq!(conflicts, ["dir/gone"], "{backend}: {found:#}");
+            world.aw(["sessions", "apply", &id, "--ours", "dir/gone"]).ends(0);
+            let now = world.outside("cat dir/edited dir/new dir/made/in dir/other; ls dir");
+            assert_eq!(now, "agent\nnew\nin\nother\nedited\nmade\nnew\nother\n");
+        }
+    }
 }

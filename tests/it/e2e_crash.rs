@@ -485,3 +485,17 @@ fn signals_before_anything_started_leave_nothing() {
     world.aw(["sessions", "recover"]).ends(0);
     assert!(world.listed().iter().all(|session| session["live"] == false));
 }
+
+#[test]
+fn a_disk_that_is_full_before_the_start_is_told_and_leaves_no_session() {
+    let world = World::new(Identity::Own);
+    tree(&world, 3);
+    fs::create_dir_all(world.home().join(".agentworkforce")).unwrap();
+    let script = "mount -t tmpfs -o size=64k none home/.agentworkforce; cd project
+         mkdir -p ../home/.agentworkforce/workforce/sessions
+         cat /dev/zero > ../home/.agentworkforce/filler 2>/dev/null || true
+         rc=0; $AW mount --mount overlay -- true || rc=$?
+         echo rc $rc; ls -A ../home/.agentworkforce/workforce/sessions; echo listed";
+    let Some(did) = in_own_mounts(&world, script) else { return };
+    did.says("No space left on device").says("rc 125\nlisted\n");
+}

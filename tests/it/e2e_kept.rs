@@ -36,6 +36,27 @@ fn an_ordinary_session_is_pruned() {
 }
 
 #[test]
+fn an_undo_takes_back_one_apply_and_says_what_stays() {
+    let world = World::new(Identity::Own);
+    world.repository(&[("a.txt", "one\n")]);
+    world.mounted(&["--apply", "never"], "echo 1 > b; echo 2 > c").ends(0);
+    world.aw(["sessions", "apply", "mount", "--only", "b"]).ends(0);
+    world.aw(["sessions", "apply", "mount"]).ends(0);
+
+    let first = world.aw(["sessions", "undo", "mount"]).ends(0).stdout;
+    assert!(first.contains("the last apply of mount-") && first.contains("1 earlier one(s) stay"), "{first}");
+    let there = |name: &str| world.project().join(name).exists();
+    assert!(there("b") && !there("c"));
+    let state = world.aw(["sessions", "list", "--json"]).ends(0).stdout;
+    assert!(state.contains("\"applied\""), "{state}");
+
+    let second = world.aw(["sessions", "undo", "mount"]).ends(0).stdout;
+    assert!(second.contains("the project is as it was before mount-"), "{second}");
+    assert!(!there("b"));
+    world.aw(["sessions", "undo", "mount"]).ends(2);
+}
+
+#[test]
 fn an_agent_cannot_write_our_own_configuration() {
     for_each_identity(|world| {
         world.repository(&[("a.txt", "one\n")]);
@@ -92,4 +113,63 @@ fn the_object_of_a_run_in_json_is_alone_on_stdout() {
     let did = world.mounted(&["--json"], "echo from the command").ends(0);
     assert_eq!(did.json()["outcome"]["exitCode"], 0);
     assert!(did.stderr.contains("from the command"), "{did:?}");
+}
+
+#[test]
+fn a_file_that_was_moved_to_a_protected_path_is_not_deleted() {
+    for_each_identity(|world| {
+        for backend in crate::e2e_support::BACKENDS {
+            world.files(&[
+                ("settings", "the settings\n"),
+                ("dir/one", "one one\n"),
+                ("dir/two", "two two two\n"),
+                ("old", "really gone\n"),
+                (".agentreadonly", "locked/\n"),
+                ("locked/keep", "keep\n"),
+            ]);
+            let script =
+                "mv settings .env; mv dir/one locked/one; cp dir/two locked/two; rm old; echo fine > fine";
+            let did = world.mounted(&["--mount", backend, "--json"], script).ends(0);
+            let outcome = &did.json()["applied"]["outcome"];
+            let protected: Vec<(&str, &str)> = outcome["review"]["protected"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|one| (one["path"].as_str().unwrap(), one["why"].as_str().unwrap()))
+                .collect();
+            let expected = [
+                (".env", "hidden"),
+                ("dir/one", "moved"),
+                ("locked/one", "readonly"),
+                ("locked/two", "readonly"),
+                ("settings", "moved"),
+            ];
+            assert_eq!(protected, expected, "{backend}: {outcome:#}");
+            let now = world.outside("cat settings dir/one dir/two fine; ls; ls locked; rm fine");
+            assert_eq!(
+                now, "the settings\none one\ntwo two two\nfine\ndir\nfine\nlocked\nsettings\nkeep\n",
+                "{backend}"
+            );
+            // The session has the other half.
+            let shown = world.aw(["sessions", "show", did.json()["session"].as_str().unwrap()]).ends(0);
+            shown.says("settings is not deleted: it was moved to a protected path");
+        }
+    });
+}
+
+#[test]
+fn hooks_and_settings_that_the_agent_wrote_are_named() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        world.outside("echo '#!/bin/sh' > .git/hooks/pre-push");
+        for backend in crate::e2e_support::BACKENDS {
+            let script = "echo 'echo owned' > .git/hooks/pre-commit; git config alias.x '!echo owned'; echo new >> a.txt";
+            let did = world.mounted(&["--mount", backend], script).ends(0);
+            did.says("not applied: .git/config, .git/hooks/pre-commit (settings and hooks");
+            assert!(!world.project().join(".git/hooks/pre-commit").exists());
+            let quiet =
+                world.mounted(&["--mount", backend], "echo new >> a.txt; git commit -qam more").ends(0);
+            assert!(!quiet.stderr.contains("settings and hooks"), "{backend}: {quiet:#?}");
+        }
+    });
 }

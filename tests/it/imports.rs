@@ -310,7 +310,11 @@ fn one_bad_file_is_named_and_never_stops_the_rest() {
         ("good.md", "imported", ""),
         ("huge.md", "failed", "is larger than 2 MB"),
         ("only-description.md", "imported", ""),
-        ("plain.md", "imported", ""),
+        (
+            "plain.md",
+            "skipped",
+            "a text without the keys of an agent, and not in a directory `agents`; name the file itself to import it",
+        ),
         ("代码.md", "imported", ""),
     ];
     for (name, status, reason) in expected {
@@ -443,7 +447,7 @@ fn files_that_are_made_to_cost_are_read_quickly_or_refused() {
     env.write("in/deep.md", format!("---\nname: deep\nx: {deep}\n---\nbody\n"));
     env.write("in/deep.toml", format!("developer_instructions = \"x\"\nx = {deep}"));
     env.write("in/opencode.json", format!("{{\"agent\": {{\"a\": {{\"prompt\": \"x\"}}}}, \"z\": {deep}"));
-    env.write("in/lines.md", format!("---\n{}---\nbody\n", "k: : x\n".repeat(50_000)));
+    env.write("in/agents/lines.md", format!("---\n{}---\nbody\n", "k: : x\n".repeat(50_000)));
     env.write(
         "in/open.md",
         format!("---\nname: open\nd: a: b\n{}---\nbody\n", "<example>\nq: 1\n".repeat(10_000)),

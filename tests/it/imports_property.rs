@@ -38,9 +38,9 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 fn read(path: &str, text: &str) {
-    let nearby = |_: &str| Some("nearby".to_owned());
+    let nearby = |_: &str| Ok("nearby".to_owned());
     let source = Source { path, below: path, text, nearby: &nearby };
-    if let Kind::Agent(format) = kind(&source) {
+    if let Kind::Agent(format) = kind(&source, true) {
         judge(format, &source);
     }
     for format in FORMATS {

@@ -304,3 +304,59 @@ fn a_limit_that_no_clock_can_count_to_is_none() {
     let (report, code) = world.report(&["--check", "true", "--check-timeout", "1e30"]);
     assert_eq!((code, &report["result"]), (0, &json!("done")), "{report:#}");
 }
+
+#[test]
+fn a_git_that_is_killed_while_the_commits_are_kept_loses_none_of_them() {
+    for (killed_at, is_held) in [("rev-list", true), ("index-pack", true), ("--no-walk", false)] {
+        let world = World::with_harness(
+            Identity::Own,
+            "begins; echo agent > main.txt; git commit -qam 'agent work'; answers done",
+        );
+        let git = world.outside("command -v git");
+        let script = format!(
+            "#!/bin/sh\ncase \" $* \" in *' {killed_at}'*) kill -9 $$;; esac\nexec {} \"$@\"\n",
+            git.trim()
+        );
+        world.raw_harness("git", &script, 0o755);
+        let (report, code) = world.report(&["--apply", "auto"]);
+        assert_eq!((code, &report["apply"]["status"]), (0, &json!("applied")), "{report:#}");
+        let warned = report["warnings"].to_string().contains("are not taken over");
+        assert_eq!(warned, is_held, "{killed_at}: {report:#}");
+        assert_eq!(report["commits"].as_array().unwrap().is_empty(), is_held, "{killed_at}: {report:#}");
+        // With a git that lives they are kept before the session goes.
+        world.aw(["sessions", "prune", "--older-than", "0s"]).ends(0).says("removed");
+        let id = report["session"].as_str().unwrap();
+        let log = world.outside(&format!("git log --format=%s refs/agentworkforce/{id}/heads/main"));
+        assert_eq!(log, "agent work\nbase\n", "{killed_at}");
+    }
+}
+
+#[test]
+fn a_run_that_is_refused_says_so_where_a_report_says_how_it_ended() {
+    let world = world("begins; answers done");
+    let refused: [(&[&str], i32); 5] = [
+        (&["nobody", "-p", "x"], 2),
+        (&["worker"], 2),
+        (&["worker", "-p", "x", "--apply", "ask"], 2),
+        (&["worker", "-p", "x", "--no-such-flag"], 2),
+        (&["worker", "-p", "x", "--sandbox", "strict", "--mount", "none"], 4),
+    ];
+    for (flags, code) in refused {
+        for answer in ["--json", "--stream-json"] {
+            let did = world.agent(&[flags, &[answer]].concat()).ends(code);
+            let object = did.json();
+            assert_eq!(
+                (&object["outcome"]["status"], &object["outcome"]["exitCode"]),
+                (&json!("not-started"), &json!(code)),
+                "{did:#?}"
+            );
+            assert!(object["outcome"]["reason"].is_string(), "{did:#?}");
+            if answer == "--stream-json" {
+                assert_eq!((did.stdout.lines().count(), &object["type"]), (1, &json!("report")), "{did:#?}");
+            }
+        }
+    }
+    // What is no run has no such end.
+    let listed = world.aw(["sessions", "show", "nobody", "--json"]).ends(2).json();
+    assert!(listed["outcome"].is_null() && listed["error"]["exitCode"] == 2, "{listed:#}");
+}

@@ -112,3 +112,49 @@ fn the_session_is_private() {
         assert_eq!(mode & 0o077, 0, "{:?} is {mode:o}", entry.path());
     }
 }
+
+#[test]
+fn under_strict_work_with_a_secret_in_it_is_held_and_without_it_told() {
+    let script = "begins; echo \"key=$SERVICE_TOKEN\" > leak.txt; echo fine > fine.txt; answers done";
+    for backend in ["overlay", "copy"] {
+        let world = world(script);
+        let did = run(&world, &["--mount", backend, "--apply", "auto"]).ends(0);
+        assert_eq!(did.json()["apply"]["status"], "applied", "{did:#?}");
+        assert_eq!(did.json()["leaks"][0]["place"], "leak.txt");
+    }
+    // A persona that `--strict` has nothing against.
+    let world = world(script);
+    let mut strict = worker();
+    strict["env"] = json!({"SERVICE_TOKEN": "$MY_TOKEN"});
+    world.persona(&strict);
+    fs::write(world.home().join(".agentworkforce/workforce/personas/worker.md"), "Work well.\n").unwrap();
+    let did = run(&world, &["--strict", "--apply", "auto"]).ends(4);
+    let report = did.json();
+    assert_eq!(report["apply"]["status"], "held", "{report:#}");
+    assert_eq!((&report["outcome"]["status"], &report["outcome"]["exitCode"]), (&json!("failed"), &json!(4)));
+    assert!(report["outcome"]["reason"].as_str().unwrap().contains("--strict"), "{report:#}");
+    assert!(!world.project().join("leak.txt").exists() && !world.project().join("fine.txt").exists());
+    // By hand it can still be had.
+    world.aw(["sessions", "apply", report["session"].as_str().unwrap()]).ends(0);
+    assert_eq!(read(world.project().join("fine.txt")), "fine\n");
+}
+
+#[test]
+fn a_secret_in_a_commit_is_told_although_no_file_has_it_any_more() {
+    for backend in ["overlay", "copy"] {
+        let world = world(
+            "begins; echo \"key=$SERVICE_TOKEN\" > leak.txt; git add leak.txt; git commit -qm first
+             git rm -q leak.txt; git commit -qm \"without $SERVICE_TOKEN\"; echo fine > fine.txt; git add fine.txt; git commit -qm fine
+             answers done",
+        );
+        let did = run(&world, &["--mount", backend, "--apply", "auto"]).ends(0);
+        assert!(!did.stdout.contains(VALUE) && !did.stderr.contains(VALUE), "{did:?}");
+        let report = did.json();
+        let places: Vec<&str> =
+            report["leaks"].as_array().unwrap().iter().map(|leak| leak["place"].as_str().unwrap()).collect();
+        assert_eq!(places.len(), 2, "{report:#}");
+        assert!(places.contains(&"leak.txt (commits on main)"), "{places:?}");
+        assert!(places.iter().any(|place| place.starts_with("the message of commit ")), "{places:?}");
+        assert!(!report["warnings"].to_string().contains("not looked into"), "{report:#}");
+    }
+}

@@ -159,3 +159,25 @@ fn an_inner_shell_can_be_suspended_and_gets_the_terminal_back() {
         terminal.shows("rc=6");
     });
 }
+
+#[test]
+fn somebody_at_a_terminal_is_told_where_he_is_and_how_to_leave() {
+    for_each_identity(|world| {
+        let Some(terminal) = Terminal::open(&world) else { return };
+        for (flags, told) in [
+            ("--mount overlay", "a private view of"),
+            ("--mount copy --apply never", "the changes are held in the session when it ends"),
+        ] {
+            terminal.line("clear");
+            terminal.line(&format!("$AW mount {flags} -- sh -c 'echo inside-$((1+1))'; echo rc=$?"));
+            terminal.shows("inside-2");
+            terminal.shows("rc=0");
+            let screen = terminal.screen().replace('\n', " ");
+            let (before, _) = screen.split_once("inside-2").unwrap();
+            assert!(before.contains(told) && before.contains("Ctrl-D"), "{screen}");
+        }
+        // A script has no need of it.
+        let did = world.mounted(&["--mount", "overlay"], "true").ends(0);
+        assert!(!did.stderr.contains("Ctrl-D"), "{did:?}");
+    });
+}

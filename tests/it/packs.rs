@@ -126,7 +126,8 @@ fn a_role_of_the_pack_comes_with_the_persona_that_follows_it() {
             ("roles/unused.json", &unused),
         ],
     );
-    env.run(["install", "../mine"]).succeeds();
+    let ran = env.run(["install", "../mine"]);
+    assert!(ran.succeeds().stdout.contains("Installed 1 persona and 1 role of @team/mine"), "{ran:#?}");
     let roles = files(&env.root().join("project/.agentworkforce/workforce/roles"));
     assert_eq!(roles.keys().collect::<Vec<_>>(), ["archivist.json", "archivist__assets/archivist.md"]);
     assert!(env.prompt(&["p"]).contains("Keep everything."));
@@ -143,7 +144,8 @@ fn an_edited_file_is_skipped_and_replaced_only_when_asked() {
     env.write(format!("{PERSONAS}/a__assets/a.md"), "mine\n");
     let before = env.everything();
     let ran = env.run(["install", "../mine"]);
-    ran.fails(1, "conflict a: ").fails(1, "a__assets/a.md already exists");
+    ran.fails(1, "conflict a: you changed ").fails(1, "a__assets/a.md");
+    assert!(ran.stdout.contains("Installed nothing of @team/mine 1.0.0"), "{ran:#?}");
     assert_eq!(env.everything(), before);
     let report = env.run(["install", "../mine", "--json"]);
     assert_eq!(report.code, 1);
@@ -178,23 +180,12 @@ fn a_persona_whose_id_is_taken_in_another_file_is_left_out() {
     env.write(format!("{PERSONAS}/mine-a.json"), flat("A", "my own").to_string());
     env.run(["install", "../mine"]).fails(1, "mine-a.json already exists");
     assert_eq!(installed(&env), ["agentworkforce.lock", "b.json", "b__assets/b.md", "mine-a.json"]);
-    env.run(["update"]).fails(3, "mine-a.json has the same id");
-}
-
-#[test]
-fn a_version_that_was_skipped_is_not_locked() {
-    let env = TestEnv::new();
-    two(&env, "mine");
-    env.run(["install", "../mine"]).succeeds();
-    let before = lock(&env);
-    for file in ["a.md", "b.md"] {
-        env.write(format!("mine/personas/{file}"), "2");
+    env.run(["update"]).fails(3, "mine-a.json already exists and has the same id");
+    env.run(["update", "--keep-mine", "a"]).succeeds();
+    for args in [&["update"][..], &["install", "../mine"], &["install", "--locked"]] {
+        env.run(args).succeeds();
+        assert_eq!(installed(&env).len(), 4, "{args:?}");
     }
-    env.write("mine/package.json", json!({"name": "@team/mine", "version": "2.0.0"}).to_string());
-    env.run(["install", "../mine"]).fails(1, "Skipped 2 existing personas");
-    assert_eq!(lock(&env), before);
-    env.run(["update"]).succeeds();
-    assert_eq!(lock(&env)["packs"]["@team/mine"]["resolved"], "2.0.0");
 }
 
 #[test]
@@ -346,7 +337,7 @@ fn an_edit_of_what_the_pack_left_alone_is_kept() {
     env.write(format!("{PERSONAS}/b__assets/b.md"), "my B\n");
     env.write("mine/personas/a.md", "A2\n");
     let ran = env.run(["update"]);
-    assert!(ran.succeeds().stdout.contains("kept b with your edits"), "{ran:#?}");
+    assert!(ran.succeeds().stdout.contains("kept b: you changed"), "{ran:#?}");
     assert_eq!(env.read(format!("{PERSONAS}/b__assets/b.md")), "my B\n");
     assert_eq!(env.read(format!("{PERSONAS}/a__assets/a.md")), "A2\n");
 }
@@ -365,7 +356,9 @@ fn uninstall_removes_what_is_the_packs_and_keeps_what_is_yours() {
     let before = env.everything();
     env.run(["uninstall", "@team/mine", "--dry-run"]).fails(1, "kept a");
     assert_eq!(env.everything(), before);
-    env.run(["uninstall", "@team/mine"]).fails(1, "kept a: you changed");
+    let ran = env.run(["uninstall", "@team/mine"]);
+    ran.fails(1, "kept a: you changed");
+    assert!(ran.stdout.contains("kept 1 that you changed"), "{ran:#?}");
     // `b` is the other pack's, too.
     let left =
         ["a.json", "a__assets/a.md", "agentworkforce.lock", "b.json", "b__assets/b.md", "own.json", "z.json"];

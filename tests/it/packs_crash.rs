@@ -1,7 +1,8 @@
 //! Installs that are killed, that meet each other, or that find a file system that cannot exchange directories.
 
 use crate::packs_support::{PERSONAS, files, installed, lock, pack, two, with_sidecar};
-use crate::support::{TestEnv, flat};
+use crate::support::{TestEnv, flat, with};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::process::Stdio;
@@ -157,4 +158,132 @@ fn a_directory_that_cannot_be_exchanged_is_written_in_place() {
     assert_eq!(installed(&env).len(), 5_001 + 5);
     env.run(["uninstall", "@team/mine"]).succeeds();
     assert_eq!(installed(&env).len(), 5_001);
+}
+
+/// A persona with two roles of the pack, in one version.
+fn with_roles(env: &TestEnv, version: &str) {
+    let role = |key: &str| {
+        json!({"label": format!("{key} {version}"), "charterFile": format!("{key}.md")}).to_string()
+    };
+    let persona = |id: &str, role: &str| with(flat(id, version), &json!({"role": role})).to_string();
+    pack(
+        env,
+        "mine",
+        version,
+        &[
+            ("personas/p.json", &persona("p", "one")),
+            ("personas/q.json", &persona("q", "two")),
+            ("roles/one.json", &role("one")),
+            ("roles/one.md", version),
+            ("roles/two.json", &role("two")),
+            ("roles/two.md", version),
+        ],
+    );
+}
+
+/// Personas and roles, without files that are no business of packs.
+fn layer(env: &TestEnv) -> BTreeMap<String, String> {
+    let mut found = files(&env.root().join("project/.agentworkforce/workforce"));
+    found.retain(|path, _| !path.starts_with("personas/notes/"));
+    found
+}
+
+/// Kills an update from 1.0.0 to 2.0.0 at every moment there is; the next command finds the old state or the new one.
+fn killed_at_every_moment(env: &TestEnv) -> (usize, usize) {
+    with_roles(env, "1.0.0");
+    env.run(["install", "../mine"]).succeeds();
+    let first = layer(env);
+    with_roles(env, "2.0.0");
+    env.run(["update"]).succeeds();
+    let second = layer(env);
+    let (mut old, mut new) = (0, 0);
+    for moment in 1..100 {
+        with_roles(env, "1.0.0");
+        env.run(["install", "../mine", "--overwrite"]).succeeds();
+        assert_eq!(layer(env), first);
+        with_roles(env, "2.0.0");
+        let mut command = env.command(["update"]);
+        let output = command.env("AGENTWORKFORCE_TEST_KILL_AT", moment.to_string()).output().unwrap();
+        if output.status.success() {
+            assert!(old > 3 && new > 0, "{old} old states, {new} new ones");
+            return (old, new);
+        }
+        // It names no version that has not come, and needs nothing fetched: the state alone is put right.
+        env.run(["install", "--locked"]).succeeds();
+        let now = layer(env);
+        if now == first {
+            old += 1;
+        } else {
+            assert_eq!(now, second, "killed at moment {moment}: neither the old state nor the new one");
+            new += 1;
+        }
+        env.run(["update"]).succeeds();
+        assert_eq!(layer(env), second, "the next update completes");
+        let beside = std::fs::read_dir(env.project().join(".agentworkforce/workforce")).unwrap().count();
+        assert_eq!(beside, 2, "nothing is left beside personas and roles");
+    }
+    panic!("it never ended");
+}
+
+#[test]
+fn roles_and_personas_come_together_or_not_at_all_when_killed() {
+    let env = TestEnv::new();
+    env.project_persona(&flat("own", "x"));
+    let (old, new) = killed_at_every_moment(&env);
+    println!("{old} old states, {new} new ones");
+    // From nothing, too: killed while the first role is there.
+    env.run(["uninstall", "@team/mine"]).succeeds();
+    let empty = layer(&env);
+    let mut command = env.command(["install", "../mine"]);
+    assert!(!command.env("AGENTWORKFORCE_TEST_KILL_AT", "5").output().unwrap().status.success());
+    assert_ne!(layer(&env), empty, "it was killed in the middle");
+    two(&env, "other");
+    env.run(["install", "../other"]).succeeds();
+    env.run(["uninstall", "@team/other"]).succeeds();
+    assert_eq!(layer(&env), empty);
+}
+
+#[test]
+fn files_that_are_replaced_one_by_one_are_put_back_when_killed() {
+    let env = TestEnv::new();
+    for number in 0..5_001 {
+        env.write(format!("{PERSONAS}/notes/{number}"), "");
+    }
+    let (old, new) = killed_at_every_moment(&env);
+    println!("{old} old states, {new} new ones");
+}
+
+#[test]
+fn an_edit_after_the_kill_is_not_put_back() {
+    let env = TestEnv::new();
+    with_roles(&env, "1.0.0");
+    env.run(["install", "../mine"]).succeeds();
+    with_roles(&env, "2.0.0");
+    let mut command = env.command(["update"]);
+    assert!(!command.env("AGENTWORKFORCE_TEST_KILL_AT", "5").output().unwrap().status.success());
+    let roles = env.root().join("project/.agentworkforce/workforce/roles");
+    let changed =
+        files(&roles).into_iter().find(|(_, text)| text.contains("2.0.0")).expect("one was written");
+    std::fs::write(roles.join(&changed.0), "mine").unwrap();
+    env.run(["update", "--keep-mine"]).succeeds();
+    assert_eq!(std::fs::read_to_string(roles.join(&changed.0)).unwrap(), "mine");
+}
+
+#[test]
+fn a_journal_that_leads_elsewhere_is_not_followed() {
+    let env = TestEnv::new();
+    two(&env, "mine");
+    env.write("outside", "mine");
+    let change =
+        |path: &str| json!({"path": path, "before": {"hex": "6576696c", "executable": true}, "after": null});
+    let paths = ["../../../../evil", "/evil", "../roles/../../evil", "link/evil"];
+    let journal = json!({"schemaVersion": 1, "changes": paths.map(change)});
+    env.write(format!("{PERSONAS}/.agentworkforce-journal"), journal.to_string());
+    std::fs::create_dir(env.root().join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(env.root().join("elsewhere"), env.root().join(PERSONAS).join("link")).unwrap();
+    env.run(["install", "../mine"]).succeeds();
+    assert!(!env.everything().values().any(|text| text == "evil"), "{:#?}", env.everything());
+    assert_eq!(std::fs::read_dir(env.root().join("elsewhere")).unwrap().count(), 0);
+    env.write(format!("{PERSONAS}/.agentworkforce-journal"), "{");
+    env.run(["install", "../mine"]).succeeds();
 }

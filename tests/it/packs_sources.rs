@@ -205,3 +205,137 @@ fn a_source_that_could_be_two_things_is_not_guessed() {
     env.run(["install", "./none"]).fails(2, "there is no pack at");
     env.run(["install"]).fails(2, "required");
 }
+
+#[test]
+fn the_json_of_one_persona_is_a_pack_of_one() {
+    let env = TestEnv::new();
+    let mut persona = with_sidecar("solo");
+    persona["skills"] = json!([{"id": "s", "source": "./skills/tool"}]);
+    persona["agentsMd"] = json!("docs/agents.md");
+    env.write("bag/solo.json", persona.to_string());
+    env.write("bag/solo.md", "S1\n");
+    env.write("bag/docs/agents.md", "agents");
+    env.write("bag/skills/tool/SKILL.md", "# tool");
+    env.write("bag/other.json", "not even JSON");
+    env.run(["install", "../bag/solo.json"]).succeeds();
+    let expected = [
+        "agentworkforce.lock",
+        "solo.json",
+        "solo__assets/agents.md",
+        "solo__assets/solo.md",
+        "solo__assets/tool/SKILL.md",
+    ];
+    assert_eq!(installed(&env), expected);
+    assert_eq!(lock(&env)["packs"]["solo"]["source"], "../bag/solo.json");
+    env.write("bag/solo.md", "S2\n");
+    env.run(["update"]).succeeds();
+    assert_eq!(env.read(format!("{PERSONAS}/solo__assets/solo.md")), "S2\n");
+    env.run(["uninstall", "solo"]).succeeds();
+
+    std::fs::remove_file(env.root().join("bag/solo.md")).unwrap();
+    std::os::unix::fs::symlink("../home/secret", env.root().join("bag/solo.md")).unwrap();
+    env.run(["install", "../bag/solo.json"]).fails(1, "leads out of the pack");
+    std::fs::remove_file(env.root().join("bag/solo.md")).unwrap();
+    env.run(["install", "../bag/solo.json"]).fails(1, "there is no `solo.md` in the pack");
+    env.run(["install", "../bag/other.json"]).fails(1, "other.json");
+    env.write("bag/package.json", "{}");
+    env.run(["install", "../bag/package.json"]).fails(1, "name the directory that it is in");
+    env.write("bag/notes.txt", "text");
+    let ran = env.run(["install", "../bag/notes.txt"]);
+    ran.fails(1, "no `.tgz` or `.tar` archive").fails(1, "name a directory, a `.tgz`, a persona's `.json`");
+    assert_eq!(installed(&env), Vec::<String>::new());
+}
+
+#[test]
+fn a_package_can_be_named_as_one() {
+    let mut env = TestEnv::new();
+    env.write("home/pack.tgz", npm_archive("1.0.0"));
+    program(&mut env, "npm", NPM);
+    env.write("project/mine/personas/q.json", flat("q", "x").to_string());
+    let ran = env.run(["install", "npm:mine"]);
+    assert!(!ran.succeeds().stderr.contains("is the directory"), "{ran:#?}");
+    assert!(env.read("home/npm-args").ends_with("--\nmine\n"));
+    env.run(["install", "npm:owner/repository"]).fails(2, "`owner/repository` is no npm package");
+    env.run(["install", "npm:../x"]).fails(2, "is no npm package");
+}
+
+#[test]
+fn a_lock_works_from_another_checkout_and_says_where_it_looked() {
+    let env = TestEnv::new();
+    two(&env, "packs/mine");
+    env.run(["install", "../packs/mine"]).succeeds();
+    assert_eq!(lock(&env)["packs"]["@team/mine"]["source"], "../packs/mine");
+    // Both directories somewhere else, as on the machine of a colleague.
+    let elsewhere = TestEnv::new();
+    two(&elsewhere, "packs/mine");
+    let text = env.read(format!("{PERSONAS}/agentworkforce.lock"));
+    assert!(!text.contains(env.root().to_str().unwrap()), "{text}");
+    elsewhere.write(format!("{PERSONAS}/agentworkforce.lock"), &text);
+    elsewhere.run(["install", "--locked"]).succeeds();
+    assert_eq!(installed(&elsewhere).len(), 5);
+    elsewhere.run(["update"]).succeeds();
+    std::fs::rename(elsewhere.root().join("packs"), elsewhere.root().join("moved")).unwrap();
+    let ran = elsewhere.run(["update"]);
+    ran.fails(1, "there is no ../packs/mine, where the lock says it is from");
+    std::fs::remove_file(elsewhere.root().join(PERSONAS).join("a.json")).unwrap();
+    elsewhere.run(["install", "--locked"]).fails(1, "there is no ../packs/mine");
+    elsewhere.run(["install", "../moved/mine"]).succeeds();
+    assert_eq!(lock(&elsewhere)["packs"]["@team/mine"]["source"], "../moved/mine");
+    assert_eq!(installed(&elsewhere).len(), 5);
+}
+
+#[test]
+fn names_and_versions_that_are_paths_are_refused() {
+    let env = TestEnv::new();
+    two(&env, "mine");
+    for (key, value) in [
+        ("name", json!("../../x")),
+        ("name", json!("a/b")),
+        ("name", json!("@team/../x")),
+        ("name", json!(".x")),
+        ("name", json!("")),
+        ("name", json!(3)),
+        ("version", json!("1/../../x")),
+        ("version", json!("..")),
+    ] {
+        let mut manifest = json!({"name": "@team/mine", "version": "1.0.0"});
+        manifest[key] = value.clone();
+        env.write("mine/package.json", manifest.to_string());
+        let before = env.everything();
+        for args in [["install", "../mine"], ["pack", "../mine"]] {
+            env.run(args).fails(1, &format!("package.json: {key}: {value} is no {key} of a package"));
+        }
+        assert_eq!(env.everything(), before);
+    }
+}
+
+#[test]
+fn drift_names_the_command_that_mends_it_and_it_does() {
+    let env = TestEnv::new();
+    two(&env, "mine");
+    env.run(["install", "../mine"]).succeeds();
+    // Edited here.
+    env.write(format!("{PERSONAS}/a__assets/a.md"), "mine\n");
+    let ran = env.run(["install", "--locked"]);
+    ran.fails(4, "a__assets/a.md here is not what the lock says: it was edited");
+    ran.fails(4, "`agentworkforce update --take-theirs a`");
+    assert!(!ran.stderr.contains("update --diff"), "nothing is new in the pack: {ran:#?}");
+    env.run(["update", "--take-theirs", "a"]).succeeds();
+    env.run(["install", "--locked"]).succeeds();
+    // Changed by the pack.
+    env.write("mine/package.json", json!({"name": "@team/mine", "version": "2.0.0"}).to_string());
+    env.write("mine/personas/a.md", "A2\n");
+    let ran = env.run(["install", "../mine", "--locked"]);
+    ran.fails(4, "pack `@team/mine` is at 2.0.0, the lock says 1.0.0");
+    ran.fails(4, "`agentworkforce update @team/mine` takes it");
+    assert!(!ran.stderr.contains("--keep-mine"), "nothing was edited: {ran:#?}");
+    env.run(["update", "@team/mine"]).succeeds();
+    env.run(["install", "../mine", "--locked"]).succeeds();
+    // For the other layer the command says so.
+    env.run(["install", "../mine", "--to", "user"]).succeeds();
+    std::fs::write(env.workforce().join("personas/a.json"), flat("a", "mine").to_string()).unwrap();
+    env.run(["install", "--locked", "--to", "user"])
+        .fails(4, "`agentworkforce update --keep-mine a --to user`");
+    env.run(["update", "--keep-mine", "a", "--to", "user"]).succeeds();
+    env.run(["install", "--locked", "--to", "user"]).succeeds();
+}

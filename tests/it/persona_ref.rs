@@ -28,7 +28,7 @@ fn commit(env: &TestEnv) -> String {
 /// A project with a reviewer, a role, an overlay of a built-in and rules, committed on `main`.
 fn project() -> (TestEnv, String) {
     let env = TestEnv::new();
-    fs::remove_dir_all(env.project().join(".git")).expect("it is empty");
+    fs::remove_dir_all(env.project().join(".git")).expect("it is there");
     git(&env.project(), &["init", "--quiet", "-b", "main"]);
     let reviewer = with(
         flat("reviewer", "GOOD-PROMPT"),
@@ -213,6 +213,7 @@ fn a_ref_that_cannot_be_read_is_a_usage_error_that_says_why() {
     // A broken repository is not made up for by one further up.
     git(&plain.root(), &["init", "--quiet", "-b", "main"]);
     git(&plain.root(), &["commit", "--quiet", "--allow-empty", "-m", "outer"]);
+    fs::remove_file(plain.project().join(".git/HEAD")).expect("it is there");
     plain.set_cwd("project");
     dry_run(&plain, "main").fails(2, "needs a git repository");
 }

@@ -27,6 +27,31 @@ fn everyday_tasks_find_the_built_in_for_them() {
         ("explain how this codebase works", "explorer"),
         ("design the architecture of a new service", "architect"),
         ("make a persona for my team", "persona-maker"),
+        ("fix the flaky tests", "ci-fixer"),
+        ("the build is failing on main", "ci-fixer"),
+        ("fix the failing GitHub Actions workflow", "ci-fixer"),
+        ("find memory leaks", "debugger"),
+        ("the app hangs on startup", "debugger"),
+        ("debug why the request times out", "debugger"),
+        ("this function is 400 lines long, split it up", "refactorer"),
+        ("remove dead code", "refactorer"),
+        ("rename the User class everywhere", "refactorer"),
+        ("check for SQL injection and leaked secrets", "security-reviewer"),
+        ("is the login endpoint vulnerable?", "security-reviewer"),
+        ("audit our npm dependencies for vulnerabilities", "security-reviewer"),
+        ("where is the user session created?", "explorer"),
+        ("what does the scheduler module do", "explorer"),
+        ("implement OAuth login", "engineer"),
+        ("new REST endpoint for orders", "engineer"),
+        ("document the public API", "docs-writer"),
+        ("fix typo in docs", "docs-writer"),
+        ("write a tutorial for newcomers", "docs-writer"),
+        ("review this diff for bugs", "code-reviewer"),
+        ("write unit tests for utils.py", "test-writer"),
+        ("plan the migration from mysql to postgres", "architect"),
+        ("which requirements are not implemented yet", "analyst"),
+        ("prepare the 1.4 release", "release-checker"),
+        ("set up a docker container for the typescript service", "dallas"),
     ];
     let wrong: Vec<String> = cases
         .iter()
@@ -84,6 +109,22 @@ fn without_a_terminal_launch_prints_the_command() {
     let report = env.run(["pick", "review it", "--launch", "--json"]).json();
     assert_eq!(report["command"], json!(["agentworkforce", "agent", "code-reviewer", "-p", "review it"]));
     assert_eq!(report["launched"], false);
+}
+
+#[test]
+fn a_dry_run_of_the_launch_prints_the_plan_and_starts_nothing() {
+    let env = TestEnv::new();
+    let before = env.everything();
+    let ran = env.run(["pick", "review my diff", "--launch", "--dry-run"]);
+    let plan = env.run(["agent", "code-reviewer", "-p", "review my diff", "--dry-run"]);
+    assert!(ran.succeeds().stdout.ends_with(&plan.succeeds().stdout), "{ran:#?}");
+    let report = env.run(["pick", "review my diff", "--launch", "--dry-run", "--json"]).json();
+    assert_eq!(
+        (&report["plan"]["persona"]["id"], &report["launched"]),
+        (&json!("code-reviewer"), &json!(false))
+    );
+    assert_eq!(report["plan"]["schemaVersion"], 1);
+    assert_eq!(env.everything(), before);
 }
 
 #[test]

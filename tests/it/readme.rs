@@ -1,6 +1,7 @@
-//! The README as a user follows it: every console example is run, in order, and says what the README shows.
+//! The README and `docs` as a user follows them: every console example is run, in order, and says what is shown there.
 
 use crate::support::TestEnv;
+use serde_json::json;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -13,14 +14,29 @@ echo '{"type":"system","subtype":"init","session_id":"s","model":"stand-in"}'
 echo '{"type":"result","subtype":"success","is_error":false,"result":"I added farewell.txt.","session_id":"s"}'
 "#;
 
-/// A command of the README with the lines that it is shown to print.
+/// A command of a document with the lines that it is shown to print.
 struct Example {
     command: String,
     shown: Vec<String>,
 }
 
-fn readme() -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("a README")
+/// The README and all of `docs`, by path.
+fn documents() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut paths = vec!["README.md".to_owned()];
+    for entry in std::fs::read_dir(root.join("docs")).expect("docs") {
+        let name = entry.expect("an entry").file_name().into_string().expect("a plain name");
+        if Path::new(&name).extension().is_some_and(|extension| extension == "md") {
+            paths.push(format!("docs/{name}"));
+        }
+    }
+    paths.sort();
+    paths.into_iter().map(|path| (path.clone(), document(&path))).collect()
+}
+
+fn document(path: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// `$ ` starts a command, `> ` goes on with it, everything else is what it prints.
@@ -56,44 +72,156 @@ fn shows(output: &str, shown: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-#[test]
-fn every_console_example_of_the_readme_works() {
+/// Runs the examples of a document in order, in a world of its own.
+fn follow(path: &str, examples: &[Example]) {
     let env = TestEnv::new();
     let bin = Path::new(env!("CARGO_BIN_EXE_agentworkforce")).parent().expect("a directory");
     // A stand-in for an installed harness; `tests/real` has the real ones.
     let harness = env.write("bin/claude", CLAUDE);
     std::fs::set_permissions(&harness, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("ours");
     let stand_in = env.root().join("bin");
-    let path =
+    let path_variable =
         format!("{}:{}:{}", bin.display(), stand_in.display(), std::env::var("PATH").unwrap_or_default());
-    let examples = examples(&readme());
-    assert!(examples.len() >= 10, "the README has lost its examples");
     for example in examples {
         let output = Command::new("bash")
             .args(["-euo", "pipefail", "-c", &example.command])
             .current_dir(env.project())
             .env_clear()
             .env("HOME", env.home())
-            .env("PATH", &path)
+            .env("PATH", &path_variable)
             .stdin(Stdio::null())
             .output()
             .expect("bash runs");
         let stdout = String::from_utf8_lossy(&output.stdout);
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "$ {}\n{stdout}{stderr}", example.command);
+        assert!(output.status.success(), "{path}: $ {}\n{stdout}{stderr}", example.command);
         if let Err(problem) = shows(&stdout, &example.shown) {
-            panic!("$ {}\n{problem}", example.command);
+            panic!("{path}: $ {}\n{problem}", example.command);
         }
     }
 }
 
 #[test]
-fn every_setting_has_a_line_in_the_readme() {
+fn every_console_example_works() {
+    for (path, text) in documents() {
+        let examples = examples(&text);
+        assert!(!examples.is_empty(), "{path} has lost its examples");
+        follow(&path, &examples);
+    }
+}
+
+#[test]
+fn the_reference_is_what_the_program_prints() {
     let env = TestEnv::new();
-    let readme = readme();
+    let mut text = document("docs/personas.md");
+    for format in ["persona", "role", "config"] {
+        let start = format!("<!-- made by: agentworkforce schema {format} --markdown -->\n");
+        let at = text.find(&start).expect("a mark") + start.len();
+        let end = at + text[at..].find("<!-- end -->").expect("an end");
+        let printed = env.run(["schema", format, "--markdown"]).succeeds().stdout.clone();
+        text.replace_range(at..end, &format!("\n{printed}\n"));
+    }
+    if std::env::var_os("AGENTWORKFORCE_RECORD").is_some() {
+        std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/personas.md"), &text)
+            .expect("writable");
+    }
+    pretty_assertions::assert_eq!(
+        document("docs/personas.md"),
+        text,
+        "`docs/recording/record` writes it anew"
+    );
+    env.run(["schema", "plan", "--markdown"]).fails(2, "persona, role and config");
+}
+
+#[test]
+fn every_setting_is_explained() {
+    let env = TestEnv::new();
+    let reference = document("docs/personas.md");
+    let (_, below) = reference.split_once("\n## Settings\n").expect("a heading");
     let settings = env.run(["config", "list", "--json"]).json();
     for setting in settings["settings"].as_array().expect("settings") {
         let key = setting["key"].as_str().expect("a key");
-        assert!(readme.contains(&format!("`{key}`")), "{key} is not in the README");
+        let last = key.rsplit('.').next().expect("a word");
+        let named = below.contains(&format!("| `{last}` |")) || below.contains(&format!("`{key}`"));
+        assert!(named, "{key} is not in docs/personas.md");
     }
+}
+
+/// The table of `docs/harnesses.md`, held against the plans of one persona that demands everything.
+#[test]
+fn the_table_of_what_is_enforced_says_what_plans_say() {
+    let env = TestEnv::new();
+    env.project_persona(&json!({
+        "id": "x", "intent": "x", "harness": "claude", "systemPrompt": "x", "hermetic": true, "env": {"A": "b"},
+        "limits": {"turns": 3, "usd": 1, "wallSeconds": 4}, "harnessSettings": {"reasoning": "high"},
+        "permissions": {"allow": ["Read"], "deny": ["Bash"], "mode": "plan"}, "mcpServers": {"a": {"command": "b"}},
+    }));
+    let text = document("docs/harnesses.md");
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .filter(|line| line.starts_with("| `") && (line.contains("enforced") || line.contains("advisory")))
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+        .collect();
+    assert!(rows.len() > 10, "the table is gone");
+    for (column, harness, model) in
+        [(1, "claude", "opus"), (2, "opencode", "openai/gpt"), (3, "codex", "gpt")]
+    {
+        let args = ["agent", "x", "-p", "y", "--dry-run", "--json", "--harness", harness, "--model", model];
+        let plan = env.run(args).json();
+        let matrix = plan["enforcement"].as_array().expect("a matrix");
+        for row in &rows {
+            let field = row[0].trim_matches('`');
+            let known = matrix.iter().find(|entry| entry["field"] == field);
+            let level =
+                known.unwrap_or_else(|| panic!("{harness}: {field}"))["level"].as_str().expect("a level");
+            assert!(row[column].starts_with(level), "{harness}: {field} is {level}, not {}", row[column]);
+        }
+    }
+}
+
+/// `benches/run --readme` writes between two marks; figures of the program are worth little without what stood beside it.
+#[test]
+fn the_readme_has_the_table_of_benchmarks() {
+    let readme = document("README.md");
+    let (_, below) = readme.split_once("\n<!-- benches/run -->\n").expect("a mark");
+    let (table, _) = below.split_once("\n<!-- end of benches/run -->\n").expect("an end");
+    for row in
+        ["`--version`", "`list --json`", "agent, 20,000 files", "open an overlay", "open a copy", "400 MB"]
+    {
+        assert!(table.contains(row), "{row} is not in the table");
+    }
+    for floor in ["`true`", "`find`", "`cp -a`", "the harness alone"] {
+        assert!(table.contains(&format!("| {floor} |")), "{floor} is not in the table");
+    }
+    assert!(table.contains("Measured on 20") && table.contains("`benches/run`"), "when, and by what");
+}
+
+#[test]
+fn no_link_between_the_documents_leads_nowhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for (path, text) in documents() {
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if link.contains("://") {
+                continue;
+            }
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() {
+                root.join(&path)
+            } else {
+                root.join(&path).parent().expect("a directory").join(file)
+            };
+            assert!(target.exists(), "{path}: {link}");
+            if !heading.is_empty() {
+                let there = std::fs::read_to_string(&target).expect("text");
+                assert!(there.lines().any(|line| anchor(line) == heading), "{path}: {link}");
+            }
+        }
+    }
+}
+
+/// How a heading is addressed; nothing for other lines.
+fn anchor(line: &str) -> String {
+    let Some(title) = line.strip_prefix('#') else { return String::new() };
+    let title = title.trim_start_matches('#').trim().to_lowercase();
+    title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).collect::<String>().replace(' ', "-")
 }

@@ -10,8 +10,7 @@ fn one_turn(program: &str, args: &[&str], ready: &str) {
     command.args(args);
     let mut terminal = world.terminal(&command);
     terminal.wait_for(ready, PATIENCE);
-    terminal.enter("QUESTION-TO-THE-MODEL");
-    terminal.wait_for("ANSWER-FROM-THE-MODEL", PATIENCE);
+    terminal.ask("QUESTION-TO-THE-MODEL", "ANSWER-FROM-THE-MODEL", PATIENCE);
     assert!(world.model.contains("QUESTION-TO-THE-MODEL"));
     assert_eq!(world.model.turns().len(), 1, "a request on the side took a turn");
     terminal.quit(PATIENCE);

@@ -10,7 +10,7 @@ use std::path::Path;
 fn recipe() -> String {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let readme = std::fs::read_to_string(readme).expect("a README");
-    let (_, below) = readme.split_once("\n### In CI\n").expect("a heading");
+    let (_, below) = readme.split_once("\n## In CI\n").expect("a heading");
     let (_, script) = below.split_once("```sh\n").expect("a script");
     script.split_once("\n```").expect("an end").0.to_owned()
 }

@@ -25,13 +25,13 @@ fn a_turn_in_a_terminal(harness: Harness) {
     world.tester(harness, &json!({}));
     let mut terminal = world.terminal(&world.agentworkforce(["agent", "tester"]));
     terminal.wait_for(ready(harness), PATIENCE);
-    terminal.enter("QUESTION-TO-THE-MODEL");
     if harness == Harness::Codex {
         // In a terminal it asks the person before it calls a server.
-        terminal.wait_for("Allow", PATIENCE);
-        terminal.type_text("\r");
+        terminal.ask("QUESTION-TO-THE-MODEL", "Allow", PATIENCE);
+        terminal.press("\r", "ANSWER-FROM-THE-MODEL", PATIENCE);
+    } else {
+        terminal.ask("QUESTION-TO-THE-MODEL", "ANSWER-FROM-THE-MODEL", PATIENCE);
     }
-    terminal.wait_for("ANSWER-FROM-THE-MODEL", PATIENCE);
     for mark in [IDENTITY, CHARTER, PROMPT, SIDECAR, SKILL, TOOL, SHOUTED, "QUESTION-TO-THE-MODEL"] {
         assert!(world.model.contains(mark), "{mark} is in no request");
     }
@@ -74,8 +74,7 @@ fn codex_in_a_terminal_does_its_own_work_though_a_server_of_the_user_runs() {
     let Some(world) = Scratch::new([Turn::text("FIRST-ANSWER")]) else { return };
     let mut users = world.terminal(&world.command("codex"));
     users.wait_for(ready(Harness::Codex), PATIENCE);
-    users.enter("FIRST-TASK");
-    users.wait_for("FIRST-ANSWER", PATIENCE);
+    users.ask("FIRST-TASK", "FIRST-ANSWER", PATIENCE);
     users.quit(PATIENCE);
     let servers = || {
         let left = processes::of_world(&world.root());
@@ -88,8 +87,7 @@ fn codex_in_a_terminal_does_its_own_work_though_a_server_of_the_user_runs() {
     world.model.script([shell(Harness::Codex, command), Turn::text("SECOND-ANSWER")]);
     let mut ours = world.terminal(&world.agentworkforce(["agent", "tester"]));
     ours.wait_for(ready(Harness::Codex), PATIENCE);
-    ours.enter("SECOND-TASK");
-    ours.wait_for("SECOND-ANSWER", PATIENCE);
+    ours.ask("SECOND-TASK", "SECOND-ANSWER", PATIENCE);
     assert!(servers() > 0, "the user's server is gone");
     ours.leave("[a]pply", PATIENCE);
     ours.type_text("a\r");
@@ -117,8 +115,7 @@ fn stops_and_goes_on(harness: Harness) {
     terminal.wait_for(ready(harness), PATIENCE);
     // A program that takes the terminal up again throws away what was typed meanwhile.
     std::thread::sleep(std::time::Duration::from_secs(2));
-    terminal.enter("QUESTION-TO-THE-MODEL");
-    terminal.wait_for("ANSWER-FROM-THE-MODEL", PATIENCE);
+    terminal.ask("QUESTION-TO-THE-MODEL", "ANSWER-FROM-THE-MODEL", PATIENCE);
     terminal.leave("SHELL-IS-HERE>", PATIENCE);
     terminal.enter("exit");
     terminal.wait_for_end(PATIENCE);

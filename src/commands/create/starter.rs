@@ -61,7 +61,7 @@ fn overlay(wishes: &Wishes, base: &str) -> Object {
     let mut object = Map::new();
     let what = format!(
         "An overlay of `{base}`: what is not said here comes from there (`agentworkforce show {} --origins`). Texts and \
-         lists replace; permissions, inputs, env and mcpServers are added to.",
+         lists replace; permissions, inputs, env, mcpServers and the patterns of mount are added to.",
         wishes.id
     );
     object.insert("$comment".into(), about(wishes.id, &what).into());

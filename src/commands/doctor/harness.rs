@@ -4,16 +4,10 @@ use super::login::{self, Login};
 use super::{Row, Status};
 use crate::host::Host;
 use crate::model::tier::Harness;
-use crate::tool::{self, Bounds, ToolError};
+use crate::tool::{self, Lookup, version};
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Command;
-use std::time::Duration;
 
 const AREA: &str = "harness";
-/// The slowest of them takes less than a second on a quiet machine.
-const VERSION_TIME: Duration = Duration::from_secs(10);
-const MOST_OUTPUT: u64 = 64 * 1024;
 
 /// Two rows a harness, and one more where none can be used. `personas` says how many run on each.
 pub fn rows(host: &Host, personas: &BTreeMap<Harness, usize>) -> Vec<Row> {
@@ -72,11 +66,14 @@ enum Installed {
 
 impl Looked {
     fn at(harness: Harness, host: &Host) -> Looked {
-        let installed = match tool::find(host, harness.name()) {
-            None => Installed::Missing,
-            Some(path) => {
+        let installed = match tool::look_up(host, harness.name()) {
+            Lookup::Missing => Installed::Missing,
+            Lookup::NotExecutable(path) => {
+                Installed::Broken { path: path.display().to_string(), why: "is not executable".into() }
+            }
+            Lookup::Found(path) => {
                 let shown = path.display().to_string();
-                match version_of(&path) {
+                match version::of(&path) {
                     Ok(version) => Installed::Version { path: shown, version },
                     Err(why) => Installed::Broken { path: shown, why },
                 }
@@ -87,59 +84,5 @@ impl Looked {
 
     fn is_usable(&self) -> bool {
         matches!(self.installed, Installed::Version { .. }) && self.login.is_enough()
-    }
-}
-
-/// What `<program> --version` calls itself; an error says what is wrong with the answer, and shows nothing of it.
-pub fn version_of(program: &Path) -> Result<String, String> {
-    let bounds = Bounds { time: VERSION_TIME, output: MOST_OUTPUT, stop: &|| false };
-    let done =
-        tool::run(Command::new(program).arg("--version"), None, bounds).map_err(|error| match error {
-            ToolError::Start { error, .. } => format!("cannot be started: {error}"),
-            other => format!("--version: {other}"),
-        })?;
-    if !done.status.success() {
-        return Err(match done.status.code() {
-            Some(code) => format!("--version ends with exit code {code}"),
-            None => "--version is ended by a signal".into(),
-        });
-    }
-    let text = String::from_utf8_lossy(&done.stdout);
-    version_in(&text).ok_or_else(|| "--version prints no version".into())
-}
-
-/// The first word that is a version: `2.1.197`, `v20.20.2`, `0.166.0-alpha.3`.
-fn version_in(text: &str) -> Option<String> {
-    let is_version = |word: &&str| {
-        let mut parts = word.split('.');
-        let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-        let plain = |c: char| c.is_ascii_alphanumeric() || ".-+_".contains(c);
-        parts.next().is_some_and(number)
-            && parts.next().is_some_and(|part| part.starts_with(|c: char| c.is_ascii_digit()))
-            && word.len() <= 40
-            && word.chars().all(plain)
-    };
-    let mut words =
-        text.split_whitespace().map(|word| word.trim_matches([',', '(', ')']).trim_start_matches('v'));
-    words.find(is_version).map(str::to_owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_version_is_found_and_nonsense_is_not() {
-        for (text, version) in [
-            ("2.1.197 (Claude Code)\n", Some("2.1.197")),
-            ("codex-cli 0.166.0-alpha.3", Some("0.166.0-alpha.3")),
-            ("v20.20.2", Some("20.20.2")),
-            ("git version 2.53.0", Some("2.53.0")),
-            ("hello", None),
-            ("usage: x [1]", None),
-            ("", None),
-        ] {
-            assert_eq!(version_in(text).as_deref(), version, "{text}");
-        }
     }
 }

@@ -1,7 +1,6 @@
 //! What this machine can do for a run: the mount, the tools, the home directory.
 
 use super::Row;
-use super::harness::version_of;
 use crate::host::Host;
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::mount_facts::{MountFacts, OverlayWay};
@@ -41,7 +40,7 @@ fn tools(host: &Host) -> Vec<Row> {
     ];
     let row = |(name, why, fix): (&str, &str, &str)| match tool::find(host, name) {
         None => Row::warning(AREA, name, format!("not installed; {why}"), fix),
-        Some(path) => match version_of(&path) {
+        Some(path) => match tool::version::of(&path) {
             Ok(version) => Row::ok(AREA, name, format!("{version} at {}", path.display())),
             Err(said) => Row::warning(AREA, name, format!("{}: {said}; {why}", path.display()), fix),
         },
@@ -74,7 +73,8 @@ fn mount(host: &Host, home: &Path, state: &Path) -> Vec<Row> {
     const AREA: &str = "mount";
     let around_home = host.home_dir();
     let around = root::Surroundings { cwd: &host.cwd, home: around_home.as_deref(), state: home };
-    let chosen = root::choose(around, None, None).ok().map(|chosen| chosen.root);
+    let found = root::find(around, None, None).ok().map(|found| found.root);
+    let chosen = found.filter(|root| root::refuse(root, around).is_ok());
     let helper = Path::new("/proc/self/exe");
     // The state in the probe is a directory beside the real one, so that nothing stays behind.
     let host_facts = match probe::host(helper, state) {

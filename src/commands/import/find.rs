@@ -23,6 +23,13 @@ pub struct Candidate {
     pub passed_over: Option<&'static str>,
 }
 
+impl Candidate {
+    /// A file that may name others as parts of its agents.
+    pub fn is_config(&self) -> bool {
+        matches!(self.path.extension().and_then(OsStr::to_str), Some("json" | "jsonc"))
+    }
+}
+
 pub fn candidates(host: &Host, paths: &[PathBuf]) -> Result<Vec<Candidate>> {
     let mut found = Vec::new();
     for path in paths {

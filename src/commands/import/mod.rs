@@ -8,7 +8,7 @@ use super::target::{self, Existing, Placed, Target};
 use super::workforce::Workforce;
 use crate::cli::{FromArg, ImportArgs};
 use crate::convert::detect::{self, Kind};
-use crate::convert::{self, Converted, Draft, FieldFate, Format, RoleDraft, Source, names};
+use crate::convert::{self, Converted, Draft, FieldFate, Format, Missing, RoleDraft, Source, names};
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::host::Host;
@@ -21,8 +21,9 @@ use crate::store::lock::{self, DirectoryLocks};
 use crate::ui::Ui;
 use serde::Serialize;
 use serde_json::Value;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Agent files are prose; anything larger is something else.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
@@ -36,7 +37,7 @@ enum Status {
     /// Something else is there, and was not touched.
     Differs,
     Replaced,
-    /// No agent.
+    /// No agent, or a part of one.
     Skipped,
     /// An agent that cannot be used, or a file that cannot be read.
     Failed,
@@ -59,6 +60,9 @@ struct Row {
     file: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// It was passed over because it cannot be read: worth a word of its own.
+    #[serde(skip)]
+    unreadable: bool,
     warnings: Vec<String>,
     fields: Vec<FieldFate>,
 }
@@ -73,6 +77,7 @@ impl Row {
             role: None,
             file: None,
             reason: Some(reason),
+            unreadable: false,
             warnings: Vec::new(),
             fields: Vec::new(),
         }
@@ -91,10 +96,13 @@ pub fn run(args: &ImportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         from: args.from,
         rows: Vec::new(),
         taken: BTreeMap::new(),
+        parts: RefCell::default(),
         locks: None,
     };
     let shows_progress = host.stderr_is_terminal && !ui.is_json() && candidates.len() > 50;
-    for (index, candidate) in candidates.iter().enumerate() {
+    // Configs first: a file that one of them names is a part of its agents, and none of its own.
+    let (configs, others): (Vec<_>, Vec<_>) = candidates.iter().partition(|candidate| candidate.is_config());
+    for (index, candidate) in configs.into_iter().chain(others).enumerate() {
         if shows_progress && index % 25 == 0 {
             ui.progress(&format!("{index} of {} files", candidates.len()));
         }
@@ -103,14 +111,25 @@ pub fn run(args: &ImportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     if shows_progress {
         ui.end_progress();
     }
+    // Told in the order of the files, whatever the order of the work.
+    let place: BTreeMap<&Path, usize> =
+        candidates.iter().enumerate().map(|(at, candidate)| (candidate.path.as_path(), at)).collect();
+    import.rows.sort_by_key(|row| place.get(row.source.as_path()).copied());
     let written = import.count(Status::Imported) + import.count(Status::Replaced);
     if written > 0 && !args.dry_run {
         super::edit::audit(&workforce, &format!("import {written} file(s)"))?;
     }
-    say::say(&import, ui);
     let bad = import.count(Status::Failed) + import.count(Status::Differs);
     let nothing = written == 0 && import.count(Status::Unchanged) == 0;
+    say::say(&import, nothing && bad == 0, ui);
     Ok(if bad > 0 || nothing { Exit::Failed } else { Exit::Done })
+}
+
+/// Why a file is not imported.
+struct Unfit {
+    status: Status,
+    why: String,
+    unreadable: bool,
 }
 
 struct Import {
@@ -121,6 +140,8 @@ struct Import {
     rows: Vec<Row>,
     /// Ids of this import with the bytes that have them.
     taken: BTreeMap<String, String>,
+    /// Files that a config named and that were read for it, with the config.
+    parts: RefCell<BTreeMap<PathBuf, String>>,
     /// Held from the first write on: an import that writes nothing makes no directory either.
     locks: Option<DirectoryLocks>,
 }
@@ -130,10 +151,21 @@ impl Import {
         self.rows.iter().filter(|row| row.status == status).count()
     }
 
+    /// How many personas, or files without any, came to this.
+    fn personas(&self, status: Status) -> usize {
+        self.rows.iter().filter(|row| row.status == status && row.role.is_none()).count()
+    }
+
     fn file(&mut self, candidate: &Candidate) -> Result<()> {
         let path = &candidate.path;
         if let Some(why) = candidate.passed_over {
             self.rows.push(Row::without(path, Status::Skipped, why.into()));
+            return Ok(());
+        }
+        let part_of = self.parts.get_mut().get(path).filter(|_| !candidate.named);
+        if let Some(config) = part_of {
+            let why = format!("a part of {config}, and imported with it");
+            self.rows.push(Row::without(path, Status::Skipped, why));
             return Ok(());
         }
         let text = match read(path) {
@@ -145,12 +177,19 @@ impl Import {
         };
         let place = path.to_string_lossy();
         let below = path.strip_prefix(&candidate.root).unwrap_or(path).to_string_lossy();
-        let nearby = |relative: &str| nearby(candidate, relative);
+        let parts = &self.parts;
+        let nearby = |relative: &str| {
+            let (real, text) = nearby(candidate, relative)?;
+            let config = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            parts.borrow_mut().insert(real, config);
+            Ok(text)
+        };
         let source = Source { path: &place, below: &below, text: &text, nearby: &nearby };
         let format = match self.format(&source, candidate.named) {
             Ok(format) => format,
-            Err((status, why)) => {
-                self.rows.push(Row::without(path, status, why));
+            Err(unfit) => {
+                let row = Row::without(path, unfit.status, unfit.why);
+                self.rows.push(Row { unreadable: unfit.unreadable, ..row });
                 return Ok(());
             }
         };
@@ -164,7 +203,7 @@ impl Import {
         }
     }
 
-    fn format(&self, source: &Source, named: bool) -> std::result::Result<Format, (Status, String)> {
+    fn format(&self, source: &Source, named: bool) -> std::result::Result<Format, Unfit> {
         let said = match self.from {
             FromArg::Auto => None,
             FromArg::Claude => Some(Format::Claude),
@@ -174,16 +213,21 @@ impl Import {
             FromArg::Copilot => Some(Format::Copilot),
             FromArg::Minions => Some(Format::Minions),
         };
+        let unfit = |status: Status, why: String| Unfit { status, why, unreadable: false };
         if source.text.trim_start_matches('\u{feff}').trim().is_empty() {
-            return Err((Status::Failed, "is empty".into()));
+            return Err(unfit(Status::Failed, "is empty".into()));
         }
-        match (said, detect::kind(source)) {
+        match (said, detect::kind(source, named)) {
             // A document beside the agents is none of them, whatever the others are.
-            (Some(_), Kind::Other(why)) if !named => Err((Status::Skipped, why)),
+            (Some(_), Kind::Other(why)) if !named => Err(unfit(Status::Skipped, why)),
+            (Some(_), Kind::Unreadable(why)) if !named => {
+                Err(Unfit { unreadable: true, ..unfit(Status::Skipped, why) })
+            }
             (Some(format), _) | (None, Kind::Agent(format)) => Ok(format),
-            (None, Kind::Broken(why)) => Err((Status::Failed, why)),
-            (None, Kind::Other(why)) if named => Err((Status::Failed, why)),
-            (None, Kind::Other(why)) => Err((Status::Skipped, why)),
+            (None, Kind::Broken(why)) => Err(unfit(Status::Failed, why)),
+            (None, Kind::Other(why) | Kind::Unreadable(why)) if named => Err(unfit(Status::Failed, why)),
+            (None, Kind::Other(why)) => Err(unfit(Status::Skipped, why)),
+            (None, Kind::Unreadable(why)) => Err(Unfit { unreadable: true, ..unfit(Status::Skipped, why) }),
         }
     }
 
@@ -196,7 +240,7 @@ impl Import {
             self.rows.push(row);
         }
         for draft in converted.roles {
-            let mut row = self.role(path, &draft)?;
+            let mut row = self.role(path, draft)?;
             row.format = Some(format.name());
             row.fields.splice(0..0, std::mem::take(&mut of_file));
             self.rows.push(row);
@@ -211,7 +255,7 @@ impl Import {
     }
 
     fn persona(&mut self, path: &Path, draft: Draft) -> Result<Row> {
-        let Draft { mut persona, fields, mut warnings } = draft;
+        let Draft { mut persona, fields, mut warnings, .. } = draft;
         let first = persona.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut id = first.clone();
         let mut row = Row { fields, ..Row::without(path, Status::Imported, String::new()) };
@@ -224,9 +268,12 @@ impl Import {
                 row.persona = Some(id);
                 return Ok(row);
             }
-            id = names::with_suffix(&first, number);
+            let last = std::mem::replace(&mut id, names::with_suffix(&first, number));
             persona.insert("id".into(), Value::from(id.as_str()));
-            persona.insert("intent".into(), Value::from(id.as_str()));
+            // Unless it has an intent of its own.
+            if persona.get("intent").and_then(Value::as_str) == Some(last.as_str()) {
+                persona.insert("intent".into(), Value::from(id.as_str()));
+            }
             number += 1;
         }
         if id != first {
@@ -251,9 +298,13 @@ impl Import {
         Ok(row)
     }
 
-    fn role(&mut self, path: &Path, draft: &RoleDraft) -> Result<Row> {
+    fn role(&mut self, path: &Path, draft: RoleDraft) -> Result<Row> {
         let mut row = Row::without(path, Status::Imported, String::new());
         row.reason = None;
+        (row.fields, row.warnings) = (draft.fields, draft.warnings);
+        if library::has_role(&draft.key) {
+            row.warnings.push(format!("it hides the built-in role `{}`", draft.key));
+        }
         row.role = Some(draft.key.clone());
         let problems = errors(&draft.role, ROLE);
         if problems.is_empty() {
@@ -312,11 +363,32 @@ fn read(path: &Path) -> std::result::Result<String, String> {
 }
 
 /// A file that an agent names, if it lies below what was imported.
-fn nearby(candidate: &Candidate, relative: &str) -> Option<String> {
-    let dir = candidate.path.parent()?;
-    let real = dir.join(relative.trim_start_matches("./")).canonicalize().ok()?;
-    if !real.starts_with(&candidate.root) {
-        return None;
+fn nearby(candidate: &Candidate, relative: &str) -> std::result::Result<(PathBuf, String), Missing> {
+    let dir = candidate.path.parent().ok_or(Missing::Absent)?;
+    let named = dir.join(relative);
+    // By its name first: whether a file outside is there is nobody's business.
+    if relative.starts_with('~') || !without_dots(&named).starts_with(&candidate.root) {
+        return Err(Missing::Outside);
     }
-    read(&real).ok()
+    let real = named.canonicalize().map_err(|_| Missing::Absent)?;
+    if !real.starts_with(&candidate.root) {
+        return Err(Missing::Outside);
+    }
+    let text = read(&real).map_err(Missing::Unreadable)?;
+    Ok((real, text))
+}
+
+/// The path as it reads, with every `..` taken back.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
 }

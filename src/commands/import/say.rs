@@ -7,8 +7,14 @@ use crate::ui::{BOLD, DIM, Ui, printable};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-pub fn say(import: &Import, ui: &mut Ui) {
-    let count = |status: Status| import.count(status);
+/// `nothing`: there was nothing to import, which has to be said where nothing else is.
+pub fn say(import: &Import, nothing: bool, ui: &mut Ui) {
+    let count = |status: Status| import.personas(status);
+    let roles = |status: Status| import.count(status) - import.personas(status);
+    let reason = nothing.then(|| match import.rows.len() {
+        0 => "there is no file with the ending of an agent file (.md, .toml, .yaml, .json)".to_owned(),
+        files => format!("none of {files} file(s) is an agent"),
+    });
     if ui.is_json() {
         ui.json(&json!({
             "schemaVersion": 1,
@@ -20,37 +26,76 @@ pub fn say(import: &Import, ui: &mut Ui) {
             "differs": count(Status::Differs),
             "skipped": count(Status::Skipped),
             "failed": count(Status::Failed),
+            "roles": {
+                "imported": roles(Status::Imported),
+                "replaced": roles(Status::Replaced),
+                "unchanged": roles(Status::Unchanged),
+                "differs": roles(Status::Differs),
+                "failed": roles(Status::Failed),
+            },
+            "reason": reason,
             "files": import.rows,
         }));
         return;
     }
-    for row in import.rows.iter().filter(|row| row.status != Status::Skipped) {
-        line(row, ui);
+    for row in import.rows.iter().filter(|row| row.status != Status::Skipped || row.unreadable) {
+        line(row, import.dry_run, ui);
     }
     kept(&import.rows, ui);
-    let passed_over = count(Status::Skipped);
-    if passed_over > 0 {
-        ui.line(format!(
-            "{DIM}passed over {passed_over} file(s) that are no agents; `--json` names them{DIM:#}"
-        ));
+    passed_over(&import.rows, ui);
+    if let Some(reason) = reason {
+        ui.line(format!("nothing to import: {reason}"));
+        ui.hint("name the agent files themselves, or the directory that holds them");
+        return;
     }
-    let would = if import.dry_run { "would import" } else { "imported" };
-    ui.line(printable(&format!(
-        "{would} {}, replaced {}, unchanged {}, left alone {}, failed {} ({})",
+    let (would, replace) =
+        if import.dry_run { ("would import", "would replace") } else { ("imported", "replaced") };
+    let mut text = format!(
+        "{would} {} persona(s), {replace} {}, unchanged {}, left alone {}, failed {}",
         count(Status::Imported),
         count(Status::Replaced),
         count(Status::Unchanged),
         count(Status::Differs),
         count(Status::Failed),
-        import.target.personas.display()
-    )));
+    );
+    let with_roles = import.rows.iter().any(|row| row.role.is_some());
+    if with_roles {
+        text.push_str(&format!(
+            "; {would} {} role(s), {replace} {}, unchanged {}, left alone {}, failed {}",
+            roles(Status::Imported),
+            roles(Status::Replaced),
+            roles(Status::Unchanged),
+            roles(Status::Differs),
+            roles(Status::Failed)
+        ));
+    }
+    ui.line(printable(&format!("{text} ({})", import.target.personas.display())));
 }
 
-fn line(row: &Row, ui: &mut Ui) {
+/// What is no agent, by the reason: whoever misses a file finds out why.
+fn passed_over(rows: &[Row], ui: &mut Ui) {
+    let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.status == Status::Skipped && !row.unreadable) {
+        let name = row.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        reasons.entry(row.reason.as_deref().unwrap_or_default()).or_default().push(name);
+    }
+    for (reason, names) in reasons {
+        let shown = names.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+        let more = if names.len() > 3 { ", ..." } else { "" };
+        ui.line(format!(
+            "{DIM}{}{DIM:#}",
+            printable(&format!("passed over {} file(s): {reason} ({shown}{more})", names.len()))
+        ));
+    }
+}
+
+fn line(row: &Row, dry_run: bool, ui: &mut Ui) {
     let word = match row.status {
+        Status::Imported if dry_run => "would import",
         Status::Imported => "imported",
         Status::Unchanged => "unchanged",
         Status::Differs => "differs",
+        Status::Replaced if dry_run => "would replace",
         Status::Replaced => "replaced",
         Status::Skipped => "skipped",
         Status::Failed => "failed",
@@ -86,7 +131,7 @@ fn kept(rows: &[Row], ui: &mut Ui) {
     for row in rows {
         for field in &row.fields {
             if let (Fate::Kept { .. }, Some(format)) = (&field.fate, row.format) {
-                let name = field.field.split(['.', '[']).next().unwrap_or_default();
+                let name = own_name(&field.field);
                 *kept.entry((format, name)).or_default() += 1;
             }
         }
@@ -98,4 +143,12 @@ fn kept(rows: &[Row], ui: &mut Ui) {
     for (format, names) in by_format {
         ui.line(printable(&format!("kept under `x-{format}`, without effect: {}", names.join(", "))));
     }
+}
+
+/// The name of a field without its place in a config of several agents.
+fn own_name(field: &str) -> &str {
+    let in_config =
+        ["agents.", "roles.", "agent.", "mode.", "profiles."].iter().any(|place| field.starts_with(place));
+    let own = if in_config { field.splitn(3, '.').nth(2).unwrap_or(field) } else { field };
+    own.split(['.', '[']).next().unwrap_or_default()
 }

@@ -33,6 +33,7 @@ use crate::mount::{
 };
 use crate::session::leaks::Leaks;
 use crate::session::{Session, SessionState, SessionStore};
+use crate::tool;
 use crate::ui::{Ui, printable};
 use audience::{Progress, Told};
 use conversation::{Noted, Resumed};
@@ -362,15 +363,20 @@ impl Run<'_, '_, '_> {
         }
         let succeeded = self.story.end.as_ref().is_some_and(End::succeeded);
         let check_failed = self.story.checks.iter().any(|check| check.exit_code != 0);
-        // What failed a check is never applied, not even by asking: it can still be looked at and applied by hand.
-        let policy = if check_failed { ApplyPolicy::Never } else { policy };
+        let leaks = args.strict && succeeded && self.story.has_leaks_in_work;
+        if leaks && let Some(end) = &mut self.story.end {
+            end.fail("`--strict` does not apply work with the value of a secret in it".into());
+        }
+        // What failed a check or holds a secret is never applied, not even by asking: it can still be looked at and
+        // applied by hand.
+        let policy = if check_failed || leaks { ApplyPolicy::Never } else { policy };
         let sessions = Sessions { store: self.launch.store, host, instants: self.instants };
         if !ui.is_json() {
             self.say_end(ui);
         }
         let settling = Settling {
             policy,
-            succeeded,
+            succeeded: succeeded && !leaks,
             include_ignored: args.changes.include_ignored,
             keep: args.changes.keep,
         };
@@ -382,7 +388,7 @@ impl Run<'_, '_, '_> {
         let state = session.entry()?.state;
         self.story.settled(applied.as_ref(), state);
         let end = self.story.end.as_ref().expect("it ended");
-        let exit = end.exit(self.launch.plan.mode, own);
+        let exit = if leaks { Exit::Refused } else { end.exit(self.launch.plan.mode, own) };
         session.write_json(REPORT_FILE, &without_secrets(&self.story.report(exit), self.secrets))?;
         if !ui.is_json() {
             match &applied {
@@ -411,6 +417,7 @@ impl Run<'_, '_, '_> {
         let mut leaks = Leaks::default();
         let paths = found.changes.iter().map(|change| change.path.0.as_path());
         leaks.look_into_changes(self.secrets, sides.mount, paths);
+        leaks.look_into_commits(self.secrets, &self.session.dir, &work.record);
         self.story.leaked(&leaks);
         let diffs =
             if found.changes.len() <= MOST_COUNTED { diff(&sides, &found, None)? } else { Vec::new() };
@@ -480,7 +487,11 @@ struct VersionQuestion {
 impl VersionQuestion {
     fn ask(program: &Path, home: &Path) -> VersionQuestion {
         let (program, home) = (program.to_owned(), home.to_owned());
-        VersionQuestion { asked: std::thread::spawn(move || program::remembered_version(&program, &home)) }
+        VersionQuestion {
+            asked: std::thread::spawn(move || {
+                tool::version::remembered(&program, &home.join("cache/versions"))
+            }),
+        }
     }
 
     fn answer(self, warnings: &mut Vec<String>) -> Option<String> {

@@ -4,8 +4,8 @@ use super::end::End;
 use crate::commands::sessions::work::Applied;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::model::mount::{Backend, Effect, Sandbox};
-use crate::model::mount_record::{MountRecord, RuleRef};
+use crate::model::mount::{Backend, Effect, PathRule, Sandbox};
+use crate::model::mount_record::MountRecord;
 use crate::model::plan::RunPlan;
 use crate::model::report::{
     ApplyStatus, Outcome, ReportedApply, ReportedChange, ReportedCheck, ReportedCommit, ReportedHarness,
@@ -32,6 +32,8 @@ pub struct Story<'a> {
     pub checks: Vec<ReportedCheck>,
     pub warnings: Vec<String>,
     pub leaks: Vec<ReportedLeak>,
+    /// Whether one of them is in a file or commit of the agent's, and not only in what it said.
+    pub has_leaks_in_work: bool,
     changes: Vec<ReportedChange>,
     protected: Vec<ReportedRule>,
     conflicts: Vec<String>,
@@ -53,6 +55,7 @@ impl<'a> Story<'a> {
             checks: Vec::new(),
             warnings: general_warnings.iter().chain(&plan.warnings).cloned().collect(),
             leaks: Vec::new(),
+            has_leaks_in_work: false,
             changes: Vec::new(),
             protected: Vec::new(),
             conflicts: Vec::new(),
@@ -103,10 +106,15 @@ impl<'a> Story<'a> {
             rule: match (&protected.rule, protected.why) {
                 (Some(rule), _) => rule_text(rule),
                 (None, ProtectedWhy::Planted) => "a file of the persona".into(),
+                (None, ProtectedWhy::Moved) => "moved to a protected path".into(),
                 (None, why) => word(why),
             },
         };
         self.protected = review.protected.iter().map(protected).collect();
+        if !review.git_settings.is_empty() {
+            let settings = crate::commands::changes_review::git_settings(review);
+            self.warnings.push(format!("the agent wrote {settings}"));
+        }
         if review.ignored.count > 0 {
             let count = review.ignored.count;
             self.warnings.push(format!(
@@ -125,6 +133,7 @@ impl<'a> Story<'a> {
 
     /// Values of variables in what the agent left or said.
     pub fn leaked(&mut self, leaks: &Leaks) {
+        self.has_leaks_in_work = !leaks.found.is_empty();
         let said = self.end.iter().flat_map(|end| &end.leaked);
         let said = said.map(|variable| (variable.clone(), "the harness's output".to_owned()));
         let left = leaks.found.iter().map(|leak| (leak.variable.clone(), leak.place.clone()));
@@ -269,7 +278,7 @@ impl<'a> Story<'a> {
     }
 }
 
-fn rule_text(rule: &RuleRef) -> String {
+fn rule_text(rule: &PathRule) -> String {
     format!("{} ({})", rule.pattern, rule.origin)
 }
 

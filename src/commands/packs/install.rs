@@ -1,8 +1,8 @@
 //! `install`: from a source to personas in a layer, with a lock beside them.
 
-use super::{
-    Fetcher, count, counted, differing, main_file, named, note, rows, target_of, write, yield_to_rivals,
-};
+use super::locked;
+use super::tell::{self, main_file, named, rows};
+use super::{Fetcher, note, settled, target_of, write, yield_to_rivals};
 use crate::cli::InstallArgs;
 use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
@@ -12,9 +12,10 @@ use crate::load::library;
 use crate::model::path_text::path_text;
 use crate::pack::apply;
 use crate::pack::contents::{self, Contents, UnitKind};
-use crate::pack::decide::{self, Action, Decision, Existing, OnDisk};
+use crate::pack::decide::{self, Action, Decision, Existing, Way};
 use crate::pack::fetch::Fetched;
 use crate::pack::lockfile::{LOCK_FILE, Lock, LockedPack};
+use crate::pack::settlement::Settlement;
 use crate::pack::source::PackSource;
 use crate::pack::target::Target;
 use crate::ui::{Ui, printable};
@@ -23,42 +24,47 @@ use serde_json::{Value, json};
 pub fn run(args: &InstallArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let workforce = Workforce::open(host)?;
     let target = target_of(&workforce, args.to)?;
+    if !args.dry_run {
+        apply::recover(&target)?;
+    }
     let fetcher = Fetcher::new(host, args.timeout)?;
     let job = Job { args, workforce: &workforce, target: &target, fetcher: &fetcher };
     match &args.source {
         Some(source) => job.source(source, ui),
-        None => job.restore(ui),
+        None => locked::restore(&job, ui),
     }
 }
 
-struct Job<'a> {
-    args: &'a InstallArgs,
-    workforce: &'a Workforce,
-    target: &'a Target,
-    fetcher: &'a Fetcher<'a>,
+pub struct Job<'a> {
+    pub args: &'a InstallArgs,
+    pub workforce: &'a Workforce,
+    pub target: &'a Target,
+    pub fetcher: &'a Fetcher<'a>,
 }
 
 /// A pack that was fetched and checked.
-struct Checked {
-    name: String,
-    source: PackSource,
-    resolved: Option<String>,
-    contents: Contents,
+pub struct Checked {
+    pub name: String,
+    pub source: PackSource,
+    pub resolved: Option<String>,
+    pub contents: Contents,
 }
 
 /// What became of one pack.
-struct Outcome {
-    name: String,
-    source: String,
-    resolved: Option<String>,
-    decisions: Vec<Decision>,
+pub struct Outcome {
+    pub name: String,
+    pub source: String,
+    pub resolved: Option<String>,
+    pub decisions: Vec<Decision>,
+    /// Whether the lock knows the pack from now on: then `update` can settle what was left alone.
+    pub is_known: bool,
 }
 
 impl Job<'_> {
     fn source(&self, text: &str, ui: &mut Ui) -> Result<Exit> {
         let host = &self.workforce.host;
         let source = PackSource::parse(text, host)?;
-        if matches!(source, PackSource::Npm(_)) && host.cwd.join(text).is_dir() {
+        if matches!(source, PackSource::Npm(_)) && host.cwd.join(text).is_dir() && !text.starts_with("npm:") {
             ui.warning(printable(&format!(
                 "`{text}` is taken for an npm package; `./{text}` is the directory"
             )));
@@ -70,76 +76,18 @@ impl Job<'_> {
         wanted.dedup();
         let mut checked = check(source, &fetched, &wanted)?;
         if self.args.locked {
-            let locked = self.locked_pack(&before, &checked.name)?;
-            if wanted.is_empty() && !locked.selected.is_empty() {
-                checked = check(checked.source, &fetched, &locked.selected)?;
+            let known = locked::pack_of(self, &before, &checked.name)?;
+            if wanted.is_empty() && !known.selected.is_empty() {
+                checked = check(checked.source, &fetched, &known.selected)?;
             }
-            self.refuse_drift(&checked, locked)?;
+            locked::refuse_drift(self, &checked, known)?;
         }
         self.warn_about_roles(&checked, ui);
         let outcome = self.install(checked, &wanted)?;
         self.report(&[outcome], ui)
     }
 
-    /// Everything that the lock names, at the versions that it names. What is there is not fetched.
-    fn restore(&self, ui: &mut Ui) -> Result<Exit> {
-        let lock = Lock::read(&self.target.personas)?;
-        if lock.packs.is_empty() {
-            let path = self.target.personas.join(LOCK_FILE);
-            return Err(CommandError::new(Exit::Refused, format!("there is no {}", path.display()))
-                .hint("`agentworkforce install <source>` writes it"));
-        }
-        let look = |path: &str| self.target.look(path);
-        let mut edited = Vec::new();
-        for locked in lock.packs.values() {
-            edited.extend(decide::edits(locked, &look));
-        }
-        if !edited.is_empty() {
-            return Err(drifted(edited));
-        }
-        let mut outcomes = Vec::new();
-        for (name, locked) in &lock.packs {
-            let mut files = locked.units().flat_map(|(_, _, files)| files.keys());
-            if files.all(|path| look(path) != OnDisk::Nothing) {
-                outcomes.push(unchanged(name, locked));
-                continue;
-            }
-            let source = PackSource::of_text(&locked.source, &self.workforce.host, &self.target.base)?;
-            let (pinned, commit) = pinned(&source, name, locked);
-            let fetched = self.fetcher.fetch(&pinned, commit, ui)?;
-            let wanted: Vec<String> = locked.personas.keys().cloned().collect();
-            let checked = Checked { name: name.clone(), source, ..check(pinned, &fetched, &wanted)? };
-            self.refuse_drift(&checked, locked)?;
-            outcomes.push(self.install(checked, &[])?);
-        }
-        self.report(&outcomes, ui)
-    }
-
-    fn locked_pack<'l>(&self, lock: &'l Lock, name: &str) -> Result<&'l LockedPack> {
-        lock.packs.get(name).ok_or_else(|| {
-            let path = self.target.personas.join(LOCK_FILE);
-            CommandError::new(Exit::Refused, format!("pack `{name}` is not in {}", path.display()))
-                .hint("install it once without `--locked`, and commit the lock")
-        })
-    }
-
-    fn refuse_drift(&self, checked: &Checked, locked: &LockedPack) -> Result<()> {
-        let look = |path: &str| self.target.look(path);
-        let mut drift = decide::drift(&checked.contents.units, locked, &look);
-        if checked.resolved != locked.resolved {
-            let shown = |version: &Option<String>| version.clone().unwrap_or_else(|| "no version".into());
-            let line = format!(
-                "pack `{}` is at {}, the lock says {}",
-                checked.name,
-                shown(&checked.resolved),
-                shown(&locked.resolved)
-            );
-            drift.insert(0, line);
-        }
-        if drift.is_empty() { Ok(()) } else { Err(drifted(drift)) }
-    }
-
-    fn install(&self, checked: Checked, wanted: &[String]) -> Result<Outcome> {
+    pub fn install(&self, checked: Checked, wanted: &[String]) -> Result<Outcome> {
         let target = self.target;
         let look = |path: &str| target.look(path);
         let existing = if self.args.overwrite { Existing::Overwrite } else { Existing::Keep };
@@ -151,27 +99,38 @@ impl Job<'_> {
         let known = before.packs.get(&checked.name);
         self.check_kin(&checked, known)?;
         let mut decisions = decide::install(units, known, existing, &look);
-        yield_to_rivals(self.workforce, target, known, &mut decisions);
+        // One persona of a pack says nothing about the others.
+        if let Some(known) = known.filter(|_| wanted.is_empty() && !self.args.locked) {
+            decisions.extend(decide::gone(units, known, Way::Install, &look));
+        }
+        yield_to_rivals(self.workforce, target, known, &Settlement::default(), &mut decisions);
+        decide::among_others(&checked.name, &before, &mut decisions);
         let source = checked.source.kept(&target.base);
+        let is_known = known.is_some() || decisions.iter().any(|decision| decision.locked.is_some());
         if !self.args.dry_run {
-            let pack = if self.args.locked {
-                known.cloned().unwrap_or_default()
+            let after = if self.args.locked {
+                before.clone()
             } else {
-                merged(known, &checked, &source, wanted, &decisions)
+                settled(&before, &checked.name, merged(known, &checked, &source, wanted), &decisions)
             };
-            write(target, &before, &checked.name, pack, &decisions)?;
+            write(&self.workforce.host, target, (&before, &after), &decisions)?;
             if decisions.iter().any(Decision::changes_files) {
                 note(self.workforce, &format!("install {} from {source}", checked.name));
             }
         }
-        Ok(Outcome { name: checked.name, source, resolved: checked.resolved, decisions })
+        Ok(Outcome { name: checked.name, source, resolved: checked.resolved, decisions, is_known })
     }
 
     /// A pack can call itself what it likes: it must not take the place of another one unseen.
     fn check_kin(&self, checked: &Checked, known: Option<&LockedPack>) -> Result<()> {
         let Some(known) = known.filter(|_| !self.args.overwrite && !self.args.locked) else { return Ok(()) };
         let before = PackSource::of_text(&known.source, &self.workforce.host, &self.target.base);
-        if before.is_ok_and(|before| before.is_kin(&checked.source)) {
+        // What is no longer where it was has been moved.
+        let is_moved = |before: &PackSource| {
+            before.place().is_some_and(|place| place.symlink_metadata().is_err())
+                && checked.source.place().is_some()
+        };
+        if before.is_ok_and(|before| before.is_kin(&checked.source) || is_moved(&before)) {
             return Ok(());
         }
         let text = format!("a pack `{}` is installed from {}", checked.name, known.source);
@@ -191,9 +150,10 @@ impl Job<'_> {
         }
     }
 
-    fn report(&self, outcomes: &[Outcome], ui: &mut Ui) -> Result<Exit> {
-        let skipped: usize = outcomes.iter().map(|outcome| count(&outcome.decisions, Action::Skipped)).sum();
-        let exit = if skipped > 0 { Exit::Failed } else { Exit::Done };
+    pub fn report(&self, outcomes: &[Outcome], ui: &mut Ui) -> Result<Exit> {
+        let all = || outcomes.iter().flat_map(|outcome| &outcome.decisions);
+        let is_clean = !all().any(|decision| decision.action.is_left_alone());
+        let exit = if is_clean { Exit::Done } else { Exit::Failed };
         if ui.is_json() {
             let packs: Vec<Value> = outcomes.iter().map(|outcome| self.pack_json(outcome)).collect();
             ui.json(&json!({
@@ -204,19 +164,30 @@ impl Job<'_> {
                 "lock": path_text(&self.target.personas.join(LOCK_FILE)),
                 "packs": packs,
             }));
-            return Ok(exit);
         }
         for outcome in outcomes {
-            self.tell(outcome, ui);
-        }
-        if skipped > 0 {
-            ui.flush();
-            ui.say(&format!(
-                "Skipped {}; `--overwrite` replaces, `agentworkforce update` keeps your edits",
-                counted(skipped, "existing persona")
-            ));
+            if !ui.is_json() {
+                self.tell(outcome, ui);
+            }
+            tell::warn(self.target, &outcome.decisions, ui);
+            for hint in self.hints(outcome) {
+                ui.hint(printable(&hint));
+            }
         }
         Ok(exit)
+    }
+
+    /// What settles that which was left alone.
+    fn hints(&self, outcome: &Outcome) -> Vec<String> {
+        let hints = tell::settling(outcome.decisions.iter(), self.args.to);
+        if hints.is_empty() {
+            return hints;
+        }
+        match (outcome.is_known, self.args.dry_run) {
+            (false, _) => vec!["`--overwrite` replaces what is there".into()],
+            (true, true) => hints.into_iter().map(|hint| format!("once this is installed, {hint}")).collect(),
+            (true, false) => hints,
+        }
     }
 
     fn pack_json(&self, outcome: &Outcome) -> Value {
@@ -227,36 +198,49 @@ impl Job<'_> {
     }
 
     fn tell(&self, outcome: &Outcome, ui: &mut Ui) {
+        let would = if self.args.dry_run { "would be " } else { "" };
         for decision in &outcome.decisions {
-            let (name, file) = (named(decision), main_file(self.target, decision));
-            let would = if self.args.dry_run { "would be " } else { "" };
+            let name = named(decision);
+            let reason = tell::reason(self.target, decision).map(|reason| format!(": {reason}"));
+            let reason = reason.unwrap_or_default();
             match decision.action {
-                Action::Skipped => {
-                    let paths = differing(self.target, decision);
-                    ui.flush();
-                    ui.warning(printable(&format!(
-                        "conflict {name}: {paths} already exists and is not the pack's (use --overwrite to replace it)"
-                    )));
-                }
+                Action::Skipped | Action::Conflict => {}
                 Action::Unchanged => ui.line(printable(&format!("unchanged {name}"))),
-                action => ui.line(printable(&format!("{would}{} {name} -> {file}", action.word()))),
+                Action::Removed | Action::Kept | Action::Shared => {
+                    ui.line(printable(&format!("{would}{} {name}{reason}", decision.action.word())));
+                }
+                action => {
+                    let file = main_file(self.target, decision);
+                    ui.line(printable(&format!("{would}{} {name} -> {file}", action.word())));
+                }
             }
         }
-        let personas: Vec<&Decision> =
-            outcome.decisions.iter().filter(|decision| decision.kind == UnitKind::Persona).collect();
-        let written = personas.iter().filter(|decision| decision.changes_files()).count();
+        ui.line(printable(&self.summary(outcome)));
+    }
+
+    fn summary(&self, outcome: &Outcome) -> String {
+        let amount = |is_meant: &dyn Fn(&Decision) -> bool| tell::amount(&outcome.decisions, is_meant);
+        let written = amount(&|decision| !decision.writes.is_empty());
+        let removed = amount(&|decision| decision.action == Action::Removed);
+        let skipped = amount(&|decision| decision.action.is_left_alone());
         let version = outcome.resolved.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
-        let pack = printable(&format!("{}{version}", outcome.name)).into_owned();
+        let pack = format!("{}{version}", outcome.name);
         let dir = self.target.personas.display();
-        ui.line(match (written, self.args.dry_run) {
-            (0, _) => format!("Nothing to do: {pack} in {dir}"),
-            (_, true) => format!("Would install {} of {pack} into {dir}", counted(written, "persona")),
-            (_, false) => format!("Installed {} of {pack} into {dir}", counted(written, "persona")),
-        });
+        let verb = if self.args.dry_run { "Would install" } else { "Installed" };
+        if written.is_none() && removed.is_none() && skipped.is_none() {
+            return format!("Nothing to do: {pack} in {dir}");
+        }
+        let mut text = format!("{verb} {} of {pack} into {dir}", written.as_deref().unwrap_or("nothing"));
+        for (number, what) in [(removed, "removed"), (skipped, "left as you have it")] {
+            if let Some(number) = number {
+                text = format!("{text}, {number} {what}");
+            }
+        }
+        text
     }
 }
 
-fn check(source: PackSource, fetched: &Fetched, wanted: &[String]) -> Result<Checked> {
+pub fn check(source: PackSource, fetched: &Fetched, wanted: &[String]) -> Result<Checked> {
     let contents = contents::read(&fetched.tree, wanted)?;
     let name = contents.name.clone().unwrap_or_else(|| source.name());
     let resolved = fetched.commit.clone().or_else(|| contents.version.clone());
@@ -264,18 +248,8 @@ fn check(source: PackSource, fetched: &Fetched, wanted: &[String]) -> Result<Che
 }
 
 /// What the lock says of the pack, before the decisions are taken into it.
-fn merged(
-    known: Option<&LockedPack>,
-    checked: &Checked,
-    source: &str,
-    wanted: &[String],
-    decisions: &[Decision],
-) -> LockedPack {
+fn merged(known: Option<&LockedPack>, checked: &Checked, source: &str, wanted: &[String]) -> LockedPack {
     let mut pack = known.cloned().unwrap_or_default();
-    let is_left_alone = |decision: &Decision| decision.action == Action::Skipped;
-    if known.is_some() && decisions.iter().all(is_left_alone) {
-        return pack;
-    }
     pack.selected = match known {
         // All were asked for once, or are now.
         _ if wanted.is_empty() => Vec::new(),
@@ -290,35 +264,4 @@ fn merged(
     source.clone_into(&mut pack.source);
     pack.resolved = checked.resolved.clone();
     pack
-}
-
-/// The source with the version that the lock names.
-fn pinned<'l>(source: &PackSource, name: &str, locked: &'l LockedPack) -> (PackSource, Option<&'l str>) {
-    match (source, &locked.resolved) {
-        (PackSource::Npm(spec), Some(version)) if !spec.contains(':') => {
-            (PackSource::Npm(format!("{name}@{version}")), None)
-        }
-        (PackSource::Git(_), Some(commit)) => (source.clone(), Some(commit)),
-        _ => (source.clone(), None),
-    }
-}
-
-fn unchanged(name: &str, locked: &LockedPack) -> Outcome {
-    let decision = |(kind, id, files): (UnitKind, &String, &std::collections::BTreeMap<String, String>)| {
-        Decision::unchanged(kind, id, files.clone())
-    };
-    Outcome {
-        name: name.to_owned(),
-        source: locked.source.clone(),
-        resolved: locked.resolved.clone(),
-        decisions: locked.units().map(decision).collect(),
-    }
-}
-
-fn drifted(lines: Vec<String>) -> CommandError {
-    let mut error =
-        CommandError::new(Exit::Refused, format!("{LOCK_FILE} does not agree; nothing was written"));
-    error.causes = lines;
-    error
-        .hint("`agentworkforce update --diff` shows what is new; without `--locked` the lock is written anew")
 }

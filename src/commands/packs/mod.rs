@@ -1,32 +1,35 @@
 //! What the commands for packs share: where packs go, fetching with a sign of life, writing what was decided, telling it.
 
 use super::edit::{audit, layer_dir, user_personas};
+use super::mounted::instants;
 use super::workforce::Workforce;
 use crate::cli::LayerArg;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::load::layers::PROJECT_DIR;
-use crate::model::path_text::path_text;
 use crate::mount::signals::SignalInbox;
 use crate::pack::apply::{self, Edits};
-use crate::pack::contents::{ROLES_PREFIX, UnitKind};
-use crate::pack::decide::{Action, Decision, OnDisk, settle};
+use crate::pack::contents::UnitKind;
+use crate::pack::decide::{Action, Because, Decision, OnDisk, Way};
 use crate::pack::fetch::{Fetched, Fetching, fetch};
 use crate::pack::lockfile::{LOCK_FILE, Lock, LockedPack};
+use crate::pack::settle::settle;
+use crate::pack::settlement::Settlement;
 use crate::pack::source::PackSource;
 use crate::pack::target::Target;
 use crate::pack::tree::File;
 use crate::resolve::chain::same_id;
 use crate::ui::{Ui, printable};
-use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub mod install;
+mod locked;
 pub mod pack;
+mod tell;
 pub mod uninstall;
 pub mod update;
 
@@ -46,7 +49,7 @@ fn target_of(workforce: &Workforce, layer: LayerArg) -> Result<Target> {
 }
 
 /// Fetches packs, stays alive on a terminal, and ends in good order when it is told to.
-struct Fetcher<'a> {
+pub struct Fetcher<'a> {
     host: &'a Host,
     time: Duration,
     signals: SignalInbox,
@@ -97,28 +100,38 @@ impl<'a> Fetcher<'a> {
     }
 }
 
-/// Writes what was decided, with the lock, in one step. The caller holds the lock of the directory.
-fn write(target: &Target, before: &Lock, name: &str, pack: LockedPack, decisions: &[Decision]) -> Result<()> {
+/// The lock after these decisions.
+fn settled(before: &Lock, name: &str, pack: LockedPack, decisions: &[Decision]) -> Lock {
     let mut after = before.clone();
     settle(&mut after, name, pack, decisions);
+    after
+}
+
+/// Writes what was decided, with the lock, in one step. The caller holds the lock of the directory.
+fn write(
+    host: &Host,
+    target: &Target,
+    (before, after): (&Lock, &Lock),
+    decisions: &[Decision],
+) -> Result<()> {
     let mut edits = Edits::default();
     for decision in decisions {
         edits.writes.extend(decision.writes.iter().map(|(path, file)| (path.clone(), file.clone())));
-        let removes = decision.removes.iter().filter(|path| !before.others_have(name, path));
-        edits.removes.extend(removes.cloned());
+        edits.removes.extend(decision.removes.iter().cloned());
     }
     if after.packs.is_empty() {
         if target.personas.join(LOCK_FILE).symlink_metadata().is_ok() {
             edits.removes.push(LOCK_FILE.to_owned());
         }
-    } else if after != *before {
+    } else if after != before {
         let lock = File { bytes: after.bytes().into(), executable: false };
         edits.writes.insert(LOCK_FILE.to_owned(), lock);
     }
     if edits.writes.is_empty() && edits.removes.is_empty() {
         return Ok(());
     }
-    apply::apply(target, edits)
+    let instants = instants(host)?;
+    apply::apply(target, edits, &|name| instants.at(name))
 }
 
 /// A persona whose id is taken by a file of another name is left out: two of them would spoil both.
@@ -126,6 +139,7 @@ fn yield_to_rivals(
     workforce: &Workforce,
     target: &Target,
     known: Option<&LockedPack>,
+    settlement: &Settlement,
     decisions: &mut [Decision],
 ) {
     let is_new = |decision: &&mut Decision| {
@@ -140,69 +154,48 @@ fn yield_to_rivals(
             let is_here = file.parent() == Some(&target.personas);
             (is_here && same_id(&entry.header.id, &decision.id)).then(|| file.file_name()?.to_str())?
         });
-        if let Some(rival) = rival {
-            decision.action = Action::Skipped;
+        let Some(rival) = rival else { continue };
+        decision.differing = vec![rival.to_owned()];
+        if settlement.way(decision.kind, &decision.id) == Way::KeepMine {
+            // Theirs is the one of the other name: none of the pack's files is wanted.
+            decision.action = Action::Kept;
+            decision.kept = decision.writes.keys().map(|path| (path.clone(), None)).collect();
             decision.writes.clear();
-            decision.differing = vec![rival.to_owned()];
-            decision.locked = known.and_then(|known| known.personas.get(&decision.id)).cloned();
+            decision.removes.clear();
+        } else {
+            decision.leave(Action::Skipped, Because::IdIsTaken, known);
         }
     }
+}
+
+/// A pack that the lock names, from where the lock says.
+fn fetch_locked(
+    fetcher: &Fetcher<'_>,
+    source: &PackSource,
+    (kept, commit): (&str, Option<&str>),
+    ui: &mut Ui,
+) -> Result<Fetched> {
+    if let Some(place) = source.place().filter(|place| place.symlink_metadata().is_err()) {
+        return Err(CommandError::new(
+            Exit::Failed,
+            format!("there is no {kept}, where the lock says it is from"),
+        )
+        .caused_by(format!("that would be {}", place.display()))
+        .hint("put it there again, or `agentworkforce install` it from where it is now"));
+    }
+    fetcher.fetch(source, commit, ui)
+}
+
+/// The error of one pack, where there may be others.
+fn of_pack(name: &str, what: &str, error: CommandError) -> CommandError {
+    let CommandError { exit, message, mut causes, hints } = error;
+    causes.insert(0, message);
+    CommandError { exit, message: format!("pack `{name}` {what}"), causes, hints }
 }
 
 /// A line in the home's log. What is installed is installed, also where the home cannot be written.
 fn note(workforce: &Workforce, text: &str) {
     let _ = audit(workforce, text);
-}
-
-/// One pack's decisions as JSON.
-fn rows(target: &Target, decisions: &[Decision]) -> Vec<Value> {
-    let row = |decision: &Decision| {
-        let paths = |paths: &mut dyn Iterator<Item = &String>| -> Vec<Value> {
-            paths.map(|path| json!(path_text(&target.path(path)))).collect()
-        };
-        json!({
-            "kind": decision.kind.word(),
-            "id": decision.id,
-            "action": decision.action.word(),
-            "written": paths(&mut decision.writes.keys()),
-            "removed": paths(&mut decision.removes.iter()),
-            "differing": paths(&mut decision.differing.iter()),
-        })
-    };
-    decisions.iter().map(row).collect()
-}
-
-fn count(decisions: &[Decision], action: Action) -> usize {
-    decisions.iter().filter(|decision| decision.action == action).count()
-}
-
-/// `3 personas` or `1 persona`.
-fn counted(number: usize, word: &str) -> String {
-    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
-}
-
-/// The main file of a persona or role.
-fn main_file(target: &Target, decision: &Decision) -> String {
-    let prefix = match decision.kind {
-        UnitKind::Persona => "",
-        UnitKind::Role => ROLES_PREFIX,
-    };
-    target.path(&format!("{prefix}{}.json", decision.id)).display().to_string()
-}
-
-/// What a role or persona is called in a line: personas are the rule.
-fn named(decision: &Decision) -> String {
-    match decision.kind {
-        UnitKind::Persona => decision.id.clone(),
-        UnitKind::Role => format!("role {}", decision.id),
-    }
-}
-
-/// The paths that stand in the way, for a message.
-fn differing(target: &Target, decision: &Decision) -> String {
-    let paths: Vec<String> =
-        decision.differing.iter().map(|path| target.path(path).display().to_string()).collect();
-    paths.join(", ")
 }
 
 /// The pack of this name in the lock.

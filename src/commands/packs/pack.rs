@@ -1,6 +1,6 @@
 //! `pack`: checks a directory of personas and writes it as an archive that `install` takes.
 
-use super::counted;
+use super::tell::counted;
 use crate::cli::PackArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;

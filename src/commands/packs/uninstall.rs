@@ -1,6 +1,7 @@
 //! `uninstall`: takes away what a pack brought, as far as it is still what the pack brought.
 
-use super::{counted, differing, installed, named, note, rows, target_of, write};
+use super::tell::{self, named, rows};
+use super::{installed, note, settled, target_of, write};
 use crate::cli::UninstallArgs;
 use crate::commands::workforce::Workforce;
 use crate::error::Result;
@@ -8,7 +9,6 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::path_text::path_text;
 use crate::pack::apply;
-use crate::pack::contents::UnitKind;
 use crate::pack::decide::{self, Action};
 use crate::pack::lockfile::{Lock, LockedPack};
 use crate::ui::{Ui, printable};
@@ -18,6 +18,9 @@ pub fn run(args: &UninstallArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let workforce = Workforce::open(host)?;
     let target = target_of(&workforce, args.to)?;
     let name = &args.pack;
+    if !args.dry_run {
+        apply::recover(&target)?;
+    }
     installed(&Lock::read(&target.personas)?, name, &target)?;
     let _locks = if args.dry_run { None } else { Some(apply::lock(&target)?) };
     let lock = Lock::read(&target.personas)?;
@@ -25,7 +28,8 @@ pub fn run(args: &UninstallArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let look = |path: &str| target.look(path);
     let decisions = decide::uninstall(name, &lock, &look);
     if !args.dry_run {
-        write(&target, &lock, name, LockedPack::default(), &decisions)?;
+        let after = settled(&lock, name, LockedPack::default(), &decisions);
+        write(host, &target, (&lock, &after), &decisions)?;
         note(&workforce, &format!("uninstall {name}"));
     }
     let kept = decisions.iter().any(|decision| decision.action == Action::Kept);
@@ -40,23 +44,24 @@ pub fn run(args: &UninstallArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let would = if args.dry_run { "would be " } else { "" };
     for decision in &decisions {
         let unit = named(decision);
-        if decision.action == Action::Kept {
-            ui.flush();
-            let paths = differing(&target, decision);
-            ui.warning(printable(&format!("kept {unit}: you changed {paths}; it is yours now")));
-        } else {
-            ui.line(printable(&format!("{would}removed {unit}")));
+        let reason = tell::reason(&target, decision).unwrap_or_default();
+        match decision.action {
+            Action::Kept => {
+                ui.flush();
+                ui.warning(printable(&format!("kept {unit}: {reason}")));
+            }
+            Action::Shared => ui.line(printable(&format!("{would}kept {unit}: {reason}"))),
+            _ => ui.line(printable(&format!("{would}removed {unit}"))),
         }
     }
-    let is_gone = |decision: &&decide::Decision| {
-        decision.kind == UnitKind::Persona && decision.action == Action::Removed
-    };
-    let removed = counted(decisions.iter().filter(is_gone).count(), "persona");
+    let is_gone = |decision: &decide::Decision| decision.action == Action::Removed;
+    let removed = tell::amount(&decisions, is_gone).unwrap_or_else(|| "nothing".into());
     let dir = target.personas.display();
-    ui.line(printable(&if args.dry_run {
-        format!("Would remove {removed} of {name} from {dir}")
-    } else {
-        format!("Removed {removed} of {name} from {dir}")
-    }));
+    let verb = if args.dry_run { "Would remove" } else { "Removed" };
+    let left = match decisions.iter().filter(|decision| decision.action == Action::Kept).count() {
+        0 => String::new(),
+        number => format!(", kept {number} that you changed"),
+    };
+    ui.line(printable(&format!("{verb} {removed} of {name} from {dir}{left}")));
     Ok(exit)
 }

@@ -1,38 +1,58 @@
 //! `update [--diff]`: what new versions of installed packs change. What the user edited is a conflict and stays.
 
-use super::{
-    Fetcher, count, counted, differing, installed, main_file, named, note, rows, target_of, write,
-    yield_to_rivals,
-};
+use super::tell::{self, count, counted, main_file, named, rows};
+use super::{Fetcher, fetch_locked, installed, note, of_pack, settled, target_of, write, yield_to_rivals};
 use crate::cli::UpdateArgs;
 use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::path_text::path_text;
+use crate::model::words::nearest;
 use crate::pack::apply;
 use crate::pack::contents::{self, Contents, Unit};
 use crate::pack::decide::{self, Action, Decision};
 use crate::pack::fetch::Fetched;
-use crate::pack::lockfile::{Lock, LockedPack};
+use crate::pack::lockfile::{Lock, LockedPack, label};
+use crate::pack::settlement::Settlement;
 use crate::pack::source::PackSource;
 use crate::pack::target::Target;
 use crate::ui::{Ui, printable};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
+/// A pack that was fetched.
+struct New {
+    name: String,
+    source: PackSource,
+    contents: Contents,
+    version: Option<String>,
+}
+
 /// What a new version of one pack does.
 struct Outcome {
     name: String,
+    source: PackSource,
     from: Option<String>,
     to: Option<String>,
     decisions: Vec<Decision>,
     diff: String,
 }
 
+struct Job<'a> {
+    args: &'a UpdateArgs,
+    workforce: &'a Workforce,
+    target: &'a Target,
+    fetcher: &'a Fetcher<'a>,
+    settlement: Settlement,
+}
+
 pub fn run(args: &UpdateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let workforce = Workforce::open(host)?;
     let target = target_of(&workforce, args.to)?;
+    if !args.dry_run && !args.diff {
+        apply::recover(&target)?;
+    }
     let lock = Lock::read(&target.personas)?;
     for name in &args.packs {
         installed(&lock, name, &target)?;
@@ -43,67 +63,230 @@ pub fn run(args: &UpdateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
             .hint("`--to user` looks among your own personas instead of the project's"));
     }
     let fetcher = Fetcher::new(host, args.timeout)?;
-    let is_meant = |name: &&String| args.packs.is_empty() || args.packs.contains(name);
-    let mut outcomes = Vec::new();
-    for name in lock.packs.keys().filter(is_meant) {
-        outcomes.push(one(name, &lock, args, (&workforce, &target), &fetcher, ui)?);
-    }
-    let of = |action| outcomes.iter().map(|outcome| count(&outcome.decisions, action)).sum::<usize>();
-    let conflicts = of(Action::Conflict) + of(Action::Skipped);
-    let exit = if conflicts > 0 { Exit::Conflict } else { Exit::Done };
-    if ui.is_json() {
-        let packs: Vec<Value> = outcomes.iter().map(|outcome| pack_json(outcome, &target, args)).collect();
-        ui.json(&json!({
-            "schemaVersion": 1, "ok": exit == Exit::Done, "dryRun": args.dry_run || args.diff,
-            "target": path_text(&target.personas), "packs": packs,
-        }));
-        return Ok(exit);
-    }
-    for outcome in &outcomes {
-        tell(outcome, &target, args, ui);
-    }
-    if conflicts > 0 {
-        ui.flush();
-        ui.hint("a conflict stays as you have it; `agentworkforce update --diff` shows the pack's version, `install --overwrite` takes it");
-    }
-    Ok(exit)
+    let settlement = settlement(args, &lock)?;
+    let job = Job { args, workforce: &workforce, target: &target, fetcher: &fetcher, settlement };
+    job.run(&lock, ui)
 }
 
-fn one(
-    name: &str,
-    lock: &Lock,
-    args: &UpdateArgs,
-    (workforce, target): (&Workforce, &Target),
-    fetcher: &Fetcher<'_>,
-    ui: &mut Ui,
-) -> Result<Outcome> {
-    let known = &lock.packs[name];
-    let source = PackSource::of_text(&known.source, &workforce.host, &target.base)?;
-    let fetched = fetcher.fetch(&source, None, ui)?;
-    let contents = selected(&fetched, known)?;
-    let to = fetched.commit.clone().or_else(|| contents.version.clone());
-    let look = |path: &str| target.look(path);
-    let is_dry = args.dry_run || args.diff;
-    fetcher.check_signals()?;
-    let _locks = if is_dry { None } else { Some(apply::lock(target)?) };
-    let before = Lock::read(&target.personas)?;
-    let known = installed(&before, name, target)?;
-    let mut decisions = decide::update(&contents.units, known, &look);
-    yield_to_rivals(workforce, target, Some(known), &mut decisions);
-    let diff = if args.diff { diff_of(&decisions, &contents.units, target) } else { String::new() };
-    let from = known.resolved.clone();
-    if !is_dry {
-        let pack = LockedPack { resolved: to.clone(), ..known.clone() };
-        write(target, &before, name, pack, &decisions)?;
-        if decisions.iter().any(Decision::changes_files) {
-            note(workforce, &format!("update {name}"));
+/// What the flags say, as far as it can be meant.
+fn settlement(args: &UpdateArgs, lock: &Lock) -> Result<Settlement> {
+    let settlement = Settlement { mine: args.keep_mine.clone(), theirs: args.take_theirs.clone() };
+    let (Some(mine), Some(theirs)) = (&settlement.mine, &settlement.theirs) else {
+        return check_names(settlement, lock);
+    };
+    if mine.is_empty() && theirs.is_empty() {
+        return Err(CommandError::usage("`--keep-mine` and `--take-theirs` cannot both be for everything")
+            .hint("name the personas of one of them"));
+    }
+    match mine.iter().find(|id| theirs.contains(id)) {
+        Some(id) => Err(CommandError::usage(format!("`{id}` cannot be both kept and taken"))),
+        None => check_names(settlement, lock),
+    }
+}
+
+fn check_names(settlement: Settlement, lock: &Lock) -> Result<Settlement> {
+    let pack = settlement.named().find(|name| lock.packs.contains_key(*name)).cloned();
+    match pack {
+        Some(pack) => Err(CommandError::usage(format!("`{pack}` is a pack, not a persona")).hint(format!(
+            "packs come before `--keep-mine` and `--take-theirs`: `agentworkforce update {pack} --keep-mine`"
+        ))),
+        None => Ok(settlement),
+    }
+}
+
+impl Job<'_> {
+    fn run(&self, lock: &Lock, ui: &mut Ui) -> Result<Exit> {
+        let is_meant = |name: &&String| self.args.packs.is_empty() || self.args.packs.contains(name);
+        let names: Vec<&String> = lock.packs.keys().filter(is_meant).collect();
+        let wrapped = |name: &str, error| of_pack(name, "was not updated", error);
+        let mut results: Vec<(&String, Result<New>)> = Vec::new();
+        for name in names {
+            let new = self.fetch(name, &lock.packs[name], ui);
+            // A pack that cannot be updated does not keep the others from it; a signal does.
+            self.fetcher.check_signals()?;
+            results.push((name, new.map_err(|error| wrapped(name, error))));
+        }
+        self.check_known(lock, &results)?;
+        let mut outcomes: Vec<(&String, Result<Outcome>)> = Vec::new();
+        for (name, new) in results {
+            let outcome = new.and_then(|new| self.one(new).map_err(|error| wrapped(name, error)));
+            if let Err(error) = &outcome
+                && matches!(error.exit, Exit::Signal(_))
+            {
+                return outcome.map(|_| Exit::Done);
+            }
+            outcomes.push((name, outcome));
+        }
+        // One pack that was asked for has one answer.
+        if let [(_, Err(_))] = &outcomes[..] {
+            return outcomes.pop().map_or(Ok(Exit::Done), |(_, outcome)| outcome.map(|_| Exit::Done));
+        }
+        Ok(self.report(&outcomes, ui))
+    }
+
+    fn fetch(&self, name: &str, known: &LockedPack, ui: &mut Ui) -> Result<New> {
+        let source = PackSource::of_text(&known.source, &self.workforce.host, &self.target.base)?;
+        let fetched = fetch_locked(self.fetcher, &source, (&known.source, None), ui)?;
+        let contents = selected(&fetched, known, name)?;
+        let version = fetched.commit.clone().or_else(|| contents.version.clone());
+        Ok(New { name: name.to_owned(), source, contents, version })
+    }
+
+    /// Whether all that is to be settled is there.
+    fn check_known(&self, lock: &Lock, results: &[(&String, Result<New>)]) -> Result<()> {
+        let mut labels: BTreeSet<String> = BTreeSet::new();
+        for (name, result) in results {
+            labels.extend(lock.packs[*name].units().map(|(kind, id, _)| label(kind, id)));
+            let units = result.iter().flat_map(|new| &new.contents.units);
+            labels.extend(units.map(|unit| label(unit.kind, &unit.id)));
+        }
+        let Some(unknown) = self.settlement.named().find(|name| !labels.contains(*name)) else {
+            return Ok(());
+        };
+        let near = nearest(unknown, labels.iter().map(String::as_str));
+        Err(CommandError::usage(format!("no persona `{unknown}` is in these packs"))
+            .maybe_hint(near.map(|near| format!("did you mean `{near}`?")))
+            .hint(format!("they have {}", labels.iter().cloned().collect::<Vec<_>>().join(", "))))
+    }
+
+    fn one(&self, new: New) -> Result<Outcome> {
+        let Job { args, target, .. } = *self;
+        let New { name, source, contents, version: to } = new;
+        let look = |path: &str| target.look(path);
+        let is_dry = args.dry_run || args.diff;
+        self.fetcher.check_signals()?;
+        let _locks = if is_dry { None } else { Some(apply::lock(target)?) };
+        let before = Lock::read(&target.personas)?;
+        let known = installed(&before, &name, target)?;
+        let mut decisions = decide::update(&contents.units, known, &self.settlement, &look);
+        yield_to_rivals(self.workforce, target, Some(known), &self.settlement, &mut decisions);
+        decide::among_others(&name, &before, &mut decisions);
+        let diff = if args.diff { diff_of(&decisions, &contents.units, target) } else { String::new() };
+        let from = known.resolved.clone();
+        if !is_dry {
+            let pack = LockedPack { resolved: to.clone(), ..known.clone() };
+            let after = settled(&before, &name, pack, &decisions);
+            write(&self.workforce.host, target, (&before, &after), &decisions)?;
+            if decisions.iter().any(Decision::changes_files) {
+                note(self.workforce, &format!("update {name}"));
+            }
+        }
+        Ok(Outcome { name, source, from, to, decisions, diff })
+    }
+
+    fn report(&self, outcomes: &[(&String, Result<Outcome>)], ui: &mut Ui) -> Exit {
+        let done = || outcomes.iter().filter_map(|(_, outcome)| outcome.as_ref().ok());
+        let conflicts: usize = done().map(|outcome| count(&outcome.decisions, Action::is_left_alone)).sum();
+        let exit = match (done().count() < outcomes.len(), conflicts) {
+            (true, _) => Exit::Failed,
+            (false, 0) => Exit::Done,
+            (false, _) => Exit::Conflict,
+        };
+        let is_dry = self.args.dry_run || self.args.diff;
+        if ui.is_json() {
+            let packs: Vec<Value> =
+                outcomes.iter().map(|(name, outcome)| self.pack_json(name, outcome)).collect();
+            ui.json(&json!({
+                "schemaVersion": 1, "ok": exit == Exit::Done, "dryRun": is_dry,
+                "target": path_text(&self.target.personas), "packs": packs,
+            }));
+        }
+        for (_, outcome) in outcomes {
+            match outcome {
+                Ok(outcome) => {
+                    if !ui.is_json() {
+                        self.tell(outcome, ui);
+                    }
+                    tell::warn(self.target, &outcome.decisions, ui);
+                }
+                Err(error) => {
+                    ui.flush();
+                    ui.explain(error);
+                }
+            }
+        }
+        let mut hints = tell::settling(done().flat_map(|outcome| &outcome.decisions), self.args.to);
+        if !hints.is_empty() && !self.args.diff {
+            hints.push(format!("{} shows the difference", tell::command("update --diff", self.args.to)));
+        }
+        for hint in hints {
+            ui.hint(printable(&hint));
+        }
+        exit
+    }
+
+    fn pack_json(&self, name: &str, outcome: &Result<Outcome>) -> Value {
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                return json!({"name": name, "error": {
+                    "kind": error.exit.word(), "message": error.message, "causes": error.causes, "hints": error.hints,
+                }});
+            }
+        };
+        let mut value = json!({
+            "name": outcome.name, "from": outcome.from, "to": outcome.to,
+            "units": rows(self.target, &outcome.decisions),
+        });
+        if self.args.diff {
+            value["diff"] = json!(outcome.diff);
+        }
+        value
+    }
+
+    fn tell(&self, outcome: &Outcome, ui: &mut Ui) {
+        let would = if self.args.dry_run || self.args.diff { "would be " } else { "" };
+        for decision in &outcome.decisions {
+            let (name, file) = (named(decision), main_file(self.target, decision));
+            match decision.action {
+                Action::Unchanged | Action::Skipped | Action::Conflict => {}
+                Action::Kept | Action::Shared => {
+                    let reason = tell::reason(self.target, decision).unwrap_or_default();
+                    ui.line(printable(&format!("{would}kept {name}: {reason}")));
+                }
+                Action::Removed => {
+                    ui.line(printable(&format!("{would}removed {name}: the pack has it no more")));
+                }
+                action => ui.line(printable(&format!("{would}{} {name} -> {file}", action.word()))),
+            }
+        }
+        for line in outcome.diff.lines() {
+            ui.line(printable(line));
+        }
+        let shown = |version: &Option<String>| version.clone().unwrap_or_else(|| "(no version)".into());
+        let is_change = |decision: &Decision| {
+            use Action::{Installed, Removed, Replaced, Updated};
+            matches!(decision.action, Installed | Replaced | Updated | Removed)
+        };
+        let changed = tell::amount(&outcome.decisions, is_change);
+        let open = count(&outcome.decisions, Action::is_left_alone);
+        let pack = if outcome.from == outcome.to {
+            format!("{} {}", outcome.name, shown(&outcome.to))
+        } else {
+            format!("{} {} -> {}", outcome.name, shown(&outcome.from), shown(&outcome.to))
+        };
+        let is_still = outcome.from == outcome.to && changed.is_none() && open == 0;
+        let changed = changed.unwrap_or_else(|| "nothing".into());
+        let text = match open {
+            _ if is_still => format!("{pack} is up to date"),
+            0 => format!("{pack}: {changed} {would}changed"),
+            _ => {
+                format!("{pack}: {changed} {would}changed, {} left as you have it", counted(open, "conflict"))
+            }
+        };
+        ui.line(printable(&text));
+        if is_still && matches!(outcome.source, PackSource::Archive(_)) {
+            ui.flush();
+            ui.hint(printable(&format!(
+                "{} is installed from an archive: `agentworkforce install <archive>` takes a newer one",
+                outcome.name
+            )));
         }
     }
-    Ok(Outcome { name: name.to_owned(), from, to, decisions, diff })
 }
 
 /// The personas that were asked for, as far as the new version has them.
-fn selected(fetched: &Fetched, known: &LockedPack) -> Result<Contents> {
+fn selected(fetched: &Fetched, known: &LockedPack, name: &str) -> Result<Contents> {
     if known.selected.is_empty() {
         return contents::read(&fetched.tree, &[]);
     }
@@ -111,7 +294,7 @@ fn selected(fetched: &Fetched, known: &LockedPack) -> Result<Contents> {
     let wanted: Vec<String> = known.selected.iter().filter(|id| ids.contains(id)).cloned().collect();
     if wanted.is_empty() {
         return Err(CommandError::new(Exit::Failed, "the pack has none of the installed personas any more")
-            .hint("`agentworkforce uninstall` removes them"));
+            .hint(format!("`agentworkforce uninstall {name}` removes them")));
     }
     contents::read(&fetched.tree, &wanted)
 }
@@ -122,7 +305,7 @@ fn diff_of(decisions: &[Decision], units: &[Unit], target: &Target) -> String {
     for decision in decisions {
         let unit = units.iter().find(|unit| unit.kind == decision.kind && unit.id == decision.id);
         let mut paths: BTreeSet<&String> = decision.writes.keys().chain(&decision.removes).collect();
-        if decision.action == Action::Conflict {
+        if decision.action == Action::Conflict && decision.blocked.is_empty() {
             paths.extend(&decision.differing);
         }
         for path in paths {
@@ -136,60 +319,4 @@ fn diff_of(decisions: &[Decision], units: &[Unit], target: &Target) -> String {
         }
     }
     text
-}
-
-fn pack_json(outcome: &Outcome, target: &Target, args: &UpdateArgs) -> Value {
-    let mut value = json!({
-        "name": outcome.name, "from": outcome.from, "to": outcome.to, "units": rows(target, &outcome.decisions),
-    });
-    if args.diff {
-        value["diff"] = json!(outcome.diff);
-    }
-    value
-}
-
-fn tell(outcome: &Outcome, target: &Target, args: &UpdateArgs, ui: &mut Ui) {
-    let would = if args.dry_run || args.diff { "would be " } else { "" };
-    for decision in &outcome.decisions {
-        let (name, file) = (named(decision), main_file(target, decision));
-        match decision.action {
-            Action::Unchanged => {}
-            Action::Skipped => {
-                ui.flush();
-                let paths = differing(target, decision);
-                ui.warning(printable(&format!("conflict {name}: {paths} has the same id")));
-            }
-            Action::Conflict => {
-                ui.flush();
-                let paths = differing(target, decision);
-                ui.warning(printable(&format!("conflict {name}: you and the pack changed it: {paths}")));
-            }
-            Action::Kept => {
-                ui.line(printable(&format!("kept {name} with your edits ({})", differing(target, decision))));
-            }
-            action => ui.line(printable(&format!("{would}{} {name} -> {file}", action.word()))),
-        }
-    }
-    for line in outcome.diff.lines() {
-        ui.line(printable(line));
-    }
-    let version = |version: &Option<String>| version.clone().unwrap_or_else(|| "(no version)".into());
-    let changed = outcome.decisions.iter().filter(|decision| decision.changes_files()).count();
-    let text = match (changed, outcome.from == outcome.to) {
-        (0, true) => format!("{} {} is up to date", outcome.name, version(&outcome.to)),
-        (_, true) => format!(
-            "{} {}: {} {would}changed",
-            outcome.name,
-            version(&outcome.to),
-            counted(changed, "persona")
-        ),
-        (_, false) => format!(
-            "{} {} -> {}: {} {would}changed",
-            outcome.name,
-            version(&outcome.from),
-            version(&outcome.to),
-            counted(changed, "persona")
-        ),
-    };
-    ui.line(printable(&text));
 }

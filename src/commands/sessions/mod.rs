@@ -10,12 +10,12 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::mount::apply::{ApplyStatus, Selection, UndoStatus};
 use crate::session::{SessionState, SessionStore};
-use crate::ui::{Table, Ui, printable};
+use crate::ui::{Table, Ui, patch, printable};
 use serde::Serialize;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Duration;
-use work::{Applied, ApplyRequest, PruneRequest, Recovery, Sessions};
+use work::{Applied, ApplyRequest, PruneRequest, Recovery, Sessions, Undone};
 
 pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let store = SessionStore::new(&host.workforce_home()?);
@@ -58,7 +58,8 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
             }
             Ok(Exit::Done)
         }
-        SessionsCommand::Undo { id } => undo(&sessions, id, ui),
+        SessionsCommand::Undo { id } => taken_back(&sessions.undo(id)?, ui),
+        SessionsCommand::Redo { id } => taken_back(&sessions.redo(id)?, ui),
         SessionsCommand::Recover { id } => recover(&sessions, id.as_deref(), ui),
         SessionsCommand::Prune { older_than, force } => prune(&sessions, older_than, *force, ui),
     }
@@ -148,7 +149,7 @@ fn diff(
         return Ok(Exit::Done);
     }
     for file in &files {
-        ui.text(&printable(&file.text));
+        ui.text(&patch::coloured(&file.text));
     }
     if files.is_empty() {
         ui.say("no changes");
@@ -203,22 +204,34 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
     }
 }
 
-fn undo(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
-    let undone = sessions.undo(id)?;
+/// What an undo or a redo came to.
+fn taken_back(undone: &Undone, ui: &mut Ui) -> Result<Exit> {
     if ui.is_json() {
-        answer(&undone, ui);
+        answer(undone, ui);
         return Ok(undone.exit());
     }
     match undone.outcome.status {
-        UndoStatus::Undone => ui.line(format!("undone: the project is as it was before {}", undone.session)),
+        UndoStatus::Undone if undone.outcome.earlier == 0 => {
+            ui.line(format!("undone: the project is as it was before {}", undone.session));
+            ui.hint(format!("`agentworkforce sessions redo {}` applies it again", undone.session));
+        }
+        UndoStatus::Undone => {
+            let earlier = undone.outcome.earlier;
+            ui.line(format!("undone: the last apply of {}; {earlier} earlier one(s) stay", undone.session));
+            ui.hint(format!(
+                "`agentworkforce sessions undo {0}` takes back the one before, `sessions redo {0}` applies this one again",
+                undone.session
+            ));
+        }
+        UndoStatus::Redone => ui.line(format!("applied again: {}", undone.session)),
         UndoStatus::Nothing => {
             return Err(CommandError::usage(format!(
-                "session `{}` has nothing that could be undone",
+                "session `{}` has nothing that could be taken back",
                 undone.session
             )));
         }
         UndoStatus::Conflict => {
-            ui.say("not undone: these have changed since");
+            ui.say("nothing was changed: these have changed since");
             for path in &undone.outcome.changed {
                 ui.say(&format!("  {}", crate::mount::diff::printable_name(path.as_ref())));
             }

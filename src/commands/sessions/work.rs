@@ -1,4 +1,4 @@
-//! What `sessions list|show|diff|apply|discard|undo|recover|prune` do, as functions from typed requests to typed results.
+//! What `sessions list|show|diff|apply|discard|undo|redo|recover|prune` do, as functions from typed requests to typed results.
 //! Nothing is parsed or printed here.
 
 use crate::error::{CommandError, Result};
@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::mount_record::{GitRecord, MountRecord};
 use crate::model::raw_path::RawPath;
-use crate::mount::apply::journal::{Journal, Purpose, State};
+use crate::mount::apply::journal::{Journal, State};
 use crate::mount::apply::{self, ApplyOutcome, ApplyStatus, Instants, Recovered, Selection, UndoOutcome};
 use crate::mount::changes::{Ignored, Review, review};
 use crate::mount::diff::{FileDiff, diff};
@@ -89,7 +89,7 @@ pub struct Undone {
 impl Undone {
     pub fn exit(&self) -> Exit {
         match self.outcome.status {
-            apply::UndoStatus::Undone => Exit::Done,
+            apply::UndoStatus::Undone | apply::UndoStatus::Redone => Exit::Done,
             apply::UndoStatus::Nothing => Exit::Usage,
             apply::UndoStatus::Conflict => Exit::Conflict,
         }
@@ -193,10 +193,14 @@ impl Sessions<'_> {
         }
         self.instants.at("apply: ended");
         let mut git = GitExport::default();
+        let mut has_unknown_commits = false;
         if outcome.status != ApplyStatus::Conflict {
             match export(&session.dir, session.id.as_str(), &work.record, &work.rules) {
                 Ok(export) => git = export,
-                Err(error) => warnings.push(format!("the agent's commits could not be looked at: {error:#}")),
+                Err(error) => {
+                    has_unknown_commits = true;
+                    warnings.push(format!("the agent's commits could not be looked at: {error:#}"));
+                }
             }
         }
         let is_complete = outcome.status != ApplyStatus::Conflict && outcome.remaining.is_empty();
@@ -213,7 +217,8 @@ impl Sessions<'_> {
         if stashed {
             warnings.push("a stash of the agent's stays in the session".into());
         }
-        let keeps_something = outcome.review.keeps_something_out() || !git.held.is_empty() || stashed;
+        let keeps_something =
+            outcome.review.keeps_something_out() || !git.held.is_empty() || has_unknown_commits || stashed;
         let mount_removed = is_complete && !request.keep && !keeps_something;
         drop(sides);
         if mount_removed {
@@ -240,8 +245,23 @@ impl Sessions<'_> {
         session.lock()?;
         self.end_journals(&session)?;
         let outcome = self.store.with_context(&session, self.instants, apply::undo)?;
-        if outcome.status == apply::UndoStatus::Undone {
+        if outcome.status == apply::UndoStatus::Undone && outcome.earlier == 0 {
             session.set_state(self.host, SessionState::Undone)?;
+        }
+        let state = session.entry()?.state;
+        Ok(Undone { session: session.id.to_string(), state, outcome })
+    }
+
+    /// Applies again what an undo took back, with or without the mount.
+    pub fn redo(&self, wanted: &str) -> Result<Undone> {
+        let mut session = self.store.find(wanted)?;
+        session.lock()?;
+        self.end_journals(&session)?;
+        let outcome = self.store.with_context(&session, self.instants, apply::redo)?;
+        if outcome.status == apply::UndoStatus::Redone {
+            let waits = review_of(&session)?.is_some_and(|review| !review.changes.is_empty());
+            let state = if waits { SessionState::Held } else { SessionState::Applied };
+            session.set_state(self.host, state)?;
         }
         let state = session.entry()?.state;
         Ok(Undone { session: session.id.to_string(), state, outcome })
@@ -251,7 +271,10 @@ impl Sessions<'_> {
     pub fn recover(&self, wanted: Option<&str>) -> Result<Recovery> {
         let mut sessions = match wanted {
             Some(wanted) => vec![self.store.find(wanted)?],
-            None => self.store.ids()?.iter().map(|id| self.store.find(id.as_str())).collect::<Result<_>>()?,
+            None => {
+                self.store.sweep()?;
+                self.store.all()?
+            }
         };
         let mut recovery = Recovery::default();
         for session in &mut sessions {
@@ -266,8 +289,12 @@ impl Sessions<'_> {
             if wanted.is_none() && !needs_it {
                 continue;
             }
-            session.lock()?;
-            recovery.recovered.push(self.recover_one(session)?);
+            match session.lock().and_then(|()| self.recover_one(session)) {
+                Ok(recovered) => recovery.recovered.push(recovered),
+                // Its runner was about to remove it, and has.
+                Err(_) if wanted.is_none() && !session.exists() => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(recovery)
     }
@@ -316,15 +343,17 @@ impl Sessions<'_> {
     }
 
     pub fn prune(&self, request: &PruneRequest) -> Result<Pruned> {
-        self.store.empty_trash()?;
+        self.store.sweep()?;
         let mut pruned = Pruned::default();
-        for id in self.store.ids()? {
-            let mut session = self.store.find(id.as_str())?;
+        for mut session in self.store.all()? {
+            let id = session.id.clone();
             match self.may_go(&mut session, request) {
                 Ok(None) => {
                     self.store.remove(&session)?;
                     pruned.removed.push(id.to_string());
                 }
+                // Its own runner has removed it.
+                Err(_) if !session.exists() => {}
                 Ok(Some(reason)) => pruned.kept.push(KeptSession { session: id.to_string(), reason }),
                 Err(error) => {
                     let reason = format!("it could not be looked at: {}", whole(&error));
@@ -436,13 +465,13 @@ fn is_applied_without_saying(session: &Session) -> bool {
 
 fn was_applied(session: &Session) -> Result<bool> {
     let journals = Journal::all(&session.dir)?;
-    Ok(journals.iter().any(|journal| journal.purpose == Purpose::Apply && journal.state == State::Done))
+    Ok(journals.iter().any(|journal| journal.purpose.applies() && journal.state == State::Done))
 }
 
 fn journal_entry(journal: &Journal) -> JournalEntry {
     JournalEntry {
         number: journal.number,
-        is_undo: journal.purpose != Purpose::Apply,
+        is_undo: !journal.purpose.applies(),
         applied: journal.state == State::Done,
         unfinished: !journal.state.is_finished(),
         paths: journal.operations.iter().map(|operation| operation.path.clone()).collect(),
@@ -454,8 +483,14 @@ fn ignored(include: bool) -> Ignored {
 }
 
 fn mount_is_gone(session: &Session) -> CommandError {
-    CommandError::usage(format!("session `{}` has no mount any more", session.id))
-        .hint("its work was applied, taken back or discarded; `agentworkforce sessions show` says which")
+    let error = CommandError::usage(format!("session `{}` has no mount any more", session.id));
+    match session.entry().map(|entry| entry.state) {
+        Ok(SessionState::Undone) => {
+            error.hint(format!("`agentworkforce sessions redo {}` applies again what was undone", session.id))
+        }
+        _ => error
+            .hint("its work was applied, taken back or discarded; `agentworkforce sessions show` says which"),
+    }
 }
 
 fn whole(error: &CommandError) -> String {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::mount::{Backend, Effect, PathRule, RuleSource, Sandbox};
-use crate::model::mount_record::{Containment, Instant, MOUNT_RECORD_FILE};
+use crate::model::mount_record::MOUNT_RECORD_FILE;
 use crate::mount::base;
 use crate::mount::tree::Tree;
 use pretty_assertions::assert_eq;
@@ -61,23 +61,10 @@ impl Fixture {
         }
         let root = Tree::open(&self.project()).unwrap().root_stat().unwrap();
         let record = MountRecord {
-            schema_version: 1,
-            backend: Backend::Copy,
-            fallback: None,
-            sandbox: Sandbox::Off,
-            containment: Containment::Subreaper,
-            root: self.project().into(),
             root_dev: root.dev,
             root_ino: root.ino,
             data: "mount".into(),
-            xattrs: None,
-            hidden: Vec::new(),
-            planted: Vec::new(),
-            left_out: Vec::new(),
-            skipped_special: 0,
-            outward_links: Vec::new(),
-            git: Vec::new(),
-            launched_at: Instant { ..launched_at },
+            ..MountRecord::bare(Backend::Copy, Sandbox::Off, self.project().into(), launched_at)
         };
         session.write_json(MOUNT_RECORD_FILE, &record).unwrap();
         base::take_project(&session.dir, &self.project(), &rules).unwrap();
@@ -212,4 +199,59 @@ fn a_vanished_project_is_said_and_nothing_is_lost() {
     std::fs::remove_dir(fixture.project()).unwrap();
     std::fs::rename(&aside, fixture.project()).unwrap();
     assert_eq!(fixture.apply(&id).exit(), Exit::Done);
+}
+
+#[test]
+fn sessions_that_come_and_go_meanwhile_disturb_nobody_who_looks_after_them() {
+    let fixture = Fixture::new();
+    let over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (over, host, root) = (&over, &fixture.host, fixture.project());
+        // A store of its own, as another process has one.
+        let store = fixture.store.clone();
+        scope.spawn(move || {
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                let session = store.create(host, "fleeting", &root).unwrap();
+                store.remove(&session).unwrap();
+            }
+        });
+        let sessions = fixture.sessions();
+        let looked = (0..150).try_for_each(|_| {
+            sessions.list()?;
+            sessions.recover(None)?;
+            sessions.prune(&PruneRequest { older_than: Duration::from_hours(1), force: false }).map(|_| ())
+        });
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        looked.unwrap();
+    });
+    assert!(fixture.sessions().list().unwrap().is_empty());
+}
+
+#[test]
+fn what_was_undone_is_applied_again_without_the_mount_unless_the_user_changed_it() {
+    let fixture = Fixture::new();
+    let id = fixture.run("x", &[("a", "agent\n"), ("new", "new\n")]);
+    let sessions = fixture.sessions();
+    let read = |name: &str| std::fs::read_to_string(fixture.project().join(name)).ok();
+    let applied = sessions.apply(&ApplyRequest { session: id.clone(), ..ApplyRequest::default() }).unwrap();
+    assert!(applied.mount_removed);
+    let nothing = sessions.redo(&id).unwrap();
+    assert_eq!((nothing.outcome.status, nothing.exit()), (apply::UndoStatus::Nothing, Exit::Usage));
+    for _ in 0..3 {
+        assert_eq!(sessions.undo(&id).unwrap().state, SessionState::Undone);
+        assert_eq!((read("a").as_deref(), read("new")), (Some("base\n"), None));
+        let error = sessions.apply(&ApplyRequest { session: id.clone(), ..ApplyRequest::default() });
+        assert!(error.unwrap_err().hints[0].contains("sessions redo"));
+        let redone = sessions.redo(&id).unwrap();
+        assert_eq!((redone.outcome.status, redone.state), (apply::UndoStatus::Redone, SessionState::Applied));
+        assert_eq!((read("a").as_deref(), read("new").as_deref()), (Some("agent\n"), Some("new\n")));
+    }
+    assert_eq!(sessions.redo(&id).unwrap().outcome.status, apply::UndoStatus::Nothing);
+    // What the user did meanwhile stands.
+    sessions.undo(&id).unwrap();
+    std::fs::write(fixture.project().join("a"), "user\n").unwrap();
+    let refused = sessions.redo(&id).unwrap();
+    assert_eq!((refused.outcome.status, refused.exit()), (apply::UndoStatus::Conflict, Exit::Conflict));
+    assert_eq!((read("a").as_deref(), read("new")), (Some("user\n"), None));
+    assert_eq!(refused.state, SessionState::Undone);
 }

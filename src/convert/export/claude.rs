@@ -1,15 +1,15 @@
 //! The persona as a subagent of Claude Code.
 
-use super::{Exported, Ledger, Outgoing, markdown, merge_returning, returning, server};
+use super::{Ledger, Native, Outgoing, markdown, merge_returning, returning, server};
 use crate::model::shape::Object;
 use serde_json::{Map, Value, json};
 
-pub fn export(persona: &Outgoing, mut ledger: Ledger) -> Exported {
+pub fn export(persona: &Outgoing, ledger: &mut Ledger) -> Native {
     let mut keys = Map::new();
     keys.insert("name".into(), persona.id.into());
     // claude ignores an agent without a description.
     keys.insert("description".into(), persona.description.unwrap_or(persona.id).into());
-    permissions(persona, &mut keys, &mut ledger);
+    permissions(persona, &mut keys, ledger);
     if let Some(model) = persona.model {
         keys.insert("model".into(), model.into());
         ledger.mapped("model", true, "model");
@@ -29,10 +29,8 @@ pub fn export(persona: &Outgoing, mut ledger: Ledger) -> Exported {
         ledger.mapped("mcpServers", true, "mcpServers");
     }
     ledger.mapped("description", persona.description.is_some(), "description");
-    ledger.carry_the_rest(persona);
     merge_returning(&mut keys, returning(persona, "claude"));
-    let text = markdown(&keys, &ledger.carried, persona.prompt);
-    Exported { file_name: format!("{}.md", persona.id), text, fields: ledger.finish(persona) }
+    markdown(format!("{}.md", persona.id), &keys, persona.prompt)
 }
 
 /// claude's `tools` are the only ones an agent has; ours run without asking. The denials stand beside them, so that an

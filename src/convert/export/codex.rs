@@ -1,14 +1,13 @@
 //! The persona as an agent of codex.
 
-use super::{Exported, Ledger, Outgoing, merge_returning, returning};
-use crate::convert::carried;
+use super::{Ledger, Native, Outgoing, merge_returning, returning};
 use crate::model::persona::McpServer;
 use crate::model::shape::Object;
 use crate::plan::tool_rule::denies_all_edits;
 use crate::resolve::references::{Piece, env_pieces};
 use serde_json::{Map, Value, json};
 
-pub fn export(persona: &Outgoing, mut ledger: Ledger) -> Exported {
+pub fn export(persona: &Outgoing, ledger: &mut Ledger) -> Native {
     let mut keys = Map::new();
     keys.insert("name".into(), persona.id.into());
     keys.insert("description".into(), persona.description.unwrap_or(persona.id).into());
@@ -25,17 +24,15 @@ pub fn export(persona: &Outgoing, mut ledger: Ledger) -> Exported {
         persona.settings.reasoning.is_some(),
         "model_reasoning_effort",
     );
-    sandbox(persona, &mut keys, &mut ledger);
-    ledger.carry("limits.turns", persona.limits.turns.map(Value::from));
+    sandbox(persona, &mut keys, ledger);
+    ledger.kept("limits.turns", persona.limits.turns.is_some());
     keys.insert("developer_instructions".into(), format!("{}\n", persona.prompt).into());
-    servers(persona, &mut keys, &mut ledger);
-    ledger.carry_the_rest(persona);
+    servers(persona, &mut keys, ledger);
     merge_returning(&mut keys, returning(persona, "codex"));
     let table =
         toml::to_string_pretty(&without_null(Value::Object(keys))).expect("keys of text, numbers and tables");
-    // In front: at the end it would look like a part of the last table.
-    let text = carried::line(&ledger.carried) + &table;
-    Exported { file_name: format!("{}.toml", persona.id), text, fields: ledger.finish(persona) }
+    // The comment comes in front: at the end it would look like a part of the last table.
+    Native { file_name: format!("{}.toml", persona.id), head: String::new(), tail: table }
 }
 
 /// codex has a sandbox where others have permissions: what the persona says, else what its denials amount to.
@@ -60,10 +57,9 @@ fn sandbox(persona: &Outgoing, keys: &mut Object, ledger: &mut Ledger) {
         );
     }
     // codex has no patterns, and allows by its sandbox: the rest travels.
-    let said = |key: &str| persona.persona.get("permissions")?.get(key).cloned();
-    for key in ["allow", "deny", "mode"] {
-        ledger.carry(&format!("permissions.{key}"), said(key));
-    }
+    ledger.kept("permissions.allow", permissions.allow.is_some());
+    ledger.kept("permissions.deny", !permissions.deny.is_empty());
+    ledger.kept("permissions.mode", permissions.mode.is_some());
 }
 
 fn servers(persona: &Outgoing, keys: &mut Object, ledger: &mut Ledger) {

@@ -5,10 +5,13 @@ mod codex;
 mod opencode;
 
 use super::account::{Fate, FieldFate};
-use super::{carried, values};
+use super::carried::{self, Carried, CarriedRole};
+use super::{Format, Source, convert, values};
 use crate::model::persona::{HarnessSettings, Limits, McpServer, Permissions};
+use crate::model::plan::SkillKind;
 use crate::model::shape::Object;
 use crate::model::tier::{Harness, Tier};
+use crate::plan::skill::kind_of;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashSet};
 
@@ -24,8 +27,12 @@ pub struct Outgoing<'a> {
     pub permissions: &'a Permissions,
     pub mcp_servers: &'a BTreeMap<String, McpServer>,
     pub limits: Limits,
-    /// Everything that the persona says, for the account.
+    /// Everything that the persona says, for the account and for the way back.
     pub persona: &'a Object,
+    /// What stands in front of the job in the prompt: who it is, and its charter.
+    pub before_job: &'a str,
+    /// The role, where it is not one of the library.
+    pub role: Option<CarriedRole>,
 }
 
 /// The file, and what became of every field of the persona.
@@ -36,24 +43,104 @@ pub struct Exported {
     pub fields: Vec<FieldFate>,
 }
 
+/// The file without the comment, cut at the place for it.
+struct Native {
+    file_name: String,
+    head: String,
+    tail: String,
+}
+
 pub fn export(harness: Harness, persona: &Outgoing) -> Exported {
-    let ledger = Ledger { fields: Vec::new(), carried: Map::new(), harness };
-    match harness {
-        Harness::Claude => claude::export(persona, ledger),
-        Harness::Opencode => opencode::export(persona, ledger),
-        Harness::Codex => codex::export(persona, ledger),
-    }
+    let mut ledger = Ledger { fields: Vec::new(), harness };
+    let travels = ledger.travelling(persona);
+    let native = match harness {
+        Harness::Claude => claude::export(persona, &mut ledger),
+        Harness::Opencode => opencode::export(persona, &mut ledger),
+        Harness::Codex => codex::export(persona, &mut ledger),
+    };
+    let alone = format!("{}{}", native.head, native.tail);
+    let carried = Carried {
+        fields: carried::marks(&imported(harness, &native.file_name, &alone)),
+        file: carried::mark_of_file(&alone),
+        tier: persona.tier.name().to_owned(),
+        before_job: (persona.before_job.len(), carried::mark(persona.before_job)),
+        role: persona.role.clone(),
+        persona: travels,
+    };
+    let text = format!("{}{}{}", native.head, carried::line(&carried), native.tail);
+    Exported { file_name: native.file_name, text, fields: ledger.finish(persona) }
+}
+
+/// What an import makes of the file without the comment: by that it will be seen what was edited.
+fn imported(harness: Harness, file_name: &str, text: &str) -> Object {
+    let format = match harness {
+        Harness::Claude => Format::Claude,
+        Harness::Opencode => Format::Opencode,
+        Harness::Codex => Format::Codex,
+    };
+    let nearby = |_: &str| Err(super::Missing::Absent);
+    let source = Source { path: file_name, below: file_name, text, nearby: &nearby };
+    let drafts = convert(format, &source).map(|converted| converted.drafts).unwrap_or_default();
+    drafts.into_iter().next().map(|draft| draft.persona).unwrap_or_default()
 }
 
 /// What has been said about the persona's fields so far.
 struct Ledger {
     fields: Vec<FieldFate>,
-    /// What travels in a comment.
-    carried: Object,
     harness: Harness,
 }
 
 impl Ledger {
+    /// The persona without what cannot travel: files beside it, and what must not be taken from a file of others.
+    fn travelling(&mut self, persona: &Outgoing) -> Object {
+        let mut travels = persona.persona.clone();
+        self.without_files(&mut travels, "");
+        if let Some(Value::Object(tiers)) = travels.get_mut("tiers") {
+            for (name, tier) in tiers.iter_mut() {
+                if let Value::Object(tier) = tier {
+                    self.without_files(tier, &format!("tiers.{name}."));
+                }
+            }
+        }
+        if let Some(Value::Array(skills)) = travels.get_mut("skills") {
+            skills.retain(|skill| {
+                let source = skill.as_str().or_else(|| skill.get("source")?.as_str()).unwrap_or_default();
+                let stays = kind_of(source) == SkillKind::Local;
+                let name = skill.get("id").and_then(Value::as_str).unwrap_or(source);
+                self.dropped(
+                    &format!("skills.{name}"),
+                    stays,
+                    "a directory of its own, which does not travel",
+                );
+                !stays
+            });
+            if skills.is_empty() {
+                travels.shift_remove("skills");
+            } else {
+                self.kept("skills", true);
+            }
+        }
+        travels
+    }
+
+    fn without_files(&mut self, level: &mut Object, at: &str) {
+        for key in ["claudeMd", "agentsMd"] {
+            if level.shift_remove(key).is_some() {
+                self.dropped(&format!("{at}{key}"), true, "a file beside the persona, which does not travel");
+                level.shift_remove(&format!("{key}Mode"));
+                self.dropped(&format!("{at}{key}Mode"), true, "goes with the file");
+            }
+        }
+        if let Some(Value::Object(settings)) = level.get_mut("harnessSettings") {
+            let field = format!("{at}harnessSettings.{}", carried::BYPASS);
+            let said = settings.shift_remove(carried::BYPASS).is_some();
+            self.dropped(&field, said, "never written into a file that others may take over");
+            if settings.is_empty() {
+                level.shift_remove("harnessSettings");
+            }
+        }
+    }
+
     fn mapped(&mut self, field: &str, said: bool, to: &str) {
         if said {
             self.fields.push(FieldFate { field: field.into(), fate: Fate::Mapped { to: to.into() } });
@@ -66,47 +153,34 @@ impl Ledger {
         }
     }
 
-    /// Puts a field that the format has no word for into the comment.
-    fn carry(&mut self, field: &str, value: Option<Value>) {
-        if let Some(value) = value {
-            values::set_path(&mut self.carried, field, value);
+    /// A field that the format has no word for: the comment has it.
+    fn kept(&mut self, field: &str, said: bool) {
+        if said {
             let to = "a comment, for `import`".to_owned();
             self.fields.push(FieldFate { field: field.into(), fate: Fate::Kept { to } });
         }
     }
 
-    /// The fields of the persona that no harness's file has a word for.
-    fn carry_the_rest(&mut self, persona: &Outgoing) {
-        for key in ["intent", "tags", "mount", "env", "bareMode", "hermetic"] {
-            let said = persona.persona.get(key).filter(|value| !value.is_null());
-            // An import takes the id for the intent.
-            if !(key == "intent" && said.and_then(Value::as_str) == Some(persona.id)) {
-                self.carry(key, said.cloned());
-            }
-        }
+    /// The limits and settings that no format, or only codex's, has a word for.
+    fn keep_settings(&mut self, persona: &Outgoing) {
         let limits = persona.limits;
-        self.carry("limits.wallSeconds", limits.wall_seconds.map(number));
-        self.carry("limits.idleSeconds", limits.idle_seconds.map(number));
-        self.carry("limits.usd", limits.usd.map(number));
+        self.kept("limits.wallSeconds", limits.wall_seconds.is_some());
+        self.kept("limits.idleSeconds", limits.idle_seconds.is_some());
+        self.kept("limits.usd", limits.usd.is_some());
         let settings = persona.settings;
-        self.carry("harnessSettings.timeoutSeconds", settings.timeout_seconds.map(number));
+        self.kept("harnessSettings.timeoutSeconds", settings.timeout_seconds.is_some());
         if self.harness != Harness::Codex {
-            let text = |text: &Option<String>| text.as_deref().map(Value::from);
-            self.carry("harnessSettings.sandboxMode", text(&settings.sandbox_mode));
-            self.carry("harnessSettings.approvalPolicy", text(&settings.approval_policy));
+            self.kept("harnessSettings.sandboxMode", settings.sandbox_mode.is_some());
+            self.kept("harnessSettings.approvalPolicy", settings.approval_policy.is_some());
             let access = settings.workspace_write_network_access;
-            self.carry("harnessSettings.workspaceWriteNetworkAccess", access.map(Value::from));
+            self.kept("harnessSettings.workspaceWriteNetworkAccess", access.is_some());
         }
-        self.carry("harnessSettings.webSearch", settings.web_search.map(Value::from));
-        self.dropped(
-            "harnessSettings.dangerouslyBypassApprovalsAndSandbox",
-            settings.dangerously_bypass_approvals_and_sandbox.is_some(),
-            "never written into a file that others may take over",
-        );
+        self.kept("harnessSettings.webSearch", settings.web_search.is_some());
     }
 
     /// The rest of the persona, so that nothing goes without a word.
     fn finish(mut self, persona: &Outgoing) -> Vec<FieldFate> {
+        self.keep_settings(persona);
         // Whoever speaks for a part of a field has spoken for the field.
         let mut spoken_for = HashSet::new();
         for FieldFate { field, .. } in &self.fields {
@@ -114,29 +188,21 @@ impl Ledger {
             spoken_for.insert(field.clone());
         }
         for (key, value) in persona.persona {
-            if spoken_for.contains(key) {
+            if spoken_for.contains(key) && key != "tiers" {
                 continue;
             }
             let own = format!("x-{}", self.harness);
             match key.as_str() {
-                "id" | "intent" => self.mapped(key, true, "name"),
+                "id" => self.mapped(key, true, "name"),
                 "systemPrompt" => self.mapped(key, true, "prompt"),
                 "name" | "emoji" | "role" | "expertise" => self.mapped(key, true, "prompt (written out)"),
                 "inputs" => self.mapped(key, true, "prompt (with their defaults)"),
-                "harness" => self.dropped(key, true, "the file itself says which"),
-                "tiers" | "defaultTier" => {
-                    self.dropped(key, true, &format!("one tier is exported: {}", persona.tier));
-                }
-                "model" => {
-                    self.dropped(key, persona.model.is_none(), &format!("no model of {}", self.harness));
-                }
-                "claudeMd" | "claudeMdMode" | "claudeMdContent" | "agentsMd" | "agentsMdMode"
-                | "agentsMdContent" => {
-                    self.dropped(key, true, "a file of its own, which only this runner puts in place");
-                }
                 key if key == own => self.mapped(key, true, "the keys that it was imported from"),
-                key => self.dropped(key, !value.is_null(), &format!("{} has no word for it", self.harness)),
+                key => self.kept(key, !value.is_null()),
             }
+        }
+        if let Some(role) = &persona.role {
+            self.kept(&format!("role {}", role.key), true);
         }
         self.fields
     }
@@ -164,16 +230,12 @@ fn merge_returning(keys: &mut Object, returning: Object) {
 }
 
 /// Markdown with its keys in front. JSON is YAML, and nobody has to guess how a value is quoted.
-fn markdown(keys: &Object, carried: &Object, prompt: &str) -> String {
-    let mut text = String::from("---\n");
+fn markdown(file_name: String, keys: &Object, prompt: &str) -> Native {
+    let mut head = String::from("---\n");
     for (key, value) in keys {
-        text.push_str(&format!("{}: {}\n", yaml_key(key), values::printable_json(value)));
+        head.push_str(&format!("{}: {}\n", yaml_key(key), values::printable_json(value)));
     }
-    text.push_str(&carried::line(carried));
-    text.push_str("---\n\n");
-    text.push_str(prompt);
-    text.push('\n');
-    text
+    Native { file_name, head, tail: format!("---\n\n{prompt}\n") }
 }
 
 /// Bare where it can only be a word: what is imported may have been called anything.
@@ -210,15 +272,6 @@ fn server(server: &McpServer) -> Value {
     Value::Object(object)
 }
 
-/// Whole numbers as people write them.
-fn number(value: f64) -> Value {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let whole = value as u64;
-    #[allow(clippy::cast_precision_loss)]
-    let is_whole = (whole as f64).to_bits() == value.to_bits();
-    if is_whole { Value::from(whole) } else { Value::from(value) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,9 +286,9 @@ mod tests {
         }) else {
             panic!("an object")
         };
-        let Value::Object(carried) = json!({"tags": ["\u{7f}\u{9f}"]}) else { panic!("an object") };
-        let parts = frontmatter::read(&markdown(&keys, &carried, "prompt"));
+        let Native { head, tail, .. } = markdown("a.md".into(), &keys, "prompt");
+        let parts = frontmatter::read(&(head + &tail));
         assert_eq!(parts.warnings, [""; 0]);
-        assert_eq!((parts.keys, parts.carried, parts.body.as_str()), (keys, Some(carried), "prompt"));
+        assert_eq!((parts.keys, parts.carried, parts.body.as_str()), (keys, None, "prompt"));
     }
 }

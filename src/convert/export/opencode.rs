@@ -1,12 +1,12 @@
 //! The persona as an agent of opencode.
 
-use super::{Exported, Ledger, Outgoing, markdown, merge_returning, returning};
+use super::{Ledger, Native, Outgoing, markdown, merge_returning, returning};
 use crate::convert::tools;
 use crate::model::shape::Object;
 use crate::plan::tool_rule::ToolRule;
 use serde_json::{Map, Value, json};
 
-pub fn export(persona: &Outgoing, mut ledger: Ledger) -> Exported {
+pub fn export(persona: &Outgoing, ledger: &mut Ledger) -> Native {
     let mut keys = Map::new();
     if let Some(description) = persona.description {
         keys.insert("description".into(), description.into());
@@ -26,18 +26,15 @@ pub fn export(persona: &Outgoing, mut ledger: Ledger) -> Exported {
         keys.insert("steps".into(), turns.into());
         ledger.mapped("limits.turns", true, "steps");
     }
-    let permission = permission(persona, &mut ledger);
+    let permission = permission(persona, ledger);
     if !permission.is_empty() {
         keys.insert("permission".into(), Value::Object(permission));
     }
     // opencode has its servers in the config, not in an agent.
-    let servers = persona.persona.get("mcpServers").filter(|_| !persona.mcp_servers.is_empty());
-    ledger.carry("mcpServers", servers.cloned());
+    ledger.kept("mcpServers", !persona.mcp_servers.is_empty());
     ledger.mapped("id", true, "the file's name");
-    ledger.carry_the_rest(persona);
     merge_returning(&mut keys, returning(persona, "opencode"));
-    let text = markdown(&keys, &ledger.carried, persona.prompt);
-    Exported { file_name: format!("{}.md", persona.id), text, fields: ledger.finish(persona) }
+    markdown(format!("{}.md", persona.id), &keys, persona.prompt)
 }
 
 /// The ordered map in which the last match wins: the mode first, then what is allowed, then what is denied.

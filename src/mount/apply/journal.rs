@@ -59,6 +59,17 @@ pub enum Purpose {
     Undo {
         of: u32,
     },
+    /// Takes back the undo of this number, and so applies again.
+    Redo {
+        of: u32,
+    },
+}
+
+impl Purpose {
+    /// Whether the project has the agent's work once it is done.
+    pub fn applies(self) -> bool {
+        matches!(self, Purpose::Apply | Purpose::Redo { .. })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,7 +15,7 @@ mod undo;
 pub use instants::Instants;
 pub use recover::{Recovered, recover};
 pub use select::Selection;
-pub use undo::{UndoOutcome, UndoStatus, undo};
+pub use undo::{UndoOutcome, UndoStatus, redo, undo};
 
 use crate::model::raw_path::RawPath;
 use crate::mount::changes::{Change, Ignored, Review, Sides, review};

@@ -261,9 +261,11 @@ pub(super) fn put_away(
         }
         tree::remove_all(project.fd(), OsStr::new(name))?;
     }
-    if let Purpose::Undo { of } = journal.purpose {
-        journal.restored = given_back(&Journal::read(context.session, of)?, journal);
+    if let Purpose::Undo { of } | Purpose::Redo { of } = journal.purpose {
         let mut undone = Journal::read(context.session, of)?;
+        if matches!(journal.purpose, Purpose::Undo { .. }) {
+            journal.restored = given_back(&undone, journal);
+        }
         undone.state = State::Undone;
         undone.write(context.session, context.durable)?;
     }

@@ -1,5 +1,5 @@
-//! Takes the last apply of a session back, if nothing that it wrote has changed since.
-//! It is an apply itself: staged, journaled, and safe to kill.
+//! Takes the last apply of a session back, or the last undo, if nothing that it wrote has changed since.
+//! Either is an apply itself: staged, journaled, and safe to kill.
 
 use super::journal::{Journal, Operation, Purpose, State};
 use super::lock::ProjectLock;
@@ -16,34 +16,55 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 pub struct UndoOutcome {
     pub status: UndoStatus,
-    /// The paths that are as they were before the apply.
+    /// The paths that are as they were before what was taken back.
     pub restored: Vec<RawPath>,
-    /// Why nothing was undone: these were changed after the apply.
+    /// Why nothing was done: these were changed since.
     pub changed: Vec<RawPath>,
     /// Directories that the apply made and that hold something else by now.
     pub kept_directories: Vec<RawPath>,
     pub preserved: Vec<RawPath>,
+    /// Earlier applies of the session that are still in the project; another undo takes the next one back.
+    pub earlier: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UndoStatus {
     Undone,
-    /// The session has no apply that could be taken back.
+    /// An undo was taken back: the agent's work is applied again.
+    Redone,
+    /// The session has nothing that could be taken back.
     Nothing,
     /// Nothing was changed.
     Conflict,
 }
 
+/// Takes the last apply back.
 pub fn undo(context: &Context<'_>) -> anyhow::Result<UndoOutcome> {
+    take_back_last(context, Purpose::applies, |of| Purpose::Undo { of }, UndoStatus::Undone)
+}
+
+/// Takes the last undo back. It needs no mount: what the undo took out of the project is in the session.
+pub fn redo(context: &Context<'_>) -> anyhow::Result<UndoOutcome> {
+    let is_undo = |purpose| matches!(purpose, Purpose::Undo { .. });
+    take_back_last(context, is_undo, |of| Purpose::Redo { of }, UndoStatus::Redone)
+}
+
+fn take_back_last(
+    context: &Context<'_>,
+    is_wanted: impl Fn(Purpose) -> bool,
+    purpose: impl Fn(u32) -> Purpose,
+    status: UndoStatus,
+) -> anyhow::Result<UndoOutcome> {
     let mut outcome = UndoOutcome {
         status: UndoStatus::Nothing,
         restored: Vec::new(),
         changed: Vec::new(),
         kept_directories: Vec::new(),
         preserved: Vec::new(),
+        earlier: 0,
     };
-    let Some(last) = last_apply(context)? else { return Ok(outcome) };
+    let Some(last) = standing(context, &is_wanted)?.last() else { return Ok(outcome) };
     let project = open_project(&last.root)?;
     let root = project.root_stat()?;
     if root.ino != last.root_ino {
@@ -55,7 +76,7 @@ pub fn undo(context: &Context<'_>) -> anyhow::Result<UndoOutcome> {
     let mut lock = ProjectLock::take(context.locks, &root, PATIENCE)?;
     finish_left_over(context, &mut lock, &project)?;
     // The left-over may have been this session's.
-    let Some(mut last) = last_apply(context)? else { return Ok(outcome) };
+    let Some(mut last) = standing(context, &is_wanted)?.last() else { return Ok(outcome) };
     for operation in &mut last.operations {
         let now = project.stat(&operation.path)?;
         if !is_as_applied(operation, now) {
@@ -69,13 +90,14 @@ pub fn undo(context: &Context<'_>) -> anyhow::Result<UndoOutcome> {
     }
     let steps = steps::for_undo(&last, &last.undo_path(context.session));
     context.instants.at("undo: planned");
-    let purpose = Purpose::Undo { of: last.number };
-    let job = Job { project: &project, mount: None, purpose, steps: &steps };
+    let job = Job { project: &project, mount: None, purpose: purpose(last.number), steps: &steps };
     match run(context, &mut lock, &job)? {
         Ran::Done(journal) => {
-            outcome.status = UndoStatus::Undone;
+            outcome.status = status;
             outcome.restored = steps.into_iter().map(|step| step.path.into()).collect();
             outcome.kept_directories = journal.kept_directories;
+            let standing = standing(context, Purpose::applies)?.count();
+            outcome.earlier = standing - usize::from(status == UndoStatus::Redone).min(standing);
         }
         Ran::Refused { conflicts, preserved } => {
             outcome.status = UndoStatus::Conflict;
@@ -86,12 +108,15 @@ pub fn undo(context: &Context<'_>) -> anyhow::Result<UndoOutcome> {
     Ok(outcome)
 }
 
-fn last_apply(context: &Context<'_>) -> anyhow::Result<Option<Journal>> {
-    let journals = Journal::all(context.session)?;
-    let is_applied = |journal: &Journal| {
-        journal.purpose == Purpose::Apply && matches!(journal.state, State::Done | State::Committed)
+/// The journals of this kind whose work stands, in their order.
+fn standing(
+    context: &Context<'_>,
+    is_wanted: impl Fn(Purpose) -> bool,
+) -> anyhow::Result<impl Iterator<Item = Journal>> {
+    let stands = move |journal: &Journal| {
+        is_wanted(journal.purpose) && matches!(journal.state, State::Done | State::Committed)
     };
-    Ok(journals.into_iter().rev().find(is_applied))
+    Ok(Journal::all(context.session)?.into_iter().filter(stands))
 }
 
 fn is_as_applied(operation: &Operation, now: Option<Stat>) -> bool {

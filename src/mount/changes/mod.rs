@@ -2,14 +2,17 @@
 //! It reads the project and the mount and changes neither.
 
 mod copied;
+mod git_settings;
 mod ignored;
+mod moved;
+mod own;
 mod review;
 mod upper;
 
 pub use review::{Ignored, review};
 
 use crate::model::mount::{Backend, PathRule};
-use crate::model::mount_record::{MountRecord, RuleRef};
+use crate::model::mount_record::MountRecord;
 use crate::model::raw_path::RawPath;
 use crate::mount::apply::journal::Restorations;
 use crate::mount::compare::{After, ChangeKind, ConflictReason};
@@ -73,7 +76,7 @@ pub struct Protected {
     pub why: ProtectedWhy,
     pub deleted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rule: Option<RuleRef>,
+    pub rule: Option<PathRule>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -83,6 +86,8 @@ pub enum ProtectedWhy {
     Readonly,
     /// A file that we put into the mount.
     Planted,
+    /// The agent moved it to a protected path: without the other half its deletion would be a loss.
+    Moved,
 }
 
 /// Changes that are left in the session unless asked for.
@@ -119,6 +124,8 @@ pub struct Review {
     pub ignored: KeptOut,
     /// Paths below a `.git` that the agent wrote (overlay only).
     pub git_paths: u64,
+    /// Settings and hooks of a repository that the agent wrote; never taken over.
+    pub git_settings: Vec<RawPath>,
 }
 
 impl Review {

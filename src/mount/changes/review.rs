@@ -2,9 +2,12 @@
 //! The order of the questions matters: what must never be applied is sorted out before anything is compared.
 
 use super::ignored::IgnoreView;
+use super::moved::hold_what_moved_to_protected;
+use super::own::is_agents_own;
 use super::{Change, Found, Protected, ProtectedWhy, Review, Sides, Touched, find, is_git_name};
 use crate::model::mount::Backend;
-use crate::model::mount_record::{PlantedRecord, RuleRef};
+use crate::model::mount::PathRule;
+use crate::model::mount_record::PlantedRecord;
 use crate::mount::compare::{After, Base, ConflictReason, Now, Verdict, compare};
 use crate::mount::manifest::{Entry, Manifest};
 use crate::mount::stat::Kind;
@@ -30,6 +33,7 @@ pub fn review(sides: &Sides<'_>, ignored: Ignored) -> anyhow::Result<Review> {
     touched.sort_by(|a, b| a.path.cmp(&b.path));
     let mut review = Review {
         git_paths,
+        git_settings: super::git_settings::written(sides).into_iter().map(Into::into).collect(),
         unreadable: unreadable.into_iter().map(Into::into).collect(),
         ..Review::default()
     };
@@ -38,6 +42,7 @@ pub fn review(sides: &Sides<'_>, ignored: Ignored) -> anyhow::Result<Review> {
     for candidate in candidates {
         judge(sides, candidate, &mut review)?;
     }
+    hold_what_moved_to_protected(sides, &mut review)?;
     mark_directories_that_must_stay(sides, &mut review)?;
     Ok(review)
 }
@@ -79,12 +84,7 @@ fn without_protected(
             Visibility::Writable => None,
         };
         if let Some(why) = why {
-            let rule = decision.rule.and_then(|index| sides.rules.get(index)).map(|rule| RuleRef {
-                pattern: rule.pattern.clone(),
-                effect: rule.effect,
-                source: rule.source,
-                origin: rule.origin.clone(),
-            });
+            let rule = decision.rule.and_then(|index| sides.rules.get(index)).cloned();
             if is_real_write(sides, &one)? {
                 review.protected.push(protected(&one, why, rule));
             }
@@ -111,7 +111,7 @@ fn without_protected(
     Ok(candidates)
 }
 
-fn protected(one: &Touched, why: ProtectedWhy, rule: Option<RuleRef>) -> Protected {
+fn protected(one: &Touched, why: ProtectedWhy, rule: Option<PathRule>) -> Protected {
     Protected { path: one.path.clone().into(), why, deleted: one.after == After::Absent, rule }
 }
 
@@ -276,7 +276,7 @@ pub(crate) fn base_of(sides: &Sides<'_>, path: &Path) -> anyhow::Result<Base> {
     // Not in the manifest: absent at launch, if the nearest directory that is in it was not changed since.
     for parent in path.ancestors().skip(1) {
         if let Some(entry) = known(base, parent)? {
-            let vouched = entry.kind != Kind::Dir || entry.ctime < launched;
+            let vouched = entry.kind != Kind::Dir || entry.ctime < launched || is_agents_own(sides, path)?;
             return Ok(if vouched { Base::Absent } else { Base::Unknown });
         }
     }
@@ -329,7 +329,7 @@ pub(crate) fn same_content(sides: &Sides<'_>, path: &Path, after: &After) -> any
     }
 }
 
-fn same_bytes(a: &mut impl Read, b: &mut impl Read) -> std::io::Result<bool> {
+pub(super) fn same_bytes(a: &mut impl Read, b: &mut impl Read) -> std::io::Result<bool> {
     const CHUNK: usize = 64 * 1024;
     let (mut from_a, mut from_b) = (Vec::with_capacity(CHUNK), Vec::with_capacity(CHUNK));
     loop {

@@ -29,11 +29,22 @@ pub(super) fn expected(world: &World) -> Option<Snapshot> {
         let is_special = *node == Node::Fifo;
         ignored || is_special || compiled.decide(path, node.is_dir()).visibility != Visibility::Writable
     };
+    // One half of a move whose other half is never applied.
+    let is_moved = |path: &Path, node: &Node| {
+        let Node::File { bytes, .. } = node else { return false };
+        let has_them = |node: &Node| matches!(node, Node::File { bytes: other, .. } if other == bytes);
+        !bytes.is_empty()
+            && !world.after.contains_key(path)
+            && world.after.iter().any(|(to, after)| {
+                let is_protected = compiled.decide(to, false).visibility != Visibility::Writable;
+                is_protected && has_them(after) && !world.base.get(to).is_some_and(has_them)
+            })
+    };
     let mut result = Snapshot::new();
     for (path, node) in &world.base {
         // What the agent put in its place is not applied, so it stays.
         let is_not_replaced = world.after.get(path).is_some_and(|after| is_kept(path, after));
-        if is_kept(path, node) || is_not_replaced {
+        if is_kept(path, node) || is_not_replaced || is_moved(path, node) {
             result.insert(path.clone(), node.clone());
         }
     }

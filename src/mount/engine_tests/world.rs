@@ -3,9 +3,7 @@
 use super::script::{Rng, base_tree, edit};
 use super::snapshot::{Node, Snapshot, materialise, snapshot, write_node};
 use crate::model::mount::{Backend, Effect, PathRule, RuleSource, Sandbox};
-use crate::model::mount_record::{
-    Containment, HiddenPath, Instant, MountRecord, PlantedRecord, RuleRef, XattrNamespace,
-};
+use crate::model::mount_record::{HiddenPath, Instant, MountRecord, PlantedRecord, XattrNamespace};
 use crate::mount::apply::journal::Journal;
 use crate::mount::apply::{ApplyOutcome, Context, Instants, Selection, apply};
 use crate::mount::changes::{Ignored, Review, Sides, review};
@@ -107,24 +105,13 @@ impl Run {
         let data = if backend == Backend::Overlay { "upper" } else { "mount" };
         std::fs::create_dir(session.join(data)).unwrap();
         let root = Tree::open(&project).unwrap().root_stat().unwrap();
+        let never = Instant { seconds: 0, nanos: 0 };
         let record = MountRecord {
-            schema_version: 1,
-            backend,
-            fallback: None,
-            sandbox: Sandbox::Off,
-            containment: Containment::Subreaper,
-            root: project.clone().into(),
             root_dev: root.dev,
             root_ino: root.ino,
             data: data.into(),
             xattrs: (backend == Backend::Overlay).then(|| xattrs(&session)),
-            hidden: Vec::new(),
-            planted: Vec::new(),
-            left_out: Vec::new(),
-            skipped_special: 0,
-            outward_links: Vec::new(),
-            git: Vec::new(),
-            launched_at: Instant { seconds: 0, nanos: 0 },
+            ..MountRecord::bare(backend, Sandbox::Off, project.clone().into(), never)
         };
         dirs.push(dir);
         let locks = home.join("locks");
@@ -210,13 +197,7 @@ impl Run {
             let decision = compiled.decide(path, node.is_dir());
             let parent = path.parent().unwrap();
             if decision.is_hidden() && !compiled.decide(parent, true).is_hidden() {
-                let rule = &run.rules[decision.rule.unwrap()];
-                let rule = RuleRef {
-                    pattern: rule.pattern.clone(),
-                    effect: rule.effect,
-                    source: rule.source,
-                    origin: rule.origin.clone(),
-                };
+                let rule = run.rules[decision.rule.unwrap()].clone();
                 run.record.hidden.push(HiddenPath { path: path.clone().into(), is_dir: node.is_dir(), rule });
             }
         }

@@ -26,9 +26,10 @@ impl TestEnv {
     pub fn new() -> TestEnv {
         let dir = tempfile::Builder::new().prefix("aw-test-").tempdir().expect("a temp directory");
         let root = dir.path().canonicalize().expect("it exists");
-        for name in ["home", "project/.git"] {
+        for name in ["home", "project/.git/objects", "project/.git/refs"] {
             std::fs::create_dir_all(root.join(name)).expect("writable");
         }
+        std::fs::write(root.join("project/.git/HEAD"), "ref: refs/heads/main\n").expect("writable");
         TestEnv { cwd: root.join("project"), dir, vars: Vec::new() }
     }
 

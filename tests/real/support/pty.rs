@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// Rows and columns.
 pub const SIZE: (u16, u16) = (50, 150);
 
+/// How long a key may be without effect before it is pressed again.
+const PATIENCE_FOR_A_KEY: Duration = Duration::from_secs(8);
+
 pub struct Terminal {
     /// The world that its processes belong to.
     root: PathBuf,
@@ -51,6 +54,12 @@ impl Terminal {
         self.screen.lock().expect("no thread panicked with it").screen().contents()
     }
 
+    /// The same with its colours.
+    #[allow(dead_code)]
+    pub fn snapshot(&self) -> vt100::Screen {
+        self.screen.lock().expect("no thread panicked with it").screen().clone()
+    }
+
     /// Types a text. `\r` is Enter, `\x03` Ctrl-C, `\x1b` Escape.
     pub fn type_text(&mut self, text: &str) {
         self.keyboard.write_all(text.as_bytes()).expect("the terminal is open");
@@ -60,9 +69,38 @@ impl Terminal {
     #[track_caller]
     pub fn enter(&mut self, text: &str) {
         self.type_text(text);
-        self.wait_for(text, Duration::from_secs(20));
+        self.insist(text, text, Duration::from_mins(1));
         std::thread::sleep(Duration::from_millis(300));
         self.type_text("\r");
+    }
+
+    /// Asks the program something and waits for the answer.
+    #[track_caller]
+    pub fn ask(&mut self, question: &str, answer: &str, timeout: Duration) {
+        self.enter(question);
+        self.insist("\r", answer, timeout);
+    }
+
+    /// Presses a key until this is on the screen. A key that comes while a program draws a new dialog may be lost: a
+    /// person presses it again.
+    #[track_caller]
+    pub fn press(&mut self, key: &str, until: &str, timeout: Duration) {
+        self.type_text(key);
+        self.insist(key, until, timeout);
+    }
+
+    #[track_caller]
+    fn insist(&mut self, key: &str, until: &str, timeout: Duration) {
+        let end = Instant::now() + timeout;
+        let mut again = Instant::now() + PATIENCE_FOR_A_KEY;
+        while !self.screen().contains(until) {
+            assert!(Instant::now() < end, "waited {timeout:?} for {until:?}:\n{}", self.screen());
+            if Instant::now() > again {
+                self.type_text(key);
+                again = Instant::now() + PATIENCE_FOR_A_KEY;
+            }
+            std::thread::sleep(Duration::from_millis(30));
+        }
     }
 
     /// Waits until the screen shows a text.

@@ -19,7 +19,7 @@ pub const MODEL: &str = "scripted";
 /// What the harnesses log in with.
 pub const TOKEN: &str = "scratch-token";
 /// Ample for one turn of the slowest harness on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(90);
+pub const PATIENCE: Duration = Duration::from_secs(150);
 
 fn named_directory() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();

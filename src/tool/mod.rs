@@ -1,6 +1,8 @@
 //! Runs a helper program (git, npx, `<harness> --version`) with a time limit and no terminal, and ends all of it.
 //! It knows no program by name; harnesses themselves are run by others.
 
+pub mod version;
+
 use crate::host::Host;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::fs::File;
@@ -45,15 +47,37 @@ pub enum ToolError {
     Output { program: String, error: std::io::Error },
 }
 
+/// What `PATH` has under a name.
+pub enum Lookup {
+    Found(PathBuf),
+    /// Only a file that may not be run.
+    NotExecutable(PathBuf),
+    Missing,
+}
+
+/// Looks on the user's `PATH`, as a shell would.
+pub fn look_up(host: &Host, name: &str) -> Lookup {
+    let path = host.env.get("PATH").map_or("", String::as_str);
+    let files = std::env::split_paths(path).map(|dir| host.cwd.join(dir).join(name));
+    let (runnable, not): (Vec<PathBuf>, Vec<PathBuf>) =
+        files.filter(|file| file.is_file()).partition(|file| is_executable(file));
+    let first = |files: Vec<PathBuf>| files.into_iter().next();
+    match first(runnable) {
+        Some(file) => Lookup::Found(file),
+        None => first(not).map_or(Lookup::Missing, Lookup::NotExecutable),
+    }
+}
+
 /// The executable file of this name on the user's `PATH`.
 pub fn find(host: &Host, name: &str) -> Option<PathBuf> {
-    let path = host.env.get("PATH")?;
-    let candidates = std::env::split_paths(path).map(|dir| host.cwd.join(dir).join(name));
-    candidates.into_iter().find(|file| is_executable(file))
+    match look_up(host, name) {
+        Lookup::Found(file) => Some(file),
+        Lookup::NotExecutable(_) | Lookup::Missing => None,
+    }
 }
 
 fn is_executable(file: &Path) -> bool {
-    file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
+    rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
 /// Runs a prepared command without a terminal: no input unless `stdin` is a file, output into memory. Whatever it

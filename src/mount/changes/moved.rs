@@ -1,0 +1,63 @@
+//! A move to a protected path is one change in two halves: the new path is never applied, so the old one must not go either.
+
+use super::review::same_bytes;
+use super::{Change, Protected, ProtectedWhy, Review, Sides};
+use crate::mount::compare::After;
+use crate::mount::stat::Kind;
+use std::path::{Path, PathBuf};
+
+/// Deletions of files whose content lies at a protected path now become protected themselves.
+pub(super) fn hold_what_moved_to_protected(sides: &Sides<'_>, review: &mut Review) -> anyhow::Result<()> {
+    let mut written = Vec::new();
+    for protected in review.protected.iter().filter(|protected| !protected.deleted) {
+        // A file without content is nobody's move, and nothing is lost with it.
+        if let Some(stat) = sides.mount.stat(&protected.path)?
+            && stat.kind == Kind::File
+            && stat.size > 0
+            // Only its mode was changed: what it holds came from nowhere else.
+            && !has_content_of(sides, &protected.path, &protected.path)?
+        {
+            written.push((protected.path.0.clone(), stat.size));
+        }
+    }
+    if written.is_empty() {
+        return Ok(());
+    }
+    let mut moved: Vec<PathBuf> = Vec::new();
+    for change in &review.changes {
+        if is_moved(sides, change, &written)? {
+            moved.push(change.path.0.clone());
+        }
+    }
+    review.changes.retain(|change| !moved.contains(&change.path.0));
+    review.protected.extend(moved.into_iter().map(|path| Protected {
+        path: path.into(),
+        why: ProtectedWhy::Moved,
+        deleted: true,
+        rule: None,
+    }));
+    review.protected.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(())
+}
+
+fn is_moved(sides: &Sides<'_>, change: &Change, written: &[(PathBuf, u64)]) -> anyhow::Result<bool> {
+    let Some(now) = change.now.filter(|now| now.kind == Kind::File && change.after == After::Absent) else {
+        return Ok(false);
+    };
+    for (path, _) in written.iter().filter(|(_, size)| *size == now.size) {
+        if has_content_of(sides, &change.path, path)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn has_content_of(sides: &Sides<'_>, project: &Path, mount: &Path) -> anyhow::Result<bool> {
+    // What cannot be read cannot be compared; it is told elsewhere.
+    let (Ok((mut ours, _)), Ok((mut agents, _))) =
+        (sides.project.open_file(project), sides.mount.open_file(mount))
+    else {
+        return Ok(false);
+    };
+    Ok(same_bytes(&mut ours, &mut agents)?)
+}

@@ -1,0 +1,333 @@
+//! Agent files as people really write them: what is meant is found, what is lost is told, nothing is made up.
+
+use crate::support::TestEnv;
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+const PERSONAS: &str = "project/.agentworkforce/workforce/personas";
+
+fn persona(env: &TestEnv, id: &str) -> Value {
+    serde_json::from_str(&env.read(format!("{PERSONAS}/{id}.json"))).expect("JSON")
+}
+
+/// The report of an import of this directory, whatever its exit code.
+fn report(env: &TestEnv, path: &str) -> Value {
+    let ran = env.run(["import", path, "--json"]);
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:#?}"))
+}
+
+/// Every row by the name of its file: status, persona and reason.
+fn rows(report: &Value) -> BTreeMap<String, (String, String, String)> {
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    let rows = report["files"].as_array().expect("files").iter();
+    rows.map(|row| {
+        let name = text(row, "source").rsplit('/').next().unwrap_or_default().to_owned();
+        (name, (text(row, "status"), text(row, "persona"), text(row, "reason")))
+    })
+    .collect()
+}
+
+fn fields(row: &Value) -> Vec<&str> {
+    row["fields"]
+        .as_array()
+        .expect("fields")
+        .iter()
+        .map(|field| field["field"].as_str().expect("text"))
+        .collect()
+}
+
+#[test]
+fn plain_values_are_the_text_that_stands_there() {
+    let env = TestEnv::new();
+    env.write(
+        "in/agents/a.md",
+        "---\nname: on\ndescription: no\nmodel: 1.10\ncolor: 007\nversion: 1.10\nhidden: true\nmaxTurns: 7\ntools: [y, 08]\n---\nx\n",
+    );
+    env.write("in/agents/b.agent.md", "---\ndescription: y\nagent: y\n---\nx\n");
+    env.write(
+        "in/c.yaml",
+        "title: 007\ndescription: off\ninstructions: on\nparameters:\n  - key: n\n    description: 1.10\n    default: 010\nextensions:\n  - type: stdio\n    name: 1.0\n    cmd: npx\n    args: [08080, no]\n    timeout: 300\n",
+    );
+    report(&env, "../in");
+    let a = persona(&env, "on");
+    assert_eq!((&a["description"], &a["model"]), (&json!("no"), &json!("1.10")));
+    assert_eq!(a["x-claude"], json!({"color": "007", "version": "1.10", "hidden": true}));
+    assert_eq!((&a["limits"]["turns"], &a["permissions"]["allow"]), (&json!(7), &json!(["y", "08"])));
+    let b = persona(&env, "b");
+    assert_eq!((&b["description"], &b["x-copilot"]["agent"]), (&json!("y"), &json!("y")));
+    let c = persona(&env, "007");
+    assert_eq!((&c["description"], &c["systemPrompt"]), (&json!("off"), &json!("on")));
+    assert_eq!(c["inputs"], json!({"N": {"description": "1.10", "default": "010"}}));
+    assert_eq!(c["mcpServers"], json!({"1.0": {"type": "stdio", "command": "npx", "args": ["08080", "no"]}}));
+    assert_eq!(c["x-goose"]["extensions[0]"], json!({"timeout": 300}));
+}
+
+#[test]
+fn frontmatter_of_the_wild_is_found_and_read() {
+    let env = TestEnv::new();
+    let name = |id: &str| (id.to_owned(), "d".to_owned(), "body".to_owned());
+    let cases: [(&str, &str, (String, String, String)); 24] = [
+        ("colon", "---\nname: colon\ndescription: d\nnote: a: b: c\n---\nbody\n", name("colon")),
+        ("tabs", "---\nname:\ttabs\ndescription:\td\ntools:\n\t- Read\n---\nbody\n", name("tabs")),
+        ("bom", "\u{feff}---\r\nname: bom\r\ndescription: d\r\n---\r\nbody\r\n", name("bom")),
+        ("cr", "---\rname: cr\rdescription: d\r---\rbody\r", name("cr")),
+        ("dup", "---\nname: dup\nname: other\ndescription: d\ndescription: e\n---\nbody\n", name("dup")),
+        ("anchor", "---\nname: &n anchor\ndescription: d\nother: *n\n---\nbody\n", name("anchor")),
+        ("open", "---\nname: open\ndescription: d\n\nbody\n", name("open")),
+        ("blank", "\n\n---\nname: blank\ndescription: d\n---\nbody\n", name("blank")),
+        ("comment", "<!-- c\n-->\n---\nname: comment\ndescription: d\n---\nbody\n", name("comment")),
+        ("ticks", "```yaml\n---\nname: ticks\ndescription: d\n---\n```\nbody\n", name("ticks")),
+        ("whole", "````chatagent\n---\nname: whole\ndescription: d\n---\nbody\n````\n", name("whole")),
+        ("indented", "  ---\n  name: indented\n  description: d\n  ---\nbody\n", name("indented")),
+        ("capitals", "---\nName: Capitals\nDescription: d\nTools: Read\n---\nbody\n", name("capitals")),
+        ("toml", "+++\nname = \"toml\"\ndescription = \"d\"\n+++\nbody\n", name("toml")),
+        ("json", "---\n{\"name\": \"json\", \"description\": \"d\"}\n---\nbody\n", name("json")),
+        ("list", "---\n- name: list\n- description: d\n---\nbody\n", name("list")),
+        ("nbsp", "---\nname:\u{a0}nbsp\ndescription:\u{a0}d\n---\nbody\n", name("nbsp")),
+        ("dashes", "----\nname: dashes\ndescription: d\n----\nbody\n", name("dashes")),
+        ("spaces", "---   \nname : spaces   \ndescription : d   \n---   \nbody\n", name("spaces")),
+        ("quote", "---\nname: quote\ndescription: d\nx: \"He said \"hi\"\"\n---\nbody\n", name("quote")),
+        ("sign", "---\nname: sign\ndescription: d\nowner: @me and `you`\n---\nbody\n", name("sign")),
+        ("rocket", "---\nname: 🚀 Rocket 🚀\ndescription: d\n---\nbody\n", name("rocket")),
+        ("up", "---\nname: ../../up\ndescription: d\n---\nbody\n", name("up")),
+        (
+            "example",
+            "---\nname: example\ndescription: d <example>Context: a: b\nuser: \"x: y\"\n<commentary>\nfoo: bar\n</commentary>\n</example>\nmodel: opus\n---\nbody\n",
+            name("example"),
+        ),
+    ];
+    for (file, text, _) in &cases {
+        env.write(format!("in/agents/{file}.md"), text);
+    }
+    let report = report(&env, "../in");
+    assert_eq!(report["failed"], 0, "{report:#}");
+    for (_, _, expected) in &cases {
+        let made = persona(&env, &expected.0);
+        let text = |key: &str| made[key].as_str().unwrap_or_default().to_owned();
+        assert_eq!((text("id"), text("description"), text("systemPrompt")), *expected);
+    }
+    assert_eq!(persona(&env, "example")["model"], "opus");
+    assert_eq!(persona(&env, "capitals")["permissions"]["allow"], json!(["Read"]));
+    let capitals =
+        report["files"].as_array().unwrap().iter().find(|row| row["persona"] == "capitals").unwrap();
+    assert!(fields(capitals).contains(&"Name"), "{capitals:#}");
+    env.run(["lint", "--strict"]).succeeds();
+}
+
+#[test]
+fn a_list_without_tools_denies_and_a_star_does_not() {
+    let env = TestEnv::new();
+    let weighty = json!(["Bash", "Edit", "Write", "NotebookEdit", "WebFetch", "WebSearch"]);
+    env.write("in/agents/none.md", "---\nname: none\ndescription: d\ntools: []\n---\nx\n");
+    env.write("in/agents/none-too.agent.md", "---\ndescription: d\ntools: []\n---\nx\n");
+    env.write("in/agents/unsaid.md", "---\nname: unsaid\ndescription: d\ntools:\n---\nx\n");
+    env.write("in/agents/star.md", "---\nname: star\ndescription: d\ntools: *\n---\nx\n");
+    env.write(
+        "in/.opencode/agent/off.md",
+        "---\ndescription: d\ntools:\n  \"*\": false\n  bash: yes\n  webfetch: no\n---\nx\n",
+    );
+    env.write("in/.opencode/agent/all.md", "---\ndescription: d\ntools: \"*\"\n---\nx\n");
+    report(&env, "../in");
+    assert_eq!(persona(&env, "none")["permissions"], json!({"deny": weighty}));
+    assert_eq!(persona(&env, "none-too")["permissions"], json!({"deny": weighty}));
+    for id in ["unsaid", "star", "all"] {
+        assert_eq!(persona(&env, id)["permissions"], Value::Null, "{id}");
+    }
+    let off = &persona(&env, "off")["permissions"];
+    assert_eq!(off["allow"], json!(["Bash"]));
+    for tool in ["Edit", "Write", "WebFetch"] {
+        assert!(off["deny"].as_array().unwrap().contains(&json!(tool)), "{off}");
+    }
+}
+
+#[test]
+fn a_role_of_minions_is_accounted_for_and_its_charter_stays_in_the_tree() {
+    let env = TestEnv::new();
+    env.write("x.md", "not yours");
+    env.write("in/charters/two.md", "---\nname: two\ndescription: no agent\n---\nTwo.");
+    env.write("in/agents/d/charter.md", "Watch.");
+    env.write("in/roles/unused/charter.md", "Nobody's.");
+    env.write(
+        "in/config.json",
+        r#"{"roles": {"one": {"label": "One", "charterFile": "../x.md", "color": "red", "model": "opus"}, "two": {"charterFile": "charters/two.md"}},
+            "agents": {"a": {"role": "one"}, "c": {"charterFile": "/etc/hostname"}, "d": {"colour": "blue"}}}"#,
+    );
+    let report = report(&env, "../in");
+    assert_eq!(
+        (&report["imported"], &report["roles"]["imported"], &report["failed"]),
+        (&json!(2), &json!(2), &json!(1))
+    );
+    let row = |wanted: &str| {
+        let rows = report["files"].as_array().unwrap();
+        rows.iter().find(|row| row["role"] == wanted || row["persona"] == wanted).expect("a row").clone()
+    };
+    let one = row("one");
+    assert_eq!(
+        fields(&one),
+        ["roles.one.charterFile", "roles.one.label", "roles.one.color", "roles.one.model"]
+    );
+    assert_eq!(one["fields"][0]["why"], "`../x.md` is outside of what is imported and was not read");
+    assert!(one["warnings"].to_string().contains("has its charter in `../x.md`"), "{one:#}");
+    let role = env.read("project/.agentworkforce/workforce/roles/one.json");
+    assert!(!role.contains("not yours"), "{role}");
+    assert_eq!(fields(&row("two")), ["roles.two.charterFile"]);
+    let failed = report["files"].as_array().unwrap().iter().find(|row| row["status"] == "failed").unwrap();
+    assert_eq!(
+        failed["reason"],
+        "agent `c` has its charter in `/etc/hostname`, which is outside of what is imported and was not read"
+    );
+    assert_eq!(rows(&report)["two.md"].2, "a part of config.json, and imported with it");
+    let charters: Vec<&Value> = report["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["source"].as_str().unwrap().ends_with("charter.md"))
+        .map(|row| &row["status"])
+        .collect();
+    assert_eq!(charters, ["skipped", "skipped"]);
+    let said = env.run(["import", "../in", "--dry-run", "--to", "../elsewhere"]).stdout;
+    assert!(said.contains("would import 2 persona(s)") && said.contains("would import 2 role(s)"), "{said}");
+}
+
+#[test]
+fn files_in_a_prompt_of_opencode_are_put_in_where_they_are_in_the_tree() {
+    let env = TestEnv::new();
+    env.write("secret.txt", "not yours");
+    env.write("in/p.md", "---\nname: p\ndescription: no agent\n---\nFrom p.\n");
+    env.write("in/dir/keep", "");
+    env.write(
+        "in/opencode.jsonc",
+        r#"{ /* c */ "agent": {
+            "one": {"prompt": "A {file:./q.txt} b {env:FOO} {file:nope.md} {file:../secret.txt} {file:", "description": "d"},
+            "two": {"prompt": "{file:./nope.md}"}, "three": {"prompt": "{file:dir}"}, "four": {"prompt": " {file:p.md} "},
+            "build": {"model": "x/y"}, "five": "text",
+        }, }"#,
+    );
+    env.write("in/q.txt", "Q\n");
+    let report = report(&env, "../in");
+    assert_eq!(
+        persona(&env, "one")["systemPrompt"],
+        "A Q b {env:FOO} {file:nope.md} {file:../secret.txt} {file:"
+    );
+    let warnings = report["files"][0]["warnings"].to_string();
+    for text in [
+        "`nope.md`, which is not there",
+        "`../secret.txt`, which is outside",
+        "`{env:FOO}` in the prompt stays",
+    ] {
+        assert!(warnings.contains(text), "{text} is not in {warnings}");
+    }
+    assert!(persona(&env, "four")["systemPrompt"].as_str().unwrap().contains("From p."));
+    let reasons: Vec<&str> =
+        report["files"].as_array().unwrap().iter().filter_map(|row| row["reason"].as_str()).collect();
+    assert_eq!(
+        reasons,
+        [
+            "agent `two` has its prompt in `./nope.md`, which is not there",
+            "agent `three` has its prompt in `dir`, which is not a file",
+            "agent `five` is not an object",
+            "a part of opencode.jsonc, and imported with it",
+        ]
+    );
+    assert!(fields(&report["files"][0]).contains(&"agent.build"), "{report:#}");
+}
+
+#[test]
+fn a_tree_is_no_list_of_agents_and_what_is_passed_over_is_told() {
+    let env = TestEnv::new();
+    let files = [
+        ("posts/hello.md", "---\ntitle: Hello\ndate: 2024-01-01\ndescription: x\n---\npost\n", "skipped"),
+        ("notes.md", "# Notes\n\nthings\n", "skipped"),
+        ("rules/x.mdc", "---\ndescription: x\nglobs: \"*.ts\"\n---\nrule\n", "skipped"),
+        ("chart.yaml", "a: {{ .Values.x }}\n", "skipped"),
+        ("broken.toml", "[a\n", "skipped"),
+        ("broken.json", "{", "skipped"),
+        ("half.toml", "developer_instructions = \"x\"\nname = x\n", "failed"),
+        ("agents/plain.md", "Just do it.\n", "imported"),
+        ("lib/real.md", "---\nname: real\ndescription: d\n---\nx\n", "imported"),
+        ("opencode.json", "{\"agent\": {}}", "skipped"),
+    ];
+    for (path, text, _) in files {
+        env.write(format!("in/{path}"), text);
+    }
+    let report = report(&env, "../in");
+    let rows = rows(&report);
+    for (path, _, status) in files {
+        let name = path.rsplit('/').next().unwrap();
+        assert_eq!(rows[name].0, status, "{path}: {rows:#?}");
+    }
+    let said = env.run(["import", "../in", "--dry-run"]).stdout;
+    for text in [
+        "broken.toml",
+        "is not valid TOML: line 1",
+        "chart.yaml",
+        "is not valid YAML",
+        "broken.json",
+        "a page or a post, not an agent (hello.md)",
+        "a rule for an editor",
+        "unchanged  real",
+        "a config of opencode that names no agents",
+    ] {
+        assert!(said.contains(text), "{text} is not in {said}");
+    }
+    env.run(["import", "../in/notes.md", "../in/posts/hello.md"]).succeeds();
+    assert_eq!(persona(&env, "notes")["systemPrompt"], "# Notes\n\nthings");
+    env.write("empty/readme.txt", "x");
+    let ran = env.run(["import", "../empty"]);
+    ran.fails_with_output(1, "nothing to import: there is no file with the ending of an agent file");
+    assert!(env.run(["import", "../in/posts", "--json"]).stdout.contains("none of 1 file(s) is an agent"));
+}
+
+#[test]
+fn a_dry_run_says_would() {
+    let env = TestEnv::new();
+    env.write("in/agents/a.md", "---\nname: a\ndescription: d\n---\nx\n");
+    let said = env.run(["import", "../in", "--dry-run"]).stdout;
+    assert!(said.contains("would import  a") && said.contains("would import 1 persona(s)"), "{said}");
+    assert!(!said.contains("imported"), "{said}");
+}
+
+#[test]
+fn profiles_and_agents_in_a_config_of_codex_become_personas() {
+    let env = TestEnv::new();
+    env.write(
+        "in/config.toml",
+        "model = \"gpt\"\n[profiles.deep]\nmodel = \"gpt-x\"\ndeveloper_instructions = \"Think.\"\n[profiles.deep.mcp_servers.s]\ncommand = \"c\"\n[profiles.bare]\nmodel = \"y\"\n[[agents]]\nname = \"Two\"\ninstructions = \"Do.\"\n",
+    );
+    let report = report(&env, "../in");
+    assert_eq!(report["imported"], 2, "{report:#}");
+    let deep = persona(&env, "deep");
+    assert_eq!(
+        (&deep["model"], &deep["systemPrompt"], &deep["mcpServers"]["s"]["command"]),
+        (&json!("gpt-x"), &json!("Think."), &json!("c"))
+    );
+    assert_eq!(persona(&env, "two")["systemPrompt"], "Do.");
+    assert!(fields(&report["files"][0]).contains(&"profiles.deep.mcp_servers"), "{report:#}");
+}
+
+#[test]
+fn a_server_that_is_switched_off_stays_off() {
+    let env = TestEnv::new();
+    env.write(
+        "in/opencode.json",
+        r#"{"mcp": {"on": {"type": "local", "command": ["a"]}, "off": {"type": "local", "command": ["b"], "enabled": false}},
+            "agent": {"x": {"prompt": "p", "description": "d"}}}"#,
+    );
+    report(&env, "../in");
+    let made = persona(&env, "x");
+    assert_eq!(made["mcpServers"], json!({"on": {"command": "a"}}));
+    assert_eq!(made["x-opencode"]["mcp.off"]["enabled"], false);
+}
+
+#[test]
+fn the_first_of_several_documents_is_the_recipe() {
+    let env = TestEnv::new();
+    env.write(
+        "in/r.yaml",
+        "---\ntitle: One\ndescription: d\ninstructions: |\n  do\n---\ntitle: Two\ninstructions: no\n",
+    );
+    let report = report(&env, "../in");
+    assert_eq!(persona(&env, "one")["systemPrompt"], "do");
+    assert!(report["files"][0]["warnings"].to_string().contains("several YAML documents"), "{report:#}");
+}
