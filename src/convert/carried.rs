@@ -1,7 +1,7 @@
 //! The whole persona travels in a comment of the exported file: the other tool passes over it, and an import takes it
 //! back. What was edited in the file since then is right, and is told.
 
-use super::{RoleDraft, frontmatter, values};
+use super::{RoleDraft, frontmatter, tools, values};
 use crate::model::shape::Object;
 use crate::model::text_rules;
 use serde::{Deserialize, Serialize};
@@ -146,6 +146,7 @@ impl Found {
                 _ => restored.put(path, &carried.tier, value),
             }
         }
+        restored.hold_limits(&edited);
         if !edited.is_empty() {
             let names: Vec<&str> = edited.iter().map(|path| path.as_str()).collect();
             restored.warnings.push(format!(
@@ -197,6 +198,45 @@ impl Restored {
             Some(value) => values::set_path(&mut self.persona, path, value.clone()),
             None => remove(&mut self.persona, path),
         }
+    }
+
+    /// What was edited to less is less on every tier and harness, whatever the comment says beside it.
+    fn hold_limits(&mut self, edited: &[&String]) {
+        let is_edited = |path: &str| edited.iter().any(|edited| *edited == path);
+        let read_only = |level: &Object| {
+            level.get("harnessSettings").and_then(|settings| settings.get("sandboxMode"))
+                == Some(&Value::from("read-only"))
+        };
+        let tiers = self.persona.get("tiers").and_then(Value::as_object);
+        let tiers = tiers.into_iter().flat_map(Map::values).filter_map(Value::as_object);
+        if is_edited("harnessSettings.sandboxMode") && tiers.chain([&self.persona]).any(read_only) {
+            // A sandbox is codex's alone, and this one was written into one tier.
+            let mut deny = self.permission("deny");
+            for tool in ["Edit", "Write", "NotebookEdit"] {
+                if !deny.iter().any(|entry| entry == tool) {
+                    deny.push(tool.to_owned());
+                }
+            }
+            values::set_path(&mut self.persona, "permissions.deny", deny.into());
+            self.warnings.push("the sandbox is read-only now: edits are denied on every harness".into());
+        } else if !is_edited("permissions.allow") && !is_edited("permissions.deny") {
+            return;
+        }
+        let mode = self.persona.get("permissions").and_then(|permissions| permissions.get("mode"));
+        let Some(mode) = mode.and_then(Value::as_str).map(str::to_owned) else { return };
+        let allow = self.permission("allow");
+        let asks_for_edits = mode == "acceptEdits" && !allow.iter().any(|entry| entry == "Edit");
+        let why = tools::contradicted(&mode, &self.permission("deny"))
+            .or_else(|| asks_for_edits.then_some("edits are not allowed unasked any more"));
+        if let Some(why) = why {
+            remove(&mut self.persona, "permissions.mode");
+            self.warnings.push(format!("the mode `{mode}` of the export was left out: {why}"));
+        }
+    }
+
+    fn permission(&self, list: &str) -> Vec<String> {
+        let entries = self.persona.get("permissions").and_then(|permissions| permissions.get(list));
+        entries.map(values::list).unwrap_or_default()
     }
 
     /// A prompt that was edited. Where it still starts with who it is, the rest is the job; else all of it is, and who

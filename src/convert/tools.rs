@@ -1,6 +1,7 @@
 //! What other tools call the things an agent may do, in the words of persona files.
 
 use super::account::Account;
+use crate::plan::tool_rule::ToolRule;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
@@ -18,6 +19,22 @@ pub fn left_out(allowed: &[String]) -> Vec<&'static str> {
         tool => has(tool),
     };
     WEIGHTY.into_iter().filter(|tool| !covers(tool)).collect()
+}
+
+/// Why a mode that lets things run unasked cannot stand beside these denials.
+pub fn contradicted(mode: &str, deny: &[String]) -> Option<&'static str> {
+    let denied = |tool: &str| {
+        deny.iter()
+            .map(|entry| ToolRule::parse(entry))
+            .any(|rule| rule.tool == tool && rule.argument.is_none())
+    };
+    match mode {
+        "acceptEdits" | "bypassPermissions" if denied("Edit") || denied("Write") => {
+            Some("it may not edit files")
+        }
+        "bypassPermissions" if denied("Bash") => Some("it may not run commands"),
+        _ => None,
+    }
 }
 
 /// The tools of opencode in ours, `None` where we have no word for it.

@@ -1,0 +1,128 @@
+//! A limit stays a limit: what an agent file denies or leaves out, the persona has denied on every harness.
+
+use crate::support::TestEnv;
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+const PERSONAS: &str = "project/.agentworkforce/workforce/personas";
+
+fn persona(env: &TestEnv, id: &str) -> Value {
+    serde_json::from_str(&env.read(format!("{PERSONAS}/{id}.json"))).expect("JSON")
+}
+
+/// Imports one file, and returns its row.
+fn import(env: &TestEnv, file: &str, text: &str) -> Value {
+    env.write(format!("in/{file}"), text);
+    let ran = env.run(["import", &format!("../in/{file}"), "--overwrite", "--json"]);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:#?}"));
+    report["files"][0].clone()
+}
+
+/// Exports a persona, edits the file, and imports it into the same project.
+fn edited(env: &TestEnv, selector: &str, to: &str, edit: impl Fn(&str) -> String) -> (Value, Value) {
+    let report = env.run(["export", selector, "--to", to, "--json"]).json();
+    let before = report["content"].as_str().expect("a text");
+    let after = edit(before);
+    assert_ne!(before, after, "the edit changed nothing");
+    let row = import(env, report["fileName"].as_str().expect("a name"), &after);
+    (persona(env, selector.split('@').next().expect("an id")), row)
+}
+
+/// A text with the line that starts so replaced.
+fn with_line(text: &str, start: &str, line: &str) -> String {
+    let lines = text.lines().map(|old| if old.starts_with(start) { line } else { old });
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}
+
+fn sandbox(env: &TestEnv, id: &str) -> String {
+    let plan = env.plan(&[id, "--harness", "codex"]);
+    let args: Vec<&str> =
+        plan["command"]["args"].as_array().expect("args").iter().filter_map(Value::as_str).collect();
+    let at = args.iter().position(|arg| *arg == "--sandbox").expect("a sandbox");
+    args[at + 1].to_owned()
+}
+
+#[track_caller]
+fn denies(persona: &Value, tools: &[&str]) {
+    let deny = &persona["permissions"]["deny"];
+    for tool in tools {
+        assert!(deny.as_array().is_some_and(|deny| deny.contains(&json!(tool))), "{tool} is not in {deny}");
+    }
+}
+
+#[test]
+fn a_further_denial_takes_nothing_from_the_limit_of_a_list() {
+    let env = TestEnv::new();
+    import(
+        &env,
+        "a.md",
+        "---\nname: a\ndescription: d\ntools: Read, Grep\ndisallowedTools: WebFetch\n---\nx\n",
+    );
+    let deny = json!(["Bash", "Edit", "Write", "NotebookEdit", "WebFetch", "WebSearch"]);
+    assert_eq!(persona(&env, "a")["permissions"], json!({"allow": ["Read", "Grep"], "deny": deny}));
+    assert_eq!(sandbox(&env, "a"), "read-only");
+    // Denials alone are no list.
+    import(&env, "b.md", "---\nname: b\ndescription: d\ndisallowedTools: WebFetch\n---\nx\n");
+    assert_eq!(persona(&env, "b")["permissions"], json!({"deny": ["WebFetch"]}));
+}
+
+#[test]
+fn a_mode_that_the_list_contradicts_is_not_taken() {
+    let env = TestEnv::new();
+    for (mode, taken) in
+        [("acceptEdits", Value::Null), ("bypassPermissions", Value::Null), ("plan", json!("plan"))]
+    {
+        let text = format!("---\nname: a\ndescription: d\ntools: Read\npermissionMode: {mode}\n---\nx\n");
+        let row = import(&env, "a.md", &text);
+        assert_eq!(persona(&env, "a")["permissions"]["mode"], taken, "{row:#}");
+        let fields = row["fields"].to_string();
+        assert_eq!(fields.contains("\"dropped\""), taken.is_null(), "{fields}");
+    }
+    let text =
+        "---\nname: b\ndescription: d\ntools: Read, Edit, Write\npermissionMode: acceptEdits\n---\nx\n";
+    import(&env, "b.md", text);
+    assert_eq!(persona(&env, "b")["permissions"]["mode"], "acceptEdits");
+}
+
+#[test]
+fn less_in_an_exported_file_of_claude_is_less_in_the_persona() {
+    let env = TestEnv::new();
+    let (made, row) =
+        edited(&env, "debugger", "claude", |text| with_line(text, "tools:", "tools: [\"Read\"]"));
+    assert_eq!(made["permissions"]["allow"], json!(["Read"]));
+    denies(&made, &["Edit", "Write", "Bash", "WebFetch", "Bash(git push:*)"]);
+    assert_eq!(made["permissions"]["mode"], Value::Null, "{row:#}");
+    assert!(row["warnings"].to_string().contains("permissions.deny"), "{row:#}");
+    assert_eq!(sandbox(&env, "debugger"), "read-only");
+}
+
+#[test]
+fn less_in_an_exported_file_of_opencode_is_less_in_the_persona() {
+    for action in ["deny", "ask"] {
+        let env = TestEnv::new();
+        let (made, row) = edited(&env, "debugger", "opencode", |text| {
+            text.replacen("\"edit\":\"allow\"", &format!("\"edit\":\"{action}\""), 1)
+        });
+        assert_ne!(made["permissions"]["mode"], "acceptEdits", "{row:#}");
+        let allow = made["permissions"]["allow"].as_array().expect("allowed");
+        assert!(!allow.contains(&json!("Edit")), "{made:#}");
+        if action == "deny" {
+            denies(&made, &["Edit", "Write"]);
+            assert_eq!(sandbox(&env, "debugger"), "read-only");
+        }
+    }
+}
+
+#[test]
+fn a_smaller_sandbox_in_an_exported_file_of_codex_holds_on_every_tier_and_harness() {
+    let env = TestEnv::new();
+    let (made, row) = edited(&env, "debugger", "codex", |text| {
+        text.replacen("developer_instructions", "sandbox_mode = \"read-only\"\ndeveloper_instructions", 1)
+    });
+    denies(&made, &["Edit", "Write", "NotebookEdit", "Bash(git push:*)"]);
+    assert_eq!(made["permissions"]["mode"], Value::Null, "{row:#}");
+    for tier in ["best", "best-value", "minimum"] {
+        assert_eq!(sandbox(&env, &format!("debugger@{tier}")), "read-only");
+    }
+    assert!(row["warnings"].to_string().contains("read-only"), "{row:#}");
+}
