@@ -2,7 +2,7 @@
 
 use super::account::Account;
 use super::yaml::{self, Keys, Yaml};
-use super::{Draft, Format, Source, frontmatter, servers, values};
+use super::{Draft, Format, Source, frontmatter, jsonc, servers, values};
 use crate::model::shape::Object;
 use crate::model::text_rules::slugged;
 use serde_json::{Map, Value};
@@ -34,8 +34,8 @@ pub fn parse(text: &str) -> Result<(Keys, Option<String>), String> {
         }
         None => text,
     };
-    let mut keys = if text.trim_start().starts_with('{') {
-        let value = super::jsonc::parse(&text)?;
+    let mut keys = if jsonc::is_object(&text) {
+        let value = jsonc::parse(&text)?;
         Yaml { written: value.clone(), value }.keys().ok_or("is no recipe: it has no keys")?
     } else {
         match yaml::parse(&text) {

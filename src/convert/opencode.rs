@@ -7,7 +7,7 @@ use super::{Converted, Draft, Format, Source, frontmatter, jsonc, servers, value
 use serde_json::Value;
 
 pub fn convert(source: &Source) -> Result<Converted, String> {
-    if source.text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
+    if jsonc::is_object(source.text) {
         return config(source);
     }
     let parts = frontmatter::read(source.text);

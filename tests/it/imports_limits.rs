@@ -126,3 +126,19 @@ fn a_smaller_sandbox_in_an_exported_file_of_codex_holds_on_every_tier_and_harnes
     }
     assert!(row["warnings"].to_string().contains("read-only"), "{row:#}");
 }
+
+#[test]
+fn a_config_with_a_comment_in_front_is_a_config() {
+    for head in ["// my config\n", "/* {mine} */ ", "\u{feff}\n// a\n/* b */\n"] {
+        let env = TestEnv::new();
+        let text = format!("{head}{{\"agent\": {{\"one\": {{\"prompt\": \"p\", \"description\": \"d\"}}}}}}");
+        let row = import(&env, "opencode.jsonc", &text);
+        assert_eq!(row["persona"], "one", "{row:#}");
+        assert_eq!(persona(&env, "one")["systemPrompt"], "p");
+        let recipe =
+            format!("{head}{{\"title\": \"Two\", \"description\": \"d\", \"prompt\": \"{{{{ x }}}}\"}}");
+        let row = import(&env, "two.json", &recipe);
+        assert_eq!((&row["persona"], &row["format"]), (&json!("two"), &json!("goose")), "{row:#}");
+        assert_eq!(persona(&env, "two")["systemPrompt"], "{{ x }}");
+    }
+}
