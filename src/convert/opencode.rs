@@ -1,9 +1,10 @@
 //! opencode's agents: markdown with frontmatter, or entries of `agent` in `opencode.json`.
 
 use super::account::{Account, Fate, FieldFate};
-use super::claude::describe;
+use super::claude::{describe, none_listed};
 use super::tools::{self, Rules};
-use super::{Converted, Draft, Format, Source, frontmatter, jsonc, servers, values};
+use super::{Converted, Draft, Format, Source, frontmatter, jsonc, permission, servers, values};
+use crate::model::shape::Object;
 use serde_json::Value;
 
 pub fn convert(source: &Source) -> Result<Converted, String> {
@@ -28,7 +29,7 @@ pub fn convert(source: &Source) -> Result<Converted, String> {
 /// Agents of opencode itself, which a config only adjusts.
 const OWN: [&str; 7] = ["build", "plan", "general", "explore", "title", "summary", "compaction"];
 
-/// Every agent of a config file; its servers are there for all of them.
+/// Every agent of a config file; its servers and its permissions are there for all of them.
 fn config(source: &Source) -> Result<Converted, String> {
     let Value::Object(config) = jsonc::parse(source.text)? else { return Err("is not an object".into()) };
     let mut converted = Converted::default();
@@ -43,7 +44,7 @@ fn config(source: &Source) -> Result<Converted, String> {
                             .push(FieldFate { field: format!("{key}.{name}"), fate: Fate::Dropped { why } });
                         continue;
                     }
-                    match named(source, name, said, config.get("mcp")) {
+                    match named(source, name, said, &config) {
                         Ok(mut draft) => {
                             let place =
                                 |field: &mut FieldFate| field.field = format!("{key}.{name}.{}", field.field);
@@ -54,6 +55,9 @@ fn config(source: &Source) -> Result<Converted, String> {
                     }
                 }
                 Fate::Mapped { to: "personas".into() }
+            }
+            ("permission", Value::Object(_) | Value::String(_)) | ("tools", Value::Object(_)) => {
+                Fate::Mapped { to: "permissions of each persona".into() }
             }
             ("mcp", _) => Fate::Mapped { to: "mcpServers of each persona".into() },
             _ => Fate::Dropped { why: "a setting of opencode, not of an agent".into() },
@@ -67,12 +71,24 @@ fn config(source: &Source) -> Result<Converted, String> {
     Ok(converted)
 }
 
-fn named(source: &Source, name: &str, said: &Value, mcp: Option<&Value>) -> Result<Draft, String> {
+fn named(source: &Source, name: &str, said: &Value, config: &Object) -> Result<Draft, String> {
     let Value::Object(said) = said else { return Err("is not an object".into()) };
     let mut said = said.clone();
     let prompt = said.get("prompt").and_then(values::text);
-    if let Some(mcp) = mcp {
+    if let Some(mcp) = config.get("mcp") {
         said.entry("mcp").or_insert_with(|| mcp.clone());
+    }
+    // What the config says of all agents comes first, and what one says of itself has the last word.
+    if let Some(all @ (Value::Object(_) | Value::String(_))) = config.get("permission") {
+        let own = permission::layered(all, said.get("permission"));
+        said.insert("permission".into(), own);
+    }
+    if let (Some(Value::Object(all)), None | Some(Value::Object(_))) =
+        (config.get("tools"), said.get("tools"))
+    {
+        let mut switches = all.clone();
+        switches.extend(said.get("tools").and_then(Value::as_object).cloned().unwrap_or_default());
+        said.insert("tools".into(), Value::Object(switches));
     }
     let mut account = Account::new(Format::Opencode, said);
     let prompt = filled(source, &mut account, prompt.as_deref().unwrap_or_default());
@@ -145,8 +161,8 @@ fn agent(mut account: Account, name: &str, prompt: &Prompt) -> Result<Draft, Str
     account.turns("maxSteps");
     let mut rules = Rules::default();
     tool_switches(&mut account, &mut rules);
-    let permission = account.get("permission");
-    let mode = permission.and_then(|said| tools::of_permission(&mut account, &mut rules, &said));
+    let said = account.get("permission");
+    let mode = said.and_then(|said| permission::read(&mut account, &mut rules, &said));
     rules.write(&mut account);
     if let Some(mode) = mode {
         account.set("permissions.mode", mode);
@@ -203,14 +219,23 @@ fn tool_switches(account: &mut Account, rules: &mut Rules) {
                 }
             }
         }
+        Some(Value::Array(none)) if none.is_empty() => none_listed(account, rules, "tools"),
         Some(list @ (Value::Array(_) | Value::String(_))) => {
             // Not opencode's own form, but what people write who come from claude.
-            for tool in values::list(&list).into_iter().filter(|tool| tool != "*") {
+            let said = values::list(&list);
+            let mut allowed = Rules::default();
+            for tool in said.iter().filter(|tool| *tool != "*") {
                 match tools::of_opencode(&tool.to_ascii_lowercase()) {
-                    Some(ours) => ours.iter().for_each(|tool| rules.allow(*tool)),
-                    None => rules.allow(tool),
+                    Some(ours) => ours.iter().for_each(|tool| allowed.allow(*tool)),
+                    None => allowed.allow(tool.as_str()),
                 }
             }
+            let others = if allowed.allow.is_empty() { Vec::new() } else { tools::left_out(&allowed.allow) };
+            if !others.is_empty() && !said.iter().any(|tool| tool == "*") {
+                others.into_iter().for_each(|tool| rules.deny(tool));
+                account.mapped("tools (those not listed)", "permissions.deny");
+            }
+            rules.allow.append(&mut allowed.allow);
             account.mapped("tools", "permissions.allow");
         }
         _ => {}

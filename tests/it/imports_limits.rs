@@ -142,3 +142,89 @@ fn a_config_with_a_comment_in_front_is_a_config() {
         assert_eq!(persona(&env, "two")["systemPrompt"], "{{ x }}");
     }
 }
+
+#[test]
+fn what_opencode_denies_by_default_is_denied() {
+    let env = TestEnv::new();
+    import(
+        &env,
+        "a.md",
+        "---\ndescription: d\nmode: all\npermission:\n  \"*\": deny\n  read: allow\n  webfetch: ask\n---\nx\n",
+    );
+    assert_eq!(
+        persona(&env, "a")["permissions"],
+        json!({"allow": ["Read"], "deny": ["Bash", "Edit", "Write", "NotebookEdit", "WebSearch"], "mode": "default"})
+    );
+    assert_eq!(sandbox(&env, "a"), "read-only");
+    // The last match wins: what stands before the rule for all is overruled by it.
+    import(
+        &env,
+        "b.md",
+        "---\ndescription: d\nmode: all\npermission:\n  edit: allow\n  \"*\": deny\n  bash: allow\n---\nx\n",
+    );
+    let made = persona(&env, "b");
+    assert_eq!(made["permissions"]["allow"], json!(["Bash"]));
+    denies(&made, &["Edit", "Write", "WebFetch"]);
+    import(&env, "c.md", "---\ndescription: d\nmode: all\npermission: deny\n---\nx\n");
+    denies(&persona(&env, "c"), &["Edit", "Write", "Bash", "WebFetch", "WebSearch"]);
+    let (made, _) = edited(&env, "debugger", "opencode", |text| {
+        text.replacen("\"*\":\"ask\",\"read\"", "\"*\":\"deny\",\"read\"", 1)
+    });
+    denies(&made, &["WebFetch", "WebSearch", "Bash(git push:*)"]);
+}
+
+#[test]
+fn a_denial_with_exceptions_stays_a_denial_and_the_exceptions_are_told() {
+    let env = TestEnv::new();
+    let row = import(
+        &env,
+        "a.md",
+        "---\ndescription: d\nmode: all\npermission:\n  edit: {\"*\": deny, \"docs/**\": allow}\n  bash: {\"*\": deny, \"git status\": allow, \"rm *\": deny}\n  webfetch: {\"a\": allow, \"*\": deny}\n---\nx\n",
+    );
+    let made = persona(&env, "a");
+    denies(&made, &["Edit", "Write", "Bash", "WebFetch"]);
+    assert_eq!(made["permissions"]["allow"], Value::Null);
+    assert_eq!(sandbox(&env, "a"), "read-only");
+    for field in ["permission.edit.docs/**", "permission.bash.git status"] {
+        let fields = row["fields"].as_array().expect("fields");
+        let fate = fields.iter().find(|fate| fate["field"] == field).expect("an exception");
+        assert_eq!(fate["fate"], "dropped", "{fate}");
+    }
+    // Patterns alone, where all the rest is denied.
+    import(
+        &env,
+        "b.md",
+        "---\ndescription: d\nmode: all\npermission:\n  \"*\": deny\n  bash: {\"git *\": allow}\n---\nx\n",
+    );
+    denies(&persona(&env, "b"), &["Bash", "Edit", "Write"]);
+}
+
+#[test]
+fn what_a_config_of_opencode_says_of_all_holds_for_each_below_its_own() {
+    let env = TestEnv::new();
+    let config = r#"{"permission": {"edit": "deny", "bash": {"*": "ask", "rm *": "deny"}}, "tools": {"webfetch": false},
+        "agent": {
+            "one": {"prompt": "p", "description": "d"},
+            "two": {"prompt": "p", "description": "d", "permission": {"edit": "allow", "bash": {"git *": "allow"}}, "tools": {"webfetch": true}}
+        }}"#;
+    let row = import(&env, "opencode.json", config);
+    let one = persona(&env, "one");
+    assert_eq!(one["permissions"], json!({"deny": ["WebFetch", "Edit", "Write", "Bash(rm:*)"]}));
+    assert_eq!(sandbox(&env, "one"), "read-only");
+    assert_eq!(
+        persona(&env, "two")["permissions"],
+        json!({"allow": ["WebFetch", "Edit", "Write", "Bash(git:*)"], "deny": ["Bash(rm:*)"]})
+    );
+    let fields = row["fields"].to_string();
+    assert!(fields.contains("permissions of each persona"), "{fields}");
+}
+
+#[test]
+fn a_list_of_tools_is_a_limit_in_a_file_of_opencode_too() {
+    let env = TestEnv::new();
+    import(&env, "a.md", "---\ndescription: d\nmode: all\ntools: read, Edit\n---\nx\n");
+    assert_eq!(
+        persona(&env, "a")["permissions"],
+        json!({"allow": ["Read", "Edit", "Write"], "deny": ["Bash", "WebFetch", "WebSearch"]})
+    );
+}
