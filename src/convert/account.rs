@@ -95,6 +95,14 @@ impl Account {
         self.warnings.push(text.into());
     }
 
+    /// Tells of keys that stand in the file more than once.
+    pub fn repeated(&mut self, keys: &[String]) {
+        for key in keys {
+            self.warn(format!("`{key}` stands there more than once; the last one was taken"));
+            self.dropped(&format!("{key} (before the last)"), "said again further down, which holds");
+        }
+    }
+
     pub fn first_warning(&self) -> Option<String> {
         self.warnings.first().cloned()
     }

@@ -9,11 +9,13 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 pub fn convert(source: &Source) -> Result<Draft, String> {
-    let (recipe, warning) = parse(source.text)?;
+    let (recipe, mut warnings) = parse(source.text)?;
+    let repeated = recipe.repeated_in(&frontmatter::plain(source.text), &mut warnings);
     let mut account = Account::new(Format::Goose, recipe.values).written(recipe.written);
-    if let Some(warning) = warning {
+    for warning in warnings {
         account.warn(warning);
     }
+    account.repeated(&repeated);
     let key = if account.has("title") { "title" } else { "name" };
     account.name(key, source.stem());
     account.description("description");
@@ -24,19 +26,19 @@ pub fn convert(source: &Source) -> Result<Draft, String> {
 }
 
 /// The recipe in a YAML or JSON text, and what had to be overlooked; some stand one level further in.
-pub fn parse(text: &str) -> Result<(Keys, Option<String>), String> {
+pub fn parse(text: &str) -> Result<(Keys, Vec<String>), String> {
     let text = frontmatter::plain(text);
-    let mut warning = None;
+    let mut warnings = Vec::new();
     let text = match first_document(&text) {
         Some(first) => {
-            warning = Some("it has several YAML documents; the first one was taken".to_owned());
+            warnings.push("it has several YAML documents; the first one was taken".to_owned());
             first
         }
         None => text,
     };
     let mut keys = if jsonc::is_object(&text) {
         let value = jsonc::parse(&text)?;
-        Yaml { written: value.clone(), value }.keys().ok_or("is no recipe: it has no keys")?
+        Yaml { written: value.clone(), value, repeats: false }.keys().ok_or("is no recipe: it has no keys")?
     } else {
         match yaml::parse(&text) {
             Ok(parsed) => parsed.keys().ok_or("is no recipe: it has no keys")?,
@@ -46,14 +48,14 @@ pub fn parse(text: &str) -> Result<(Keys, Option<String>), String> {
                 if !keys.values.contains_key("instructions") && !keys.values.contains_key("prompt") {
                     return Err(format!("is not valid YAML: {why}"));
                 }
-                warning = Some(format!("it is not valid YAML ({why}); it was read key by key"));
+                warnings.push(format!("it is not valid YAML ({why}); it was read key by key"));
                 keys
             }
         }
     };
     unwrap(&mut keys.values);
     unwrap(&mut keys.written);
-    Ok((keys, warning))
+    Ok((keys, warnings))
 }
 
 /// The first of several YAML documents.

@@ -19,6 +19,7 @@ pub fn convert(source: &Source) -> Result<Converted, String> {
     }
     let mut account = Account::new(Format::Opencode, parts.keys).written(parts.written);
     account.carry(parts.carried);
+    account.repeated(&parts.repeated);
     for warning in warnings {
         account.warn(warning);
     }
@@ -232,7 +233,9 @@ fn tool_switches(account: &mut Account, rules: &mut Rules) {
             }
             let others = if allowed.allow.is_empty() { Vec::new() } else { tools::left_out(&allowed.allow) };
             if !others.is_empty() && !said.iter().any(|tool| tool == "*") {
-                others.into_iter().for_each(|tool| rules.deny(tool));
+                for tool in others {
+                    rules.deny(tool);
+                }
                 account.mapped("tools (those not listed)", "permissions.deny");
             }
             rules.allow.append(&mut allowed.allow);

@@ -88,7 +88,9 @@ pub fn read(account: &mut Account, rules: &mut Rules, permission: &Value) -> Opt
         }
     }
     if for_all == Some("deny") {
-        left_out(&open).into_iter().for_each(|tool| rules.deny(tool));
+        for tool in left_out(&open) {
+            rules.deny(tool);
+        }
     }
     matches!(for_all, Some("ask" | "deny")).then_some("default")
 }
@@ -106,7 +108,7 @@ fn patterns(
 ) -> bool {
     let is_any = |pattern: &str| matches!(pattern, "*" | "**" | "**/*");
     let action_of = |action: &Value| action.as_str().unwrap_or_default().to_owned();
-    let last = said.iter().enumerate().filter(|(_, (pattern, _))| is_any(pattern)).last();
+    let last = said.iter().enumerate().filter(|(_, (pattern, _))| is_any(pattern)).next_back();
     let rest = match (whole, last) {
         (Some(whole), _) => Some((said.len(), whole.to_owned())),
         (None, Some((at, (_, action)))) => Some((at, action_of(action))),

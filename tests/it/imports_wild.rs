@@ -17,6 +17,12 @@ fn report(env: &TestEnv, path: &str) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:#?}"))
 }
 
+/// Imports one file, and returns its row.
+fn import(env: &TestEnv, file: &str, text: &str) -> Value {
+    env.write(format!("one/{file}"), text);
+    report(env, &format!("../one/{file}"))["files"][0].clone()
+}
+
 /// Every row by the name of its file: status, persona and reason.
 fn rows(report: &Value) -> BTreeMap<String, (String, String, String)> {
     let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
@@ -72,7 +78,7 @@ fn frontmatter_of_the_wild_is_found_and_read() {
         ("tabs", "---\nname:\ttabs\ndescription:\td\ntools:\n\t- Read\n---\nbody\n", name("tabs")),
         ("bom", "\u{feff}---\r\nname: bom\r\ndescription: d\r\n---\r\nbody\r\n", name("bom")),
         ("cr", "---\rname: cr\rdescription: d\r---\rbody\r", name("cr")),
-        ("dup", "---\nname: dup\nname: other\ndescription: d\ndescription: e\n---\nbody\n", name("dup")),
+        ("dup", "---\nname: other\nname: dup\ndescription: e\ndescription: d\n---\nbody\n", name("dup")),
         ("anchor", "---\nname: &n anchor\ndescription: d\nother: *n\n---\nbody\n", name("anchor")),
         ("open", "---\nname: open\ndescription: d\n\nbody\n", name("open")),
         ("blank", "\n\n---\nname: blank\ndescription: d\n---\nbody\n", name("blank")),
@@ -330,4 +336,45 @@ fn the_first_of_several_documents_is_the_recipe() {
     let report = report(&env, "../in");
     assert_eq!(persona(&env, "one")["systemPrompt"], "do");
     assert!(report["files"][0]["warnings"].to_string().contains("several YAML documents"), "{report:#}");
+}
+
+#[test]
+fn a_key_that_is_said_twice_is_told_and_the_last_one_holds() {
+    let env = TestEnv::new();
+    let told = |row: &Value, key: &str| {
+        assert!(
+            row["warnings"].to_string().contains(&format!("`{key}` stands there more than once")),
+            "{row:#}"
+        );
+        let field = format!("{key} (before the last)");
+        let fields = row["fields"].as_array().expect("fields");
+        assert!(fields.iter().any(|fate| fate["field"] == field && fate["fate"] == "dropped"), "{row:#}");
+    };
+    let row = import(
+        &env,
+        "a.md",
+        "---\nname: a\ndescription: d\nmodel: opus\ntools: Write\n\"tools\": Read\n? model\n: haiku\n---\nx\n",
+    );
+    assert_eq!(
+        (&persona(&env, "a")["permissions"]["allow"], &persona(&env, "a")["model"]),
+        (&json!(["Read"]), &json!("haiku"))
+    );
+    told(&row, "tools");
+    told(&row, "model");
+    // No YAML: each line that starts so is a key.
+    let row = import(
+        &env,
+        "b.md",
+        "---\nname: b\ndescription: Use: it: now\nmodel: opus\ntools: Write\nmodel: haiku\n'tools': Read\n\"color\": red\n7: seven\n? memory\n: user\n---\nx\n",
+    );
+    let made = persona(&env, "b");
+    assert_eq!((&made["permissions"]["allow"], &made["model"]), (&json!(["Read"]), &json!("haiku")));
+    assert_eq!(made["x-claude"], json!({"color": "red", "7": "seven", "memory": "user"}));
+    told(&row, "tools");
+    told(&row, "model");
+    let row = import(&env, "c.yaml", "title: C\ndescription: d\nprompt: one\nprompt: two\n");
+    assert_eq!(persona(&env, "c")["systemPrompt"], "two");
+    told(&row, "prompt");
+    let row = import(&env, "d.md", "---\nname: d\ndescription: d\nhooks: {a: 1, a: 2}\n---\nx\n");
+    assert!(row["warnings"].to_string().contains("a key stands there more than once"), "{row:#}");
 }
