@@ -117,6 +117,12 @@ impl Account {
         values::set_path(&mut self.persona, path, value.into());
     }
 
+    /// What the persona has at this path so far.
+    pub fn at(&self, path: &[&str]) -> Option<&Value> {
+        let (first, rest) = path.split_first()?;
+        rest.iter().try_fold(self.persona.get(*first)?, |value, key| value.get(key))
+    }
+
     pub fn says(&self, key: &str) -> bool {
         self.persona.contains_key(key)
     }
@@ -134,6 +140,11 @@ impl Account {
         let to = format!("x-{}.{field}", self.format.name());
         self.kept.insert(field.to_owned(), value);
         self.note(field, Fate::Kept { to });
+    }
+
+    /// Each part of it was kept for itself.
+    pub fn kept_in_parts(&mut self, field: &str) {
+        self.note(field, Fate::Kept { to: format!("x-{}", self.format.name()) });
     }
 
     fn note(&mut self, field: &str, fate: Fate) {

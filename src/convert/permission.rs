@@ -108,7 +108,7 @@ fn patterns(
 ) -> bool {
     let is_any = |pattern: &str| matches!(pattern, "*" | "**" | "**/*");
     let action_of = |action: &Value| action.as_str().unwrap_or_default().to_owned();
-    let last = said.iter().enumerate().filter(|(_, (pattern, _))| is_any(pattern)).next_back();
+    let last = said.iter().enumerate().rfind(|(_, (pattern, _))| is_any(pattern));
     let rest = match (whole, last) {
         (Some(whole), _) => Some((said.len(), whole.to_owned())),
         (None, Some((at, (_, action)))) => Some((at, action_of(action))),

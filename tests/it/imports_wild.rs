@@ -378,3 +378,56 @@ fn a_key_that_is_said_twice_is_told_and_the_last_one_holds() {
     let row = import(&env, "d.md", "---\nname: d\ndescription: d\nhooks: {a: 1, a: 2}\n---\nx\n");
     assert!(row["warnings"].to_string().contains("a key stands there more than once"), "{row:#}");
 }
+
+fn dropped(row: &Value) -> BTreeMap<&str, &str> {
+    let fields = row["fields"].as_array().expect("fields").iter();
+    let dropped = fields.filter(|fate| fate["fate"] == "dropped");
+    dropped.map(|fate| (fate["field"].as_str().unwrap(), fate["why"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn what_a_server_loses_is_told_with_its_reason() {
+    let env = TestEnv::new();
+    let text = "---\nname: a\ndescription: d\nmcpServers:\n  s:\n    command: c\n    description: About s\n    display_name: S\n    env: {GOOD: x, my-var: y, NONE: null}\n  t:\n    url: https://example.com\n    command: c\n    args: [d]\n    headers: {A: null, B: b}\n  u:\n    url: https://example.com\n    headers: [A, B]\n---\nx\n";
+    let row = import(&env, "a.md", text);
+    let made = persona(&env, "a");
+    assert_eq!(
+        made["mcpServers"],
+        json!({
+            "s": {"command": "c", "env": {"GOOD": "x"}},
+            "t": {"url": "https://example.com", "headers": {"B": "b"}},
+            "u": {"url": "https://example.com"},
+        })
+    );
+    let lost = dropped(&row);
+    for (field, why) in [
+        ("mcpServers.s.description", "a text about the server"),
+        ("mcpServers.s.display_name", "a text about the server"),
+        ("mcpServers.s.env.my-var", "no name of a variable"),
+        ("mcpServers.s.env.NONE", "says nothing"),
+        ("mcpServers.t.command", "a url"),
+        ("mcpServers.t.args", "a url"),
+        ("mcpServers.t.headers.A", "says nothing"),
+    ] {
+        assert!(lost.get(field).is_some_and(|said| said.contains(why)), "{field}: {lost:#?}");
+    }
+    assert_eq!(made["x-claude"]["mcpServers.u"], json!({"headers": ["A", "B"]}));
+    let row = import(
+        &env,
+        "b.yaml",
+        "title: B\ndescription: d\nprompt: Do {{x|default(\"z\")}} and {{ y | upper }} and {{ v | default('w') }}.\nparameters:\n  - {key: x}\n  - {key: y}\n  - {key: v, default: k}\nextensions:\n  - {type: stdio, name: s, cmd: c, env_keys: [GOOD, my-key]}\n",
+    );
+    let lost = dropped(&row);
+    assert!(lost["extensions[0].env_keys.my-key"].contains("no name of a variable"), "{lost:#?}");
+    let made = persona(&env, "b");
+    assert_eq!(made["systemPrompt"], "Do ${X} and ${Y} and ${V}.");
+    // A default in the text is the default of the input, where that has none of its own.
+    assert_eq!(
+        (&made["inputs"]["X"], &made["inputs"]["V"]),
+        (&json!({"default": "z"}), &json!({"default": "k"}))
+    );
+    let warnings = row["warnings"].to_string();
+    for text in ["upper", "default('w')"] {
+        assert!(warnings.contains(text), "{warnings}");
+    }
+}
