@@ -431,3 +431,28 @@ fn what_a_server_loses_is_told_with_its_reason() {
         assert!(warnings.contains(text), "{warnings}");
     }
 }
+
+#[test]
+fn roles_go_where_the_layer_of_the_personas_finds_them() {
+    let env = TestEnv::new();
+    let config = r#"{"roles": {"officer": {"label": "O", "charter": "Know."}}, "agents": {"ash": {"name": "Ash", "role": "officer", "prompt": "p"}}}"#;
+    env.write("in/config.json", config);
+    env.run(["import", "../in", "--to", ".agentworkforce/workforce/personas"]).succeeds();
+    assert!(env.project().join(".agentworkforce/workforce/roles/officer.json").is_file());
+    assert!(env.prompt(&["ash"]).contains("Know."));
+    // The layer itself, a directory that is like a layer's, and any other.
+    env.run(["import", "../in", "--to", ".agentworkforce/workforce"]).succeeds();
+    assert!(!env.project().join(".agentworkforce/workforce/ash.json").exists());
+    env.run(["import", "../in", "--to", "../pack/personas"]).succeeds();
+    assert!(env.root().join("pack/roles/officer.json").is_file());
+    env.run(["import", "../in", "--to", "../mine"]).succeeds();
+    assert!(
+        env.root().join("mine/roles/officer.json").is_file() && env.root().join("mine/ash.json").is_file()
+    );
+    // A configured directory has its roles in itself, whatever it is called.
+    env.write("other/personas/keep.txt", "");
+    let other = env.root().join("other/personas");
+    env.run(["config", "set", "personaDirs", other.to_str().unwrap()]).succeeds();
+    env.run(["import", "../in", "--to", "../other/personas"]).succeeds();
+    assert!(env.root().join("other/personas/roles/officer.json").is_file());
+}
