@@ -456,3 +456,20 @@ fn roles_go_where_the_layer_of_the_personas_finds_them() {
     env.run(["import", "../in", "--to", "../other/personas"]).succeeds();
     assert!(env.root().join("other/personas/roles/officer.json").is_file());
 }
+
+#[test]
+fn a_broken_file_among_agents_is_a_failure() {
+    let env = TestEnv::new();
+    env.write("in/agents/good.md", "---\nname: good\ndescription: d\n---\nx\n");
+    for name in ["a.toml", "b.yaml", "c.json"] {
+        env.write(format!("in/agents/{name}"), "[a\n");
+        env.write(format!("in/lib/other-{name}"), "[a\n");
+    }
+    let ran = env.run(["import", "../in", "--json"]);
+    assert_eq!(ran.code, 1, "{ran:#?}");
+    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let rows = rows(&report);
+    for name in ["a.toml", "b.yaml", "c.json"] {
+        assert_eq!((rows[name].0.as_str(), rows[&format!("other-{name}")].0.as_str()), ("failed", "skipped"));
+    }
+}
