@@ -143,6 +143,10 @@ impl Found {
             let value = fields.get(*path).copied();
             match (path.as_str(), value.and_then(Value::as_str)) {
                 ("systemPrompt", Some(text)) => restored.prompt(text, &carried.tier, &carried.before_job),
+                ("model", Some(_)) => {
+                    restored.put(path, &carried.tier, value);
+                    restored.follow(&carried.tier, found.get("harness").and_then(Value::as_str));
+                }
                 _ => restored.put(path, &carried.tier, value),
             }
         }
@@ -258,8 +262,54 @@ impl Restored {
                 ));
             }
         }
-        self.put("systemPrompt", tier, Some(&Value::from(job.unwrap_or(text))));
+        self.put_prompt(job.unwrap_or(text), tier);
         self.forget_filled_inputs();
+    }
+
+    /// A model in the file of a harness is one of that harness, whatever the tier ran on.
+    fn follow(&mut self, tier: &str, harness: Option<&str>) {
+        let Some(harness) = harness else { return };
+        let common = self.persona.get("harness").cloned();
+        let has_tier = self.tier(tier).is_some();
+        let level = if has_tier { self.tier(tier) } else { Some(&mut self.persona) };
+        let Some(level) = level else { return };
+        if level.get("harness").or(common.as_ref()).and_then(Value::as_str) == Some(harness) {
+            return;
+        }
+        level.insert("harness".into(), harness.into());
+        let who = if has_tier { format!("the tier `{tier}`") } else { "the persona".to_owned() };
+        self.warnings
+            .push(format!("{who} runs on {harness} now, because the edited model is one of {harness}"));
+    }
+
+    /// A prompt that tiers share stays shared; a tier's own stays its own. Who keeps the old text is told.
+    fn put_prompt(&mut self, prompt: &str, tier: &str) {
+        let tiers = self.persona.get("tiers").and_then(Value::as_object);
+        let has_own = |said: &Value| said.get("systemPrompt").is_some_and(Value::is_string);
+        let (own, sharing): (Vec<_>, Vec<_>) =
+            tiers.into_iter().flatten().partition(|(_, said)| has_own(said));
+        let names = |tiers: Vec<(&String, &Value)>| -> Vec<String> {
+            tiers.into_iter().map(|(name, _)| name.clone()).collect()
+        };
+        let (own, sharing) = (names(own), names(sharing));
+        let (new, kept) = if own.iter().any(|name| name == tier) {
+            if let Some(level) = self.tier(tier) {
+                level.insert("systemPrompt".into(), prompt.into());
+            }
+            let others = own.iter().chain(&sharing).filter(|name| *name != tier).cloned().collect();
+            (vec![tier.to_owned()], others)
+        } else {
+            self.persona.insert("systemPrompt".into(), prompt.into());
+            (sharing, own)
+        };
+        if !kept.is_empty() {
+            let keep = if kept.len() == 1 { "keeps its own" } else { "keep their own" };
+            self.warnings.push(format!(
+                "the edited prompt is that of {}; {} {keep}",
+                new.join(", "),
+                kept.join(", ")
+            ));
+        }
     }
 
     /// An edited prompt has the values of inputs written out. An input that no prompt names any more would be asked
@@ -360,15 +410,14 @@ mod tests {
         let back = restored(&format!("{text}edited\n"), &comment, now);
         assert_eq!(
             Value::Object(back.persona),
-            // The other tiers still name the input.
             json!({
                 "id": "x", "name": "X", "description": "new", "limits": {"usd": 1},
-                "inputs": {"A": {"default": "a"}, "B": {}}, "systemPrompt": "Do $A and $B.",
-                "tiers": {"best": {"model": "haiku", "harnessSettings": {}, "systemPrompt": "Do a with $B."}},
+                "inputs": {"B": {}}, "systemPrompt": "Do a with $B.",
+                "tiers": {"best": {"model": "haiku", "harnessSettings": {}}},
             })
         );
         assert!(
-            back.warnings[0].contains("description, limits.turns, model, systemPrompt"),
+            back.warnings.last().unwrap().contains("description, limits.turns, model, systemPrompt"),
             "{:?}",
             back.warnings
         );

@@ -228,3 +228,61 @@ fn a_list_of_tools_is_a_limit_in_a_file_of_opencode_too() {
         json!({"allow": ["Read", "Edit", "Write"], "deny": ["Bash", "WebFetch", "WebSearch"]})
     );
 }
+
+#[test]
+fn a_model_in_an_exported_file_comes_with_the_harness_of_the_format() {
+    for (to, from, line) in [
+        ("opencode", "mode: \"all\"", "mode: \"all\"\nmodel: \"openai/gpt-5\""),
+        ("codex", "developer_instructions", "model = \"gpt-5\"\ndeveloper_instructions"),
+    ] {
+        let env = TestEnv::new();
+        let (made, row) = edited(&env, "debugger@best", to, |text| text.replacen(from, line, 1));
+        assert_eq!(made["tiers"]["best"]["harness"], to, "{row:#}");
+        assert_eq!(made["tiers"]["minimum"]["harness"], "claude");
+        let warnings = row["warnings"].to_string();
+        assert!(warnings.contains(&format!("the tier `best` runs on {to} now")), "{warnings}");
+        env.run(["lint", "debugger", "--strict"]).succeeds();
+    }
+    let env = TestEnv::new();
+    let (made, _) = edited(&env, "explorer@best", "claude", |text| with_line(text, "model:", "model: haiku"));
+    assert_eq!(
+        (&made["tiers"]["best"]["harness"], &made["tiers"]["best"]["model"]),
+        (&json!("claude"), &json!("haiku"))
+    );
+}
+
+#[test]
+fn an_edited_prompt_is_that_of_every_tier_that_shared_it() {
+    let env = TestEnv::new();
+    let tier = |prompt: Option<&str>| {
+        let mut tier = json!({"harness": "claude", "model": "opus", "harnessSettings": {"reasoning": "low", "timeoutSeconds": 9}});
+        if let Some(prompt) = prompt {
+            tier["systemPrompt"] = json!(prompt);
+        }
+        tier
+    };
+    env.write(
+        format!("{PERSONAS}/p.json"),
+        json!({
+            "id": "p", "intent": "p", "description": "d", "systemPrompt": "Common text.",
+            "tiers": {"best": tier(None), "best-value": tier(None), "minimum": tier(Some("Small text."))},
+        })
+        .to_string(),
+    );
+    let original = env.read(format!("{PERSONAS}/p.json"));
+    let (made, row) = edited(&env, "p@best", "claude", |text| with_line(text, "Common text.", "New text."));
+    assert_eq!(made["systemPrompt"], "New text.");
+    assert_eq!(made["tiers"]["best"]["systemPrompt"], Value::Null);
+    assert_eq!(made["tiers"]["minimum"]["systemPrompt"], "Small text.");
+    let warnings = row["warnings"].to_string();
+    assert!(warnings.contains("the edited prompt is that of best, best-value"), "{warnings}");
+    assert!(warnings.contains("minimum keeps its own"), "{warnings}");
+    env.write(format!("{PERSONAS}/p.json"), original);
+    let (made, row) = edited(&env, "p@minimum", "claude", |text| with_line(text, "Small text.", "New text."));
+    assert_eq!(
+        (&made["systemPrompt"], &made["tiers"]["minimum"]["systemPrompt"]),
+        (&json!("Common text."), &json!("New text."))
+    );
+    let warnings = row["warnings"].to_string();
+    assert!(warnings.contains("best, best-value keep their own"), "{warnings}");
+}
