@@ -79,9 +79,11 @@ fn permissions(account: &mut Account) {
         } else if tools.is_empty() {
             account.keep(key, value);
         } else {
-            account.mapped(key, "permissions.allow");
-            // Denials beside the list only narrow it.
-            if !matches!(tools.as_slice(), [all] if all == "*" || all == "All tools") {
+            if matches!(tools.as_slice(), [all] if all == "*" || all == "All tools") {
+                account.mapped(key, "no limit, as without it");
+            } else {
+                account.mapped(key, "permissions.allow");
+                // Denials beside the list only narrow it.
                 let others = left_out(&tools);
                 for tool in &others {
                     rules.deny(*tool);

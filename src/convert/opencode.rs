@@ -60,13 +60,23 @@ fn config(source: &Source) -> Result<Converted, String> {
             ("permission", Value::Object(_) | Value::String(_)) | ("tools", Value::Object(_)) => {
                 Fate::Mapped { to: "permissions of each persona".into() }
             }
-            ("mcp", _) => Fate::Mapped { to: "mcpServers of each persona".into() },
+            // What became of it is known when all agents are.
+            ("mcp", _) => continue,
             _ => Fate::Dropped { why: "a setting of opencode, not of an agent".into() },
         };
         fields.push(FieldFate { field: key.clone(), fate });
     }
     if converted.drafts.is_empty() && converted.refused.is_empty() {
         return Err("names no agents".into());
+    }
+    if config.contains_key("mcp") {
+        let has_servers = converted.drafts.iter().any(|draft| draft.persona.contains_key("mcpServers"));
+        let fate = if has_servers {
+            Fate::Mapped { to: "mcpServers of each persona".into() }
+        } else {
+            Fate::Kept { to: "x-opencode of each persona".into() }
+        };
+        fields.push(FieldFate { field: "mcp".into(), fate });
     }
     converted.fields = fields;
     Ok(converted)
@@ -192,9 +202,19 @@ fn agent(mut account: Account, name: &str, prompt: &Prompt) -> Result<Draft, Str
     Ok(account.finish())
 }
 
+/// A tool by its name, also in the capitals of claude.
+fn switch(tool: &str) -> Option<&'static [&'static str]> {
+    tools::of_opencode(&tool.to_ascii_lowercase())
+}
+
 /// `tools: {write: false}`: what is on runs without asking in opencode, what is off is not there.
 fn tool_switches(account: &mut Account, rules: &mut Rules) {
     match account.get("tools") {
+        // Nothing that we have a word for: it is kept whole.
+        Some(Value::Object(switches))
+            if !switches.iter().any(|(tool, value)| {
+                values::flag(value).is_some_and(|on| (tool == "*" && !on) || switch(tool).is_some())
+            }) => {}
         Some(Value::Object(switches)) => {
             account.mapped("tools", "permissions");
             let is_on = |tool: &str| switches.get(tool).and_then(values::flag) == Some(true);
@@ -203,7 +223,7 @@ fn tool_switches(account: &mut Account, rules: &mut Rules) {
                 let on: Vec<String> = switches
                     .keys()
                     .filter(|tool| is_on(tool))
-                    .flat_map(|tool| tools::of_opencode(tool).unwrap_or_default())
+                    .flat_map(|tool| switch(tool).unwrap_or_default())
                     .map(ToString::to_string)
                     .collect();
                 for tool in tools::left_out(&on) {
@@ -212,7 +232,7 @@ fn tool_switches(account: &mut Account, rules: &mut Rules) {
             }
             for (tool, value) in switches.clone() {
                 let field = format!("tools.{tool}");
-                match (tools::of_opencode(&tool), values::flag(&value)) {
+                match (switch(&tool), values::flag(&value)) {
                     (None, Some(false)) if tool == "*" => account.mapped(&field, "permissions.deny"),
                     (Some(ours), Some(true)) => ours.iter().for_each(|tool| rules.allow(*tool)),
                     (Some(ours), Some(false)) => ours.iter().for_each(|tool| rules.deny(*tool)),
@@ -226,7 +246,7 @@ fn tool_switches(account: &mut Account, rules: &mut Rules) {
             let said = values::list(&list);
             let mut allowed = Rules::default();
             for tool in said.iter().filter(|tool| *tool != "*") {
-                match tools::of_opencode(&tool.to_ascii_lowercase()) {
+                match switch(tool) {
                     Some(ours) => ours.iter().for_each(|tool| allowed.allow(*tool)),
                     None => allowed.allow(tool.as_str()),
                 }
@@ -239,7 +259,8 @@ fn tool_switches(account: &mut Account, rules: &mut Rules) {
                 account.mapped("tools (those not listed)", "permissions.deny");
             }
             rules.allow.append(&mut allowed.allow);
-            account.mapped("tools", "permissions.allow");
+            let to = if rules.allow.is_empty() { "no limit, as without it" } else { "permissions.allow" };
+            account.mapped("tools", to);
         }
         _ => {}
     }

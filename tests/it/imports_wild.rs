@@ -473,3 +473,55 @@ fn a_broken_file_among_agents_is_a_failure() {
         assert_eq!((rows[name].0.as_str(), rows[&format!("other-{name}")].0.as_str()), ("failed", "skipped"));
     }
 }
+
+#[test]
+fn the_account_says_where_nothing_was_written() {
+    let env = TestEnv::new();
+    let fate = |row: &Value, field: &str| {
+        let fields = row["fields"].as_array().expect("fields");
+        let found: Vec<&Value> = fields.iter().filter(|fate| fate["field"] == field).collect();
+        assert_eq!(found.len(), 1, "{field}: {row:#}");
+        format!("{} {}", found[0]["fate"].as_str().unwrap(), found[0]["to"].as_str().unwrap_or_default())
+    };
+    let row = import(&env, "a.md", "---\nname: a\ndescription: d\ntools: \"*\"\n---\nx\n");
+    assert_eq!(fate(&row, "tools"), "mapped no limit, as without it");
+    let row =
+        import(&env, "b.md", "---\nname: b\ndescription: d\ntools: {Read: true, Write: false}\n---\nx\n");
+    assert_eq!(
+        persona(&env, "b")["permissions"],
+        json!({"allow": ["Read"], "deny": ["Write"]}),
+        "capitals are no other tools: {row:#}"
+    );
+    let row = import(&env, "c.md", "---\ndescription: d\nmode: all\ntools: {odd: true}\n---\nx\n");
+    assert_eq!(fate(&row, "tools"), "kept x-opencode.tools");
+    assert!(!row["fields"].to_string().contains("\"to\":\"permissions\""), "{row:#}");
+    let config = r#"{"mcp": {"off": {"type": "local", "command": ["b"], "enabled": false}}, "agent": {"x": {"prompt": "p", "description": "d"}}}"#;
+    let row = import(&env, "opencode.json", config);
+    assert_eq!(
+        persona(&env, "x")["x-opencode"],
+        json!({"mcp.off": {"type": "local", "command": ["b"], "enabled": false}})
+    );
+    assert_eq!(fate(&row, "mcp"), "kept x-opencode of each persona");
+}
+
+#[test]
+fn a_charter_beside_an_agent_that_has_its_own_words_is_said_to_be_unused() {
+    let env = TestEnv::new();
+    env.write("in/agents/ash/charter.md", "Not read.");
+    env.write("in/agents/bishop/charter.md", "Read.");
+    env.write("in/config.json", r#"{"agents": {"ash": {"charter": "Own."}, "bishop": {"name": "B"}}}"#);
+    let report = report(&env, "../in");
+    assert_eq!(persona(&env, "ash")["systemPrompt"], "Own.");
+    let reasons: BTreeMap<String, String> = report["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["source"].as_str().unwrap().ends_with("charter.md"))
+        .map(|row| {
+            let source = row["source"].as_str().unwrap().rsplit('/').nth(1).unwrap().to_owned();
+            (source, row["reason"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    assert_eq!(reasons["bishop"], "a part of config.json, and imported with it");
+    assert!(reasons["ash"].contains("no config of this import reads it"), "{reasons:?}");
+}
