@@ -2,6 +2,7 @@
 //! they are installed by. A pure function of the files; every problem is found before anything is written.
 
 use super::assets::Assets;
+use super::powers::{self, Power};
 use super::references::{self, Reference, rewritten};
 use super::refused;
 use super::tree::{File, Tree, basename, clean, join};
@@ -43,6 +44,36 @@ pub struct Unit {
     pub files: BTreeMap<String, File>,
     /// Where they are in the pack, the JSON first.
     pub origins: Vec<String>,
+    pub base: Base,
+    /// What a persona asks for that its user should know.
+    pub powers: Vec<Power>,
+}
+
+/// What a persona builds on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Base {
+    None,
+    /// The same id in a lower layer, where there is one.
+    SameId,
+    Named(String),
+}
+
+impl Base {
+    fn of(object: &Object) -> Base {
+        match (object.get("extends"), object.get("intent")) {
+            (Some(Value::String(base)), _) => Base::Named(base.clone()),
+            (_, Some(Value::String(_))) => Base::None,
+            _ => Base::SameId,
+        }
+    }
+}
+
+impl Unit {
+    /// The path of its JSON.
+    pub fn main_file(&self) -> String {
+        let prefix = if self.kind == UnitKind::Role { ROLES_PREFIX } else { "" };
+        format!("{prefix}{}.json", self.id)
+    }
 }
 
 #[derive(Debug)]
@@ -80,7 +111,8 @@ pub fn read(tree: &Tree, wanted: &[String]) -> Result<Contents> {
             roles.insert(text_rules::slugged(role));
         }
         let named = references::of_persona(object);
-        units.push(unit(tree, (UnitKind::Persona, id), (path, text), &named, &mut problems));
+        let unit = unit(tree, (UnitKind::Persona, id), (path, text), &named, &mut problems);
+        units.push(Unit { base: Base::of(object), powers: powers::of_persona(object), ..unit });
     }
     for key in roles {
         let path = format!("{ROLES}/{key}.json");
@@ -139,7 +171,7 @@ fn unit(
     let mut files: BTreeMap<String, File> =
         assets.files().map(|(place, file)| (format!("{prefix}{place}"), file)).collect();
     files.insert(format!("{prefix}{id}.json"), File { bytes: json, executable: false });
-    Unit { kind, id: id.to_owned(), files, origins }
+    Unit { kind, id: id.to_owned(), files, origins, base: Base::None, powers: Vec::new() }
 }
 
 /// What `package.json` says, where there is one.

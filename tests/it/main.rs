@@ -39,6 +39,7 @@ mod package;
 mod packs;
 mod packs_crash;
 mod packs_hostile;
+mod packs_powers;
 mod packs_settle;
 mod packs_sources;
 mod packs_support;

@@ -2,16 +2,16 @@
 
 use super::locked;
 use super::tell::{self, main_file, named, rows};
+use super::warnings::{self, Scope, Warning};
 use super::{Fetcher, note, settled, target_of, write, yield_to_rivals};
 use crate::cli::InstallArgs;
 use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::load::library;
 use crate::model::path_text::path_text;
 use crate::pack::apply;
-use crate::pack::contents::{self, Contents, UnitKind};
+use crate::pack::contents::{self, Contents};
 use crate::pack::decide::{self, Action, Decision, Existing, Way};
 use crate::pack::fetch::Fetched;
 use crate::pack::lockfile::{LOCK_FILE, Lock, LockedPack};
@@ -58,6 +58,7 @@ pub struct Outcome {
     pub decisions: Vec<Decision>,
     /// Whether the lock knows the pack from now on: then `update` can settle what was left alone.
     pub is_known: bool,
+    pub warnings: Vec<Warning>,
 }
 
 impl Job<'_> {
@@ -82,7 +83,6 @@ impl Job<'_> {
             }
             locked::refuse_drift(self, &checked, known)?;
         }
-        self.warn_about_roles(&checked, ui);
         let outcome = self.install(checked, &wanted)?;
         self.report(&[outcome], ui)
     }
@@ -93,6 +93,8 @@ impl Job<'_> {
         let existing = if self.args.overwrite { Existing::Overwrite } else { Existing::Keep };
         let units = &checked.contents.units;
         self.fetcher.check_signals()?;
+        // What the lock names was allowed once.
+        warnings::refuse_bypass(target, units, self.args.allow_bypass || self.args.locked)?;
         // A dry run makes no directory only to lock it.
         let _locks = if self.args.dry_run { None } else { Some(apply::lock(target)?) };
         let before = Lock::read(&target.personas)?;
@@ -105,6 +107,7 @@ impl Job<'_> {
         }
         yield_to_rivals(self.workforce, target, known, &Settlement::default(), &mut decisions);
         decide::among_others(&checked.name, &before, &mut decisions);
+        let warnings = warnings::of(self.workforce, target, units, Scope::All);
         let source = checked.source.kept(&target.base);
         let is_known = known.is_some() || decisions.iter().any(|decision| decision.locked.is_some());
         if !self.args.dry_run {
@@ -118,7 +121,7 @@ impl Job<'_> {
                 note(self.workforce, &format!("install {} from {source}", checked.name));
             }
         }
-        Ok(Outcome { name: checked.name, source, resolved: checked.resolved, decisions, is_known })
+        Ok(Outcome { name: checked.name, source, resolved: checked.resolved, decisions, is_known, warnings })
     }
 
     /// A pack can call itself what it likes: it must not take the place of another one unseen.
@@ -137,17 +140,6 @@ impl Job<'_> {
         Err(CommandError::new(Exit::Failed, text)
             .hint(format!("`agentworkforce uninstall {}` removes it", checked.name))
             .hint("`--overwrite` takes this one in its place"))
-    }
-
-    /// A role of a pack counts for every persona that follows it.
-    fn warn_about_roles(&self, checked: &Checked, ui: &mut Ui) {
-        let roles = checked.contents.units.iter().filter(|unit| unit.kind == UnitKind::Role);
-        for role in roles.filter(|role| library::has_role(&role.id)) {
-            ui.warning(format!(
-                "the pack changes the built-in role `{}` for everybody who follows it",
-                role.id
-            ));
-        }
     }
 
     pub fn report(&self, outcomes: &[Outcome], ui: &mut Ui) -> Result<Exit> {
@@ -169,6 +161,7 @@ impl Job<'_> {
             if !ui.is_json() {
                 self.tell(outcome, ui);
             }
+            warnings::tell(&outcome.warnings, ui);
             tell::warn(self.target, &outcome.decisions, ui);
             for hint in self.hints(outcome) {
                 ui.hint(printable(&hint));
@@ -193,7 +186,7 @@ impl Job<'_> {
     fn pack_json(&self, outcome: &Outcome) -> Value {
         json!({
             "name": outcome.name, "source": outcome.source, "resolved": outcome.resolved,
-            "units": rows(self.target, &outcome.decisions),
+            "units": rows(self.target, &outcome.decisions), "warnings": warnings::rows(&outcome.warnings),
         })
     }
 

@@ -32,6 +32,7 @@ pub mod pack;
 mod tell;
 pub mod uninstall;
 pub mod update;
+mod warnings;
 
 /// Where packs of a layer are.
 fn target_of(workforce: &Workforce, layer: LayerArg) -> Result<Target> {

@@ -1,6 +1,7 @@
 //! `update [--diff]`: what new versions of installed packs change. What the user edited is a conflict and stays.
 
 use super::tell::{self, count, counted, main_file, named, rows};
+use super::warnings::{self, Scope, Warning};
 use super::{Fetcher, fetch_locked, installed, note, of_pack, settled, target_of, write, yield_to_rivals};
 use crate::cli::UpdateArgs;
 use crate::commands::workforce::Workforce;
@@ -36,6 +37,7 @@ struct Outcome {
     from: Option<String>,
     to: Option<String>,
     decisions: Vec<Decision>,
+    warnings: Vec<Warning>,
     diff: String,
 }
 
@@ -155,12 +157,14 @@ impl Job<'_> {
         let look = |path: &str| target.look(path);
         let is_dry = args.dry_run || args.diff;
         self.fetcher.check_signals()?;
+        warnings::refuse_bypass(target, &contents.units, args.allow_bypass)?;
         let _locks = if is_dry { None } else { Some(apply::lock(target)?) };
         let before = Lock::read(&target.personas)?;
         let known = installed(&before, &name, target)?;
         let mut decisions = decide::update(&contents.units, known, &self.settlement, &look);
         yield_to_rivals(self.workforce, target, Some(known), &self.settlement, &mut decisions);
         decide::among_others(&name, &before, &mut decisions);
+        let warnings = warnings::of(self.workforce, target, &contents.units, Scope::New);
         let diff = if args.diff { diff_of(&decisions, &contents.units, target) } else { String::new() };
         let from = known.resolved.clone();
         if !is_dry {
@@ -171,7 +175,7 @@ impl Job<'_> {
                 note(self.workforce, &format!("update {name}"));
             }
         }
-        Ok(Outcome { name, source, from, to, decisions, diff })
+        Ok(Outcome { name, source, from, to, decisions, warnings, diff })
     }
 
     fn report(&self, outcomes: &[(&String, Result<Outcome>)], ui: &mut Ui) -> Exit {
@@ -197,6 +201,7 @@ impl Job<'_> {
                     if !ui.is_json() {
                         self.tell(outcome, ui);
                     }
+                    warnings::tell(&outcome.warnings, ui);
                     tell::warn(self.target, &outcome.decisions, ui);
                 }
                 Err(error) => {
@@ -226,7 +231,7 @@ impl Job<'_> {
         };
         let mut value = json!({
             "name": outcome.name, "from": outcome.from, "to": outcome.to,
-            "units": rows(self.target, &outcome.decisions),
+            "units": rows(self.target, &outcome.decisions), "warnings": warnings::rows(&outcome.warnings),
         });
         if self.args.diff {
             value["diff"] = json!(outcome.diff);
