@@ -8,6 +8,7 @@ use super::refused;
 use super::tree::{File, Tree, basename, clean, join};
 use crate::error::{CommandError, Result};
 use crate::load::file::{self, FileProblem};
+use crate::load::library;
 use crate::model::formats::{PERSONA, ROLE};
 use crate::model::shape::{KeyPath, Object, Problem, Severity};
 use crate::model::text_rules;
@@ -107,6 +108,8 @@ pub fn read(tree: &Tree, wanted: &[String]) -> Result<Contents> {
         let Candidate { path, text, object, id } = candidate;
         let found = file::check_object(Path::new(path), text, object, PERSONA);
         problems.extend(found.into_iter().filter(|problem| problem.severity == Severity::Error));
+        let chosen = candidates.iter().filter(is_wanted);
+        problems.extend(base_beside(candidate, &chosen.collect::<Vec<_>>()));
         if let Some(Value::String(role)) = object.get("role") {
             roles.insert(text_rules::slugged(role));
         }
@@ -129,6 +132,29 @@ pub fn read(tree: &Tree, wanted: &[String]) -> Result<Contents> {
     }
     rejected(problems)?;
     Ok(Contents { name: manifest.name, version: manifest.version, personas: manifest.personas, units })
+}
+
+/// A base is looked for in lower layers, and all personas of a pack go to one.
+fn base_beside(candidate: &Candidate, chosen: &[&Candidate]) -> Option<FileProblem> {
+    let Base::Named(key) = Base::of(&candidate.object) else { return None };
+    let is_base = |other: &&&Candidate| {
+        other.id.eq_ignore_ascii_case(&key)
+            || other.object.get("intent").and_then(Value::as_str) == Some(&key)
+    };
+    let is_own = candidate.id.eq_ignore_ascii_case(&key);
+    let is_built_in =
+        library::has_persona(&key) || library::personas().any(|persona| persona.intent == Some(key.as_str()));
+    if is_own || is_built_in {
+        return None;
+    }
+    let base = chosen.iter().filter(|other| other.id != candidate.id).find(is_base)?;
+    let text = format!(
+        "`{}` is a persona of the same pack: both go to one layer, and a base is looked for in lower layers only",
+        base.id
+    );
+    let fix = format!("let `{}` stand alone, or share `{}` as a pack of its own", candidate.id, base.id);
+    let problem = Problem::new(Severity::Error, KeyPath::default().key("extends"), text).fix(fix);
+    Some(FileProblem::located(Path::new(&candidate.path), &candidate.text, problem))
 }
 
 /// The ids of all personas in the pack, whatever else is wrong with them.

@@ -115,3 +115,41 @@ fn no_pack_takes_away_approvals_and_sandbox_unless_it_is_allowed_to() {
     env.run(["install", "--locked"]).succeeds();
     assert!(installed(&env).contains(&"p.json".into()));
 }
+
+#[test]
+fn a_base_in_the_same_pack_is_refused_because_it_is_never_found() {
+    let env = TestEnv::new();
+    let (base, child) = (flat("base", "x"), json!({"id": "child", "extends": "base"}));
+    pack(
+        &env,
+        "two",
+        "1.0.0",
+        &[("personas/base.json", &base.to_string()), ("personas/child.json", &child.to_string())],
+    );
+    let before = env.everything();
+    for args in [&["pack", "../two"][..], &["install", "../two"]] {
+        env.run(args)
+            .fails(1, "personas/child.json:1:")
+            .fails(1, "extends: `base` is a persona of the same pack")
+            .fails(1, "lower layer");
+    }
+    assert_eq!(env.everything(), before);
+    env.run(["install", "../two", "--persona", "child", "--dry-run"])
+        .fails(0, "child extends `base`, which no lower layer has");
+    // In two layers they are a base and its overlay.
+    env.run(["install", "../two", "--persona", "base", "--to", "user"]).succeeds();
+    let ran = env.run(["install", "../two", "--persona", "child"]);
+    assert!(!ran.succeeds().stderr.contains("no lower layer"), "{ran:#?}");
+    env.run(["agent", "child", "--dry-run"]).succeeds();
+    // One that the library has is found there, whatever else is in the pack.
+    let own = json!({"id": "debugger", "description": "mine"});
+    let other = json!({"id": "mine", "extends": "debugger"});
+    pack(
+        &env,
+        "ok",
+        "1.0.0",
+        &[("personas/debugger.json", &own.to_string()), ("personas/mine.json", &other.to_string())],
+    );
+    env.run(["install", "../ok"]).succeeds();
+    env.run(["agent", "mine", "--dry-run"]).succeeds();
+}

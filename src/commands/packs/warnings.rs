@@ -43,6 +43,16 @@ pub fn of(workforce: &Workforce, target: &Target, units: &[Unit], scope: Scope) 
         if let Some(text) = hidden(workforce, target, unit).filter(|_| is_new) {
             add("hides", text);
         }
+        if let Base::Named(base) = &unit.base
+            && is_new
+            && !has_base(workforce, target, base)
+        {
+            let text = format!(
+                "{} extends `{base}`, which no lower layer has: it cannot run until one does",
+                unit.id
+            );
+            add("no-base", text);
+        }
         let before = if scope == Scope::New { here.unwrap_or_default() } else { Vec::new() };
         for power in unit.powers.iter().filter(|power| !before.contains(power)) {
             add(power.kind, format!("{} asks for {}", unit.id, power.text));
@@ -75,6 +85,14 @@ fn hidden(workforce: &Workforce, target: &Target, unit: &Unit) -> Option<String>
     Some(match &entry.source.file {
         None => format!("{} {verb} the built-in persona `{id}`", unit.id),
         Some(file) => format!("{} {verb} the persona `{id}` in {}", unit.id, file.display()),
+    })
+}
+
+fn has_base(workforce: &Workforce, target: &Target, base: &str) -> bool {
+    let lower = lower_layers(workforce, target);
+    let mut headers = workforce.catalogue.entries.iter().map(|entry| &entry.header);
+    headers.any(|header| {
+        lower.contains(&header.layer) && (same_id(&header.id, base) || header.intent.as_deref() == Some(base))
     })
 }
 
