@@ -2,7 +2,7 @@
 //! what is on disk. A persona is taken whole or not at all, so that its JSON never names a file of another version.
 
 use super::contents::{Unit, UnitKind};
-use super::lockfile::{KeptFiles, Lock, LockedFiles, LockedPack, hashes, label};
+use super::lockfile::{KeptFiles, Lock, LockedFiles, LockedPack, accepts, hashes, label};
 use super::settlement::Settlement;
 use super::tree::File;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +24,19 @@ impl OnDisk {
             OnDisk::Nothing => None,
             OnDisk::File(hash) => Some(hash.clone()),
             OnDisk::Other => Some("other".into()),
+        }
+    }
+
+    /// Whether it is the file that the lock says.
+    pub fn is(&self, locked: &str) -> bool {
+        matches!(self, OnDisk::File(here) if accepts(locked, here))
+    }
+
+    /// Whether it is what the lock says that the user keeps.
+    pub fn is_kept(&self, kept: Option<&str>) -> bool {
+        match (self.kept(), kept) {
+            (Some(here), Some(kept)) => accepts(kept, &here),
+            (here, kept) => here.as_deref() == kept,
         }
     }
 }
@@ -220,10 +233,12 @@ fn one(
         let (before, after) = (base.and_then(|base| base.get(path)), wanted.get(path));
         let here = look(path);
         let is = |hash: Option<&String>| match hash {
-            Some(hash) => here == OnDisk::File(hash.clone()),
+            Some(hash) => here.is(hash),
             None => here == OnDisk::Nothing,
         };
-        if is(after) {
+        // Where the pack changed nothing, the lock is right about it; else the mode counts, too.
+        let is_exactly = |hash: &String| here == OnDisk::File(hash.clone());
+        if is(after) && (before == after || after.is_none_or(is_exactly)) {
             // As it should be, by whatever way.
             continue;
         }
@@ -262,7 +277,7 @@ fn one(
         _ => Because::BothChanged,
     };
     let noted: KeptFiles = edited.iter().filter_map(|path| known?.kept_at(path)).collect();
-    let is_noted = |path: &String| noted.get(path).is_some_and(|kept| *kept == look(path).kept());
+    let is_noted = |path: &String| noted.get(path).is_some_and(|kept| look(path).is_kept(kept.as_deref()));
     let is_conflict = !both.is_empty() || new.is_none() && is_own;
     match way {
         Way::Overwrite if !decision.blocked.is_empty() => decision.leave(Action::Skipped, because, known),
@@ -276,7 +291,7 @@ fn one(
             decision.writes.clear();
             decision.removes.clear();
             decision.action = Action::Kept;
-            let differs = |(path, hash): &(&String, &String)| look(path) != OnDisk::File((*hash).clone());
+            let differs = |(path, hash): &(&String, &String)| !look(path).is(hash);
             let own = wanted.iter().filter(differs);
             decision.kept = own.map(|(path, _)| (path.clone(), look(path).kept())).collect();
         }
@@ -307,7 +322,7 @@ pub fn uninstall(name: &str, lock: &Lock, look: Look<'_>) -> Vec<Decision> {
         for (path, hash) in base {
             match look(path) {
                 OnDisk::Nothing => {}
-                OnDisk::File(here) if here == *hash => decision.removes.push(path.clone()),
+                here if here.is(hash) => decision.removes.push(path.clone()),
                 _ => decision.differing.push(path.clone()),
             }
         }
@@ -338,7 +353,7 @@ pub fn among_others(name: &str, lock: &Lock, decisions: &mut [Decision]) {
                 decision.keepers.push(other.clone());
             }
             let written = decision.locked.as_ref().filter(|_| !decision.writes.is_empty());
-            if written.is_some_and(|written| written != files) {
+            if written.is_some_and(|written| !agree(files, written)) {
                 decision.ousted.push(other.clone());
             }
         }
@@ -346,6 +361,12 @@ pub fn among_others(name: &str, lock: &Lock, decisions: &mut [Decision]) {
             decision.action = Action::Shared;
         }
     }
+}
+
+/// Whether what one pack writes is what another one has.
+fn agree(locked: &LockedFiles, written: &LockedFiles) -> bool {
+    locked.len() == written.len()
+        && locked.iter().all(|(path, hash)| written.get(path).is_some_and(|written| accepts(hash, written)))
 }
 
 /// What a persona or role is called where it must be told from the other kind.

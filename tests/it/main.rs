@@ -38,6 +38,7 @@ mod mounted_root;
 mod package;
 mod packs;
 mod packs_crash;
+mod packs_details;
 mod packs_hostile;
 mod packs_powers;
 mod packs_settle;

@@ -14,13 +14,14 @@ use crate::pack::apply;
 use crate::pack::contents::{self, Contents, Unit};
 use crate::pack::decide::{self, Action, Decision};
 use crate::pack::fetch::Fetched;
-use crate::pack::lockfile::{Lock, LockedPack, label};
+use crate::pack::lockfile::{Lock, LockedPack, is_executable, label, mark_of};
 use crate::pack::settlement::Settlement;
 use crate::pack::source::PackSource;
 use crate::pack::target::Target;
 use crate::ui::{Ui, printable};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
 /// A pack that was fetched.
 struct New {
@@ -315,6 +316,12 @@ fn diff_of(decisions: &[Decision], units: &[Unit], target: &Target) -> String {
         }
         for path in paths {
             let new = unit.and_then(|unit| unit.files.get(path));
+            let modes = new.map(mark_of).zip(target.look(path).kept());
+            let modes = modes.map(|(new, old)| (is_executable(&old), is_executable(&new)));
+            if let Some((was, is)) = modes.filter(|(was, is)| was != is) {
+                let word = |is| if is { "executable" } else { "not executable" };
+                let _ = writeln!(text, "mode of {path}: {} -> {}", word(was), word(is));
+            }
             let new = new.map(|file| String::from_utf8_lossy(&file.bytes).into_owned()).unwrap_or_default();
             let old = target.text(path);
             let (here, there) = (format!("here/{path}"), format!("pack/{path}"));

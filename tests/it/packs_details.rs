@@ -1,0 +1,72 @@
+//! Small things of packs that make somebody trust them or not: modes, links, shared personas, roles, and the words.
+
+use crate::packs_support::{Entry, PERSONAS, files, gzip, installed, lock, pack, tar, two, with_sidecar};
+use crate::support::{TestEnv, flat, with};
+use serde_json::{Value, json};
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+const ROLES: &str = "project/.agentworkforce/workforce/roles";
+
+fn set_mode(env: &TestEnv, path: &str, mode: u32) {
+    std::fs::set_permissions(env.root().join(path), PermissionsExt::from_mode(mode)).unwrap();
+}
+
+fn is_executable(env: &TestEnv, path: &str) -> bool {
+    env.root().join(path).metadata().unwrap().permissions().mode() & 0o111 != 0
+}
+
+/// A pack of one persona with a skill that has a script.
+fn with_script(env: &TestEnv) {
+    let persona = with(flat("p", "x"), &json!({"skills": [{"id": "s", "source": "./skills/s"}]}));
+    let files = [
+        ("personas/p.json", &persona.to_string()[..]),
+        ("skills/s/SKILL.md", "---\nname: s\ndescription: d\n---\ns\n"),
+        ("skills/s/run.sh", "#!/bin/sh\n"),
+    ];
+    pack(env, "mine", "1.0.0", &files);
+}
+
+#[test]
+fn a_file_that_becomes_executable_arrives_and_one_that_ceases_to_be_does_too() {
+    let env = TestEnv::new();
+    with_script(&env);
+    let (from, to) = ("mine/skills/s/run.sh", &format!("{PERSONAS}/p__assets/s/run.sh")[..]);
+    env.run(["install", "../mine"]).succeeds();
+    assert!(!is_executable(&env, to));
+    for (mode, flag) in [(0o755, "update"), (0o644, "update"), (0o755, "install"), (0o644, "install")] {
+        set_mode(&env, from, mode);
+        let args = if flag == "update" { vec!["update"] } else { vec!["install", "../mine"] };
+        let ran = env.run(["update", "--diff"]);
+        assert!(ran.succeeds().stdout.contains("p__assets/s/run.sh: "), "{ran:#?}");
+        let ran = env.run(&args);
+        assert!(ran.succeeds().stdout.contains("updated p"), "{ran:#?}");
+        assert_eq!(is_executable(&env, to), mode == 0o755, "{flag}");
+        env.run(["install", "--locked"]).succeeds();
+        assert!(env.run(&args).succeeds().stdout.to_lowercase().contains("p"), "again");
+    }
+    assert!(env.run(["update"]).succeeds().stdout.contains("is up to date"));
+    // Both modes are taken away again.
+    set_mode(&env, from, 0o755);
+    env.run(["update"]).succeeds();
+    env.run(["uninstall", "@team/mine"]).succeeds();
+    assert_eq!(installed(&env), [""; 0]);
+}
+
+#[test]
+fn a_lock_of_before_that_says_nothing_of_modes_is_still_good() {
+    let env = TestEnv::new();
+    with_script(&env);
+    set_mode(&env, "mine/skills/s/run.sh", 0o755);
+    env.run(["install", "../mine"]).succeeds();
+    let path = format!("{PERSONAS}/agentworkforce.lock");
+    let old = env.read(&path).replace("+x\"", "\"");
+    assert_ne!(old, env.read(&path), "the lock names the mode");
+    env.write(&path, &old);
+    env.run(["install", "--locked"]).succeeds();
+    assert!(env.run(["update"]).succeeds().stdout.contains("is up to date"));
+    env.write(&path, &old);
+    std::fs::remove_file(env.root().join(PERSONAS).join("p__assets/s/run.sh")).unwrap();
+    env.run(["install", "--locked"]).succeeds();
+    assert!(is_executable(&env, &format!("{PERSONAS}/p__assets/s/run.sh")));
+    env.run(["uninstall", "@team/mine"]).succeeds();
+}
