@@ -70,3 +70,36 @@ fn a_lock_of_before_that_says_nothing_of_modes_is_still_good() {
     assert!(is_executable(&env, &format!("{PERSONAS}/p__assets/s/run.sh")));
     env.run(["uninstall", "@team/mine"]).succeeds();
 }
+
+#[test]
+fn hard_links_of_an_archive_are_files() {
+    let env = TestEnv::new();
+    let persona = with_sidecar("p").to_string();
+    for root in ["package/", "", "./"] {
+        let names: Vec<String> = ["package.json", "personas/p.json", "texts/p.md", "personas/p.md"]
+            .map(|name| format!("{root}{name}"))
+            .into();
+        let entries = [
+            Entry::file(&names[0], "{\"name\": \"linked\"}"),
+            Entry::file(&names[1], &persona),
+            Entry::file(&names[2], "text\n"),
+            Entry::link(&names[3], b'1', &names[2]),
+        ];
+        env.write("linked.tgz", gzip(&tar(&entries)));
+        env.run(["install", "../linked.tgz", "--overwrite"]).succeeds();
+        assert_eq!(env.read(format!("{PERSONAS}/p__assets/p.md")), "text\n", "{root}");
+    }
+    let bad = [
+        Entry::file("package/personas/p.json", &persona),
+        Entry::link("package/personas/p.md", b'1', "package/x"),
+    ];
+    env.write("linked.tgz", gzip(&tar(&bad)));
+    let ran = env.run(["install", "../linked.tgz"]);
+    ran.fails(
+        1,
+        "the hard link `package/personas/p.md` leads to `package/x`, which is not in the archive before it",
+    );
+    assert!(!ran.stderr.contains("name a directory"), "the source is of a known form: {ran:#?}");
+    env.write("linked.tgz", "no archive");
+    env.run(["install", "../linked.tgz"]).fails(1, "hint: name a directory");
+}
