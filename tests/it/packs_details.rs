@@ -103,3 +103,36 @@ fn hard_links_of_an_archive_are_files() {
     env.write("linked.tgz", "no archive");
     env.run(["install", "../linked.tgz"]).fails(1, "hint: name a directory");
 }
+
+#[test]
+fn a_pack_that_loses_all_it_has_to_another_one_is_named() {
+    let env = TestEnv::new();
+    for name in ["sa", "sb", "sc"] {
+        pack(&env, name, "1.0.0", &[("personas/p.json", &flat("p", "1").to_string())]);
+    }
+    pack(&env, "sc", "1.0.0", &[("personas/q.json", &flat("q", "1").to_string())]);
+    for name in ["sa", "sb", "sc"] {
+        env.run(["install", &format!("../{name}")]).succeeds();
+    }
+    // The one that changes it is neither the first nor the last.
+    pack(&env, "sb", "2.0.0", &[("personas/p.json", &flat("p", "2").to_string())]);
+    let report: Value = serde_json::from_str(&env.run(["update", "--dry-run", "--json"]).stdout).unwrap();
+    assert_eq!(report["packs"][1]["emptied"], json!(["@team/sa"]), "{report:#}");
+    assert_eq!(report["packs"][1]["units"][0]["takenFrom"], json!(["@team/sa", "@team/sc"]), "{report:#}");
+    let ran = env.run(["update", "@team/sb"]);
+    ran.fails(0, "pack @team/sa has nothing left here and is gone from the lock");
+    ran.fails(0, "p is no longer of pack @team/sc");
+    let names: Vec<String> = lock(&env)["packs"].as_object().unwrap().keys().cloned().collect();
+    assert_eq!(names, ["@team/sb", "@team/sc"]);
+}
+
+#[test]
+fn a_pack_that_was_emptied_by_the_one_before_it_does_not_fail() {
+    let env = TestEnv::new();
+    for name in ["sa", "sb"] {
+        pack(&env, name, "1.0.0", &[("personas/p.json", &flat("p", "1").to_string())]);
+        env.run(["install", &format!("../{name}")]).succeeds();
+    }
+    pack(&env, "sa", "2.0.0", &[("personas/p.json", &flat("p", "2").to_string())]);
+    env.run(["update"]).fails(0, "pack @team/sb has nothing left here and is gone from the lock");
+}

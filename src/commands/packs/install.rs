@@ -3,7 +3,7 @@
 use super::locked;
 use super::tell::{self, main_file, named, rows};
 use super::warnings::{self, Scope, Warning};
-use super::{Fetcher, note, settled, target_of, write, yield_to_rivals};
+use super::{Fetcher, emptied, note, settled, target_of, write, yield_to_rivals};
 use crate::cli::InstallArgs;
 use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
@@ -58,6 +58,8 @@ pub struct Outcome {
     pub decisions: Vec<Decision>,
     /// Whether the lock knows the pack from now on: then `update` can settle what was left alone.
     pub is_known: bool,
+    /// Other packs that lost all that they had to this one.
+    pub emptied: Vec<String>,
     pub warnings: Vec<Warning>,
 }
 
@@ -110,18 +112,27 @@ impl Job<'_> {
         let warnings = warnings::of(self.workforce, target, units, Scope::All);
         let source = checked.source.kept(&target.base);
         let is_known = known.is_some() || decisions.iter().any(|decision| decision.locked.is_some());
+        let after = if self.args.locked {
+            before.clone()
+        } else {
+            settled(&before, &checked.name, merged(known, &checked, &source, wanted), &decisions)
+        };
+        let emptied = emptied(&before, &after, &checked.name);
         if !self.args.dry_run {
-            let after = if self.args.locked {
-                before.clone()
-            } else {
-                settled(&before, &checked.name, merged(known, &checked, &source, wanted), &decisions)
-            };
             write(&self.workforce.host, target, (&before, &after), &decisions)?;
             if decisions.iter().any(Decision::changes_files) {
                 note(self.workforce, &format!("install {} from {source}", checked.name));
             }
         }
-        Ok(Outcome { name: checked.name, source, resolved: checked.resolved, decisions, is_known, warnings })
+        Ok(Outcome {
+            name: checked.name,
+            source,
+            resolved: checked.resolved,
+            decisions,
+            is_known,
+            emptied,
+            warnings,
+        })
     }
 
     /// A pack can call itself what it likes: it must not take the place of another one unseen.
@@ -162,7 +173,7 @@ impl Job<'_> {
                 self.tell(outcome, ui);
             }
             warnings::tell(&outcome.warnings, ui);
-            tell::warn(self.target, &outcome.decisions, ui);
+            tell::warn(self.target, &outcome.decisions, &outcome.emptied, ui);
             for hint in self.hints(outcome) {
                 ui.hint(printable(&hint));
             }
@@ -187,6 +198,7 @@ impl Job<'_> {
         json!({
             "name": outcome.name, "source": outcome.source, "resolved": outcome.resolved,
             "units": rows(self.target, &outcome.decisions), "warnings": warnings::rows(&outcome.warnings),
+            "emptied": outcome.emptied,
         })
     }
 

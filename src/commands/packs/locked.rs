@@ -132,6 +132,7 @@ fn unchanged(name: &str, locked: &LockedPack) -> Outcome {
         resolved: locked.resolved.clone(),
         decisions: locked.units().map(decision).collect(),
         is_known: true,
+        emptied: Vec::new(),
         warnings: Vec::new(),
     }
 }

@@ -108,6 +108,12 @@ fn settled(before: &Lock, name: &str, pack: LockedPack, decisions: &[Decision]) 
     after
 }
 
+/// Other packs that lost all that they had.
+fn emptied(before: &Lock, after: &Lock, name: &str) -> Vec<String> {
+    let gone = before.packs.keys().filter(|other| *other != name && !after.packs.contains_key(*other));
+    gone.cloned().collect()
+}
+
 /// Writes what was decided, with the lock, in one step. The caller holds the lock of the directory.
 fn write(
     host: &Host,

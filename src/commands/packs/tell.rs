@@ -23,6 +23,7 @@ pub fn rows(target: &Target, decisions: &[Decision]) -> Vec<Value> {
             "removed": paths(&mut decision.removes.iter()),
             "differing": paths(&mut decision.differing.iter()),
             "keptBy": decision.keepers,
+            "takenFrom": decision.ousted,
         })
     };
     decisions.iter().map(row).collect()
@@ -107,7 +108,7 @@ pub fn reason(target: &Target, decision: &Decision) -> Option<String> {
 }
 
 /// What was left alone, on stderr; and what is no longer another pack's.
-pub fn warn(target: &Target, decisions: &[Decision], ui: &mut Ui) {
+pub fn warn(target: &Target, decisions: &[Decision], emptied: &[String], ui: &mut Ui) {
     for decision in decisions {
         let name = named(decision);
         if decision.action.is_left_alone() {
@@ -121,6 +122,10 @@ pub fn warn(target: &Target, decisions: &[Decision], ui: &mut Ui) {
                 "{name} is no longer of pack {other}, which has another version of it"
             )));
         }
+    }
+    for pack in emptied {
+        ui.flush();
+        ui.warning(printable(&format!("pack {pack} has nothing left here and is gone from the lock")));
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::tell::{self, count, counted, main_file, named, rows};
 use super::warnings::{self, Scope, Warning};
-use super::{Fetcher, fetch_locked, installed, note, of_pack, settled, target_of, write, yield_to_rivals};
+use super::{
+    Fetcher, emptied, fetch_locked, installed, note, of_pack, settled, target_of, write, yield_to_rivals,
+};
 use crate::cli::UpdateArgs;
 use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
@@ -38,6 +40,8 @@ struct Outcome {
     from: Option<String>,
     to: Option<String>,
     decisions: Vec<Decision>,
+    /// Other packs that lost all that they had to this one.
+    emptied: Vec<String>,
     warnings: Vec<Warning>,
     diff: String,
 }
@@ -112,6 +116,11 @@ impl Job<'_> {
         self.check_known(lock, &results)?;
         let mut outcomes: Vec<(&String, Result<Outcome>)> = Vec::new();
         for (name, new) in results {
+            let done = outcomes.iter().filter_map(|(_, outcome)| outcome.as_ref().ok());
+            if !self.is_dry() && done.flat_map(|outcome| &outcome.emptied).any(|gone| gone == name) {
+                // A pack before it took the last that it had, and says so.
+                continue;
+            }
             let outcome = new.and_then(|new| self.one(new).map_err(|error| wrapped(name, error)));
             if let Err(error) = &outcome
                 && matches!(error.exit, Exit::Signal(_))
@@ -152,11 +161,15 @@ impl Job<'_> {
             .hint(format!("they have {}", labels.iter().cloned().collect::<Vec<_>>().join(", "))))
     }
 
+    fn is_dry(&self) -> bool {
+        self.args.dry_run || self.args.diff
+    }
+
     fn one(&self, new: New) -> Result<Outcome> {
         let Job { args, target, .. } = *self;
         let New { name, source, contents, version: to } = new;
         let look = |path: &str| target.look(path);
-        let is_dry = args.dry_run || args.diff;
+        let is_dry = self.is_dry();
         self.fetcher.check_signals()?;
         warnings::refuse_bypass(target, &contents.units, args.allow_bypass)?;
         let _locks = if is_dry { None } else { Some(apply::lock(target)?) };
@@ -168,15 +181,16 @@ impl Job<'_> {
         let warnings = warnings::of(self.workforce, target, &contents.units, Scope::New);
         let diff = if args.diff { diff_of(&decisions, &contents.units, target) } else { String::new() };
         let from = known.resolved.clone();
+        let pack = LockedPack { resolved: to.clone(), ..known.clone() };
+        let after = settled(&before, &name, pack, &decisions);
+        let emptied = emptied(&before, &after, &name);
         if !is_dry {
-            let pack = LockedPack { resolved: to.clone(), ..known.clone() };
-            let after = settled(&before, &name, pack, &decisions);
             write(&self.workforce.host, target, (&before, &after), &decisions)?;
             if decisions.iter().any(Decision::changes_files) {
                 note(self.workforce, &format!("update {name}"));
             }
         }
-        Ok(Outcome { name, source, from, to, decisions, warnings, diff })
+        Ok(Outcome { name, source, from, to, decisions, emptied, warnings, diff })
     }
 
     fn report(&self, outcomes: &[(&String, Result<Outcome>)], ui: &mut Ui) -> Exit {
@@ -187,7 +201,7 @@ impl Job<'_> {
             (false, 0) => Exit::Done,
             (false, _) => Exit::Conflict,
         };
-        let is_dry = self.args.dry_run || self.args.diff;
+        let is_dry = self.is_dry();
         if ui.is_json() {
             let packs: Vec<Value> =
                 outcomes.iter().map(|(name, outcome)| self.pack_json(name, outcome)).collect();
@@ -203,7 +217,7 @@ impl Job<'_> {
                         self.tell(outcome, ui);
                     }
                     warnings::tell(&outcome.warnings, ui);
-                    tell::warn(self.target, &outcome.decisions, ui);
+                    tell::warn(self.target, &outcome.decisions, &outcome.emptied, ui);
                 }
                 Err(error) => {
                     ui.flush();
@@ -233,6 +247,7 @@ impl Job<'_> {
         let mut value = json!({
             "name": outcome.name, "from": outcome.from, "to": outcome.to,
             "units": rows(self.target, &outcome.decisions), "warnings": warnings::rows(&outcome.warnings),
+            "emptied": outcome.emptied,
         });
         if self.args.diff {
             value["diff"] = json!(outcome.diff);
