@@ -93,6 +93,8 @@ pub enum Because {
     BothChanged,
     /// The user changed it, and the pack has it no more.
     Gone,
+    /// A role that a persona which stays follows.
+    Followed,
 }
 
 /// What becomes of one persona or role.
@@ -107,6 +109,8 @@ pub struct Decision {
     pub removes: Vec<String>,
     /// The paths that stand in the way, or that the user changed.
     pub differing: Vec<String>,
+    /// The persona that stays and follows this role.
+    pub follower: Option<String>,
     /// Those of them that are no plain files.
     pub blocked: Vec<String>,
     /// Other packs that have the files which this one gives up or cannot have.
@@ -134,6 +138,7 @@ impl Decision {
             writes: BTreeMap::new(),
             removes: Vec::new(),
             differing: Vec::new(),
+            follower: None,
             blocked: Vec::new(),
             keepers: Vec::new(),
             ousted: Vec::new(),
@@ -335,6 +340,23 @@ pub fn uninstall(name: &str, lock: &Lock, look: Look<'_>) -> Vec<Decision> {
     let mut decisions = units.map(decide).collect::<Vec<_>>();
     among_others(name, lock, &mut decisions);
     decisions
+}
+
+/// A role stays while a persona that stays follows it. `role_of` says which one that is.
+pub fn keep_followed(decisions: &mut [Decision], role_of: impl Fn(&str) -> Option<String>) {
+    let kept = decisions
+        .iter()
+        .filter(|decision| decision.kind == UnitKind::Persona && decision.action == Action::Kept);
+    let followed: BTreeMap<String, String> =
+        kept.filter_map(|decision| Some((role_of(&decision.id)?, decision.id.clone()))).collect();
+    let is_role =
+        |decision: &&mut Decision| decision.kind == UnitKind::Role && decision.action == Action::Removed;
+    for decision in decisions.iter_mut().filter(is_role) {
+        if let Some(persona) = followed.get(&decision.id) {
+            decision.leave(Action::Kept, Because::Followed, None);
+            decision.follower = Some(persona.clone());
+        }
+    }
 }
 
 /// What other packs have as well stays where this one gives it up, and is no longer theirs where this one changes it.

@@ -136,3 +136,34 @@ fn a_pack_that_was_emptied_by_the_one_before_it_does_not_fail() {
     pack(&env, "sa", "2.0.0", &[("personas/p.json", &flat("p", "2").to_string())]);
     env.run(["update"]).fails(0, "pack @team/sb has nothing left here and is gone from the lock");
 }
+
+#[test]
+fn a_role_stays_while_a_kept_persona_follows_it() {
+    let env = TestEnv::new();
+    let follows = |id: &str, role: &str| with(flat(id, "x"), &json!({"role": role})).to_string();
+    let role = json!({"label": "Keeper", "charter": "Keep."}).to_string();
+    pack(
+        &env,
+        "mine",
+        "1.0.0",
+        &[
+            ("personas/a.json", &follows("a", "Keeper")),
+            ("personas/b.json", &follows("b", "other")),
+            ("roles/keeper.json", &role),
+            ("roles/other.json", &role),
+        ],
+    );
+    env.run(["install", "../mine"]).succeeds();
+    let mine = with(flat("a", "my own"), &json!({"role": "keeper"}));
+    env.write(format!("{PERSONAS}/a.json"), mine.to_string());
+    let ran = env.run(["uninstall", "@team/mine"]);
+    ran.fails(1, "kept role keeper: a, which you keep, follows it");
+    assert!(ran.stdout.contains("removed role other"), "{ran:#?}");
+    assert_eq!(files(&env.root().join(ROLES)).into_keys().collect::<Vec<_>>(), ["keeper.json"]);
+    // Without anybody who follows them the directory goes as well.
+    std::fs::remove_dir_all(env.root().join(ROLES)).unwrap();
+    std::fs::remove_file(env.root().join(PERSONAS).join("a.json")).unwrap();
+    env.run(["install", "../mine"]).succeeds();
+    env.run(["uninstall", "@team/mine"]).succeeds();
+    assert!(!env.root().join(ROLES).exists());
+}

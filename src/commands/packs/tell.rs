@@ -84,6 +84,10 @@ pub fn reason(target: &Target, decision: &Decision) -> Option<String> {
             let have = if decision.keepers.len() == 1 { "has" } else { "have" };
             format!("{packs} {} {have} it, too", decision.keepers.join(", "))
         }
+        (_, Some(Because::Followed)) => {
+            let persona = decision.follower.as_deref().unwrap_or_default();
+            format!("{persona}, which you keep, follows it; it is yours now")
+        }
         (Action::Kept, _) if decision.locked.is_none() => format!("you changed {paths}; it is yours now"),
         (Action::Kept, _) if decision.kept.is_empty() => format!("you changed {paths}, the pack did not"),
         (Action::Kept, _) => format!("yours, and noted in the lock: {paths}"),
@@ -101,7 +105,9 @@ pub fn reason(target: &Target, decision: &Decision) -> Option<String> {
             (Because::NotThePacks, _) => format!("{paths} already exists and is not the pack's"),
             (Because::Edited, _) => format!("you changed {paths}"),
             (Because::BothChanged, _) => format!("you and the pack changed it: {paths}"),
-            (Because::Gone, _) => format!("the pack has it no more, and you changed {paths}"),
+            (Because::Gone | Because::Followed, _) => {
+                format!("the pack has it no more, and you changed {paths}")
+            }
         },
         _ => return None,
     })
