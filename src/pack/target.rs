@@ -24,6 +24,15 @@ impl Target {
         }
     }
 
+    /// The directory of personas for people, and where it really is if that is elsewhere.
+    pub fn shown(&self) -> String {
+        let shown = self.personas.display();
+        match self.personas.canonicalize() {
+            Ok(real) if real != self.personas => format!("{shown} (really {})", real.display()),
+            _ => shown.to_string(),
+        }
+    }
+
     pub fn path(&self, path: &str) -> PathBuf {
         let (dir, inside) = self.split(path);
         dir.join(inside)

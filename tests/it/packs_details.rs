@@ -167,3 +167,35 @@ fn a_role_stays_while_a_kept_persona_follows_it() {
     env.run(["uninstall", "@team/mine"]).succeeds();
     assert!(!env.root().join(ROLES).exists());
 }
+
+#[test]
+fn a_link_out_of_the_project_is_not_written_through() {
+    for link in [".agentworkforce", ".agentworkforce/workforce", ".agentworkforce/workforce/personas"] {
+        let env = TestEnv::new();
+        two(&env, "mine");
+        std::fs::create_dir_all(env.root().join("outside")).unwrap();
+        let link = env.root().join("project").join(link);
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(env.root().join("outside"), &link).unwrap();
+        let before = env.everything();
+        let ran = env.run(["install", "../mine"]);
+        ran.fails(4, &format!("{} is a link that leaves the project", link.display())).fails(4, "outside");
+        ran.fails(4, "--to user");
+        assert_eq!(env.everything(), before);
+        // Inside of the project it may lead where it likes.
+        std::fs::remove_file(&link).unwrap();
+        std::fs::create_dir_all(env.root().join("project/inside")).unwrap();
+        symlink(env.root().join("project/inside"), &link).unwrap();
+        env.run(["install", "../mine"]).succeeds();
+    }
+    let env = TestEnv::new();
+    two(&env, "mine");
+    let home = env.root().join("home/.agentworkforce/workforce");
+    std::fs::create_dir_all(&home).unwrap();
+    std::fs::create_dir_all(env.root().join("dotfiles")).unwrap();
+    symlink(env.root().join("dotfiles"), home.join("personas")).unwrap();
+    let ran = env.run(["install", "../mine", "--to", "user"]);
+    let real = env.root().join("dotfiles").display().to_string();
+    assert!(ran.succeeds().stdout.contains(&format!("personas (really {real})")), "{ran:#?}");
+    assert!(env.root().join("dotfiles/a.json").exists());
+}

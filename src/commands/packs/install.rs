@@ -230,7 +230,7 @@ impl Job<'_> {
         let skipped = amount(&|decision| decision.action.is_left_alone());
         let version = outcome.resolved.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
         let pack = format!("{}{version}", outcome.name);
-        let dir = self.target.personas.display();
+        let dir = self.target.shown();
         let verb = if self.args.dry_run { "Would install" } else { "Installed" };
         if written.is_none() && removed.is_none() && skipped.is_none() {
             return format!("Nothing to do: {pack} in {dir}");

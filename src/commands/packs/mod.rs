@@ -41,12 +41,32 @@ fn target_of(workforce: &Workforce, layer: LayerArg) -> Result<Target> {
         LayerArg::Project => {
             let levels = Path::new(PROJECT_DIR).components().count();
             let base = dir.ancestors().nth(levels).unwrap_or(&dir).to_owned();
+            for name in ["personas", "roles"] {
+                stay_inside(&base, &dir.join(name))?;
+            }
             Target { personas: dir.join("personas"), roles: dir.join("roles"), base }
         }
         LayerArg::User => {
             Target { personas: user_personas(workforce)?, roles: dir.join("roles"), base: dir.clone() }
         }
     })
+}
+
+/// A project that was cloned must not lead anybody to write elsewhere.
+fn stay_inside(base: &Path, dir: &Path) -> Result<()> {
+    let Ok(root) = base.canonicalize() else { return Ok(()) };
+    let steps: Vec<&Path> = dir.ancestors().take_while(|step| *step != base).collect();
+    for step in steps.into_iter().rev().filter(|step| step.is_symlink()) {
+        let leads = match step.canonicalize() {
+            Ok(real) if real.starts_with(&root) => continue,
+            Ok(real) => format!("leaves the project: it leads to {}", real.display()),
+            Err(_) => "leads nowhere".to_owned(),
+        };
+        return Err(CommandError::new(Exit::Refused, format!("{} is a link that {leads}", step.display()))
+            .hint("put a directory in its place to have packs in the project")
+            .hint("`--to user` installs them for yourself instead"));
+    }
+    Ok(())
 }
 
 /// Fetches packs, stays alive on a terminal, and ends in good order when it is told to.

@@ -61,7 +61,7 @@ pub fn run(args: &UninstallArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     }
     let is_gone = |decision: &decide::Decision| decision.action == Action::Removed;
     let removed = tell::amount(&decisions, is_gone).unwrap_or_else(|| "nothing".into());
-    let dir = target.personas.display();
+    let dir = target.shown();
     let verb = if args.dry_run { "Would remove" } else { "Removed" };
     let is_yours = |decision: &decide::Decision| decision.action == Action::Kept;
     let left =
