@@ -199,3 +199,24 @@ fn a_link_out_of_the_project_is_not_written_through() {
     assert!(ran.succeeds().stdout.contains(&format!("personas (really {real})")), "{ran:#?}");
     assert!(env.root().join("dotfiles/a.json").exists());
 }
+
+#[test]
+fn thousands_of_personas_go_as_they_came() {
+    let env = TestEnv::new();
+    let mut all = Vec::new();
+    for number in 0..1_700 {
+        let id = format!("p{number}");
+        all.push((format!("personas/{id}.json"), with_sidecar(&id).to_string()));
+        all.push((format!("personas/{id}.md"), id));
+    }
+    let all: Vec<(&str, &str)> = all.iter().map(|(path, text)| (&path[..], &text[..])).collect();
+    pack(&env, "many", "1.0.0", &all);
+    env.run(["install", "../many"]).succeeds();
+    // More than 5,000 entries; a killed process leaves the old state or the new one, and no journal of thousands of files.
+    let inode =
+        |env: &TestEnv| std::os::unix::fs::MetadataExt::ino(&env.root().join(PERSONAS).metadata().unwrap());
+    let before = inode(&env);
+    env.run(["uninstall", "@team/many"]).succeeds();
+    assert_ne!(inode(&env), before, "the directory was exchanged");
+    assert_eq!(installed(&env), [""; 0]);
+}

@@ -85,11 +85,11 @@ impl Job<'_> {
             }
             locked::refuse_drift(self, &checked, known)?;
         }
-        let outcome = self.install(checked, &wanted)?;
+        let outcome = self.install(checked, &wanted, ui)?;
         self.report(&[outcome], ui)
     }
 
-    pub fn install(&self, checked: Checked, wanted: &[String]) -> Result<Outcome> {
+    pub fn install(&self, checked: Checked, wanted: &[String], ui: &mut Ui) -> Result<Outcome> {
         let target = self.target;
         let look = |path: &str| target.look(path);
         let existing = if self.args.overwrite { Existing::Overwrite } else { Existing::Keep };
@@ -119,7 +119,7 @@ impl Job<'_> {
         };
         let emptied = emptied(&before, &after, &checked.name);
         if !self.args.dry_run {
-            write(&self.workforce.host, target, (&before, &after), &decisions)?;
+            write(&self.workforce.host, target, (&before, &after), &decisions, ui)?;
             if decisions.iter().any(Decision::changes_files) {
                 note(self.workforce, &format!("install {} from {source}", checked.name));
             }

@@ -85,7 +85,7 @@ fn restore_one(
     }
     let checked = all.ok_or_else(|| CommandError::internal("nothing was to be restored"))?;
     let source = PackSource::of_text(&locked.source, &job.workforce.host, &job.target.base)?;
-    job.install(Checked { source, resolved: locked.resolved.clone(), ..checked }, &[])
+    job.install(Checked { source, resolved: locked.resolved.clone(), ..checked }, &[], ui)
 }
 
 pub fn pack_of<'l>(job: &Job<'_>, lock: &'l Lock, name: &str) -> Result<&'l LockedPack> {

@@ -140,6 +140,7 @@ fn write(
     target: &Target,
     (before, after): (&Lock, &Lock),
     decisions: &[Decision],
+    ui: &mut Ui,
 ) -> Result<()> {
     let mut edits = Edits::default();
     for decision in decisions {
@@ -158,7 +159,27 @@ fn write(
         return Ok(());
     }
     let instants = instants(host)?;
-    apply::apply(target, edits, &|name| instants.at(name))
+    let is_shown = host.stderr_is_terminal && !ui.is_json();
+    let number = edits.writes.len() + edits.removes.len();
+    if is_shown {
+        ui.progress(&format!("changing {number} files ..."));
+    }
+    let screen = RefCell::new(&mut *ui);
+    let done = Cell::new(0);
+    let applied = apply::apply(target, edits, &|name| {
+        instants.at(name);
+        // One by one is slow where there are many.
+        if is_shown && matches!(name, "written" | "removed") {
+            done.set(done.get() + 1);
+            if done.get() % 100 == 0 {
+                screen.borrow_mut().progress(&format!("changing files: {} of {number} ...", done.get()));
+            }
+        }
+    });
+    if is_shown {
+        ui.end_progress();
+    }
+    applied
 }
 
 /// A persona whose id is taken by a file of another name is left out: two of them would spoil both.

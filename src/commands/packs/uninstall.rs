@@ -34,7 +34,7 @@ pub fn run(args: &UninstallArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     decide::keep_followed(&mut decisions, |id| role_of(&target, id));
     if !args.dry_run {
         let after = settled(&lock, name, LockedPack::default(), &decisions);
-        write(host, &target, (&lock, &after), &decisions)?;
+        write(host, &target, (&lock, &after), &decisions, ui)?;
         note(&workforce, &format!("uninstall {name}"));
     }
     let kept = decisions.iter().any(|decision| decision.action == Action::Kept);

@@ -121,7 +121,7 @@ impl Job<'_> {
                 // A pack before it took the last that it had, and says so.
                 continue;
             }
-            let outcome = new.and_then(|new| self.one(new).map_err(|error| wrapped(name, error)));
+            let outcome = new.and_then(|new| self.one(new, ui).map_err(|error| wrapped(name, error)));
             if let Err(error) = &outcome
                 && matches!(error.exit, Exit::Signal(_))
             {
@@ -165,7 +165,7 @@ impl Job<'_> {
         self.args.dry_run || self.args.diff
     }
 
-    fn one(&self, new: New) -> Result<Outcome> {
+    fn one(&self, new: New, ui: &mut Ui) -> Result<Outcome> {
         let Job { args, target, .. } = *self;
         let New { name, source, contents, version: to } = new;
         let look = |path: &str| target.look(path);
@@ -185,7 +185,7 @@ impl Job<'_> {
         let after = settled(&before, &name, pack, &decisions);
         let emptied = emptied(&before, &after, &name);
         if !is_dry {
-            write(&self.workforce.host, target, (&before, &after), &decisions)?;
+            write(&self.workforce.host, target, (&before, &after), &decisions, ui)?;
             if decisions.iter().any(Decision::changes_files) {
                 note(self.workforce, &format!("update {name}"));
             }
