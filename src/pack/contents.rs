@@ -283,7 +283,12 @@ fn candidates(tree: &Tree, dir: &str) -> Result<Vec<Candidate>> {
             Ok(candidate) => {
                 let same = found.iter().find(|other| other.id.eq_ignore_ascii_case(&candidate.id));
                 if let Some(other) = same {
-                    let text = format!("has the same id as {}: `{}`", other.path, candidate.id);
+                    let (id, its) = (&candidate.id, &other.id);
+                    let text = if id == its {
+                        format!("has the same id as {}: `{id}`", other.path)
+                    } else {
+                        format!("`{id}` and `{its}` of {} differ only in case: that is one id", other.path)
+                    };
                     problems.push(FileProblem::whole_file(Path::new(&path), text));
                 }
                 found.push(candidate);

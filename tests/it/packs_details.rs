@@ -220,3 +220,83 @@ fn thousands_of_personas_go_as_they_came() {
     assert_ne!(inode(&env), before, "the directory was exchanged");
     assert_eq!(installed(&env), [""; 0]);
 }
+
+#[test]
+fn what_is_wrong_is_said_in_true_words() {
+    let env = TestEnv::new();
+    env.write("project/.agentworkforce/workforce/personas", "a file");
+    two(&env, "mine");
+    for args in [&["install", "../mine"][..], &["update"], &["uninstall", "x"]] {
+        let ran = env.run(args);
+        ran.fails(2, "workforce/personas is a file where the directory of personas belongs")
+            .fails(2, "move it away");
+        assert!(!ran.stderr.contains("agentworkforce.lock"), "{ran:#?}");
+    }
+
+    let env = TestEnv::new();
+    let skill = |source: &str| with(flat("p", "x"), &json!({"skills": [{"id": "s", "source": source}]}));
+    env.write("odd/skills/s/SKILL.md", "s");
+    env.write("odd/personas/p.json", skill("../skills/s").to_string());
+    env.run(["install", "../odd"]).fails(1, "write `./skills/s`");
+    for source in ["file:///etc", "git+file:///etc", "FILE:///etc"] {
+        env.write("odd/personas/p.json", skill(source).to_string());
+        env.run(["install", "../odd"]).fails(1, "skills[0].source").fails(1, "inside of the pack");
+    }
+    env.write("odd/personas/p.json", flat("abc", "x").to_string());
+    env.write("odd/personas/q.json", flat("ABC", "x").to_string());
+    env.run(["install", "../odd"]).fails(1, "differ only in case");
+}
+
+#[test]
+fn several_are_them_and_what_was_deleted_is_not_called_changed() {
+    let env = TestEnv::new();
+    two(&env, "mine");
+    env.run(["install", "../mine"]).succeeds();
+    for id in ["a", "b"] {
+        env.write(format!("{PERSONAS}/{id}__assets/{id}.md"), "mine\n");
+        env.write(format!("mine/personas/{id}.md"), "theirs\n");
+    }
+    let ran = env.run(["install", "../mine"]);
+    ran.fails(1, "conflict a");
+    assert!(ran.stdout.contains("2 personas left as you have them"), "{ran:#?}");
+    let ran = env.run(["update"]);
+    assert!(ran.stdout.contains("2 conflicts left as you have them"), "{ran:#?}");
+    std::fs::remove_file(env.root().join(PERSONAS).join("b__assets/b.md")).unwrap();
+    let ran = env.run(["update"]);
+    ran.fails(3, "conflict b: you deleted what the pack changed: ");
+    env.write("mine/personas/b.md", "B1\n");
+    let ran = env.run(["update"]);
+    assert!(ran.stdout.contains("kept b: you deleted "), "{ran:#?}");
+}
+
+#[test]
+fn what_is_replaced_can_be_had_again() {
+    let backed = |env: &TestEnv| files(&env.root().join("home/.agentworkforce/workforce/backups"));
+    let env = TestEnv::new();
+    two(&env, "mine");
+    env.run(["install", "../mine"]).succeeds();
+    env.write(format!("{PERSONAS}/a__assets/a.md"), "mine\n");
+    env.write("mine/personas/a.md", "theirs\n");
+    let ran = env.run(["update", "--take-theirs", "--dry-run"]);
+    assert!(backed(&env).is_empty(), "{ran:#?}");
+    let ran = env.run(["update", "--take-theirs"]);
+    assert!(ran.succeeds().stdout.contains("what you had is in "), "{ran:#?}");
+    let kept = backed(&env);
+    assert_eq!(kept.values().collect::<Vec<_>>(), ["mine\n"]);
+    assert!(kept.keys().next().unwrap().ends_with("/a__assets/a.md"), "{kept:?}");
+
+    let env = TestEnv::new();
+    env.project_persona(&flat("a", "my own"));
+    let own = env.read(format!("{PERSONAS}/a.json"));
+    let ran = env.run(["install", "../mine", "--overwrite", "--json"]);
+    assert_ne!(ran.code, 0, "there is no such pack yet");
+    two(&env, "mine");
+    let report: Value =
+        serde_json::from_str(&env.run(["install", "../mine", "--overwrite", "--json"]).stdout).unwrap();
+    let backup = report["packs"][0]["backup"].as_str().expect("a path").to_owned();
+    assert_eq!(std::fs::read_to_string(format!("{backup}/a.json")).unwrap(), own);
+    // Nothing of the user's own is replaced: nothing is kept.
+    let report: Value =
+        serde_json::from_str(&env.run(["install", "../mine", "--overwrite", "--json"]).stdout).unwrap();
+    assert_eq!((backed(&env).len(), &report["packs"][0]["backup"]), (1, &Value::Null));
+}

@@ -3,7 +3,7 @@
 use super::locked;
 use super::tell::{self, main_file, named, rows};
 use super::warnings::{self, Scope, Warning};
-use super::{Fetcher, emptied, note, settled, target_of, write, yield_to_rivals};
+use super::{Fetcher, emptied, note, replaced, settled, target_of, write, yield_to_rivals};
 use crate::cli::InstallArgs;
 use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
@@ -20,6 +20,7 @@ use crate::pack::source::PackSource;
 use crate::pack::target::Target;
 use crate::ui::{Ui, printable};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 pub fn run(args: &InstallArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let workforce = Workforce::open(host)?;
@@ -61,6 +62,8 @@ pub struct Outcome {
     /// Other packs that lost all that they had to this one.
     pub emptied: Vec<String>,
     pub warnings: Vec<Warning>,
+    /// Where that is which the user had in place of what was written.
+    pub backup: Option<PathBuf>,
 }
 
 impl Job<'_> {
@@ -118,7 +121,9 @@ impl Job<'_> {
             settled(&before, &checked.name, merged(known, &checked, &source, wanted), &decisions)
         };
         let emptied = emptied(&before, &after, &checked.name);
+        let mut backup = None;
         if !self.args.dry_run {
+            backup = replaced::keep(self.workforce, target, &decisions)?;
             write(&self.workforce.host, target, (&before, &after), &decisions, ui)?;
             if decisions.iter().any(Decision::changes_files) {
                 note(self.workforce, &format!("install {} from {source}", checked.name));
@@ -132,6 +137,7 @@ impl Job<'_> {
             is_known,
             emptied,
             warnings,
+            backup,
         })
     }
 
@@ -198,7 +204,7 @@ impl Job<'_> {
         json!({
             "name": outcome.name, "source": outcome.source, "resolved": outcome.resolved,
             "units": rows(self.target, &outcome.decisions), "warnings": warnings::rows(&outcome.warnings),
-            "emptied": outcome.emptied,
+            "emptied": outcome.emptied, "backup": outcome.backup.as_deref().map(path_text),
         })
     }
 
@@ -221,6 +227,7 @@ impl Job<'_> {
             }
         }
         ui.line(printable(&self.summary(outcome)));
+        tell::kept(outcome.backup.as_deref(), ui);
     }
 
     fn summary(&self, outcome: &Outcome) -> String {
@@ -236,10 +243,11 @@ impl Job<'_> {
             return format!("Nothing to do: {pack} in {dir}");
         }
         let mut text = format!("{verb} {} of {pack} into {dir}", written.as_deref().unwrap_or("nothing"));
-        for (number, what) in [(removed, "removed"), (skipped, "left as you have it")] {
-            if let Some(number) = number {
-                text = format!("{text}, {number} {what}");
-            }
+        if let Some(number) = removed {
+            text = format!("{text}, {number} removed");
+        }
+        if let Some(number) = skipped {
+            text = format!("{text}, {number} left as you have {}", tell::pronoun(&number));
         }
         text
     }

@@ -134,6 +134,7 @@ fn unchanged(name: &str, locked: &LockedPack) -> Outcome {
         is_known: true,
         emptied: Vec::new(),
         warnings: Vec::new(),
+        backup: None,
     }
 }
 

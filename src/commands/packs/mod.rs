@@ -29,6 +29,7 @@ use std::time::{Duration, Instant};
 pub mod install;
 mod locked;
 pub mod pack;
+mod replaced;
 mod tell;
 pub mod uninstall;
 pub mod update;
@@ -37,7 +38,7 @@ mod warnings;
 /// Where packs of a layer are.
 fn target_of(workforce: &Workforce, layer: LayerArg) -> Result<Target> {
     let dir = layer_dir(workforce, layer);
-    Ok(match layer {
+    let target = match layer {
         LayerArg::Project => {
             let levels = Path::new(PROJECT_DIR).components().count();
             let base = dir.ancestors().nth(levels).unwrap_or(&dir).to_owned();
@@ -49,7 +50,13 @@ fn target_of(workforce: &Workforce, layer: LayerArg) -> Result<Target> {
         LayerArg::User => {
             Target { personas: user_personas(workforce)?, roles: dir.join("roles"), base: dir.clone() }
         }
-    })
+    };
+    let personas = &target.personas;
+    if personas.metadata().is_ok_and(|found| !found.is_dir()) {
+        let text = format!("{} is a file where the directory of personas belongs", personas.display());
+        return Err(CommandError::usage(text).hint("move it away and run this again"));
+    }
+    Ok(target)
 }
 
 /// A project that was cloned must not lead anybody to write elsewhere.

@@ -1,5 +1,6 @@
 //! `update [--diff]`: what new versions of installed packs change. What the user edited is a conflict and stays.
 
+use super::replaced;
 use super::tell::{self, count, counted, main_file, named, rows};
 use super::warnings::{self, Scope, Warning};
 use super::{
@@ -24,6 +25,7 @@ use crate::ui::{Ui, printable};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::path::PathBuf;
 
 /// A pack that was fetched.
 struct New {
@@ -43,6 +45,8 @@ struct Outcome {
     /// Other packs that lost all that they had to this one.
     emptied: Vec<String>,
     warnings: Vec<Warning>,
+    /// Where that is which the user had in place of what was written.
+    backup: Option<PathBuf>,
     diff: String,
 }
 
@@ -184,13 +188,15 @@ impl Job<'_> {
         let pack = LockedPack { resolved: to.clone(), ..known.clone() };
         let after = settled(&before, &name, pack, &decisions);
         let emptied = emptied(&before, &after, &name);
+        let mut backup = None;
         if !is_dry {
+            backup = replaced::keep(self.workforce, target, &decisions)?;
             write(&self.workforce.host, target, (&before, &after), &decisions, ui)?;
             if decisions.iter().any(Decision::changes_files) {
                 note(self.workforce, &format!("update {name}"));
             }
         }
-        Ok(Outcome { name, source, from, to, decisions, emptied, warnings, diff })
+        Ok(Outcome { name, source, from, to, decisions, emptied, warnings, backup, diff })
     }
 
     fn report(&self, outcomes: &[(&String, Result<Outcome>)], ui: &mut Ui) -> Exit {
@@ -247,7 +253,7 @@ impl Job<'_> {
         let mut value = json!({
             "name": outcome.name, "from": outcome.from, "to": outcome.to,
             "units": rows(self.target, &outcome.decisions), "warnings": warnings::rows(&outcome.warnings),
-            "emptied": outcome.emptied,
+            "emptied": outcome.emptied, "backup": outcome.backup.as_deref().map(path_text),
         });
         if self.args.diff {
             value["diff"] = json!(outcome.diff);
@@ -292,10 +298,12 @@ impl Job<'_> {
             _ if is_still => format!("{pack} is up to date"),
             0 => format!("{pack}: {changed} {would}changed"),
             _ => {
-                format!("{pack}: {changed} {would}changed, {} left as you have it", counted(open, "conflict"))
+                let open = counted(open, "conflict");
+                format!("{pack}: {changed} {would}changed, {open} left as you have {}", tell::pronoun(&open))
             }
         };
         ui.line(printable(&text));
+        tell::kept(outcome.backup.as_deref(), ui);
         if is_still && matches!(outcome.source, PackSource::Archive(_)) {
             ui.flush();
             ui.hint(printable(&format!(
