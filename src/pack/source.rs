@@ -104,8 +104,8 @@ impl PackSource {
             PackSource::Archive(file) | PackSource::Persona(file) => path(file),
             PackSource::Npm(spec) => match spec.strip_prefix("file:") {
                 Some(file) => format!("file:{}", path(Path::new(file))),
-                // A package may be called as a file is.
-                None if is_package(spec) && (is_archive(spec) || is_json(spec)) => format!("npm:{spec}"),
+                // A package may be called as a file or a repository is.
+                None if is_package(spec) && looks_like_a_place(spec) => format!("npm:{spec}"),
                 None => without_password(spec),
             },
             PackSource::Git(source) => {
@@ -199,6 +199,10 @@ fn seen_from(base: &Path, path: &Path) -> String {
     }
 }
 
+fn looks_like_a_place(text: &str) -> bool {
+    is_archive(text) || is_json(text) || is_git(text) || text.starts_with(['.', '~'])
+}
+
 fn is_json(text: &str) -> bool {
     text.to_ascii_lowercase().ends_with(".json")
 }
@@ -289,6 +293,7 @@ mod tests {
             "git+/elsewhere/r",
             "git+/a#b#",
             "npm:x.tgz",
+            "npm:x.git",
             "git+../r",
         ] {
             let source = parsed(text).unwrap();
