@@ -80,7 +80,9 @@ pub fn run(args: Vec<OsString>) -> u8 {
     }
     // clap decides about `--json` too late for errors about the command line itself.
     let has = |flag: &str| args.iter().take_while(|arg| *arg != "--").any(|arg| arg == flag);
-    let mut ui = Ui::new(has("--json") || has("--stream-json"));
+    let json = has("--json") || has("--stream-json");
+    answer_for_bugs(json);
+    let mut ui = Ui::new(json);
     if args.get(1).is_some_and(|command| command == "agent") {
         ui.answers_for_a_run(if has("--stream-json") { RunAnswer::Lines } else { RunAnswer::Whole });
     }
@@ -91,8 +93,24 @@ pub fn run(args: Vec<OsString>) -> u8 {
     ui.finish(exit).code()
 }
 
+/// A bug of ours ends like every other failure of the runner: with a message, with JSON for those who wait for it, with 125.
+fn answer_for_bugs(json: bool) {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        usual(panic);
+        let error = CommandError::internal("this is a bug of agentworkforce")
+            .caused_by(panic)
+            .hint("the work of a run is in its session: `agentworkforce sessions recover`");
+        let mut ui = Ui::new(json);
+        ui.error(&error);
+        std::process::exit(ui.finish(error.exit).code().into());
+    }));
+}
+
 fn run_with(args: Vec<OsString>, ui: &mut Ui) -> Result<Exit, CommandError> {
     let host = Host::of_this_process()?;
+    #[cfg(debug_assertions)]
+    assert!(args.get(1).is_none_or(|name| name != "__bug"), "a bug on purpose, for the tests");
     #[cfg(debug_assertions)]
     if let Some(tried) = mount::try_out::run_if_asked(&host, &args, &mut |text| ui.say(text)) {
         return tried;

@@ -19,6 +19,9 @@ pub struct InstallArgs {
     /// Replace files that are there already
     #[arg(long)]
     pub overwrite: bool,
+    /// Take personas that set `dangerouslyBypassApprovalsAndSandbox`; without it a pack that brings one is refused
+    #[arg(long)]
+    pub allow_bypass: bool,
     /// Fetch and check everything, and write nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -48,6 +51,9 @@ pub struct UpdateArgs {
     /// Take these personas as the pack has them, over what you changed; without an ID, all that are in conflict
     #[arg(long, value_name = "ID", num_args = 0.., conflicts_with = "diff")]
     pub take_theirs: Option<Vec<String>>,
+    /// Take personas that newly set `dangerouslyBypassApprovalsAndSandbox`; without it their pack is not updated
+    #[arg(long)]
+    pub allow_bypass: bool,
     /// Which layer
     #[arg(long, value_enum, default_value_t = LayerArg::Project, value_name = "LAYER")]
     pub to: LayerArg,

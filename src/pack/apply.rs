@@ -58,9 +58,19 @@ pub fn recover(target: &Target) -> Result<()> {
 /// The caller holds the lock.
 pub fn apply(target: &Target, edits: Edits, at: Moments<'_>) -> Result<()> {
     let (roles, personas) = edits.divided();
+    let roles_go = !roles.removes.is_empty();
+    written(target, &roles, &personas, at)?;
+    if roles_go {
+        // It was made for them; one that still holds something stays.
+        let _ = std::fs::remove_dir(&target.roles);
+    }
+    Ok(())
+}
+
+fn written(target: &Target, roles: &Edits, personas: &Edits, at: Moments<'_>) -> Result<()> {
     let fail = |error: io::Error| cannot_write(&target.personas, &error);
     at("begun");
-    match exchanged(target, &roles, &personas, at).map_err(fail)? {
+    match exchanged(target, roles, personas, at).map_err(fail)? {
         Switched::Done => return Ok(()),
         Switched::Impossible => {}
         Switched::Disturbed => {
@@ -70,12 +80,12 @@ pub fn apply(target: &Target, edits: Edits, at: Moments<'_>) -> Result<()> {
             );
         }
     }
-    let all = [&roles, &personas];
+    let all = [roles, personas];
     journaled(target, &all, || {
         at("noted");
         // Roles first: until a persona follows it, a new role changes nothing.
-        in_place(target, &roles, at)?;
-        in_place(target, &personas, at)
+        in_place(target, roles, at)?;
+        in_place(target, personas, at)
     })
     .map_err(fail)?;
     Journal::forget(target).map_err(fail)?;

@@ -1,10 +1,15 @@
 //! Reads a tar archive, compressed or not, into a tree. Nothing is unpacked to disk, and it stops at the first byte too many.
 
 use super::limits::{MOST_FILES, MOST_UNPACKED};
-use super::tree::{Tree, clean, parent};
+use super::tree::{Tree, clean};
 use anyhow::{Context, Result, bail};
 use std::io::{self, BufRead, Read};
 use tar::EntryType;
+
+/// It may be something else altogether: whoever named it should know what can be named.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NoArchive(&'static str);
 
 /// Bytes that gzip and tar may make of an archive, no more.
 struct Limited<R> {
@@ -38,7 +43,7 @@ pub fn read(file: impl Read) -> Result<Tree> {
     // The checksum stands at the very end.
     io::copy(&mut archive.into_inner(), &mut io::sink()).context("it is damaged")?;
     if tree.is_empty() {
-        bail!("it is empty, or no tar archive");
+        return Err(NoArchive("it is empty, or no tar archive").into());
     }
     tree.check()?;
     rooted(tree)
@@ -50,7 +55,7 @@ fn not_an_archive(error: &io::Error) -> anyhow::Error {
     if text.contains("unpacks to more than") {
         anyhow::anyhow!(text)
     } else {
-        anyhow::anyhow!("it is no `.tgz` or `.tar` archive, or a damaged one")
+        NoArchive("it is no `.tgz` or `.tar` archive, or a damaged one").into()
     }
 }
 
@@ -75,15 +80,17 @@ fn add(entry: &mut tar::Entry<'_, impl Read>, tree: &mut Tree) -> Result<()> {
             let executable = entry.header().mode().is_ok_and(|mode| mode & 0o111 != 0);
             tree.add_file(&path, bytes, executable)
         }
-        EntryType::Symlink | EntryType::Link => {
+        EntryType::Symlink => {
             let target = entry.link_name_bytes().context("a link leads nowhere")?;
-            let mut target = text(&target)?;
-            if kind == EntryType::Link {
-                // It speaks of the archive, not of the directory that it is in.
-                let depth = parent(&clean(&path)?).split('/').filter(|part| !part.is_empty()).count();
-                target = "../".repeat(depth) + &clean(&target)?;
-            }
-            tree.add_link(&path, &target)
+            tree.add_link(&path, &text(&target)?)
+        }
+        EntryType::Link => {
+            // It speaks of the archive, not of the directory that it is in, and is as good as the file.
+            let target = text(&entry.link_name_bytes().context("a hard link leads nowhere")?)?;
+            let Some(file) = tree.file(&clean(&target)?).cloned() else {
+                bail!("the hard link `{path}` leads to `{target}`, which is not in the archive before it");
+            };
+            tree.add_file(&path, file.bytes.to_vec(), file.executable)
         }
         _ => bail!("`{path}` is neither a file nor a directory nor a link"),
     }

@@ -1,6 +1,6 @@
 //! The files that one persona or role names, each with its place in the `<id>__assets` directory.
 
-use super::references::{Kind, Reference};
+use super::references::{Kind, Reference, is_file_url};
 use super::tree::{File, Tree, basename, clean, join, parent};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -31,7 +31,10 @@ impl<'a> Assets<'a> {
 
     /// Takes what a reference in this JSON names along, and returns the path that it has from now on.
     pub fn take(&mut self, reference: &Reference, json: &str) -> Result<String, String> {
-        let path = inside(&reference.path)?;
+        let path = inside(&reference.path).map_err(|reason| match self.meant(reference) {
+            Some(path) => format!("{reason}; write `./{path}`, as seen from the root of the pack"),
+            None => reason,
+        })?;
         let (name, content) = match reference.kind {
             Kind::Text => self.text(&join(parent(json), &path))?,
             Kind::Skill => self.skill(&path, json)?,
@@ -41,6 +44,14 @@ impl<'a> Assets<'a> {
         let place = join(&self.dir, &name);
         // Without the dot, two words with a slash are a package.
         Ok(if is_directory { format!("./{place}") } else { place })
+    }
+
+    /// The skill that a path with `..` at its start would name if it were seen from the pack.
+    fn meant(&self, reference: &Reference) -> Option<String> {
+        let path = clean(reference.path.trim_start_matches("./").trim_start_matches("../")).ok()?;
+        let is_there = self.tree.is_dir(&path) || self.tree.file(&path).is_some();
+        (reference.kind == Kind::Skill && reference.path.contains("..") && !path.is_empty() && is_there)
+            .then_some(path)
     }
 
     /// Everything that was taken, by its place.
@@ -150,6 +161,9 @@ fn suffixed(name: &str, content: &Content, digits: usize) -> String {
 fn inside(path: &str) -> Result<String, String> {
     if path.starts_with('~') {
         return Err("must be a path inside of the pack, not of somebody's home".into());
+    }
+    if is_file_url(path) {
+        return Err("must be a path inside of the pack, not a place on somebody's machine".into());
     }
     clean(path).map_err(|error| error.to_string())
 }

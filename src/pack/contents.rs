@@ -2,11 +2,13 @@
 //! they are installed by. A pure function of the files; every problem is found before anything is written.
 
 use super::assets::Assets;
+use super::powers::{self, Power};
 use super::references::{self, Reference, rewritten};
 use super::refused;
 use super::tree::{File, Tree, basename, clean, join};
 use crate::error::{CommandError, Result};
 use crate::load::file::{self, FileProblem};
+use crate::load::library;
 use crate::model::formats::{PERSONA, ROLE};
 use crate::model::shape::{KeyPath, Object, Problem, Severity};
 use crate::model::text_rules;
@@ -43,6 +45,36 @@ pub struct Unit {
     pub files: BTreeMap<String, File>,
     /// Where they are in the pack, the JSON first.
     pub origins: Vec<String>,
+    pub base: Base,
+    /// What a persona asks for that its user should know.
+    pub powers: Vec<Power>,
+}
+
+/// What a persona builds on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Base {
+    None,
+    /// The same id in a lower layer, where there is one.
+    SameId,
+    Named(String),
+}
+
+impl Base {
+    fn of(object: &Object) -> Base {
+        match (object.get("extends"), object.get("intent")) {
+            (Some(Value::String(base)), _) => Base::Named(base.clone()),
+            (_, Some(Value::String(_))) => Base::None,
+            _ => Base::SameId,
+        }
+    }
+}
+
+impl Unit {
+    /// The path of its JSON.
+    pub fn main_file(&self) -> String {
+        let prefix = if self.kind == UnitKind::Role { ROLES_PREFIX } else { "" };
+        format!("{prefix}{}.json", self.id)
+    }
 }
 
 #[derive(Debug)]
@@ -76,11 +108,14 @@ pub fn read(tree: &Tree, wanted: &[String]) -> Result<Contents> {
         let Candidate { path, text, object, id } = candidate;
         let found = file::check_object(Path::new(path), text, object, PERSONA);
         problems.extend(found.into_iter().filter(|problem| problem.severity == Severity::Error));
+        let chosen = candidates.iter().filter(is_wanted);
+        problems.extend(base_beside(candidate, &chosen.collect::<Vec<_>>()));
         if let Some(Value::String(role)) = object.get("role") {
             roles.insert(text_rules::slugged(role));
         }
         let named = references::of_persona(object);
-        units.push(unit(tree, (UnitKind::Persona, id), (path, text), &named, &mut problems));
+        let unit = unit(tree, (UnitKind::Persona, id), (path, text), &named, &mut problems);
+        units.push(Unit { base: Base::of(object), powers: powers::of_persona(object), ..unit });
     }
     for key in roles {
         let path = format!("{ROLES}/{key}.json");
@@ -97,6 +132,29 @@ pub fn read(tree: &Tree, wanted: &[String]) -> Result<Contents> {
     }
     rejected(problems)?;
     Ok(Contents { name: manifest.name, version: manifest.version, personas: manifest.personas, units })
+}
+
+/// A base is looked for in lower layers, and all personas of a pack go to one.
+fn base_beside(candidate: &Candidate, chosen: &[&Candidate]) -> Option<FileProblem> {
+    let Base::Named(key) = Base::of(&candidate.object) else { return None };
+    let is_base = |other: &&&Candidate| {
+        other.id.eq_ignore_ascii_case(&key)
+            || other.object.get("intent").and_then(Value::as_str) == Some(&key)
+    };
+    let is_own = candidate.id.eq_ignore_ascii_case(&key);
+    let is_built_in =
+        library::has_persona(&key) || library::personas().any(|persona| persona.intent == Some(key.as_str()));
+    if is_own || is_built_in {
+        return None;
+    }
+    let base = chosen.iter().filter(|other| other.id != candidate.id).find(is_base)?;
+    let text = format!(
+        "`{}` is a persona of the same pack: both go to one layer, and a base is looked for in lower layers only",
+        base.id
+    );
+    let fix = format!("let `{}` stand alone, or share `{}` as a pack of its own", candidate.id, base.id);
+    let problem = Problem::new(Severity::Error, KeyPath::default().key("extends"), text).fix(fix);
+    Some(FileProblem::located(Path::new(&candidate.path), &candidate.text, problem))
 }
 
 /// The ids of all personas in the pack, whatever else is wrong with them.
@@ -139,7 +197,7 @@ fn unit(
     let mut files: BTreeMap<String, File> =
         assets.files().map(|(place, file)| (format!("{prefix}{place}"), file)).collect();
     files.insert(format!("{prefix}{id}.json"), File { bytes: json, executable: false });
-    Unit { kind, id: id.to_owned(), files, origins }
+    Unit { kind, id: id.to_owned(), files, origins, base: Base::None, powers: Vec::new() }
 }
 
 /// What `package.json` says, where there is one.
@@ -225,7 +283,12 @@ fn candidates(tree: &Tree, dir: &str) -> Result<Vec<Candidate>> {
             Ok(candidate) => {
                 let same = found.iter().find(|other| other.id.eq_ignore_ascii_case(&candidate.id));
                 if let Some(other) = same {
-                    let text = format!("has the same id as {}: `{}`", other.path, candidate.id);
+                    let (id, its) = (&candidate.id, &other.id);
+                    let text = if id == its {
+                        format!("has the same id as {}: `{id}`", other.path)
+                    } else {
+                        format!("`{id}` and `{its}` of {} differ only in case: that is one id", other.path)
+                    };
                     problems.push(FileProblem::whole_file(Path::new(&path), text));
                 }
                 found.push(candidate);

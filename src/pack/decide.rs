@@ -2,7 +2,7 @@
 //! what is on disk. A persona is taken whole or not at all, so that its JSON never names a file of another version.
 
 use super::contents::{Unit, UnitKind};
-use super::lockfile::{KeptFiles, Lock, LockedFiles, LockedPack, hashes, label};
+use super::lockfile::{KeptFiles, Lock, LockedFiles, LockedPack, accepts, hashes, label};
 use super::settlement::Settlement;
 use super::tree::File;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +24,19 @@ impl OnDisk {
             OnDisk::Nothing => None,
             OnDisk::File(hash) => Some(hash.clone()),
             OnDisk::Other => Some("other".into()),
+        }
+    }
+
+    /// Whether it is the file that the lock says.
+    pub fn is(&self, locked: &str) -> bool {
+        matches!(self, OnDisk::File(here) if accepts(locked, here))
+    }
+
+    /// Whether it is what the lock says that the user keeps.
+    pub fn is_kept(&self, kept: Option<&str>) -> bool {
+        match (self.kept(), kept) {
+            (Some(here), Some(kept)) => accepts(kept, &here),
+            (here, kept) => here.as_deref() == kept,
         }
     }
 }
@@ -80,6 +93,8 @@ pub enum Because {
     BothChanged,
     /// The user changed it, and the pack has it no more.
     Gone,
+    /// A role that a persona which stays follows.
+    Followed,
 }
 
 /// What becomes of one persona or role.
@@ -94,6 +109,8 @@ pub struct Decision {
     pub removes: Vec<String>,
     /// The paths that stand in the way, or that the user changed.
     pub differing: Vec<String>,
+    /// The persona that stays and follows this role.
+    pub follower: Option<String>,
     /// Those of them that are no plain files.
     pub blocked: Vec<String>,
     /// Other packs that have the files which this one gives up or cannot have.
@@ -121,6 +138,7 @@ impl Decision {
             writes: BTreeMap::new(),
             removes: Vec::new(),
             differing: Vec::new(),
+            follower: None,
             blocked: Vec::new(),
             keepers: Vec::new(),
             ousted: Vec::new(),
@@ -220,10 +238,12 @@ fn one(
         let (before, after) = (base.and_then(|base| base.get(path)), wanted.get(path));
         let here = look(path);
         let is = |hash: Option<&String>| match hash {
-            Some(hash) => here == OnDisk::File(hash.clone()),
+            Some(hash) => here.is(hash),
             None => here == OnDisk::Nothing,
         };
-        if is(after) {
+        // Where the pack changed nothing, the lock is right about it; else the mode counts, too.
+        let is_exactly = |hash: &String| here == OnDisk::File(hash.clone());
+        if is(after) && (before == after || after.is_none_or(is_exactly)) {
             // As it should be, by whatever way.
             continue;
         }
@@ -262,7 +282,7 @@ fn one(
         _ => Because::BothChanged,
     };
     let noted: KeptFiles = edited.iter().filter_map(|path| known?.kept_at(path)).collect();
-    let is_noted = |path: &String| noted.get(path).is_some_and(|kept| *kept == look(path).kept());
+    let is_noted = |path: &String| noted.get(path).is_some_and(|kept| look(path).is_kept(kept.as_deref()));
     let is_conflict = !both.is_empty() || new.is_none() && is_own;
     match way {
         Way::Overwrite if !decision.blocked.is_empty() => decision.leave(Action::Skipped, because, known),
@@ -276,7 +296,7 @@ fn one(
             decision.writes.clear();
             decision.removes.clear();
             decision.action = Action::Kept;
-            let differs = |(path, hash): &(&String, &String)| look(path) != OnDisk::File((*hash).clone());
+            let differs = |(path, hash): &(&String, &String)| !look(path).is(hash);
             let own = wanted.iter().filter(differs);
             decision.kept = own.map(|(path, _)| (path.clone(), look(path).kept())).collect();
         }
@@ -307,7 +327,7 @@ pub fn uninstall(name: &str, lock: &Lock, look: Look<'_>) -> Vec<Decision> {
         for (path, hash) in base {
             match look(path) {
                 OnDisk::Nothing => {}
-                OnDisk::File(here) if here == *hash => decision.removes.push(path.clone()),
+                here if here.is(hash) => decision.removes.push(path.clone()),
                 _ => decision.differing.push(path.clone()),
             }
         }
@@ -320,6 +340,23 @@ pub fn uninstall(name: &str, lock: &Lock, look: Look<'_>) -> Vec<Decision> {
     let mut decisions = units.map(decide).collect::<Vec<_>>();
     among_others(name, lock, &mut decisions);
     decisions
+}
+
+/// A role stays while a persona that stays follows it. `role_of` says which one that is.
+pub fn keep_followed(decisions: &mut [Decision], role_of: impl Fn(&str) -> Option<String>) {
+    let kept = decisions
+        .iter()
+        .filter(|decision| decision.kind == UnitKind::Persona && decision.action == Action::Kept);
+    let followed: BTreeMap<String, String> =
+        kept.filter_map(|decision| Some((role_of(&decision.id)?, decision.id.clone()))).collect();
+    let is_role =
+        |decision: &&mut Decision| decision.kind == UnitKind::Role && decision.action == Action::Removed;
+    for decision in decisions.iter_mut().filter(is_role) {
+        if let Some(persona) = followed.get(&decision.id) {
+            decision.leave(Action::Kept, Because::Followed, None);
+            decision.follower = Some(persona.clone());
+        }
+    }
 }
 
 /// What other packs have as well stays where this one gives it up, and is no longer theirs where this one changes it.
@@ -338,7 +375,7 @@ pub fn among_others(name: &str, lock: &Lock, decisions: &mut [Decision]) {
                 decision.keepers.push(other.clone());
             }
             let written = decision.locked.as_ref().filter(|_| !decision.writes.is_empty());
-            if written.is_some_and(|written| written != files) {
+            if written.is_some_and(|written| !agree(files, written)) {
                 decision.ousted.push(other.clone());
             }
         }
@@ -346,6 +383,12 @@ pub fn among_others(name: &str, lock: &Lock, decisions: &mut [Decision]) {
             decision.action = Action::Shared;
         }
     }
+}
+
+/// Whether what one pack writes is what another one has.
+fn agree(locked: &LockedFiles, written: &LockedFiles) -> bool {
+    locked.len() == written.len()
+        && locked.iter().all(|(path, hash)| written.get(path).is_some_and(|written| accepts(hash, written)))
 }
 
 /// What a persona or role is called where it must be told from the other kind.

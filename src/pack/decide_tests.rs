@@ -1,6 +1,6 @@
 //! The laws of installing, updating and uninstalling, tried for every combination of what can be on the three sides.
 
-use super::contents::{Unit, UnitKind};
+use super::contents::{Base, Unit, UnitKind};
 use super::decide::Way;
 use super::decide::{Action, Decision, Existing, OnDisk, among_others, gone, install, uninstall, update};
 use super::drift;
@@ -31,7 +31,14 @@ fn all() -> Vec<Files> {
 fn unit(files: &Files) -> Unit {
     let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
     let files = files.iter().map(|(path, text)| ((*path).to_owned(), file(text))).collect();
-    Unit { kind: UnitKind::Persona, id: "p".into(), files, origins: Vec::new() }
+    Unit {
+        kind: UnitKind::Persona,
+        id: "p".into(),
+        files,
+        origins: Vec::new(),
+        base: Base::None,
+        powers: Vec::new(),
+    }
 }
 
 fn locked(files: &Files) -> LockedPack {

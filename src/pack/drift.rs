@@ -2,7 +2,7 @@
 
 use super::contents::{Unit, UnitKind};
 use super::decide::{Look, OnDisk};
-use super::lockfile::{LockedPack, hashes, label};
+use super::lockfile::{LockedPack, accepts, hashes, label};
 use std::collections::BTreeSet;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,9 @@ pub fn against(units: &[Unit], locked: &LockedPack, look: Look<'_>) -> Vec<Drift
         };
         let new = hashes(unit);
         let paths: BTreeSet<&String> = base.keys().chain(new.keys()).collect();
-        for path in paths.into_iter().filter(|path| base.get(*path) != new.get(*path)) {
+        let agrees =
+            |path: &String| base.get(path).zip(new.get(path)).is_some_and(|(base, new)| accepts(base, new));
+        for path in paths.into_iter().filter(|path| !agrees(path)) {
             found.push(Drift {
                 line: format!("{path} of the pack is not what the lock says"),
                 mend: Mend::Update,
@@ -64,12 +66,12 @@ fn of_file(
     look: Look<'_>,
 ) -> Option<Drift> {
     let here = look(path);
-    let is_packs = here == OnDisk::File(hash.to_owned());
+    let is_packs = here.is(hash);
     let label = label(kind, id);
     let (line, mend) = match locked.kept.get(path) {
         None if is_packs || here == OnDisk::Nothing => return None,
         None => (format!("{path} here is not what the lock says: it was edited"), Mend::Settle(label)),
-        Some(kept) if here.kept() == *kept => return None,
+        Some(kept) if here.is_kept(kept.as_deref()) => return None,
         Some(_) if is_packs => {
             (format!("{path} here is the pack's, and the lock says that yours is kept"), Mend::Update)
         }

@@ -72,7 +72,9 @@ fn explained(source: &PackSource, error: &anyhow::Error) -> CommandError {
             explained.exit = Exit::TimedOut;
             explained.hint("check the network and the registry, or give it longer with `--timeout`")
         }
-        (_, PackSource::Archive(_)) => explained.hint(ACCEPTED),
+        (_, PackSource::Archive(_)) if error.downcast_ref::<archive::NoArchive>().is_some() => {
+            explained.hint(ACCEPTED)
+        }
         _ => explained,
     }
 }

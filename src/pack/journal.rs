@@ -5,7 +5,7 @@
 use super::apply::{Edits, remove, replace};
 use super::contents::ROLES_PREFIX;
 use super::decide::OnDisk;
-use super::lockfile::hash;
+use super::lockfile::mark_of;
 use super::target::Target;
 use super::tree::{File, clean};
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ impl Journal {
     pub fn of(target: &Target, edits: &[&Edits]) -> io::Result<Journal> {
         let mut journal = Journal { schema_version: 1, changes: Vec::new() };
         let writes = edits.iter().flat_map(|edits| &edits.writes);
-        let writes = writes.map(|(path, file)| (path, Some(hash(&file.bytes))));
+        let writes = writes.map(|(path, file)| (path, Some(mark_of(file))));
         let removes = edits.iter().flat_map(|edits| &edits.removes).map(|path| (path, None));
         for (path, after) in writes.chain(removes) {
             let place = target.path(path);

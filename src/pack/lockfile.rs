@@ -2,7 +2,7 @@
 //! It lies in the project, so anybody may have written it: its paths are checked before anything follows them.
 
 use super::contents::{ROLES_PREFIX, Unit, UnitKind};
-use super::tree::clean;
+use super::tree::{File, clean};
 use crate::error::{CommandError, Result};
 use crate::load::file;
 use crate::model::text_rules::slug;
@@ -72,9 +72,32 @@ pub fn hash(bytes: &[u8]) -> String {
     format!("sha256:{}", super::assets::hash(bytes))
 }
 
+/// Behind the hash of a file that is executable. Locks of before have it nowhere.
+const EXECUTABLE: &str = "+x";
+
+/// What the lock says of a file: its content, and whether it is executable.
+pub fn mark(bytes: &[u8], executable: bool) -> String {
+    hash(bytes) + if executable { EXECUTABLE } else { "" }
+}
+
+pub fn mark_of(file: &File) -> String {
+    mark(&file.bytes, file.executable)
+}
+
+/// Whether a file is what the lock says. One that the lock does not call executable may be: older locks do not know, and
+/// there are file systems on which everything is.
+pub fn accepts(locked: &str, found: &str) -> bool {
+    locked == found || found.strip_suffix(EXECUTABLE) == Some(locked)
+}
+
+/// Whether it is executable, by its mark.
+pub fn is_executable(mark: &str) -> bool {
+    mark.ends_with(EXECUTABLE)
+}
+
 /// The hashes of what a persona or role is to be.
 pub fn hashes(unit: &Unit) -> LockedFiles {
-    unit.files.iter().map(|(path, file)| (path.clone(), hash(&file.bytes))).collect()
+    unit.files.iter().map(|(path, file)| (path.clone(), mark_of(file))).collect()
 }
 
 impl LockedPack {
@@ -179,6 +202,14 @@ fn check_path(kind: UnitKind, id: &str, path: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mark_without_a_mode_accepts_both() {
+        let (plain, executable) = (mark(b"a", false), mark(b"a", true));
+        assert!(accepts(&plain, &plain) && accepts(&plain, &executable) && accepts(&executable, &executable));
+        assert!(!accepts(&executable, &plain) && !accepts(&plain, &mark(b"b", true)));
+        assert_eq!((is_executable(&plain), is_executable(&executable)), (false, true));
+    }
 
     #[test]
     fn only_paths_of_packs_are_followed() {

@@ -17,6 +17,7 @@ mod journal;
 mod limits;
 pub mod lockfile;
 mod npm;
+pub mod powers;
 mod references;
 pub mod settle;
 pub mod settlement;

@@ -68,11 +68,20 @@ fn text(at: KeyPath, path: &str) -> Reference {
 
 /// A source that would mean something else on another machine: also a repository that is named by its path.
 fn is_local(source: &str) -> bool {
+    if is_file_url(source) {
+        return true;
+    }
     match kind_of(source) {
         SkillKind::Local => true,
         SkillKind::Git => source.starts_with(['.', '/', '~']),
         _ => false,
     }
+}
+
+/// A place on one machine in the form of a url.
+pub fn is_file_url(source: &str) -> bool {
+    let source = source.to_ascii_lowercase();
+    source.strip_prefix("git+").unwrap_or(&source).starts_with("file:")
 }
 
 /// The JSON text with other texts at these places, and every other byte as it was.
@@ -145,6 +154,8 @@ mod tests {
             ("./r.git", true),
             ("~/s", true),
             ("s/x.md", true),
+            ("file:///s", true),
+            ("git+file:///s", true),
             ("https://h.example/o/r", false),
             ("a/b", false),
         ] {

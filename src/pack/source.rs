@@ -104,8 +104,8 @@ impl PackSource {
             PackSource::Archive(file) | PackSource::Persona(file) => path(file),
             PackSource::Npm(spec) => match spec.strip_prefix("file:") {
                 Some(file) => format!("file:{}", path(Path::new(file))),
-                // A package may be called as a file is.
-                None if is_package(spec) && (is_archive(spec) || is_json(spec)) => format!("npm:{spec}"),
+                // A package may be called as a file or a repository is.
+                None if is_package(spec) && looks_like_a_place(spec) => format!("npm:{spec}"),
                 None => without_password(spec),
             },
             PackSource::Git(source) => {
@@ -166,8 +166,11 @@ impl PackSource {
 /// `name`, `name@version` or `name@tag`, with or without a scope: what comes from a registry and from nowhere else.
 fn is_package(spec: &str) -> bool {
     let name = npm_name(spec);
+    // npm would take a name with a hyphen in front for an option.
     let word = |text: &str| {
-        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-._~".contains(c))
+        !text.is_empty()
+            && !text.starts_with('-')
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || "-._~".contains(c))
     };
     let is_name = match name.strip_prefix('@') {
         Some(scoped) => scoped.split_once('/').is_some_and(|(scope, name)| word(scope) && word(name)),
@@ -197,6 +200,10 @@ fn seen_from(base: &Path, path: &Path) -> String {
             if rest.as_os_str().is_empty() { ups } else { format!("{ups}/{}", rest.display()) }
         }
     }
+}
+
+fn looks_like_a_place(text: &str) -> bool {
+    is_archive(text) || is_json(text) || is_git(text) || text.starts_with(['.', '~'])
 }
 
 fn is_json(text: &str) -> bool {
@@ -258,6 +265,8 @@ mod tests {
             "",
             "-x",
             "--registry=x",
+            "npm:-g",
+            "npm:--global@1",
             "a\nb",
             "owner/repository",
             "hub:o/r",
@@ -289,6 +298,7 @@ mod tests {
             "git+/elsewhere/r",
             "git+/a#b#",
             "npm:x.tgz",
+            "npm:x.git",
             "git+../r",
         ] {
             let source = parsed(text).unwrap();

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 const PREFIX: &str = ".agentworkforce-staged-";
 /// A directory with more in it is no directory of personas alone, and better left where it is.
-const MOST_ENTRIES: usize = 5_000;
+const MOST_ENTRIES: usize = 100_000;
 
 /// Up to here files are brought to disk one by one, beyond it the whole file system at once.
 const FEW: usize = 200;

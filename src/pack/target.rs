@@ -4,6 +4,7 @@ use super::contents::ROLES_PREFIX;
 use super::decide::OnDisk;
 use super::limits::MOST_BYTES;
 use super::lockfile;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone)]
@@ -20,6 +21,15 @@ impl Target {
         match path.strip_prefix(ROLES_PREFIX) {
             Some(inside) => (&self.roles, inside),
             None => (&self.personas, path),
+        }
+    }
+
+    /// The directory of personas for people, and where it really is if that is elsewhere.
+    pub fn shown(&self) -> String {
+        let shown = self.personas.display();
+        match self.personas.canonicalize() {
+            Ok(real) if real != self.personas => format!("{shown} (really {})", real.display()),
+            _ => shown.to_string(),
         }
     }
 
@@ -40,7 +50,9 @@ impl Target {
                 Ok(found) if is_last && found.is_file() => {
                     // Nothing so large came out of a pack.
                     let bytes = if found.len() > MOST_BYTES { None } else { std::fs::read(&at).ok() };
-                    return bytes.map_or(OnDisk::Other, |bytes| OnDisk::File(lockfile::hash(&bytes)));
+                    let executable = found.permissions().mode() & 0o111 != 0;
+                    let marked = bytes.map(|bytes| OnDisk::File(lockfile::mark(&bytes, executable)));
+                    return marked.unwrap_or(OnDisk::Other);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return OnDisk::Nothing,
                 Ok(_) | Err(_) => return OnDisk::Other,

@@ -21,6 +21,19 @@ pub fn move_aside(host: &Host, home: &Path, what: &str, files: &[PathBuf]) -> Re
     Ok(dir)
 }
 
+/// Copies files into such a directory, each by a path inside of it. They stay where they are.
+pub fn copy_aside(host: &Host, home: &Path, what: &str, files: &[(PathBuf, PathBuf)]) -> Result<PathBuf> {
+    let time = host.now().strftime("%Y%m%dT%H%M%SZ").to_string();
+    let dir = home.join("backups").join(format!("{time}-{what}-{}", host.random_hex(6)?));
+    for (file, inside) in files {
+        let target = dir.join(inside);
+        let parent = target.parent().unwrap_or(&dir);
+        let copied = std::fs::create_dir_all(parent).and_then(|()| std::fs::copy(file, &target));
+        copied.map_err(|error| cannot_write(&target, &error))?;
+    }
+    Ok(dir)
+}
+
 /// Across filesystems a rename is a copy and then a removal.
 fn move_path(from: &Path, to: &Path) -> std::io::Result<()> {
     match std::fs::rename(from, to) {

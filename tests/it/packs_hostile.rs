@@ -119,11 +119,11 @@ fn ids_that_are_paths_or_missing_or_taken() {
         persona(&env, &value);
         refused(&env, "../evil", says);
     }
-    for twin in ["p", "P"] {
+    for (twin, says) in [("p", "has the same id as personas/p.json"), ("P", "differ only in case")] {
         let env = victim();
         persona(&env, &flat("p", "x"));
         env.write("evil/personas/sub/q.json", flat(twin, "y").to_string());
-        refused(&env, "../evil", "has the same id as personas/p.json");
+        refused(&env, "../evil", says);
     }
 }
 

@@ -2,16 +2,16 @@
 
 use super::locked;
 use super::tell::{self, main_file, named, rows};
-use super::{Fetcher, note, settled, target_of, write, yield_to_rivals};
+use super::warnings::{self, Scope, Warning};
+use super::{Fetcher, emptied, note, replaced, settled, target_of, write, yield_to_rivals};
 use crate::cli::InstallArgs;
 use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::load::library;
 use crate::model::path_text::path_text;
 use crate::pack::apply;
-use crate::pack::contents::{self, Contents, UnitKind};
+use crate::pack::contents::{self, Contents};
 use crate::pack::decide::{self, Action, Decision, Existing, Way};
 use crate::pack::fetch::Fetched;
 use crate::pack::lockfile::{LOCK_FILE, Lock, LockedPack};
@@ -20,6 +20,7 @@ use crate::pack::source::PackSource;
 use crate::pack::target::Target;
 use crate::ui::{Ui, printable};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 pub fn run(args: &InstallArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let workforce = Workforce::open(host)?;
@@ -58,6 +59,11 @@ pub struct Outcome {
     pub decisions: Vec<Decision>,
     /// Whether the lock knows the pack from now on: then `update` can settle what was left alone.
     pub is_known: bool,
+    /// Other packs that lost all that they had to this one.
+    pub emptied: Vec<String>,
+    pub warnings: Vec<Warning>,
+    /// Where that is which the user had in place of what was written.
+    pub backup: Option<PathBuf>,
 }
 
 impl Job<'_> {
@@ -82,17 +88,18 @@ impl Job<'_> {
             }
             locked::refuse_drift(self, &checked, known)?;
         }
-        self.warn_about_roles(&checked, ui);
-        let outcome = self.install(checked, &wanted)?;
+        let outcome = self.install(checked, &wanted, ui)?;
         self.report(&[outcome], ui)
     }
 
-    pub fn install(&self, checked: Checked, wanted: &[String]) -> Result<Outcome> {
+    pub fn install(&self, checked: Checked, wanted: &[String], ui: &mut Ui) -> Result<Outcome> {
         let target = self.target;
         let look = |path: &str| target.look(path);
         let existing = if self.args.overwrite { Existing::Overwrite } else { Existing::Keep };
         let units = &checked.contents.units;
         self.fetcher.check_signals()?;
+        // What the lock names was allowed once.
+        warnings::refuse_bypass(target, units, self.args.allow_bypass || self.args.locked)?;
         // A dry run makes no directory only to lock it.
         let _locks = if self.args.dry_run { None } else { Some(apply::lock(target)?) };
         let before = Lock::read(&target.personas)?;
@@ -105,20 +112,33 @@ impl Job<'_> {
         }
         yield_to_rivals(self.workforce, target, known, &Settlement::default(), &mut decisions);
         decide::among_others(&checked.name, &before, &mut decisions);
+        let warnings = warnings::of(self.workforce, target, units, Scope::All);
         let source = checked.source.kept(&target.base);
         let is_known = known.is_some() || decisions.iter().any(|decision| decision.locked.is_some());
+        let after = if self.args.locked {
+            before.clone()
+        } else {
+            settled(&before, &checked.name, merged(known, &checked, &source, wanted), &decisions)
+        };
+        let emptied = emptied(&before, &after, &checked.name);
+        let mut backup = None;
         if !self.args.dry_run {
-            let after = if self.args.locked {
-                before.clone()
-            } else {
-                settled(&before, &checked.name, merged(known, &checked, &source, wanted), &decisions)
-            };
-            write(&self.workforce.host, target, (&before, &after), &decisions)?;
+            backup = replaced::keep(self.workforce, target, &decisions)?;
+            write(&self.workforce.host, target, (&before, &after), &decisions, ui)?;
             if decisions.iter().any(Decision::changes_files) {
                 note(self.workforce, &format!("install {} from {source}", checked.name));
             }
         }
-        Ok(Outcome { name: checked.name, source, resolved: checked.resolved, decisions, is_known })
+        Ok(Outcome {
+            name: checked.name,
+            source,
+            resolved: checked.resolved,
+            decisions,
+            is_known,
+            emptied,
+            warnings,
+            backup,
+        })
     }
 
     /// A pack can call itself what it likes: it must not take the place of another one unseen.
@@ -137,17 +157,6 @@ impl Job<'_> {
         Err(CommandError::new(Exit::Failed, text)
             .hint(format!("`agentworkforce uninstall {}` removes it", checked.name))
             .hint("`--overwrite` takes this one in its place"))
-    }
-
-    /// A role of a pack counts for every persona that follows it.
-    fn warn_about_roles(&self, checked: &Checked, ui: &mut Ui) {
-        let roles = checked.contents.units.iter().filter(|unit| unit.kind == UnitKind::Role);
-        for role in roles.filter(|role| library::has_role(&role.id)) {
-            ui.warning(format!(
-                "the pack changes the built-in role `{}` for everybody who follows it",
-                role.id
-            ));
-        }
     }
 
     pub fn report(&self, outcomes: &[Outcome], ui: &mut Ui) -> Result<Exit> {
@@ -169,7 +178,8 @@ impl Job<'_> {
             if !ui.is_json() {
                 self.tell(outcome, ui);
             }
-            tell::warn(self.target, &outcome.decisions, ui);
+            warnings::tell(&outcome.warnings, ui);
+            tell::warn(self.target, &outcome.decisions, &outcome.emptied, ui);
             for hint in self.hints(outcome) {
                 ui.hint(printable(&hint));
             }
@@ -193,7 +203,8 @@ impl Job<'_> {
     fn pack_json(&self, outcome: &Outcome) -> Value {
         json!({
             "name": outcome.name, "source": outcome.source, "resolved": outcome.resolved,
-            "units": rows(self.target, &outcome.decisions),
+            "units": rows(self.target, &outcome.decisions), "warnings": warnings::rows(&outcome.warnings),
+            "emptied": outcome.emptied, "backup": outcome.backup.as_deref().map(path_text),
         })
     }
 
@@ -216,6 +227,7 @@ impl Job<'_> {
             }
         }
         ui.line(printable(&self.summary(outcome)));
+        tell::kept(outcome.backup.as_deref(), ui);
     }
 
     fn summary(&self, outcome: &Outcome) -> String {
@@ -225,16 +237,17 @@ impl Job<'_> {
         let skipped = amount(&|decision| decision.action.is_left_alone());
         let version = outcome.resolved.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
         let pack = format!("{}{version}", outcome.name);
-        let dir = self.target.personas.display();
+        let dir = self.target.shown();
         let verb = if self.args.dry_run { "Would install" } else { "Installed" };
         if written.is_none() && removed.is_none() && skipped.is_none() {
             return format!("Nothing to do: {pack} in {dir}");
         }
         let mut text = format!("{verb} {} of {pack} into {dir}", written.as_deref().unwrap_or("nothing"));
-        for (number, what) in [(removed, "removed"), (skipped, "left as you have it")] {
-            if let Some(number) = number {
-                text = format!("{text}, {number} {what}");
-            }
+        if let Some(number) = removed {
+            text = format!("{text}, {number} removed");
+        }
+        if let Some(number) = skipped {
+            text = format!("{text}, {number} left as you have {}", tell::pronoun(&number));
         }
         text
     }

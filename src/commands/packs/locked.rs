@@ -85,7 +85,7 @@ fn restore_one(
     }
     let checked = all.ok_or_else(|| CommandError::internal("nothing was to be restored"))?;
     let source = PackSource::of_text(&locked.source, &job.workforce.host, &job.target.base)?;
-    job.install(Checked { source, resolved: locked.resolved.clone(), ..checked }, &[])
+    job.install(Checked { source, resolved: locked.resolved.clone(), ..checked }, &[], ui)
 }
 
 pub fn pack_of<'l>(job: &Job<'_>, lock: &'l Lock, name: &str) -> Result<&'l LockedPack> {
@@ -132,6 +132,9 @@ fn unchanged(name: &str, locked: &LockedPack) -> Outcome {
         resolved: locked.resolved.clone(),
         decisions: locked.units().map(decision).collect(),
         is_known: true,
+        emptied: Vec::new(),
+        warnings: Vec::new(),
+        backup: None,
     }
 }
 

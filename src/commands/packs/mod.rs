@@ -29,23 +29,51 @@ use std::time::{Duration, Instant};
 pub mod install;
 mod locked;
 pub mod pack;
+mod replaced;
 mod tell;
 pub mod uninstall;
 pub mod update;
+mod warnings;
 
 /// Where packs of a layer are.
 fn target_of(workforce: &Workforce, layer: LayerArg) -> Result<Target> {
     let dir = layer_dir(workforce, layer);
-    Ok(match layer {
+    let target = match layer {
         LayerArg::Project => {
             let levels = Path::new(PROJECT_DIR).components().count();
             let base = dir.ancestors().nth(levels).unwrap_or(&dir).to_owned();
+            for name in ["personas", "roles"] {
+                stay_inside(&base, &dir.join(name))?;
+            }
             Target { personas: dir.join("personas"), roles: dir.join("roles"), base }
         }
         LayerArg::User => {
             Target { personas: user_personas(workforce)?, roles: dir.join("roles"), base: dir.clone() }
         }
-    })
+    };
+    let personas = &target.personas;
+    if personas.metadata().is_ok_and(|found| !found.is_dir()) {
+        let text = format!("{} is a file where the directory of personas belongs", personas.display());
+        return Err(CommandError::usage(text).hint("move it away and run this again"));
+    }
+    Ok(target)
+}
+
+/// A project that was cloned must not lead anybody to write elsewhere.
+fn stay_inside(base: &Path, dir: &Path) -> Result<()> {
+    let Ok(root) = base.canonicalize() else { return Ok(()) };
+    let steps: Vec<&Path> = dir.ancestors().take_while(|step| *step != base).collect();
+    for step in steps.into_iter().rev().filter(|step| step.is_symlink()) {
+        let leads = match step.canonicalize() {
+            Ok(real) if real.starts_with(&root) => continue,
+            Ok(real) => format!("leaves the project: it leads to {}", real.display()),
+            Err(_) => "leads nowhere".to_owned(),
+        };
+        return Err(CommandError::new(Exit::Refused, format!("{} is a link that {leads}", step.display()))
+            .hint("put a directory in its place to have packs in the project")
+            .hint("`--to user` installs them for yourself instead"));
+    }
+    Ok(())
 }
 
 /// Fetches packs, stays alive on a terminal, and ends in good order when it is told to.
@@ -107,12 +135,19 @@ fn settled(before: &Lock, name: &str, pack: LockedPack, decisions: &[Decision]) 
     after
 }
 
+/// Other packs that lost all that they had.
+fn emptied(before: &Lock, after: &Lock, name: &str) -> Vec<String> {
+    let gone = before.packs.keys().filter(|other| *other != name && !after.packs.contains_key(*other));
+    gone.cloned().collect()
+}
+
 /// Writes what was decided, with the lock, in one step. The caller holds the lock of the directory.
 fn write(
     host: &Host,
     target: &Target,
     (before, after): (&Lock, &Lock),
     decisions: &[Decision],
+    ui: &mut Ui,
 ) -> Result<()> {
     let mut edits = Edits::default();
     for decision in decisions {
@@ -131,7 +166,27 @@ fn write(
         return Ok(());
     }
     let instants = instants(host)?;
-    apply::apply(target, edits, &|name| instants.at(name))
+    let is_shown = host.stderr_is_terminal && !ui.is_json();
+    let number = edits.writes.len() + edits.removes.len();
+    if is_shown {
+        ui.progress(&format!("changing {number} files ..."));
+    }
+    let screen = RefCell::new(&mut *ui);
+    let done = Cell::new(0);
+    let applied = apply::apply(target, edits, &|name| {
+        instants.at(name);
+        // One by one is slow where there are many.
+        if is_shown && matches!(name, "written" | "removed") {
+            done.set(done.get() + 1);
+            if done.get() % 100 == 0 {
+                screen.borrow_mut().progress(&format!("changing files: {} of {number} ...", done.get()));
+            }
+        }
+    });
+    if is_shown {
+        ui.end_progress();
+    }
+    applied
 }
 
 /// A persona whose id is taken by a file of another name is left out: two of them would spoil both.

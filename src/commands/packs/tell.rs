@@ -3,10 +3,11 @@
 use crate::cli::LayerArg;
 use crate::model::path_text::path_text;
 use crate::pack::contents::{ROLES_PREFIX, UnitKind};
-use crate::pack::decide::{Action, Because, Decision, label_of};
+use crate::pack::decide::{Action, Because, Decision, OnDisk, label_of};
 use crate::pack::target::Target;
 use crate::ui::{Ui, printable};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// One pack's decisions as JSON.
 pub fn rows(target: &Target, decisions: &[Decision]) -> Vec<Value> {
@@ -23,6 +24,7 @@ pub fn rows(target: &Target, decisions: &[Decision]) -> Vec<Value> {
             "removed": paths(&mut decision.removes.iter()),
             "differing": paths(&mut decision.differing.iter()),
             "keptBy": decision.keepers,
+            "takenFrom": decision.ousted,
         })
     };
     decisions.iter().map(row).collect()
@@ -35,6 +37,11 @@ pub fn count(decisions: &[Decision], is_meant: impl Fn(Action) -> bool) -> usize
 /// `3 personas` or `1 persona`.
 pub fn counted(number: usize, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
+}
+
+/// How what is counted like this is spoken of.
+pub fn pronoun(amount: &str) -> &'static str {
+    if amount.starts_with("1 ") && !amount.contains(" and ") { "it" } else { "them" }
 }
 
 /// How many of these are meant: `2 personas and 1 role`. `None`: not one.
@@ -73,6 +80,20 @@ pub fn differing(target: &Target, decision: &Decision) -> String {
     paths.join(", ")
 }
 
+/// What the user did to the paths that differ.
+fn edits(target: &Target, decision: &Decision) -> String {
+    let paths = |is_gone: bool| {
+        let is_meant = |path: &&String| (target.look(path) == OnDisk::Nothing) == is_gone;
+        let paths = decision.differing.iter().filter(is_meant);
+        paths.map(|path| target.path(path).display().to_string()).collect::<Vec<_>>().join(", ")
+    };
+    match (paths(false), paths(true)) {
+        (changed, gone) if gone.is_empty() => format!("you changed {changed}"),
+        (changed, gone) if changed.is_empty() => format!("you deleted {gone}"),
+        (changed, gone) => format!("you changed {changed} and deleted {gone}"),
+    }
+}
+
 /// Why something is as it is, where that does not go without saying.
 pub fn reason(target: &Target, decision: &Decision) -> Option<String> {
     let paths = differing(target, decision);
@@ -83,8 +104,16 @@ pub fn reason(target: &Target, decision: &Decision) -> Option<String> {
             let have = if decision.keepers.len() == 1 { "has" } else { "have" };
             format!("{packs} {} {have} it, too", decision.keepers.join(", "))
         }
-        (Action::Kept, _) if decision.locked.is_none() => format!("you changed {paths}; it is yours now"),
-        (Action::Kept, _) if decision.kept.is_empty() => format!("you changed {paths}, the pack did not"),
+        (_, Some(Because::Followed)) => {
+            let persona = decision.follower.as_deref().unwrap_or_default();
+            format!("{persona}, which you keep, follows it; it is yours now")
+        }
+        (Action::Kept, _) if decision.locked.is_none() => {
+            format!("{}; it is yours now", edits(target, decision))
+        }
+        (Action::Kept, _) if decision.kept.is_empty() => {
+            format!("{}, the pack did not", edits(target, decision))
+        }
         (Action::Kept, _) => format!("yours, and noted in the lock: {paths}"),
         (Action::Skipped | Action::Conflict, Some(because)) => match (because, blocked()) {
             (Because::IdIsTaken, _) => format!("{paths} already exists and has the same id"),
@@ -98,16 +127,28 @@ pub fn reason(target: &Target, decision: &Decision) -> Option<String> {
                 format!("{paths} is of pack {}, and another version", decision.keepers.join(", "))
             }
             (Because::NotThePacks, _) => format!("{paths} already exists and is not the pack's"),
-            (Because::Edited, _) => format!("you changed {paths}"),
+            (Because::Edited, _) => edits(target, decision),
+            (Because::BothChanged, _) if edits(target, decision).starts_with("you deleted ") => {
+                format!("you deleted what the pack changed: {paths}")
+            }
             (Because::BothChanged, _) => format!("you and the pack changed it: {paths}"),
-            (Because::Gone, _) => format!("the pack has it no more, and you changed {paths}"),
+            (Because::Gone | Because::Followed, _) => {
+                format!("the pack has it no more, and {}", edits(target, decision))
+            }
         },
         _ => return None,
     })
 }
 
+/// Where that is which was replaced.
+pub fn kept(backup: Option<&Path>, ui: &mut Ui) {
+    if let Some(dir) = backup {
+        ui.line(printable(&format!("what you had is in {}", dir.display())));
+    }
+}
+
 /// What was left alone, on stderr; and what is no longer another pack's.
-pub fn warn(target: &Target, decisions: &[Decision], ui: &mut Ui) {
+pub fn warn(target: &Target, decisions: &[Decision], emptied: &[String], ui: &mut Ui) {
     for decision in decisions {
         let name = named(decision);
         if decision.action.is_left_alone() {
@@ -121,6 +162,10 @@ pub fn warn(target: &Target, decisions: &[Decision], ui: &mut Ui) {
                 "{name} is no longer of pack {other}, which has another version of it"
             )));
         }
+    }
+    for pack in emptied {
+        ui.flush();
+        ui.warning(printable(&format!("pack {pack} has nothing left here and is gone from the lock")));
     }
 }
 

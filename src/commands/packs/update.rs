@@ -1,7 +1,11 @@
 //! `update [--diff]`: what new versions of installed packs change. What the user edited is a conflict and stays.
 
+use super::replaced;
 use super::tell::{self, count, counted, main_file, named, rows};
-use super::{Fetcher, fetch_locked, installed, note, of_pack, settled, target_of, write, yield_to_rivals};
+use super::warnings::{self, Scope, Warning};
+use super::{
+    Fetcher, emptied, fetch_locked, installed, note, of_pack, settled, target_of, write, yield_to_rivals,
+};
 use crate::cli::UpdateArgs;
 use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
@@ -13,13 +17,15 @@ use crate::pack::apply;
 use crate::pack::contents::{self, Contents, Unit};
 use crate::pack::decide::{self, Action, Decision};
 use crate::pack::fetch::Fetched;
-use crate::pack::lockfile::{Lock, LockedPack, label};
+use crate::pack::lockfile::{Lock, LockedPack, is_executable, label, mark_of};
 use crate::pack::settlement::Settlement;
 use crate::pack::source::PackSource;
 use crate::pack::target::Target;
 use crate::ui::{Ui, printable};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::PathBuf;
 
 /// A pack that was fetched.
 struct New {
@@ -36,6 +42,11 @@ struct Outcome {
     from: Option<String>,
     to: Option<String>,
     decisions: Vec<Decision>,
+    /// Other packs that lost all that they had to this one.
+    emptied: Vec<String>,
+    warnings: Vec<Warning>,
+    /// Where that is which the user had in place of what was written.
+    backup: Option<PathBuf>,
     diff: String,
 }
 
@@ -109,7 +120,12 @@ impl Job<'_> {
         self.check_known(lock, &results)?;
         let mut outcomes: Vec<(&String, Result<Outcome>)> = Vec::new();
         for (name, new) in results {
-            let outcome = new.and_then(|new| self.one(new).map_err(|error| wrapped(name, error)));
+            let done = outcomes.iter().filter_map(|(_, outcome)| outcome.as_ref().ok());
+            if !self.is_dry() && done.flat_map(|outcome| &outcome.emptied).any(|gone| gone == name) {
+                // A pack before it took the last that it had, and says so.
+                continue;
+            }
+            let outcome = new.and_then(|new| self.one(new, ui).map_err(|error| wrapped(name, error)));
             if let Err(error) = &outcome
                 && matches!(error.exit, Exit::Signal(_))
             {
@@ -149,29 +165,38 @@ impl Job<'_> {
             .hint(format!("they have {}", labels.iter().cloned().collect::<Vec<_>>().join(", "))))
     }
 
-    fn one(&self, new: New) -> Result<Outcome> {
+    fn is_dry(&self) -> bool {
+        self.args.dry_run || self.args.diff
+    }
+
+    fn one(&self, new: New, ui: &mut Ui) -> Result<Outcome> {
         let Job { args, target, .. } = *self;
         let New { name, source, contents, version: to } = new;
         let look = |path: &str| target.look(path);
-        let is_dry = args.dry_run || args.diff;
+        let is_dry = self.is_dry();
         self.fetcher.check_signals()?;
+        warnings::refuse_bypass(target, &contents.units, args.allow_bypass)?;
         let _locks = if is_dry { None } else { Some(apply::lock(target)?) };
         let before = Lock::read(&target.personas)?;
         let known = installed(&before, &name, target)?;
         let mut decisions = decide::update(&contents.units, known, &self.settlement, &look);
         yield_to_rivals(self.workforce, target, Some(known), &self.settlement, &mut decisions);
         decide::among_others(&name, &before, &mut decisions);
+        let warnings = warnings::of(self.workforce, target, &contents.units, Scope::New);
         let diff = if args.diff { diff_of(&decisions, &contents.units, target) } else { String::new() };
         let from = known.resolved.clone();
+        let pack = LockedPack { resolved: to.clone(), ..known.clone() };
+        let after = settled(&before, &name, pack, &decisions);
+        let emptied = emptied(&before, &after, &name);
+        let mut backup = None;
         if !is_dry {
-            let pack = LockedPack { resolved: to.clone(), ..known.clone() };
-            let after = settled(&before, &name, pack, &decisions);
-            write(&self.workforce.host, target, (&before, &after), &decisions)?;
+            backup = replaced::keep(self.workforce, target, &decisions)?;
+            write(&self.workforce.host, target, (&before, &after), &decisions, ui)?;
             if decisions.iter().any(Decision::changes_files) {
                 note(self.workforce, &format!("update {name}"));
             }
         }
-        Ok(Outcome { name, source, from, to, decisions, diff })
+        Ok(Outcome { name, source, from, to, decisions, emptied, warnings, backup, diff })
     }
 
     fn report(&self, outcomes: &[(&String, Result<Outcome>)], ui: &mut Ui) -> Exit {
@@ -182,7 +207,7 @@ impl Job<'_> {
             (false, 0) => Exit::Done,
             (false, _) => Exit::Conflict,
         };
-        let is_dry = self.args.dry_run || self.args.diff;
+        let is_dry = self.is_dry();
         if ui.is_json() {
             let packs: Vec<Value> =
                 outcomes.iter().map(|(name, outcome)| self.pack_json(name, outcome)).collect();
@@ -197,7 +222,8 @@ impl Job<'_> {
                     if !ui.is_json() {
                         self.tell(outcome, ui);
                     }
-                    tell::warn(self.target, &outcome.decisions, ui);
+                    warnings::tell(&outcome.warnings, ui);
+                    tell::warn(self.target, &outcome.decisions, &outcome.emptied, ui);
                 }
                 Err(error) => {
                     ui.flush();
@@ -226,7 +252,8 @@ impl Job<'_> {
         };
         let mut value = json!({
             "name": outcome.name, "from": outcome.from, "to": outcome.to,
-            "units": rows(self.target, &outcome.decisions),
+            "units": rows(self.target, &outcome.decisions), "warnings": warnings::rows(&outcome.warnings),
+            "emptied": outcome.emptied, "backup": outcome.backup.as_deref().map(path_text),
         });
         if self.args.diff {
             value["diff"] = json!(outcome.diff);
@@ -271,10 +298,12 @@ impl Job<'_> {
             _ if is_still => format!("{pack} is up to date"),
             0 => format!("{pack}: {changed} {would}changed"),
             _ => {
-                format!("{pack}: {changed} {would}changed, {} left as you have it", counted(open, "conflict"))
+                let open = counted(open, "conflict");
+                format!("{pack}: {changed} {would}changed, {open} left as you have {}", tell::pronoun(&open))
             }
         };
         ui.line(printable(&text));
+        tell::kept(outcome.backup.as_deref(), ui);
         if is_still && matches!(outcome.source, PackSource::Archive(_)) {
             ui.flush();
             ui.hint(printable(&format!(
@@ -310,6 +339,12 @@ fn diff_of(decisions: &[Decision], units: &[Unit], target: &Target) -> String {
         }
         for path in paths {
             let new = unit.and_then(|unit| unit.files.get(path));
+            let modes = new.map(mark_of).zip(target.look(path).kept());
+            let modes = modes.map(|(new, old)| (is_executable(&old), is_executable(&new)));
+            if let Some((was, is)) = modes.filter(|(was, is)| was != is) {
+                let word = |is| if is { "executable" } else { "not executable" };
+                let _ = writeln!(text, "mode of {path}: {} -> {}", word(was), word(is));
+            }
             let new = new.map(|file| String::from_utf8_lossy(&file.bytes).into_owned()).unwrap_or_default();
             let old = target.text(path);
             let (here, there) = (format!("here/{path}"), format!("pack/{path}"));
