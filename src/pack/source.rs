@@ -166,8 +166,11 @@ impl PackSource {
 /// `name`, `name@version` or `name@tag`, with or without a scope: what comes from a registry and from nowhere else.
 fn is_package(spec: &str) -> bool {
     let name = npm_name(spec);
+    // npm would take a name with a hyphen in front for an option.
     let word = |text: &str| {
-        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-._~".contains(c))
+        !text.is_empty()
+            && !text.starts_with('-')
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || "-._~".contains(c))
     };
     let is_name = match name.strip_prefix('@') {
         Some(scoped) => scoped.split_once('/').is_some_and(|(scope, name)| word(scope) && word(name)),
@@ -262,6 +265,8 @@ mod tests {
             "",
             "-x",
             "--registry=x",
+            "npm:-g",
+            "npm:--global@1",
             "a\nb",
             "owner/repository",
             "hub:o/r",
