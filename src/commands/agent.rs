@@ -59,6 +59,7 @@ pub fn run(args: &AgentArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     }
     if !args.dry_run {
         refused?;
+        mounted::refuse_unheard(&workforce, Some(&request.persona), &plan.mount.root)?;
         return launch::run(Launch { plan: &plan, args, workforce: &workforce, store: &store, resumed }, ui);
     }
     if ui.is_json() {

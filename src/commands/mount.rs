@@ -131,6 +131,8 @@ impl Wanted {
     fn of(args: &MountArgs, workforce: &Workforce, ui: &mut Ui) -> Result<Wanted> {
         let chosen = mounted::find_root(workforce, args.root.as_deref())?;
         mounted::refuse_root(workforce, &chosen.root)?;
+        let persona = args.persona.as_deref().map(|text| text.split('@').next().unwrap_or(text));
+        mounted::refuse_unheard(workforce, persona, &chosen.root)?;
         let flags = MountFlags { backend: args.mount.map(backend), sandbox: args.sandbox.map(sandbox) };
         let mut wanted = match &args.persona {
             Some(selector) => Wanted::of_persona(selector, flags, &chosen.root, workforce, ui)?,

@@ -33,6 +33,20 @@ pub fn refuse_root(workforce: &Workforce, root: &Path) -> Result<()> {
     root::refuse(root, surroundings(workforce, home.as_deref()))
 }
 
+/// Fails if something that was meant to have a say in the run cannot be read: it may be what forbids things.
+pub fn refuse_unheard(workforce: &Workforce, persona: Option<&str>, root: &Path) -> Result<()> {
+    let unheard = workforce.unheard(persona, root)?;
+    if unheard.is_empty() {
+        return Ok(());
+    }
+    let mut error =
+        CommandError::usage("nothing was started: files that decide about this run are not valid");
+    error.causes = unheard;
+    Err(error.hint(
+        "`agentworkforce lint` shows every problem; without these files the run could do more than you allow",
+    ))
+}
+
 fn surroundings<'a>(workforce: &'a Workforce, home: Option<&'a Path>) -> root::Surroundings<'a> {
     root::Surroundings { cwd: &workforce.host.cwd, home, state: &workforce.layers.home }
 }

@@ -119,6 +119,22 @@ impl Workforce {
         config.chain(self.layers.warnings.iter().cloned()).chain(files).collect()
     }
 
+    /// What was meant to have a say in a run and cannot be read: settings, rule files, files of this persona. A run without
+    /// them would be without what they forbid.
+    pub fn unheard(&self, persona: Option<&str>, root: &Path) -> Result<Vec<String>> {
+        let mut problems: Vec<FileProblem> = self.config.problems.clone();
+        let mut id = persona.unwrap_or("mount").to_owned();
+        if let Some(persona) = persona {
+            let found = self.find(persona)?;
+            found.resolved.id().clone_into(&mut id);
+            problems.extend(found.problems.iter().cloned());
+            problems.extend(self.catalogue.problems.iter().filter(|problem| is_of(problem, &id)).cloned());
+        }
+        problems.retain(|problem| problem.severity == Severity::Error);
+        let (_, unreadable) = self.rule_files(root, &id)?;
+        Ok(problems.iter().map(ToString::to_string).chain(unreadable).collect())
+    }
+
     fn layer_names(&self) -> Vec<String> {
         // A layer that has no personas is in no chain, and need not be named.
         let name = |layer: &Layer| {
@@ -170,14 +186,7 @@ impl Workforce {
     fn no_persona(&self, name: &str, mut rejected: Vec<FileProblem>) -> CommandError {
         if rejected.is_empty() {
             // A file that could not be read may well be the one that is meant.
-            let meant = |problem: &&FileProblem| {
-                problem
-                    .file
-                    .file_stem()
-                    .and_then(|stem| stem.to_str())
-                    .is_some_and(|stem| same_id(stem, name))
-            };
-            rejected.extend(self.catalogue.problems.iter().filter(meant).cloned());
+            rejected.extend(self.catalogue.problems.iter().filter(|problem| is_of(problem, name)).cloned());
         }
         rejected.retain(|problem| problem.severity == Severity::Error);
         if rejected.is_empty() {
@@ -425,4 +434,9 @@ pub fn not_used(resolved: &ResolvedPersona) -> Option<String> {
     let from_file = resolved.source().layer != LIBRARY;
     (!keys.is_empty() && from_file)
         .then(|| format!("persona `{}`: not used by this runner: {}", resolved.id(), keys.join(", ")))
+}
+
+/// Whether a problem is in a file that is called as this persona.
+fn is_of(problem: &FileProblem, id: &str) -> bool {
+    problem.file.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| same_id(stem, id))
 }

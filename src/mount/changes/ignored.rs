@@ -1,4 +1,4 @@
-//! Whether git ignores a path of the mount, by the ignore files as the agent left them and the user's own index.
+//! Whether git ignores a path, by the ignore files as the agent left them or as the project has them, and the user's own index.
 //! A tracked path is never ignored, whatever a pattern says. It changes nothing.
 
 use crate::git;
@@ -30,13 +30,18 @@ pub(super) struct IgnoreView<'a> {
 }
 
 impl<'a> IgnoreView<'a> {
+    /// As the project has it now, whatever the agent made of the ignore files.
+    pub(super) fn of_project(project: &'a Tree) -> IgnoreView<'a> {
+        IgnoreView::new(project, project, false)
+    }
+
     pub(super) fn new(project: &'a Tree, mount: &'a Tree, shows_through: bool) -> IgnoreView<'a> {
         let repository = project.path().join(".git");
         let outer = repository.exists().then(|| {
             let mut exclude = GitignoreBuilder::new("");
             // Errors in an exclude file are git's to report.
             let _ = exclude.add(info_exclude(&repository));
-            [exclude.build().unwrap_or_else(|_| Gitignore::empty()), Gitignore::global().0]
+            [exclude.build().unwrap_or_else(|_| Gitignore::empty()), excludes_file(project.path())]
         });
         IgnoreView {
             project,
@@ -130,6 +135,23 @@ impl<'a> IgnoreView<'a> {
         });
         self.files.insert(directory.to_owned(), rules);
     }
+}
+
+/// What `core.excludesFile` names. The repository's own settings are asked only where they have it: git takes its time.
+fn excludes_file(project: &Path) -> Gitignore {
+    let config = project.join(".git/config");
+    let says = std::fs::read(&config)
+        .is_ok_and(|text| text.to_ascii_lowercase().windows(12).any(|word| word == b"excludesfile"));
+    if !says {
+        return Gitignore::global().0;
+    }
+    let mut command = git::command(project);
+    command.args(["config", "--type=path", "--get", "core.excludesFile"]);
+    let Ok(output) = git::run(command) else { return Gitignore::global().0 };
+    let file = Path::new(OsStr::from_bytes(output.stdout.trim_ascii_end())).to_owned();
+    let mut builder = GitignoreBuilder::new("");
+    let _ = builder.add(project.join(file));
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
 fn read(tree: &Tree, path: &Path) -> Option<String> {

@@ -156,11 +156,17 @@ fn without_ignored(
         return Ok(candidates);
     }
     let mut view = IgnoreView::new(sides.project, sides.mount, sides.record.backend == Backend::Overlay);
+    // What the user has and git ignores is not the agent's to uncover: by the ignore files that the user has, too.
+    let mut users = IgnoreView::of_project(sides.project);
     let mut covers: Vec<Option<PathBuf>> = Vec::with_capacity(candidates.len());
     for one in &candidates {
         let is_dir = matches!(one.after, After::Dir { .. })
             || (one.after == After::Absent && base_kind(sides.base, &one.path)? == Some(Kind::Dir));
-        covers.push(view.ignored_by_pattern(&one.path, is_dir));
+        let mut cover = view.ignored_by_pattern(&one.path, is_dir);
+        if cover.is_none() && sides.project.stat(&one.path).ok().flatten().is_some() {
+            cover = users.ignored_by_pattern(&one.path, is_dir);
+        }
+        covers.push(cover);
     }
     let tops: HashSet<PathBuf> = covers.iter().flatten().cloned().collect();
     let tracked = if tops.is_empty() { HashSet::new() } else { view.tracked(&tops) };
