@@ -32,9 +32,28 @@ pub fn target(workforce: &Workforce, to: Option<&str>) -> Target {
         },
         dir => {
             let dir = host.absolute(&host.expand_tilde(dir));
-            Target { roles: dir.join("roles"), personas: dir }
+            of_directory(workforce, dir)
         }
     }
+}
+
+/// A directory of a layer takes what the layer looks for: roles are not found below its personas.
+fn of_directory(workforce: &Workforce, dir: PathBuf) -> Target {
+    let same = |other: &Option<PathBuf>| {
+        let other = other.as_deref().unwrap_or(Path::new(""));
+        other == dir
+            || dir.canonicalize().is_ok_and(|dir| other.canonicalize().is_ok_and(|other| other == dir))
+    };
+    let layers = &workforce.layers.all;
+    let layer = layers.iter().find(|layer| same(&layer.personas) || same(&layer.root));
+    if let Some((personas, roles)) =
+        layer.and_then(|layer| Some((layer.personas.clone()?, layer.roles.clone()?)))
+    {
+        return Target { personas, roles };
+    }
+    // Not a layer yet, and arranged like one.
+    let beside = dir.parent().filter(|_| dir.file_name().is_some_and(|name| name == "personas"));
+    Target { roles: beside.unwrap_or(&dir).join("roles"), personas: dir }
 }
 
 /// What writing a document to its place comes to.

@@ -95,6 +95,14 @@ impl Account {
         self.warnings.push(text.into());
     }
 
+    /// Tells of keys that stand in the file more than once.
+    pub fn repeated(&mut self, keys: &[String]) {
+        for key in keys {
+            self.warn(format!("`{key}` stands there more than once; the last one was taken"));
+            self.dropped(&format!("{key} (before the last)"), "said again further down, which holds");
+        }
+    }
+
     pub fn first_warning(&self) -> Option<String> {
         self.warnings.first().cloned()
     }
@@ -107,6 +115,12 @@ impl Account {
     /// Sets a field of the persona; a dotted path makes the objects on its way.
     pub fn set(&mut self, path: &str, value: impl Into<Value>) {
         values::set_path(&mut self.persona, path, value.into());
+    }
+
+    /// What the persona has at this path so far.
+    pub fn at(&self, path: &[&str]) -> Option<&Value> {
+        let (first, rest) = path.split_first()?;
+        rest.iter().try_fold(self.persona.get(*first)?, |value, key| value.get(key))
     }
 
     pub fn says(&self, key: &str) -> bool {
@@ -126,6 +140,11 @@ impl Account {
         let to = format!("x-{}.{field}", self.format.name());
         self.kept.insert(field.to_owned(), value);
         self.note(field, Fate::Kept { to });
+    }
+
+    /// Each part of it was kept for itself.
+    pub fn kept_in_parts(&mut self, field: &str) {
+        self.note(field, Fate::Kept { to: format!("x-{}", self.format.name()) });
     }
 
     fn note(&mut self, field: &str, fate: Fate) {

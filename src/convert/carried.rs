@@ -1,7 +1,7 @@
 //! The whole persona travels in a comment of the exported file: the other tool passes over it, and an import takes it
 //! back. What was edited in the file since then is right, and is told.
 
-use super::{RoleDraft, frontmatter, values};
+use super::{RoleDraft, frontmatter, tools, values};
 use crate::model::shape::Object;
 use crate::model::text_rules;
 use serde::{Deserialize, Serialize};
@@ -143,9 +143,14 @@ impl Found {
             let value = fields.get(*path).copied();
             match (path.as_str(), value.and_then(Value::as_str)) {
                 ("systemPrompt", Some(text)) => restored.prompt(text, &carried.tier, &carried.before_job),
+                ("model", Some(_)) => {
+                    restored.put(path, &carried.tier, value);
+                    restored.follow(&carried.tier, found.get("harness").and_then(Value::as_str));
+                }
                 _ => restored.put(path, &carried.tier, value),
             }
         }
+        restored.hold_limits(&edited);
         if !edited.is_empty() {
             let names: Vec<&str> = edited.iter().map(|path| path.as_str()).collect();
             restored.warnings.push(format!(
@@ -199,6 +204,45 @@ impl Restored {
         }
     }
 
+    /// What was edited to less is less on every tier and harness, whatever the comment says beside it.
+    fn hold_limits(&mut self, edited: &[&String]) {
+        let is_edited = |path: &str| edited.iter().any(|edited| *edited == path);
+        let read_only = |level: &Object| {
+            level.get("harnessSettings").and_then(|settings| settings.get("sandboxMode"))
+                == Some(&Value::from("read-only"))
+        };
+        let tiers = self.persona.get("tiers").and_then(Value::as_object);
+        let tiers = tiers.into_iter().flat_map(Map::values).filter_map(Value::as_object);
+        if is_edited("harnessSettings.sandboxMode") && tiers.chain([&self.persona]).any(read_only) {
+            // A sandbox is codex's alone, and this one was written into one tier.
+            let mut deny = self.permission("deny");
+            for tool in ["Edit", "Write", "NotebookEdit"] {
+                if !deny.iter().any(|entry| entry == tool) {
+                    deny.push(tool.to_owned());
+                }
+            }
+            values::set_path(&mut self.persona, "permissions.deny", deny.into());
+            self.warnings.push("the sandbox is read-only now: edits are denied on every harness".into());
+        } else if !is_edited("permissions.allow") && !is_edited("permissions.deny") {
+            return;
+        }
+        let mode = self.persona.get("permissions").and_then(|permissions| permissions.get("mode"));
+        let Some(mode) = mode.and_then(Value::as_str).map(str::to_owned) else { return };
+        let allow = self.permission("allow");
+        let asks_for_edits = mode == "acceptEdits" && !allow.iter().any(|entry| entry == "Edit");
+        let why = tools::contradicted(&mode, &self.permission("deny"))
+            .or_else(|| asks_for_edits.then_some("edits are not allowed unasked any more"));
+        if let Some(why) = why {
+            remove(&mut self.persona, "permissions.mode");
+            self.warnings.push(format!("the mode `{mode}` of the export was left out: {why}"));
+        }
+    }
+
+    fn permission(&self, list: &str) -> Vec<String> {
+        let entries = self.persona.get("permissions").and_then(|permissions| permissions.get(list));
+        entries.map(values::list).unwrap_or_default()
+    }
+
     /// A prompt that was edited. Where it still starts with who it is, the rest is the job; else all of it is, and who
     /// it is would stand there twice.
     fn prompt(&mut self, text: &str, tier: &str, (length, before): &(usize, String)) {
@@ -218,8 +262,54 @@ impl Restored {
                 ));
             }
         }
-        self.put("systemPrompt", tier, Some(&Value::from(job.unwrap_or(text))));
+        self.put_prompt(job.unwrap_or(text), tier);
         self.forget_filled_inputs();
+    }
+
+    /// A model in the file of a harness is one of that harness, whatever the tier ran on.
+    fn follow(&mut self, tier: &str, harness: Option<&str>) {
+        let Some(harness) = harness else { return };
+        let common = self.persona.get("harness").cloned();
+        let has_tier = self.tier(tier).is_some();
+        let level = if has_tier { self.tier(tier) } else { Some(&mut self.persona) };
+        let Some(level) = level else { return };
+        if level.get("harness").or(common.as_ref()).and_then(Value::as_str) == Some(harness) {
+            return;
+        }
+        level.insert("harness".into(), harness.into());
+        let who = if has_tier { format!("the tier `{tier}`") } else { "the persona".to_owned() };
+        self.warnings
+            .push(format!("{who} runs on {harness} now, because the edited model is one of {harness}"));
+    }
+
+    /// A prompt that tiers share stays shared; a tier's own stays its own. Who keeps the old text is told.
+    fn put_prompt(&mut self, prompt: &str, tier: &str) {
+        let tiers = self.persona.get("tiers").and_then(Value::as_object);
+        let has_own = |said: &Value| said.get("systemPrompt").is_some_and(Value::is_string);
+        let (own, sharing): (Vec<_>, Vec<_>) =
+            tiers.into_iter().flatten().partition(|(_, said)| has_own(said));
+        let names = |tiers: Vec<(&String, &Value)>| -> Vec<String> {
+            tiers.into_iter().map(|(name, _)| name.clone()).collect()
+        };
+        let (own, sharing) = (names(own), names(sharing));
+        let (new, kept) = if own.iter().any(|name| name == tier) {
+            if let Some(level) = self.tier(tier) {
+                level.insert("systemPrompt".into(), prompt.into());
+            }
+            let others = own.iter().chain(&sharing).filter(|name| *name != tier).cloned().collect();
+            (vec![tier.to_owned()], others)
+        } else {
+            self.persona.insert("systemPrompt".into(), prompt.into());
+            (sharing, own)
+        };
+        if !kept.is_empty() {
+            let keep = if kept.len() == 1 { "keeps its own" } else { "keep their own" };
+            self.warnings.push(format!(
+                "the edited prompt is that of {}; {} {keep}",
+                new.join(", "),
+                kept.join(", ")
+            ));
+        }
     }
 
     /// An edited prompt has the values of inputs written out. An input that no prompt names any more would be asked
@@ -320,15 +410,14 @@ mod tests {
         let back = restored(&format!("{text}edited\n"), &comment, now);
         assert_eq!(
             Value::Object(back.persona),
-            // The other tiers still name the input.
             json!({
                 "id": "x", "name": "X", "description": "new", "limits": {"usd": 1},
-                "inputs": {"A": {"default": "a"}, "B": {}}, "systemPrompt": "Do $A and $B.",
-                "tiers": {"best": {"model": "haiku", "harnessSettings": {}, "systemPrompt": "Do a with $B."}},
+                "inputs": {"B": {}}, "systemPrompt": "Do a with $B.",
+                "tiers": {"best": {"model": "haiku", "harnessSettings": {}}},
             })
         );
         assert!(
-            back.warnings[0].contains("description, limits.turns, model, systemPrompt"),
+            back.warnings.last().unwrap().contains("description, limits.turns, model, systemPrompt"),
             "{:?}",
             back.warnings
         );

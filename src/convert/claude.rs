@@ -1,7 +1,7 @@
 //! Claude Code's subagents: markdown with frontmatter, the body is the prompt.
 
 use super::account::Account;
-use super::tools::{Rules, left_out};
+use super::tools::{Rules, contradicted, left_out};
 use super::{Draft, Format, Source, frontmatter, servers, values};
 use crate::model::formats::PERMISSION_MODES;
 
@@ -9,6 +9,7 @@ pub fn convert(source: &Source) -> Result<Draft, String> {
     let parts = frontmatter::read(source.text);
     let mut account = Account::new(Format::Claude, parts.keys).written(parts.written);
     account.carry(parts.carried);
+    account.repeated(&parts.repeated);
     for warning in parts.warnings {
         account.warn(warning);
     }
@@ -78,9 +79,11 @@ fn permissions(account: &mut Account) {
         } else if tools.is_empty() {
             account.keep(key, value);
         } else {
-            account.mapped(key, "permissions.allow");
-            // Whoever lists the denied ones, too, has said all there is to say.
-            if denied.is_none() && !matches!(tools.as_slice(), [all] if all == "*" || all == "All tools") {
+            if matches!(tools.as_slice(), [all] if all == "*" || all == "All tools") {
+                account.mapped(key, "no limit, as without it");
+            } else {
+                account.mapped(key, "permissions.allow");
+                // Denials beside the list only narrow it.
                 let others = left_out(&tools);
                 for tool in &others {
                     rules.deny(*tool);
@@ -101,12 +104,16 @@ fn permissions(account: &mut Account) {
         }
         account.mapped(key, "permissions.deny");
     }
-    rules.write(account);
     let mode = account.text("permissionMode");
     if let Some(mode) = mode.filter(|mode| PERMISSION_MODES.contains(&mode.trim())) {
-        account.set("permissions.mode", mode.trim());
-        account.mapped("permissionMode", "permissions.mode");
+        if let Some(why) = contradicted(mode.trim(), &rules.deny) {
+            account.dropped("permissionMode", format!("`{}`, but {why}", mode.trim()));
+        } else {
+            account.set("permissions.mode", mode.trim());
+            account.mapped("permissionMode", "permissions.mode");
+        }
     }
+    rules.write(account);
 }
 
 /// An empty list means no tools at all, and not all of them.

@@ -10,6 +10,7 @@ pub fn convert(source: &Source) -> Result<Draft, String> {
     let parts = frontmatter::read(source.text);
     let mut account = Account::new(Format::Copilot, parts.keys).written(parts.written);
     account.carry(parts.carried);
+    account.repeated(&parts.repeated);
     for warning in parts.warnings {
         account.warn(warning);
     }

@@ -44,6 +44,14 @@ const UNMISTAKABLE: [&str; 4] = ["readme", "license", "changelog", "contributing
 
 /// `named`: the user named this very file, so it is meant, whatever it looks like and wherever it lies.
 pub fn kind(source: &Source, named: bool) -> Kind {
+    match by_ending(source, named) {
+        // Where agents are kept it was meant to be one.
+        Kind::Unreadable(why) if lies_with_agents(source) => Kind::Broken(why),
+        kind => kind,
+    }
+}
+
+fn by_ending(source: &Source, named: bool) -> Kind {
     let name = source.file_name().to_ascii_lowercase();
     let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
     match ending {
@@ -152,7 +160,7 @@ fn is_no_agent(source: &Source, stem: &str, parts: &frontmatter::Parts) -> Optio
     let has = |keys: &[&str]| keys.iter().any(|key| parts.keys.contains_key(*key));
     let marked = matches!(stem.rsplit_once('.'), Some((_, "agent" | "chatmode")));
     if stem == "charter" && !has(&["name", "description"]) {
-        return Some("a charter: it comes with the config that its agent is in");
+        return Some("a charter, and no config of this import reads it; name the file itself to import it");
     }
     if marked || has(&OF_AGENTS) || lies_with_agents(source) {
         return None;

@@ -17,6 +17,8 @@ pub struct Parts {
     pub body: String,
     /// False where there is no block at all.
     pub has_block: bool,
+    /// Keys that stand there more than once.
+    pub repeated: Vec<String>,
     /// What one of our own exports left in a comment.
     pub carried: Option<carried::Found>,
     /// What had to be overlooked.
@@ -68,6 +70,11 @@ pub fn read(text: &str) -> Parts {
         key_by_key(&block.replace('\u{a0}', " "))
     });
     colours(&block, &mut keys);
+    (parts.repeated, parts.warnings) = {
+        let mut warnings = parts.warnings;
+        let repeated = keys.repeated_in(&block, &mut warnings);
+        (repeated, warnings)
+    };
     (parts.keys, parts.written) = (keys.values, keys.written);
     parts
 }
@@ -87,7 +94,7 @@ fn of_yaml(block: &str) -> Result<Keys, String> {
                 .map(|(k, v)| (k.clone(), v.clone()))
                 .collect()
         };
-        let keys = Keys { values: merged(values), written: merged(written) };
+        let keys = Keys { values: merged(values), written: merged(written), ..Keys::default() };
         return if keys.values.is_empty() { Err("no keys".into()) } else { Ok(keys) };
     }
     parsed.keys().ok_or_else(|| "no keys".into())
@@ -95,7 +102,7 @@ fn of_yaml(block: &str) -> Result<Keys, String> {
 
 fn of_toml(block: &str) -> Result<Keys, String> {
     let values = codex::parse(block)?;
-    Ok(Keys { written: values.clone(), values })
+    Ok(Keys { written: values.clone(), values, ..Keys::default() })
 }
 
 /// `color: #ff0000` is a colour to everybody but YAML, to which it is a comment.
@@ -139,17 +146,55 @@ pub(super) fn key_of(line: &str) -> Option<&str> {
     (is_word && (rest.is_empty() || rest.starts_with([' ', '\t']))).then_some(key)
 }
 
+/// The key that a line at the edge starts, however it is written: bare, in quotes, a number, behind a `?`.
+fn started(line: &str) -> Option<&str> {
+    if let Some(key) = line.strip_prefix("? ") {
+        return Some(values::unquoted(key.trim())).filter(|key| !key.is_empty());
+    }
+    let quote = line.chars().next().filter(|c| matches!(c, '"' | '\''));
+    if let Some((key, rest)) = quote.and_then(|quote| line[1..].split_once(quote)) {
+        let rest = rest.trim_start().strip_prefix(':')?;
+        return (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some(key);
+    }
+    if let Some((number, rest)) = line.split_once(':')
+        && !number.is_empty()
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        return (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some(number);
+    }
+    key_of(line)
+}
+
+impl Keys {
+    /// The keys that stand in this block more than once; where it is others, further in, a warning is all there is.
+    pub fn repeated_in(&self, block: &str, warnings: &mut Vec<String>) -> Vec<String> {
+        let Some(known) = &self.repeated else { return Vec::new() };
+        let mut seen = BTreeSet::new();
+        let again = block.lines().filter_map(started).filter(|key| !seen.insert(*key)).map(str::to_owned);
+        let repeated: BTreeSet<String> =
+            if known.is_empty() { again.collect() } else { known.iter().cloned().collect() };
+        if repeated.is_empty() {
+            warnings.push("a key stands there more than once; the last one was taken".into());
+        }
+        repeated.into_iter().collect()
+    }
+}
+
 /// Cuts the block at its keys and reads each piece for itself, so that one broken value spoils no other.
 pub fn key_by_key(block: &str) -> Keys {
     let mut pieces: Vec<(String, String)> = Vec::new();
     let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let mut repeated = Vec::new();
     // Examples that were opened and not closed in the piece at hand: what stands in them starts no key.
     let mut open = 0_usize;
     for line in block.lines() {
-        let starts = key_of(line).filter(|key| !seen.contains(key) && starts_piece(key, open > 0));
+        let starts =
+            started(line).filter(|key| starts_piece(key, open > 0) && !(open > 0 && seen.contains(key)));
         match (starts, pieces.last_mut()) {
             (Some(key), _) => {
-                seen.insert(key);
+                if !seen.insert(key) {
+                    repeated.push(key.to_owned());
+                }
                 open = 0;
                 pieces.push((key.to_owned(), line.to_owned()));
             }
@@ -162,7 +207,7 @@ pub fn key_by_key(block: &str) -> Keys {
         }
         open = (open + line.matches("<example").count()).saturating_sub(line.matches("</example").count());
     }
-    let mut keys = Keys::default();
+    let mut keys = Keys { repeated: (!repeated.is_empty()).then_some(repeated), ..Keys::default() };
     for (key, piece) in pieces {
         let (value, written) = value_of(&key, &piece);
         keys.values.insert(key.clone(), value);

@@ -1,19 +1,22 @@
 //! goose's recipes: YAML or JSON with instructions, a first prompt, parameters and extensions.
 
 use super::account::Account;
+use super::servers::Found;
 use super::yaml::{self, Keys, Yaml};
-use super::{Draft, Format, Source, frontmatter, servers, values};
+use super::{Draft, Format, Source, frontmatter, jsonc, servers, values};
 use crate::model::shape::Object;
 use crate::model::text_rules::slugged;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 pub fn convert(source: &Source) -> Result<Draft, String> {
-    let (recipe, warning) = parse(source.text)?;
+    let (recipe, mut warnings) = parse(source.text)?;
+    let repeated = recipe.repeated_in(&frontmatter::plain(source.text), &mut warnings);
     let mut account = Account::new(Format::Goose, recipe.values).written(recipe.written);
-    if let Some(warning) = warning {
+    for warning in warnings {
         account.warn(warning);
     }
+    account.repeated(&repeated);
     let key = if account.has("title") { "title" } else { "name" };
     account.name(key, source.stem());
     account.description("description");
@@ -24,19 +27,19 @@ pub fn convert(source: &Source) -> Result<Draft, String> {
 }
 
 /// The recipe in a YAML or JSON text, and what had to be overlooked; some stand one level further in.
-pub fn parse(text: &str) -> Result<(Keys, Option<String>), String> {
+pub fn parse(text: &str) -> Result<(Keys, Vec<String>), String> {
     let text = frontmatter::plain(text);
-    let mut warning = None;
+    let mut warnings = Vec::new();
     let text = match first_document(&text) {
         Some(first) => {
-            warning = Some("it has several YAML documents; the first one was taken".to_owned());
+            warnings.push("it has several YAML documents; the first one was taken".to_owned());
             first
         }
         None => text,
     };
-    let mut keys = if text.trim_start().starts_with('{') {
-        let value = super::jsonc::parse(&text)?;
-        Yaml { written: value.clone(), value }.keys().ok_or("is no recipe: it has no keys")?
+    let mut keys = if jsonc::is_object(&text) {
+        let value = jsonc::parse(&text)?;
+        Yaml { written: value.clone(), value, repeats: false }.keys().ok_or("is no recipe: it has no keys")?
     } else {
         match yaml::parse(&text) {
             Ok(parsed) => parsed.keys().ok_or("is no recipe: it has no keys")?,
@@ -46,14 +49,14 @@ pub fn parse(text: &str) -> Result<(Keys, Option<String>), String> {
                 if !keys.values.contains_key("instructions") && !keys.values.contains_key("prompt") {
                     return Err(format!("is not valid YAML: {why}"));
                 }
-                warning = Some(format!("it is not valid YAML ({why}); it was read key by key"));
+                warnings.push(format!("it is not valid YAML ({why}); it was read key by key"));
                 keys
             }
         }
     };
     unwrap(&mut keys.values);
     unwrap(&mut keys.written);
-    Ok((keys, warning))
+    Ok((keys, warnings))
 }
 
 /// The first of several YAML documents.
@@ -173,10 +176,13 @@ fn extensions(account: &mut Account) {
         let name = as_written.get("name").and_then(values::text).unwrap_or_default();
         let kind = entry.get("type").and_then(Value::as_str).unwrap_or_default();
         match servers::one(entry, as_written) {
-            Ok((server, left)) if !name.trim().is_empty() => {
+            Ok(Found { server, left, lost }) if !name.trim().is_empty() => {
                 account.mapped(&field, &format!("mcpServers.{name}"));
                 if !left.is_empty() {
                     account.keep(&field, Value::Object(left));
+                }
+                for (part, why) in lost {
+                    account.dropped(&format!("{field}.{part}"), why);
                 }
                 found.insert(name, Value::Object(server));
             }
@@ -199,7 +205,11 @@ fn prompt(account: &mut Account, inputs: &[(String, String)]) -> Result<(), Stri
     let mut texts = Vec::new();
     for key in ["instructions", "prompt"] {
         if let Some(text) = account.text(key) {
-            texts.push(filled(&text, inputs).trim_matches('\n').to_owned());
+            let (text, filters) = filled(&text, inputs);
+            texts.push(text.trim_matches('\n').to_owned());
+            for (name, filter) in filters {
+                filtered(account, &name, &filter);
+            }
             account.mapped(key, "systemPrompt");
         }
     }
@@ -213,28 +223,57 @@ fn prompt(account: &mut Account, inputs: &[(String, String)]) -> Result<(), Stri
     account.prompt(&prompt)
 }
 
-/// `{{ key }}` as `${KEY}`.
-fn filled(text: &str, inputs: &[(String, String)]) -> String {
+/// What a filter says: a default is the input's, where that has none of its own; nothing else can be said.
+fn filtered(account: &mut Account, name: &str, filter: &str) {
+    let default = filter.strip_prefix("default").map(str::trim).and_then(|rest| {
+        let inner = rest.strip_prefix('(')?.strip_suffix(')')?.trim();
+        Some(values::unquoted(inner)).filter(|text| text.len() + 2 == inner.len())
+    });
+    let there = account.at(&["inputs", name, "default"]).and_then(Value::as_str).map(str::to_owned);
+    match (default, there) {
+        (Some(default), None) if !default.is_empty() => {
+            account.set(&format!("inputs.{name}.default"), default);
+            account.mapped(&format!("prompt.{name}.default"), &format!("inputs.{name}.default"));
+        }
+        (Some(default), Some(there)) if default == there => {}
+        _ => {
+            account.warn(format!(
+                "`{filter}` in the prompt was left out: the input `{name}` stands there as it is"
+            ));
+            account.dropped(&format!("prompt.{name}.{filter}"), "an input has no filters");
+        }
+    }
+}
+
+/// `{{ key }}` as `${KEY}`, and the filters that stood behind it, with our name of the key.
+fn filled(text: &str, inputs: &[(String, String)]) -> (String, Vec<(String, String)>) {
     let mut names = HashMap::new();
     for (key, name) in inputs {
         names.entry(key.trim()).or_insert(name);
     }
+    let mut filters = Vec::new();
     let mut pieces = text.split("{{");
     let mut result = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
         let known = piece.split_once("}}").and_then(|(inner, tail)| {
-            let key = inner.split('|').next().unwrap_or_default().trim();
-            Some((names.get(key)?, tail))
+            let (key, filter) = inner.split_once('|').unwrap_or((inner, ""));
+            Some((names.get(key.trim())?, filter.trim(), tail))
         });
         match known {
-            Some((name, tail)) => result.push_str(&format!("${{{name}}}{tail}")),
+            Some((name, filter, tail)) => {
+                result.push_str(&format!("${{{name}}}{tail}"));
+                let filter = ((*name).clone(), filter.to_owned());
+                if !filter.1.is_empty() && !filters.contains(&filter) {
+                    filters.push(filter);
+                }
+            }
             None => {
                 result.push_str("{{");
                 result.push_str(piece);
             }
         }
     }
-    result
+    (result, filters)
 }
 
 #[cfg(test)]
@@ -244,7 +283,10 @@ mod tests {
     #[test]
     fn names_of_parameters_are_filled_in_wherever_they_stand() {
         let inputs = [("a".to_owned(), "A".to_owned()), ("b".to_owned(), "B".to_owned())];
-        assert_eq!(filled("{{a}} {{ b | x }}{{c}} {{{{ a }} }} {{", &inputs), "${A} ${B}{{c}} {{${A} }} {{");
+        assert_eq!(
+            filled("{{a}} {{ b | x }}{{c}} {{{{ a }} }} {{", &inputs),
+            ("${A} ${B}{{c}} {{${A} }} {{".to_owned(), vec![("B".to_owned(), "x".to_owned())])
+        );
     }
 
     /// A recipe of 2 MB may say the same thing a hundred thousand times.

@@ -10,6 +10,19 @@ pub fn parse(text: &str) -> Result<Value, String> {
         .map_err(|error| format!("is not valid JSON: {error}"))
 }
 
+/// Whether the text is an object, and not YAML or prose: comments may stand in front of it.
+pub fn is_object(text: &str) -> bool {
+    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
+    loop {
+        let after = match (rest.strip_prefix("//"), rest.strip_prefix("/*")) {
+            (Some(comment), _) => comment.split_once('\n').map(|(_, after)| after),
+            (_, Some(comment)) => comment.split_once("*/").map(|(_, after)| after),
+            _ => return rest.starts_with('{'),
+        };
+        rest = after.unwrap_or_default().trim_start();
+    }
+}
+
 /// Comments as blanks, and no comma before a closing bracket; what stands in quotes is left alone.
 fn bare(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
@@ -65,5 +78,15 @@ mod tests {
         let text = "{ // a\n \"u\": \"http://x,]\", /* b */ \"l\": [1, 2, ], }";
         assert_eq!(parse(text), Ok(json!({"u": "http://x,]", "l": [1, 2]})));
         assert!(parse("{\"a\": }").is_err());
+    }
+
+    #[test]
+    fn an_object_is_one_behind_comments_too() {
+        for text in ["{}", "\u{feff} // {\n/* x\n*/ {", "/**/{"] {
+            assert!(is_object(text), "{text:?}");
+        }
+        for text in ["", "// {", "/* {", "/ {", "a: {}", "---\n{}\n---\n", "//"] {
+            assert!(!is_object(text), "{text:?}");
+        }
     }
 }

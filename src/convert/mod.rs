@@ -17,6 +17,7 @@ mod jsonc;
 mod minions;
 pub mod names;
 mod opencode;
+mod permission;
 mod servers;
 mod tools;
 mod values;

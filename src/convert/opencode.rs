@@ -1,13 +1,14 @@
 //! opencode's agents: markdown with frontmatter, or entries of `agent` in `opencode.json`.
 
 use super::account::{Account, Fate, FieldFate};
-use super::claude::describe;
+use super::claude::{describe, none_listed};
 use super::tools::{self, Rules};
-use super::{Converted, Draft, Format, Source, frontmatter, jsonc, servers, values};
+use super::{Converted, Draft, Format, Source, frontmatter, jsonc, permission, servers, values};
+use crate::model::shape::Object;
 use serde_json::Value;
 
 pub fn convert(source: &Source) -> Result<Converted, String> {
-    if source.text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
+    if jsonc::is_object(source.text) {
         return config(source);
     }
     let parts = frontmatter::read(source.text);
@@ -18,6 +19,7 @@ pub fn convert(source: &Source) -> Result<Converted, String> {
     }
     let mut account = Account::new(Format::Opencode, parts.keys).written(parts.written);
     account.carry(parts.carried);
+    account.repeated(&parts.repeated);
     for warning in warnings {
         account.warn(warning);
     }
@@ -28,7 +30,7 @@ pub fn convert(source: &Source) -> Result<Converted, String> {
 /// Agents of opencode itself, which a config only adjusts.
 const OWN: [&str; 7] = ["build", "plan", "general", "explore", "title", "summary", "compaction"];
 
-/// Every agent of a config file; its servers are there for all of them.
+/// Every agent of a config file; its servers and its permissions are there for all of them.
 fn config(source: &Source) -> Result<Converted, String> {
     let Value::Object(config) = jsonc::parse(source.text)? else { return Err("is not an object".into()) };
     let mut converted = Converted::default();
@@ -43,7 +45,7 @@ fn config(source: &Source) -> Result<Converted, String> {
                             .push(FieldFate { field: format!("{key}.{name}"), fate: Fate::Dropped { why } });
                         continue;
                     }
-                    match named(source, name, said, config.get("mcp")) {
+                    match named(source, name, said, &config) {
                         Ok(mut draft) => {
                             let place =
                                 |field: &mut FieldFate| field.field = format!("{key}.{name}.{}", field.field);
@@ -55,7 +57,11 @@ fn config(source: &Source) -> Result<Converted, String> {
                 }
                 Fate::Mapped { to: "personas".into() }
             }
-            ("mcp", _) => Fate::Mapped { to: "mcpServers of each persona".into() },
+            ("permission", Value::Object(_) | Value::String(_)) | ("tools", Value::Object(_)) => {
+                Fate::Mapped { to: "permissions of each persona".into() }
+            }
+            // What became of it is known when all agents are.
+            ("mcp", _) => continue,
             _ => Fate::Dropped { why: "a setting of opencode, not of an agent".into() },
         };
         fields.push(FieldFate { field: key.clone(), fate });
@@ -63,16 +69,37 @@ fn config(source: &Source) -> Result<Converted, String> {
     if converted.drafts.is_empty() && converted.refused.is_empty() {
         return Err("names no agents".into());
     }
+    if config.contains_key("mcp") {
+        let has_servers = converted.drafts.iter().any(|draft| draft.persona.contains_key("mcpServers"));
+        let fate = if has_servers {
+            Fate::Mapped { to: "mcpServers of each persona".into() }
+        } else {
+            Fate::Kept { to: "x-opencode of each persona".into() }
+        };
+        fields.push(FieldFate { field: "mcp".into(), fate });
+    }
     converted.fields = fields;
     Ok(converted)
 }
 
-fn named(source: &Source, name: &str, said: &Value, mcp: Option<&Value>) -> Result<Draft, String> {
+fn named(source: &Source, name: &str, said: &Value, config: &Object) -> Result<Draft, String> {
     let Value::Object(said) = said else { return Err("is not an object".into()) };
     let mut said = said.clone();
     let prompt = said.get("prompt").and_then(values::text);
-    if let Some(mcp) = mcp {
+    if let Some(mcp) = config.get("mcp") {
         said.entry("mcp").or_insert_with(|| mcp.clone());
+    }
+    // What the config says of all agents comes first, and what one says of itself has the last word.
+    if let Some(all @ (Value::Object(_) | Value::String(_))) = config.get("permission") {
+        let own = permission::layered(all, said.get("permission"));
+        said.insert("permission".into(), own);
+    }
+    if let (Some(Value::Object(all)), None | Some(Value::Object(_))) =
+        (config.get("tools"), said.get("tools"))
+    {
+        let mut switches = all.clone();
+        switches.extend(said.get("tools").and_then(Value::as_object).cloned().unwrap_or_default());
+        said.insert("tools".into(), Value::Object(switches));
     }
     let mut account = Account::new(Format::Opencode, said);
     let prompt = filled(source, &mut account, prompt.as_deref().unwrap_or_default());
@@ -145,8 +172,8 @@ fn agent(mut account: Account, name: &str, prompt: &Prompt) -> Result<Draft, Str
     account.turns("maxSteps");
     let mut rules = Rules::default();
     tool_switches(&mut account, &mut rules);
-    let permission = account.get("permission");
-    let mode = permission.and_then(|said| tools::of_permission(&mut account, &mut rules, &said));
+    let said = account.get("permission");
+    let mode = said.and_then(|said| permission::read(&mut account, &mut rules, &said));
     rules.write(&mut account);
     if let Some(mode) = mode {
         account.set("permissions.mode", mode);
@@ -175,9 +202,19 @@ fn agent(mut account: Account, name: &str, prompt: &Prompt) -> Result<Draft, Str
     Ok(account.finish())
 }
 
+/// A tool by its name, also in the capitals of claude.
+fn switch(tool: &str) -> Option<&'static [&'static str]> {
+    tools::of_opencode(&tool.to_ascii_lowercase())
+}
+
 /// `tools: {write: false}`: what is on runs without asking in opencode, what is off is not there.
 fn tool_switches(account: &mut Account, rules: &mut Rules) {
     match account.get("tools") {
+        // Nothing that we have a word for: it is kept whole.
+        Some(Value::Object(switches))
+            if !switches.iter().any(|(tool, value)| {
+                values::flag(value).is_some_and(|on| (tool == "*" && !on) || switch(tool).is_some())
+            }) => {}
         Some(Value::Object(switches)) => {
             account.mapped("tools", "permissions");
             let is_on = |tool: &str| switches.get(tool).and_then(values::flag) == Some(true);
@@ -186,7 +223,7 @@ fn tool_switches(account: &mut Account, rules: &mut Rules) {
                 let on: Vec<String> = switches
                     .keys()
                     .filter(|tool| is_on(tool))
-                    .flat_map(|tool| tools::of_opencode(tool).unwrap_or_default())
+                    .flat_map(|tool| switch(tool).unwrap_or_default())
                     .map(ToString::to_string)
                     .collect();
                 for tool in tools::left_out(&on) {
@@ -195,7 +232,7 @@ fn tool_switches(account: &mut Account, rules: &mut Rules) {
             }
             for (tool, value) in switches.clone() {
                 let field = format!("tools.{tool}");
-                match (tools::of_opencode(&tool), values::flag(&value)) {
+                match (switch(&tool), values::flag(&value)) {
                     (None, Some(false)) if tool == "*" => account.mapped(&field, "permissions.deny"),
                     (Some(ours), Some(true)) => ours.iter().for_each(|tool| rules.allow(*tool)),
                     (Some(ours), Some(false)) => ours.iter().for_each(|tool| rules.deny(*tool)),
@@ -203,15 +240,27 @@ fn tool_switches(account: &mut Account, rules: &mut Rules) {
                 }
             }
         }
+        Some(Value::Array(none)) if none.is_empty() => none_listed(account, rules, "tools"),
         Some(list @ (Value::Array(_) | Value::String(_))) => {
             // Not opencode's own form, but what people write who come from claude.
-            for tool in values::list(&list).into_iter().filter(|tool| tool != "*") {
-                match tools::of_opencode(&tool.to_ascii_lowercase()) {
-                    Some(ours) => ours.iter().for_each(|tool| rules.allow(*tool)),
-                    None => rules.allow(tool),
+            let said = values::list(&list);
+            let mut allowed = Rules::default();
+            for tool in said.iter().filter(|tool| *tool != "*") {
+                match switch(tool) {
+                    Some(ours) => ours.iter().for_each(|tool| allowed.allow(*tool)),
+                    None => allowed.allow(tool.as_str()),
                 }
             }
-            account.mapped("tools", "permissions.allow");
+            let others = if allowed.allow.is_empty() { Vec::new() } else { tools::left_out(&allowed.allow) };
+            if !others.is_empty() && !said.iter().any(|tool| tool == "*") {
+                for tool in others {
+                    rules.deny(tool);
+                }
+                account.mapped("tools (those not listed)", "permissions.deny");
+            }
+            rules.allow.append(&mut allowed.allow);
+            let to = if rules.allow.is_empty() { "no limit, as without it" } else { "permissions.allow" };
+            account.mapped("tools", to);
         }
         _ => {}
     }

@@ -20,24 +20,36 @@ pub fn all(account: &mut Account, key: &str) {
         }
     };
     let mut servers = Map::new();
+    let mut all_kept = !named(&value).is_empty();
     for ((_, server), (name, written)) in named(&value).into_iter().zip(named(&written)) {
         match one(&server, &written) {
-            Ok((server, left)) if !name.trim().is_empty() => {
+            Ok(Found { server, left, lost }) if !name.trim().is_empty() => {
                 servers.insert(name.clone(), Value::Object(server));
                 if !left.is_empty() {
                     account.keep(&format!("{key}.{name}"), Value::Object(left));
                 }
+                for (field, why) in lost {
+                    account.dropped(&format!("{key}.{name}.{field}"), why);
+                }
             }
-            Ok(_) => account.dropped(&format!("{key}.{name}"), "a server without a name"),
-            Err(why) if written.is_null() => account.dropped(&format!("{key}.{name}"), why),
+            Ok(_) => {
+                all_kept = false;
+                account.dropped(&format!("{key}.{name}"), "a server without a name");
+            }
+            Err(why) if written.is_null() => {
+                all_kept = false;
+                account.dropped(&format!("{key}.{name}"), why);
+            }
             Err(_) => account.keep(&format!("{key}.{name}"), server),
         }
     }
     if !servers.is_empty() {
         account.set("mcpServers", Value::Object(servers));
         account.mapped(key, "mcpServers");
+    } else if all_kept {
+        account.kept_in_parts(key);
     }
-    // Without any the key stays unspoken for, and is kept whole.
+    // Else the key stays unspoken for, and is kept whole.
 }
 
 fn entry(value: &Value) -> Vec<(String, Value)> {
@@ -51,8 +63,21 @@ fn entry(value: &Value) -> Vec<(String, Value)> {
     }
 }
 
-/// One server, with what has no place in ours. Texts are taken as they are written, the rest as it is.
-pub fn one(value: &Value, written: &Value) -> Result<(Object, Object), &'static str> {
+/// A server in our form, and what is not in it.
+#[derive(Debug)]
+pub struct Found {
+    pub server: Object,
+    /// What has no place in ours, as it was.
+    pub left: Object,
+    /// What is gone, and why.
+    pub lost: Vec<(String, &'static str)>,
+}
+
+const NO_VARIABLE: &str = "is no name of a variable";
+const NOTHING: &str = "says nothing that is a text";
+
+/// One server. Texts are taken as they are written, the rest as it is.
+pub fn one(value: &Value, written: &Value) -> Result<Found, &'static str> {
     let (Value::Object(said), Value::Object(written)) = (value, written) else {
         return Err("only names a server that is set up elsewhere");
     };
@@ -62,18 +87,21 @@ pub fn one(value: &Value, written: &Value) -> Result<(Object, Object), &'static 
     let mut rest = said.clone();
     let mut left = written.clone();
     let mut server = Map::new();
+    let mut lost = Vec::new();
     let mut words: Vec<String> = Vec::new();
-    for key in ["command", "cmd"] {
-        match left.shift_remove(key) {
-            Some(Value::Array(entries)) => words.extend(entries.iter().filter_map(values::text)),
-            Some(value) => words.extend(values::text(&value)),
-            None => {}
-        }
-    }
-    if let Some(args) = left.shift_remove("args") {
-        match args {
-            Value::Array(entries) => words.extend(entries.iter().filter_map(values::text)),
-            other => words.extend(values::text(&other)),
+    let mut of_command = Vec::new();
+    for key in ["command", "cmd", "args"] {
+        let entries = match left.shift_remove(key) {
+            Some(Value::Array(entries)) => entries,
+            Some(value) => vec![value],
+            None => continue,
+        };
+        of_command.push(key);
+        for entry in entries {
+            match values::text(&entry) {
+                Some(word) => words.push(word),
+                None => lost.push((key.to_owned(), NOTHING)),
+            }
         }
     }
     let url = ["url", "uri", "serverUrl"]
@@ -86,9 +114,13 @@ pub fn one(value: &Value, written: &Value) -> Result<(Object, Object), &'static 
             if let Some(kind @ ("sse" | "http")) = kind.as_ref().and_then(Value::as_str) {
                 server.insert("type".into(), Value::from(kind));
             }
+            lost.extend(
+                of_command.into_iter().map(|key| (key.to_owned(), "it has a url, too, which was taken")),
+            );
             server.insert("url".into(), Value::String(referring(&url)));
-            texts(&mut left, &mut server, &["headers", "http_headers", "requestInit"], "headers", false);
-            bearer(&mut left, &mut server);
+            let keys = ["headers", "http_headers", "requestInit"];
+            texts(&mut left, &mut server, &keys, "headers", Law::NotBlank, &mut lost);
+            bearer(&mut left, &mut server, &mut lost);
         }
         (None, Some((command, args))) if !command.trim().is_empty() => {
             if kind.as_ref().and_then(Value::as_str) == Some("stdio") {
@@ -98,28 +130,44 @@ pub fn one(value: &Value, written: &Value) -> Result<(Object, Object), &'static 
             if !args.is_empty() {
                 server.insert("args".into(), args.iter().map(|arg| Value::String(referring(arg))).collect());
             }
-            texts(&mut left, &mut server, &["env", "envs", "environment"], "env", true);
-            variables(&mut left, &mut server);
+            let keys = ["env", "envs", "environment"];
+            texts(&mut left, &mut server, &keys, "env", Law::VariableName, &mut lost);
+            variables(&mut left, &mut server, &mut lost);
         }
         _ => return Err("has neither a command nor a url"),
     }
-    for key in ["name", "enabled", "bundled", "display_name", "description"] {
+    for key in ["name", "enabled", "bundled"] {
         left.shift_remove(key);
     }
+    for key in ["display_name", "description"] {
+        if left.shift_remove(key).is_some() {
+            lost.push((key.to_owned(), "a text about the server, for which ours have no place"));
+        }
+    }
     rest.retain(|key, _| left.contains_key(key));
-    Ok((server, rest))
+    Ok(Found { server, left: rest, lost })
 }
 
 /// A map of texts under one of these keys.
-fn texts(left: &mut Object, server: &mut Object, from: &[&str], to: &str, are_variables: bool) {
+fn texts(
+    left: &mut Object,
+    server: &mut Object,
+    from: &[&str],
+    to: &str,
+    names: Law,
+    lost: &mut Vec<(String, &'static str)>,
+) {
     let mut map = Map::new();
     for key in from {
         let Some(Value::Object(said)) = left.get(*key).cloned() else { continue };
         left.shift_remove(*key);
         for (name, value) in said {
-            let law = if are_variables { Law::VariableName } else { Law::NotBlank };
-            if let (Ok(()), Some(text)) = (text_rules::check(law, &name), values::text(&value)) {
-                map.insert(name, Value::String(referring(&text)));
+            match (text_rules::check(names, &name), values::text(&value)) {
+                (Ok(()), Some(text)) => {
+                    map.insert(name, Value::String(referring(&text)));
+                }
+                (Ok(()), None) => lost.push((format!("{key}.{name}"), NOTHING)),
+                (Err(_), _) => lost.push((format!("{key}.{name}"), NO_VARIABLE)),
             }
         }
     }
@@ -129,7 +177,7 @@ fn texts(left: &mut Object, server: &mut Object, from: &[&str], to: &str, are_va
 }
 
 /// Names of variables that the server is handed: goose's `env_keys`, codex's `env_vars`.
-fn variables(left: &mut Object, server: &mut Object) {
+fn variables(left: &mut Object, server: &mut Object, lost: &mut Vec<(String, &'static str)>) {
     for key in ["env_keys", "env_vars"] {
         let Some(names) = left.shift_remove(key) else { continue };
         for name in values::list(&names) {
@@ -143,13 +191,15 @@ fn variables(left: &mut Object, server: &mut Object) {
                 if let Some(Value::Object(env)) = server.get_mut("env") {
                     env.entry(name).or_insert(reference);
                 }
+            } else {
+                lost.push((format!("{key}.{name}"), NO_VARIABLE));
             }
         }
     }
 }
 
 /// codex names the variables of headers instead of writing them.
-fn bearer(left: &mut Object, server: &mut Object) {
+fn bearer(left: &mut Object, server: &mut Object, lost: &mut Vec<(String, &'static str)>) {
     let mut headers = match server.shift_remove("headers") {
         Some(Value::Object(headers)) => headers,
         _ => Map::new(),
@@ -159,8 +209,11 @@ fn bearer(left: &mut Object, server: &mut Object) {
     }
     if let Some(Value::Object(named)) = left.shift_remove("env_http_headers") {
         for (header, name) in named {
-            if let Value::String(name) = name {
-                headers.insert(header, Value::String(format!("${name}")));
+            match name {
+                Value::String(name) => {
+                    headers.insert(header, Value::String(format!("${name}")));
+                }
+                _ => lost.push((format!("env_http_headers.{header}"), NO_VARIABLE)),
             }
         }
     }
@@ -210,7 +263,7 @@ mod tests {
     use serde_json::json;
 
     fn server(value: &Value) -> Value {
-        Value::Object(one(value, value).expect("a server").0)
+        Value::Object(one(value, value).expect("a server").server)
     }
 
     #[test]
@@ -243,7 +296,7 @@ mod tests {
         );
         assert!(one(&json!({"type": "builtin"}), &json!({"type": "builtin"})).is_err());
         let (value, written) = (json!({"cmd": 8, "timeout": 3}), json!({"cmd": "08", "timeout": "3"}));
-        let (server, left) = one(&value, &written).unwrap();
+        let Found { server, left, .. } = one(&value, &written).expect("a server");
         assert_eq!(
             (Value::Object(server), Value::Object(left)),
             (json!({"command": "08"}), json!({"timeout": 3}))

@@ -1,7 +1,8 @@
 //! What other tools call the things an agent may do, in the words of persona files.
 
 use super::account::Account;
-use serde_json::{Map, Value};
+use crate::plan::tool_rule::ToolRule;
+use serde_json::Value;
 use std::collections::HashSet;
 
 /// Tools that change something or reach out. A source that lists its tools means that it has no others; these are the
@@ -18,6 +19,22 @@ pub fn left_out(allowed: &[String]) -> Vec<&'static str> {
         tool => has(tool),
     };
     WEIGHTY.into_iter().filter(|tool| !covers(tool)).collect()
+}
+
+/// Why a mode that lets things run unasked cannot stand beside these denials.
+pub fn contradicted(mode: &str, deny: &[String]) -> Option<&'static str> {
+    let denied = |tool: &str| {
+        deny.iter()
+            .map(|entry| ToolRule::parse(entry))
+            .any(|rule| rule.tool == tool && rule.argument.is_none())
+    };
+    match mode {
+        "acceptEdits" | "bypassPermissions" if denied("Edit") || denied("Write") => {
+            Some("it may not edit files")
+        }
+        "bypassPermissions" if denied("Bash") => Some("it may not run commands"),
+        _ => None,
+    }
 }
 
 /// The tools of opencode in ours, `None` where we have no word for it.
@@ -147,79 +164,5 @@ impl Rules {
         if !self.deny.is_empty() {
             account.set("permissions.deny", texts(self.deny));
         }
-    }
-}
-
-/// opencode's permission, in which the last match wins, as rules in which a denial wins. Returns the mode.
-pub fn of_permission(account: &mut Account, rules: &mut Rules, permission: &Value) -> Option<&'static str> {
-    let all = Value::Object(Map::from_iter([("*".to_owned(), permission.clone())]));
-    let Value::Object(keys) = (if permission.is_string() { &all } else { permission }) else {
-        account.dropped("permission", "is neither a word nor an object");
-        return None;
-    };
-    account.mapped("permission", "permissions");
-    let mut mode = None;
-    for (key, rule) in keys {
-        let field = format!("permission.{key}");
-        if key == "*" {
-            match rule.as_str() {
-                Some("ask") => mode = Some("default"),
-                Some("deny") => {
-                    mode = Some("default");
-                    account.dropped(&field, "what is not allowed is asked for, and headless refused");
-                }
-                _ => account.dropped(
-                    &field,
-                    "nothing is allowed wholesale on import; set `permissions.mode` yourself",
-                ),
-            }
-            continue;
-        }
-        let Some(ours) = of_opencode(key) else {
-            account.keep(&field, rule.clone());
-            continue;
-        };
-        match rule {
-            Value::String(action) => one(rules, ours, None, action),
-            Value::Object(patterns) => {
-                let has = |wanted: &str| patterns.values().any(|action| action.as_str() == Some(wanted));
-                for (pattern, action) in patterns {
-                    let action = action.as_str().unwrap_or_default();
-                    if pattern == "*" && action == "deny" && (has("allow") || has("ask")) {
-                        // Here a denial beats every exception from it.
-                        account.dropped(
-                            &format!("{field}.*"),
-                            "a denial with exceptions; the rest is asked for, and headless refused",
-                        );
-                    } else {
-                        one(rules, ours, Some(pattern), action);
-                    }
-                }
-            }
-            other => account.keep(&field, other.clone()),
-        }
-    }
-    mode
-}
-
-fn one(rules: &mut Rules, tools: &[&str], pattern: Option<&str>, action: &str) {
-    for tool in tools {
-        let entry = match pattern {
-            None | Some("*") => (*tool).to_owned(),
-            Some(pattern) => format!("{tool}({})", argument(tool, pattern)),
-        };
-        match action {
-            "allow" => rules.allow(entry),
-            "deny" => rules.deny(entry),
-            _ => {}
-        }
-    }
-}
-
-/// A command that may go on in any way is `command:*` with us.
-fn argument(tool: &str, pattern: &str) -> String {
-    match pattern.strip_suffix('*') {
-        Some(prefix) if tool == "Bash" && !prefix.contains('*') => format!("{}:*", prefix.trim_end()),
-        _ => pattern.to_owned(),
     }
 }

@@ -13,6 +13,8 @@ pub struct Yaml {
     pub value: Value,
     /// The same, with every number and every yes or no as the text that the file has for it.
     pub written: Value,
+    /// A key stands there more than once, at the top or further in. The last one holds.
+    pub repeats: bool,
 }
 
 /// The keys of a document, in both forms.
@@ -20,13 +22,17 @@ pub struct Yaml {
 pub struct Keys {
     pub values: Object,
     pub written: Object,
+    /// Keys at the top that stand there more than once; nothing in it where they are further in.
+    pub repeated: Option<Vec<String>>,
 }
 
 impl Yaml {
     /// `None` where the document is no mapping.
     pub fn keys(self) -> Option<Keys> {
         match (self.value, self.written) {
-            (Value::Object(values), Value::Object(written)) => Some(Keys { values, written }),
+            (Value::Object(values), Value::Object(written)) => {
+                Some(Keys { values, written, repeated: self.repeats.then(Vec::new) })
+            }
             _ => None,
         }
     }
@@ -35,10 +41,15 @@ impl Yaml {
 /// Parses one document. The reason of a failure is one line.
 pub fn parse(text: &str) -> Result<Yaml, String> {
     // The parser's own budget bounds depth, nodes and what aliases may grow to.
+    let strict = serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::Error, strict_booleans: true };
+    // The last of a repeated key holds, as with most readers of YAML.
     let options = || {
-        serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::FirstWins, strict_booleans: true }
+        serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins, strict_booleans: true }
     };
-    let value = serde_saphyr::from_str_with_options::<Value>(text, options()).map_err(|error| {
+    let strictly = serde_saphyr::from_str_with_options::<Value>(text, strict);
+    let repeats = strictly.is_err();
+    let value = strictly.or_else(|_| serde_saphyr::from_str_with_options::<Value>(text, options()));
+    let value = value.map_err(|error| {
         let text = error.to_string();
         let line = text.lines().next().unwrap_or("not valid YAML").trim_start_matches("error: ");
         // What follows is advice to programmers.
@@ -48,7 +59,7 @@ pub fn parse(text: &str) -> Result<Yaml, String> {
     let written = serde_saphyr::with_deserializer_from_str_with_options(text, options(), |document| {
         AsWritten(&value).deserialize(document)
     });
-    Ok(Yaml { written: written.unwrap_or_else(|_| value.clone()), value })
+    Ok(Yaml { written: written.unwrap_or_else(|_| value.clone()), value, repeats })
 }
 
 /// Reads a node again whose value is known.
@@ -93,8 +104,15 @@ impl<'de> Visitor<'de> for AsWritten<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut nodes: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
         while let Some(key) = nodes.next_key::<String>()? {
-            let known = self.0.get(&key).ok_or_else(|| A::Error::custom("another key than before"))?;
-            object.insert(key, nodes.next_value_seed(AsWritten(known))?);
+            match self.0.get(&key) {
+                Some(known) => {
+                    object.insert(key, nodes.next_value_seed(AsWritten(known))?);
+                }
+                // It is in an earlier one of a repeated key.
+                None => {
+                    nodes.next_value::<IgnoredAny>()?;
+                }
+            }
         }
         Ok(Value::Object(object))
     }
@@ -109,7 +127,7 @@ mod tests {
     #[test]
     fn numbers_and_flags_are_there_as_values_and_as_written() {
         let text = "a: no\nb: 007\nc: 1.10\nd: [on, 1_0, 0x1F, {e: true}]\nf: ~\ng: 'x'\nh: 3\ny: y\n";
-        let Yaml { value, written } = parse(text).expect("YAML");
+        let Yaml { value, written, .. } = parse(text).expect("YAML");
         assert_eq!((&value["a"], &value["c"], &value["h"]), (&json!("no"), &json!(1.1), &json!(3)));
         assert_eq!(
             written,
@@ -119,10 +137,12 @@ mod tests {
 
     #[test]
     fn anchors_merges_and_repeated_keys_are_the_same_in_both() {
-        let text = "base: &b {n: 01, m: x}\nother:\n  <<: *b\n  m: 2.0\nbase: 9\nlist: [*b, 1e3]\n";
-        let Yaml { value, written } = parse(text).expect("YAML");
+        let text = "base: {q: 9}\nbase: &b {n: 01, m: x}\nother:\n  <<: *b\n  m: 2.0\nlist: [*b, 1e3]\n";
+        let Yaml { value, written, repeats } = parse(text).expect("YAML");
         assert_eq!(value["other"]["m"], json!(2.0));
         assert_eq!((&written["other"]["m"], &written["other"]["n"]), (&json!("2.0"), &json!("01")));
         assert_eq!((&written["base"]["n"], &written["list"][1]), (&json!("01"), &json!("1e3")));
+        assert!(repeats);
+        assert!(!parse("base: &b {n: 1}\nother:\n  <<: *b\n  n: 2\n").expect("YAML").repeats);
     }
 }

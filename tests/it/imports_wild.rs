@@ -17,6 +17,12 @@ fn report(env: &TestEnv, path: &str) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:#?}"))
 }
 
+/// Imports one file, and returns its row.
+fn import(env: &TestEnv, file: &str, text: &str) -> Value {
+    env.write(format!("one/{file}"), text);
+    report(env, &format!("../one/{file}"))["files"][0].clone()
+}
+
 /// Every row by the name of its file: status, persona and reason.
 fn rows(report: &Value) -> BTreeMap<String, (String, String, String)> {
     let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
@@ -72,7 +78,7 @@ fn frontmatter_of_the_wild_is_found_and_read() {
         ("tabs", "---\nname:\ttabs\ndescription:\td\ntools:\n\t- Read\n---\nbody\n", name("tabs")),
         ("bom", "\u{feff}---\r\nname: bom\r\ndescription: d\r\n---\r\nbody\r\n", name("bom")),
         ("cr", "---\rname: cr\rdescription: d\r---\rbody\r", name("cr")),
-        ("dup", "---\nname: dup\nname: other\ndescription: d\ndescription: e\n---\nbody\n", name("dup")),
+        ("dup", "---\nname: other\nname: dup\ndescription: e\ndescription: d\n---\nbody\n", name("dup")),
         ("anchor", "---\nname: &n anchor\ndescription: d\nother: *n\n---\nbody\n", name("anchor")),
         ("open", "---\nname: open\ndescription: d\n\nbody\n", name("open")),
         ("blank", "\n\n---\nname: blank\ndescription: d\n---\nbody\n", name("blank")),
@@ -330,4 +336,192 @@ fn the_first_of_several_documents_is_the_recipe() {
     let report = report(&env, "../in");
     assert_eq!(persona(&env, "one")["systemPrompt"], "do");
     assert!(report["files"][0]["warnings"].to_string().contains("several YAML documents"), "{report:#}");
+}
+
+#[test]
+fn a_key_that_is_said_twice_is_told_and_the_last_one_holds() {
+    let env = TestEnv::new();
+    let told = |row: &Value, key: &str| {
+        assert!(
+            row["warnings"].to_string().contains(&format!("`{key}` stands there more than once")),
+            "{row:#}"
+        );
+        let field = format!("{key} (before the last)");
+        let fields = row["fields"].as_array().expect("fields");
+        assert!(fields.iter().any(|fate| fate["field"] == field && fate["fate"] == "dropped"), "{row:#}");
+    };
+    let row = import(
+        &env,
+        "a.md",
+        "---\nname: a\ndescription: d\nmodel: opus\ntools: Write\n\"tools\": Read\n? model\n: haiku\n---\nx\n",
+    );
+    assert_eq!(
+        (&persona(&env, "a")["permissions"]["allow"], &persona(&env, "a")["model"]),
+        (&json!(["Read"]), &json!("haiku"))
+    );
+    told(&row, "tools");
+    told(&row, "model");
+    // No YAML: each line that starts so is a key.
+    let row = import(
+        &env,
+        "b.md",
+        "---\nname: b\ndescription: Use: it: now\nmodel: opus\ntools: Write\nmodel: haiku\n'tools': Read\n\"color\": red\n7: seven\n? memory\n: user\n---\nx\n",
+    );
+    let made = persona(&env, "b");
+    assert_eq!((&made["permissions"]["allow"], &made["model"]), (&json!(["Read"]), &json!("haiku")));
+    assert_eq!(made["x-claude"], json!({"color": "red", "7": "seven", "memory": "user"}));
+    told(&row, "tools");
+    told(&row, "model");
+    let row = import(&env, "c.yaml", "title: C\ndescription: d\nprompt: one\nprompt: two\n");
+    assert_eq!(persona(&env, "c")["systemPrompt"], "two");
+    told(&row, "prompt");
+    let row = import(&env, "d.md", "---\nname: d\ndescription: d\nhooks: {a: 1, a: 2}\n---\nx\n");
+    assert!(row["warnings"].to_string().contains("a key stands there more than once"), "{row:#}");
+}
+
+fn dropped(row: &Value) -> BTreeMap<&str, &str> {
+    let fields = row["fields"].as_array().expect("fields").iter();
+    let dropped = fields.filter(|fate| fate["fate"] == "dropped");
+    dropped.map(|fate| (fate["field"].as_str().unwrap(), fate["why"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn what_a_server_loses_is_told_with_its_reason() {
+    let env = TestEnv::new();
+    let text = "---\nname: a\ndescription: d\nmcpServers:\n  s:\n    command: c\n    description: About s\n    display_name: S\n    env: {GOOD: x, my-var: y, NONE: null}\n  t:\n    url: https://example.com\n    command: c\n    args: [d]\n    headers: {A: null, B: b}\n  u:\n    url: https://example.com\n    headers: [A, B]\n---\nx\n";
+    let row = import(&env, "a.md", text);
+    let made = persona(&env, "a");
+    assert_eq!(
+        made["mcpServers"],
+        json!({
+            "s": {"command": "c", "env": {"GOOD": "x"}},
+            "t": {"url": "https://example.com", "headers": {"B": "b"}},
+            "u": {"url": "https://example.com"},
+        })
+    );
+    let lost = dropped(&row);
+    for (field, why) in [
+        ("mcpServers.s.description", "a text about the server"),
+        ("mcpServers.s.display_name", "a text about the server"),
+        ("mcpServers.s.env.my-var", "no name of a variable"),
+        ("mcpServers.s.env.NONE", "says nothing"),
+        ("mcpServers.t.command", "a url"),
+        ("mcpServers.t.args", "a url"),
+        ("mcpServers.t.headers.A", "says nothing"),
+    ] {
+        assert!(lost.get(field).is_some_and(|said| said.contains(why)), "{field}: {lost:#?}");
+    }
+    assert_eq!(made["x-claude"]["mcpServers.u"], json!({"headers": ["A", "B"]}));
+    let row = import(
+        &env,
+        "b.yaml",
+        "title: B\ndescription: d\nprompt: Do {{x|default(\"z\")}} and {{ y | upper }} and {{ v | default('w') }}.\nparameters:\n  - {key: x}\n  - {key: y}\n  - {key: v, default: k}\nextensions:\n  - {type: stdio, name: s, cmd: c, env_keys: [GOOD, my-key]}\n",
+    );
+    let lost = dropped(&row);
+    assert!(lost["extensions[0].env_keys.my-key"].contains("no name of a variable"), "{lost:#?}");
+    let made = persona(&env, "b");
+    assert_eq!(made["systemPrompt"], "Do ${X} and ${Y} and ${V}.");
+    // A default in the text is the default of the input, where that has none of its own.
+    assert_eq!(
+        (&made["inputs"]["X"], &made["inputs"]["V"]),
+        (&json!({"default": "z"}), &json!({"default": "k"}))
+    );
+    let warnings = row["warnings"].to_string();
+    for text in ["upper", "default('w')"] {
+        assert!(warnings.contains(text), "{warnings}");
+    }
+}
+
+#[test]
+fn roles_go_where_the_layer_of_the_personas_finds_them() {
+    let env = TestEnv::new();
+    let config = r#"{"roles": {"officer": {"label": "O", "charter": "Know."}}, "agents": {"ash": {"name": "Ash", "role": "officer", "prompt": "p"}}}"#;
+    env.write("in/config.json", config);
+    env.run(["import", "../in", "--to", ".agentworkforce/workforce/personas"]).succeeds();
+    assert!(env.project().join(".agentworkforce/workforce/roles/officer.json").is_file());
+    assert!(env.prompt(&["ash"]).contains("Know."));
+    // The layer itself, a directory that is like a layer's, and any other.
+    env.run(["import", "../in", "--to", ".agentworkforce/workforce"]).succeeds();
+    assert!(!env.project().join(".agentworkforce/workforce/ash.json").exists());
+    env.run(["import", "../in", "--to", "../pack/personas"]).succeeds();
+    assert!(env.root().join("pack/roles/officer.json").is_file());
+    env.run(["import", "../in", "--to", "../mine"]).succeeds();
+    assert!(
+        env.root().join("mine/roles/officer.json").is_file() && env.root().join("mine/ash.json").is_file()
+    );
+    // A configured directory has its roles in itself, whatever it is called.
+    env.write("other/personas/keep.txt", "");
+    let other = env.root().join("other/personas");
+    env.run(["config", "set", "personaDirs", other.to_str().unwrap()]).succeeds();
+    env.run(["import", "../in", "--to", "../other/personas"]).succeeds();
+    assert!(env.root().join("other/personas/roles/officer.json").is_file());
+}
+
+#[test]
+fn a_broken_file_among_agents_is_a_failure() {
+    let env = TestEnv::new();
+    env.write("in/agents/good.md", "---\nname: good\ndescription: d\n---\nx\n");
+    for name in ["a.toml", "b.yaml", "c.json"] {
+        env.write(format!("in/agents/{name}"), "[a\n");
+        env.write(format!("in/lib/other-{name}"), "[a\n");
+    }
+    let ran = env.run(["import", "../in", "--json"]);
+    assert_eq!(ran.code, 1, "{ran:#?}");
+    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let rows = rows(&report);
+    for name in ["a.toml", "b.yaml", "c.json"] {
+        assert_eq!((rows[name].0.as_str(), rows[&format!("other-{name}")].0.as_str()), ("failed", "skipped"));
+    }
+}
+
+#[test]
+fn the_account_says_where_nothing_was_written() {
+    let env = TestEnv::new();
+    let fate = |row: &Value, field: &str| {
+        let fields = row["fields"].as_array().expect("fields");
+        let found: Vec<&Value> = fields.iter().filter(|fate| fate["field"] == field).collect();
+        assert_eq!(found.len(), 1, "{field}: {row:#}");
+        format!("{} {}", found[0]["fate"].as_str().unwrap(), found[0]["to"].as_str().unwrap_or_default())
+    };
+    let row = import(&env, "a.md", "---\nname: a\ndescription: d\ntools: \"*\"\n---\nx\n");
+    assert_eq!(fate(&row, "tools"), "mapped no limit, as without it");
+    let row =
+        import(&env, "b.md", "---\nname: b\ndescription: d\ntools: {Read: true, Write: false}\n---\nx\n");
+    assert_eq!(
+        persona(&env, "b")["permissions"],
+        json!({"allow": ["Read"], "deny": ["Write"]}),
+        "capitals are no other tools: {row:#}"
+    );
+    let row = import(&env, "c.md", "---\ndescription: d\nmode: all\ntools: {odd: true}\n---\nx\n");
+    assert_eq!(fate(&row, "tools"), "kept x-opencode.tools");
+    assert!(!row["fields"].to_string().contains("\"to\":\"permissions\""), "{row:#}");
+    let config = r#"{"mcp": {"off": {"type": "local", "command": ["b"], "enabled": false}}, "agent": {"x": {"prompt": "p", "description": "d"}}}"#;
+    let row = import(&env, "opencode.json", config);
+    assert_eq!(
+        persona(&env, "x")["x-opencode"],
+        json!({"mcp.off": {"type": "local", "command": ["b"], "enabled": false}})
+    );
+    assert_eq!(fate(&row, "mcp"), "kept x-opencode of each persona");
+}
+
+#[test]
+fn a_charter_beside_an_agent_that_has_its_own_words_is_said_to_be_unused() {
+    let env = TestEnv::new();
+    env.write("in/agents/ash/charter.md", "Not read.");
+    env.write("in/agents/bishop/charter.md", "Read.");
+    env.write("in/config.json", r#"{"agents": {"ash": {"charter": "Own."}, "bishop": {"name": "B"}}}"#);
+    let report = report(&env, "../in");
+    assert_eq!(persona(&env, "ash")["systemPrompt"], "Own.");
+    let reasons: BTreeMap<String, String> = report["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["source"].as_str().unwrap().ends_with("charter.md"))
+        .map(|row| {
+            let source = row["source"].as_str().unwrap().rsplit('/').nth(1).unwrap().to_owned();
+            (source, row["reason"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    assert_eq!(reasons["bishop"], "a part of config.json, and imported with it");
+    assert!(reasons["ash"].contains("no config of this import reads it"), "{reasons:?}");
 }

@@ -18,6 +18,7 @@ mod exports;
 mod exports_round;
 mod imports;
 mod imports_corpus;
+mod imports_limits;
 mod imports_property;
 mod imports_wild;
 mod launch_enforced;

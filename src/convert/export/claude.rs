@@ -33,17 +33,16 @@ pub fn export(persona: &Outgoing, ledger: &mut Ledger) -> Native {
     markdown(format!("{}.md", persona.id), &keys, persona.prompt)
 }
 
-/// claude's `tools` are the only ones an agent has; ours run without asking. The denials stand beside them, so that an
-/// import does not have to guess.
+/// claude's `tools` are the only ones an agent has; ours run without asking.
 fn permissions(persona: &Outgoing, keys: &mut Object, ledger: &mut Ledger) {
     let permissions = persona.permissions;
     if let Some(allow) = &permissions.allow {
         keys.insert("tools".into(), json!(allow));
         ledger.mapped("permissions.allow", true, "tools: the only ones it has there");
     }
-    if permissions.allow.is_some() || !permissions.deny.is_empty() {
+    if !permissions.deny.is_empty() {
         keys.insert("disallowedTools".into(), json!(permissions.deny));
-        ledger.mapped("permissions.deny", !permissions.deny.is_empty(), "disallowedTools");
+        ledger.mapped("permissions.deny", true, "disallowedTools");
     }
     if let Some(mode) = &permissions.mode {
         keys.insert("permissionMode".into(), mode.as_str().into());
