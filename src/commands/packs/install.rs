@@ -99,7 +99,8 @@ impl Job<'_> {
         let units = &checked.contents.units;
         self.fetcher.check_signals()?;
         // What the lock names was allowed once.
-        warnings::refuse_bypass(target, units, self.args.allow_bypass || self.args.locked)?;
+        warnings::refuse_bypass(target, units, self.args.allow_bypass || self.args.locked)
+            .map_err(|error| error.hint("`--persona ID` installs only the personas that you name"))?;
         // A dry run makes no directory only to lock it.
         let _locks = if self.args.dry_run { None } else { Some(apply::lock(target)?) };
         let before = Lock::read(&target.personas)?;

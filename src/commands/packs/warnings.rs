@@ -119,9 +119,7 @@ pub fn refuse_bypass(target: &Target, units: &[Unit], is_allowed: bool) -> Resul
             error.causes.push(format!("persona `{}` asks for {}", unit.id, power.text));
         }
     }
-    Err(error
-        .hint("`--allow-bypass` takes it all the same: only where you trust whoever wrote the pack")
-        .hint("`--persona ID` installs only the personas that you name"))
+    Err(error.hint("`--allow-bypass` takes it all the same: only where you trust whoever wrote the pack"))
 }
 
 pub fn tell(warnings: &[Warning], ui: &mut Ui) {
