@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 const PREFIX: &str = ".agentworkforce-staged-";
-/// A directory with more in it is no directory of personas alone, and better left where it is.
-const MOST_ENTRIES: usize = 100_000;
+/// A directory with more in it is copied only where much of it changes: few files are faster replaced one by one.
+const MANY_ENTRIES: usize = 5_000;
+/// How many entries a file that changes may stand for: itself, its directories, and as many again that stay.
+const ENTRIES_A_CHANGE: usize = 4;
 
 /// Up to here files are brought to disk one by one, beyond it the whole file system at once.
 const FEW: usize = 200;
@@ -48,7 +50,10 @@ pub fn stage(dir: &Path, edits: &Edits, without: &str) -> io::Result<Option<Stag
     let held = File::open(staged.path())?;
     held.lock()?;
     let mut seen = Seen::new();
-    if copy(&dir, staged.path(), Path::new(""), dir.metadata()?.dev(), &mut seen).is_err() {
+    let changes = edits.writes.len() + edits.removes.len();
+    let limits =
+        Limits { device: dir.metadata()?.dev(), entries: MANY_ENTRIES.max(ENTRIES_A_CHANGE * changes) };
+    if copy(&dir, staged.path(), Path::new(""), &limits, &mut seen).is_err() {
         return Ok(None);
     }
     remove(staged.path(), without)?;
@@ -105,10 +110,17 @@ fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
 }
 
+/// What is no longer copied.
+struct Limits {
+    /// The one file system that all of it must be on.
+    device: u64,
+    entries: usize,
+}
+
 /// Hard links to everything in the directory, in directories with the same mode and owner.
-fn copy(dir: &Path, copy_to: &Path, inside: &Path, device: u64, seen: &mut Seen) -> io::Result<()> {
+fn copy(dir: &Path, copy_to: &Path, inside: &Path, limits: &Limits, seen: &mut Seen) -> io::Result<()> {
     let metadata = dir.metadata()?;
-    if metadata.dev() != device {
+    if metadata.dev() != limits.device {
         return Err(io::Error::other("another file system"));
     }
     fs::set_permissions(copy_to, fs::Permissions::from_mode(metadata.mode() & 0o7777))?;
@@ -119,14 +131,14 @@ fn copy(dir: &Path, copy_to: &Path, inside: &Path, device: u64, seen: &mut Seen)
         let entry = entry?;
         let (from, to) = (entry.path(), copy_to.join(entry.file_name()));
         let inside = inside.join(entry.file_name());
-        if seen.len() >= MOST_ENTRIES {
+        if seen.len() >= limits.entries {
             return Err(io::Error::other("too many entries"));
         }
         let found = from.symlink_metadata()?;
         seen.insert(inside.clone(), mark(&found));
         if found.is_dir() {
             fs::create_dir(&to)?;
-            copy(&from, &to, &inside, device, seen)?;
+            copy(&from, &to, &inside, limits, seen)?;
         } else {
             fs::hard_link(&from, &to)?;
         }
