@@ -8,7 +8,7 @@ use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::plan::RunPlan;
-use crate::resolve::rank::{Choice, Ranked, rank};
+use crate::resolve::rank::{Choice, Ranked, Reason, rank};
 use crate::ui::text::shortened;
 use crate::ui::{BOLD, DIM, Ui, printable};
 use clap::FromArgMatches;
@@ -108,8 +108,11 @@ fn rounded(score: f64) -> f64 {
 
 fn candidate(ranked: &Ranked, rows: &[&list::Row]) -> Value {
     let row = rows.iter().find(|row| row.persona == ranked.id);
-    let reasons: Vec<Value> =
-        ranked.reasons.iter().map(|(word, fields)| json!({"word": word, "fields": fields})).collect();
+    let reason = |Reason { word, related, fields }: &Reason| match related {
+        Some(related) => json!({"word": word, "related": related, "fields": fields}),
+        None => json!({"word": word, "fields": fields}),
+    };
+    let reasons: Vec<Value> = ranked.reasons.iter().map(reason).collect();
     json!({
         "persona": ranked.id,
         "name": row.map(|row| row.name),
@@ -130,8 +133,11 @@ fn say(ranked: &Ranked, rows: &[&list::Row], ui: &mut Ui) {
         ranked.score,
         printable(&shortened(description, 100))
     ));
-    let reasons: Vec<String> =
-        ranked.reasons.iter().map(|(word, fields)| format!("{word} ({})", fields.join(", "))).collect();
+    let reason = |Reason { word, related, fields }: &Reason| {
+        let related = related.map(|other| format!(", related to {other}")).unwrap_or_default();
+        format!("{word}{related} ({})", fields.join(", "))
+    };
+    let reasons: Vec<String> = ranked.reasons.iter().map(reason).collect();
     ui.line(printable(&format!("    because of {}", reasons.join(", "))));
 }
 

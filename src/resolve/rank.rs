@@ -14,8 +14,16 @@ pub struct Choice<'a> {
 pub struct Ranked<'a> {
     pub id: &'a str,
     pub score: f64,
-    /// The words of the task, each with the fields in which it was found.
-    pub reasons: Vec<(String, Vec<&'static str>)>,
+    pub reasons: Vec<Reason>,
+}
+
+/// A word of the task, and the fields in which it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    pub word: String,
+    /// The word that stands there in its place, where it is another one for the same job.
+    pub related: Option<&'static str>,
+    pub fields: Vec<&'static str>,
 }
 
 /// How fast more of the same word stops to count, and how much the length of a field does.
@@ -77,6 +85,10 @@ const KIN: [&[&str]; 11] = [
         "memory",
         "leak",
         "latency",
+        "fast",
+        "faster",
+        "speed",
+        "load",
         "timeout",
         "optimise",
         "optimize",
@@ -124,26 +136,27 @@ pub fn rank<'a>(task: &str, choices: &[Choice<'a>]) -> Vec<Ranked<'a>> {
         choices.iter().map(|choice| Ranked { id: choice.id, score: 0.0, reasons: Vec::new() }).collect();
     for (stem, word) in &wanted {
         let kin = kin_of(stem);
-        let terms: Vec<(&str, f64)> = std::iter::once((stem.as_str(), 1.0))
-            .chain(kin.iter().map(|kin| (kin.as_str(), KINSHIP)))
-            .map(|(term, share)| (term, share * rarity(term, &documents)))
+        let terms: Vec<(&str, Option<&'static str>, f64)> = std::iter::once((stem.as_str(), None, 1.0))
+            .chain(kin.iter().map(|(stem, word)| (stem.as_str(), Some(*word), KINSHIP)))
+            .map(|(term, related, share)| (term, related, share * rarity(term, &documents)))
             .collect();
         for (ranked, fields) in scores.iter_mut().zip(&documents) {
             // One thing is said once, however many words there are for it.
             let mut best = 0.0_f64;
-            let mut places = Vec::new();
-            for (term, worth) in &terms {
+            let (mut places, mut by) = (Vec::new(), None);
+            for (term, related, worth) in &terms {
                 let (weight, names) = weight_of(term, fields, &averages);
                 let score = worth * weight * (SATURATION + 1.0) / (weight + SATURATION);
                 // The word itself comes first and is the better reason.
                 if places.is_empty() || (score > best && *term != stem && !said(stem, fields)) {
+                    by = *related;
                     places = names;
                 }
                 best = best.max(score);
             }
             if best > 0.0 {
                 ranked.score += best;
-                ranked.reasons.push((word.clone(), places));
+                ranked.reasons.push(Reason { word: word.clone(), related: by, fields: places });
             }
         }
     }
@@ -216,10 +229,11 @@ fn weight_of(
     (weight, names)
 }
 
-/// The stems of the other words for the same job.
-fn kin_of(wanted: &str) -> BTreeSet<String> {
-    let rows = KIN.iter().map(|row| row.iter().map(|word| stem(word)).collect::<BTreeSet<_>>());
-    let mut kin: BTreeSet<String> = rows.filter(|row| row.contains(wanted)).flatten().collect();
+/// The stems of the other words for the same job, with the words.
+fn kin_of(wanted: &str) -> BTreeMap<String, &'static str> {
+    let rows = KIN.iter().map(|row| row.iter().map(|word| (stem(word), *word)).collect::<BTreeMap<_, _>>());
+    let mut kin: BTreeMap<String, &'static str> =
+        rows.filter(|row| row.contains_key(wanted)).flatten().collect();
     kin.remove(wanted);
     kin
 }
@@ -245,10 +259,11 @@ mod tests {
     fn the_one_that_speaks_of_the_task_comes_first_and_says_why() {
         let ranked = rank("Why does it crash? Please debug it", &choices());
         assert_eq!(ranked[0].id, "debugger");
-        assert_eq!(
-            ranked[0].reasons,
-            [("crash".to_owned(), vec!["description"]), ("debug".to_owned(), vec!["id"])]
-        );
+        let reason =
+            |word: &str, related, field| Reason { word: word.to_owned(), related, fields: vec![field] };
+        assert_eq!(ranked[0].reasons, [reason("crash", None, "description"), reason("debug", None, "id")]);
+        let related = &rank("it may freeze", &choices())[0].reasons[0];
+        assert_eq!((related.word.as_str(), related.related.is_some()), ("freeze", true));
         assert_eq!(rank("reviewing code", &choices())[0].id, "code-reviewer");
         assert_eq!(rank("a readme", &choices())[0].id, "docs-writer");
         assert!(rank("the of and", &choices()).is_empty());

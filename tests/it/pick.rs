@@ -51,6 +51,11 @@ fn everyday_tasks_find_the_built_in_for_them() {
         ("plan the migration from mysql to postgres", "architect"),
         ("which requirements are not implemented yet", "analyst"),
         ("prepare the 1.4 release", "release-checker"),
+        ("upgrade dependencies to the latest version", "engineer"),
+        ("make the page load faster", "debugger"),
+        ("increase test coverage of the auth package", "test-writer"),
+        ("pipeline is broken after merging", "ci-fixer"),
+        ("add a dark mode toggle to the settings page", "engineer"),
         ("set up a docker container for the typescript service", "dallas"),
     ];
     let wrong: Vec<String> = cases
@@ -60,6 +65,16 @@ fn everyday_tasks_find_the_built_in_for_them() {
         .map(|(task, id, found)| format!("{task}: {found}, not {id}"))
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_reason_that_is_only_related_says_so() {
+    let env = TestEnv::new();
+    env.project_persona(&with(flat("zebra", "x"), &json!({"description": "Ends every vulnerability"})));
+    let text = env.run(["pick", "zebra exploit", "--limit", "1"]);
+    assert!(text.succeeds().stdout.contains("exploit, related to vulnerability (description)"), "{text:#?}");
+    let reasons = &pick(&env, "zebra exploit")["candidates"][0]["reasons"];
+    assert_eq!(reasons[1], json!({"word": "exploit", "related": "vulnerability", "fields": ["description"]}));
 }
 
 #[test]
