@@ -2,6 +2,7 @@
 
 use crate::mount_support::{Identity, World, for_each_identity, read};
 use serde_json::json;
+use std::fs;
 
 /// The only session, after an age at which everything may be pruned.
 fn pruned(world: &World) -> String {
@@ -172,4 +173,38 @@ fn hooks_and_settings_that_the_agent_wrote_are_named() {
             assert!(!quiet.stderr.contains("settings and hooks"), "{backend}: {quiet:#?}");
         }
     });
+}
+
+#[test]
+fn nothing_runs_while_a_file_that_decides_about_the_run_cannot_be_read() {
+    let world = World::new(Identity::Own);
+    world.repository(&[("a.txt", "one\n")]);
+    let personas = world.project().join(".agentworkforce/workforce/personas");
+    fs::create_dir_all(&personas).unwrap();
+    let overlay = personas.join("dallas.json");
+    let config = world.home().join(".agentworkforce/workforce/config.json");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    let run = |args: &[&str]| world.aw(args.iter().copied().chain(["--", "touch", "ran.txt"]));
+    for (file, text) in [
+        (&overlay, r#"{"id": "dallas", "permissions": {"deny": ["Bash"]}, }"#),
+        (&overlay, r#"{"id": "dallas", "permissions": {"deny": "Bash"}}"#),
+        (&config, r#"{"mount": {"ignoredPatterns": ["a.txt"]}, }"#),
+        (&config, r#"{"mount": {"sandbox": "strickt"}}"#),
+    ] {
+        fs::write(file, text).unwrap();
+        world.give();
+        run(&["mount", "--persona", "dallas"]).ends(2).says("nothing was started").says(".json:1:");
+        world.aw(["agent", "dallas", "-p", "x"]).ends(2).says("nothing was started");
+        world.aw(["agent", "dallas", "--dry-run"]).ends(0);
+        if file == &config {
+            run(&["mount"]).ends(2).says("nothing was started");
+        } else {
+            run(&["mount"]).ends(0);
+            fs::remove_file(world.project().join("ran.txt")).unwrap();
+        }
+        fs::remove_file(file).unwrap();
+    }
+    fs::write(world.project().join(".agentignore"), b"\xff\n").unwrap();
+    run(&["mount"]).ends(2).says(".agentignore");
+    assert!(!world.project().join("ran.txt").exists());
 }

@@ -211,6 +211,44 @@ fn git(dir: &Path, args: &[&str]) {
 }
 
 #[test]
+fn what_the_user_has_and_git_ignores_is_not_uncovered_by_the_agent() {
+    let base = [
+        (".gitignore", file("ign/\n*.log\n")),
+        ("ign", DIR),
+        ("ign/x", file("mine")),
+        ("d", DIR),
+        ("d/app.log", file("mine")),
+        ("loc.db", file("mine")),
+        ("excludes", file("*.db\n")),
+    ];
+    let world = world(&base, |tree| {
+        tree.insert(".gitignore".into(), file(""));
+        tree.insert("ign/x".into(), file("agent"));
+        tree.insert("ign/new".into(), file("agent"));
+        tree.insert("d/.gitignore".into(), file("!app.log\n"));
+        tree.remove(Path::new("d/app.log"));
+        tree.insert("loc.db".into(), file("agent"));
+    });
+    for run in both(&world) {
+        git(&run.project, &["init", "-q"]);
+        git(&run.project, &["config", "core.excludesFile", "excludes"]);
+        let review = run.review();
+        let paths: Vec<&Path> = review.changes.iter().map(|change| change.path.0.as_path()).collect();
+        // Nothing of the user's is at `ign/new`: there the agent's own ignore files decide.
+        assert_eq!(
+            paths,
+            [".gitignore", "d/.gitignore", "ign/new"].map(Path::new),
+            "{:?}",
+            run.record.backend
+        );
+        let kept: Vec<&Path> = review.ignored.examples.iter().map(|path| path.0.as_path()).collect();
+        assert_eq!(kept, ["d/app.log", "ign/x", "loc.db"].map(Path::new));
+        assert_eq!(run.apply().status, ApplyStatus::Applied);
+        assert_eq!(snapshot(&run.project)[Path::new("d/app.log")], file("mine"));
+    }
+}
+
+#[test]
 fn ignored_paths_are_kept_out_but_tracked_ones_are_not() {
     let base = [
         (".gitignore", file("build/\n*.log\n")),
