@@ -62,7 +62,7 @@ pub enum SessionsCommand {
         /// The session, or the start of its name; without it, all that need it
         id: Option<String>,
     },
-    /// Remove sessions that hold nothing that is not applied
+    /// Remove sessions that hold nothing that is not applied; what they applied cannot be undone any more
     Prune {
         /// How old they must be: 7d, 12h, 30m, 90s
         #[arg(long, default_value = "7d", value_name = "AGE")]

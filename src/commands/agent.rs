@@ -22,6 +22,12 @@ pub fn run(args: &AgentArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         )
         .hint("add `-p \"...\"` for a headless run, or `--dry-run` for the plan"));
     }
+    let has_task = args.prompt.is_some() || args.prompt_file.is_some();
+    // Arguments for the harness may bring the task: scripts of old do it that way.
+    if !args.dry_run && !has_task && !host.stdin_is_terminal && args.harness_args.is_empty() {
+        return Err(CommandError::usage("there is no task, and no terminal to talk in")
+            .hint("add `-p \"...\"` or `--prompt-file FILE`, or start it in a terminal"));
+    }
     let mut request = PlanRequest::from_args(args)?;
     let workforce = Workforce::open_at(host, args.from.persona_ref())?;
     workforce.say_persona_ref(ui);

@@ -120,7 +120,10 @@ impl End {
 fn warnings(outcome: &HeadlessOutcome) -> Vec<String> {
     let mut warnings = outcome.conclusion.warnings.clone();
     if !outcome.conclusion.denials.is_empty() {
-        warnings.push(format!("denied to the agent: {}", outcome.conclusion.denials.join(", ")));
+        warnings.push(format!(
+            "denied to the agent: {} (`permissions.allow` of the persona decides what it may do unasked)",
+            outcome.conclusion.denials.join(", ")
+        ));
     }
     if outcome.flooded > 0 {
         warnings.push(format!(
