@@ -82,10 +82,21 @@ impl Story {
             let visibility = rules.decide(path, node.is_dir()).visibility;
             is_ignored || *node == Node::Fifo || visibility != Visibility::Writable
         };
+        // One half of a move whose other half is never applied.
+        let is_moved = |path: &Path, node: &Node| {
+            let Node::File { bytes, .. } = node else { return false };
+            let has_them = |node: &Node| matches!(node, Node::File { bytes: other, .. } if other == bytes);
+            !bytes.is_empty()
+                && !self.after.contains_key(path)
+                && self.after.iter().any(|(to, after)| {
+                    let is_protected = rules.decide(to, false).visibility != Visibility::Writable;
+                    is_protected && has_them(after) && !self.base.get(to).is_some_and(has_them)
+                })
+        };
         let mut result = Snapshot::new();
         for (path, node) in &self.base {
             let is_not_replaced = self.after.get(path).is_some_and(|after| is_kept(path, after));
-            if is_kept(path, node) || is_not_replaced {
+            if is_kept(path, node) || is_not_replaced || is_moved(path, node) {
                 result.insert(path.clone(), node.clone());
             }
         }

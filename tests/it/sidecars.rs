@@ -580,7 +580,10 @@ impl Build {
         std::fs::create_dir_all(dir.path().join("personas/roles")).unwrap();
         std::fs::create_dir_all(dir.path().join("src")).unwrap();
         std::fs::write(dir.path().join("src/lib.rs"), "").unwrap();
-        std::fs::copy(crate_dir.join("build.rs"), dir.path().join("build.rs")).unwrap();
+        std::fs::create_dir_all(dir.path().join("build")).unwrap();
+        for file in ["build.rs", "build/commit.rs"] {
+            std::fs::copy(crate_dir.join(file), dir.path().join(file)).unwrap();
+        }
         std::fs::copy(crate_dir.join("Cargo.lock"), dir.path().join("Cargo.lock")).unwrap();
         let manifest = "[package]\nname = \"agentworkforce\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n\
             [build-dependencies]\nserde_json = { version = \"1\", features = [\"preserve_order\"] }\n";
