@@ -172,9 +172,10 @@ fn somebody_at_a_terminal_is_told_where_he_is_and_how_to_leave() {
             terminal.line(&format!("$AW mount {flags} -- sh -c 'echo inside-$((1+1))'; echo rc=$?"));
             terminal.shows("inside-2");
             terminal.shows("rc=0");
-            let screen = terminal.screen().replace('\n', " ");
+            // Where a line is broken depends on the length of the project's path.
+            let screen = terminal.screen().replace(['\n', ' '], "");
             let (before, _) = screen.split_once("inside-2").unwrap();
-            assert!(before.contains(told) && before.contains("Ctrl-D"), "{screen}");
+            assert!(before.contains(&told.replace(' ', "")) && before.contains("Ctrl-D"), "{screen}");
         }
         // A script has no need of it.
         let did = world.mounted(&["--mount", "overlay"], "true").ends(0);
