@@ -92,7 +92,7 @@ impl Host {
 }
 
 /// Takes `.` and `..` out of an absolute path by name, without looking at the disk.
-fn normalised(path: &Path) -> PathBuf {
+pub fn normalised(path: &Path) -> PathBuf {
     use std::path::Component;
     let mut result = PathBuf::new();
     for component in path.components() {

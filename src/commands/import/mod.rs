@@ -11,7 +11,7 @@ use crate::convert::detect::{self, Kind};
 use crate::convert::{self, Converted, Draft, FieldFate, Format, Missing, RoleDraft, Source, names};
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::host::Host;
+use crate::host::{Host, normalised};
 use crate::load::file::{self, FileProblem};
 use crate::load::{check, library};
 use crate::model::formats::{PERSONA, ROLE};
@@ -23,7 +23,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// Agent files are prose; anything larger is something else.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
@@ -367,7 +367,7 @@ fn nearby(candidate: &Candidate, relative: &str) -> std::result::Result<(PathBuf
     let dir = candidate.path.parent().ok_or(Missing::Absent)?;
     let named = dir.join(relative);
     // By its name first: whether a file outside is there is nobody's business.
-    if relative.starts_with('~') || !without_dots(&named).starts_with(&candidate.root) {
+    if relative.starts_with('~') || !normalised(&named).starts_with(&candidate.root) {
         return Err(Missing::Outside);
     }
     let real = named.canonicalize().map_err(|_| Missing::Absent)?;
@@ -376,19 +376,4 @@ fn nearby(candidate: &Candidate, relative: &str) -> std::result::Result<(PathBuf
     }
     let text = read(&real).map_err(Missing::Unreadable)?;
     Ok((real, text))
-}
-
-/// The path as it reads, with every `..` taken back.
-fn without_dots(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            part => plain.push(part),
-        }
-    }
-    plain
 }

@@ -30,11 +30,6 @@ pub(super) struct IgnoreView<'a> {
 }
 
 impl<'a> IgnoreView<'a> {
-    /// As the project has it now, whatever the agent made of the ignore files.
-    pub(super) fn of_project(project: &'a Tree) -> IgnoreView<'a> {
-        IgnoreView::new(project, project, false)
-    }
-
     pub(super) fn new(project: &'a Tree, mount: &'a Tree, shows_through: bool) -> IgnoreView<'a> {
         let repository = project.path().join(".git");
         let outer = repository.exists().then(|| {
@@ -48,6 +43,18 @@ impl<'a> IgnoreView<'a> {
             mount,
             shows_through,
             outer,
+            files: HashMap::new(),
+            directories: HashMap::new(),
+        }
+    }
+
+    /// As the project has it now, whatever the agent made of the ignore files.
+    pub(super) fn of_project(&self) -> IgnoreView<'a> {
+        IgnoreView {
+            project: self.project,
+            mount: self.project,
+            shows_through: false,
+            outer: self.outer.clone(),
             files: HashMap::new(),
             directories: HashMap::new(),
         }

@@ -157,7 +157,7 @@ fn without_ignored(
     }
     let mut view = IgnoreView::new(sides.project, sides.mount, sides.record.backend == Backend::Overlay);
     // What the user has and git ignores is not the agent's to uncover: by the ignore files that the user has, too.
-    let mut users = IgnoreView::of_project(sides.project);
+    let mut users = view.of_project();
     let mut covers: Vec<Option<PathBuf>> = Vec::with_capacity(candidates.len());
     for one in &candidates {
         let is_dir = matches!(one.after, After::Dir { .. })
