@@ -4,7 +4,7 @@ use super::changes_review::ApplyPolicy;
 use super::mounted::{self, Opening, Settling};
 use super::request::{self, PlanRequest, backend, sandbox};
 use super::sessions::work::{Applied, Sessions};
-use super::workforce::Workforce;
+use super::workforce::{Workforce, parse_selector};
 use crate::cli::MountArgs;
 use crate::error::Result;
 use crate::exit::Exit;
@@ -12,6 +12,7 @@ use crate::host::Host;
 use crate::model::mount::{Backend, MountSpec};
 use crate::model::mount_record::MountRecord;
 use crate::model::persona::MountPolicy;
+use crate::model::selector::Selector;
 use crate::mount::diff::printable_name;
 use crate::mount::{
     ChildCommand, ChildOutcome, ChildStdio, Ending, OpenMount, PlantedFile, SignalInbox, catch_runner_signals,
@@ -131,16 +132,15 @@ impl Wanted {
     fn of(args: &MountArgs, workforce: &Workforce, ui: &mut Ui) -> Result<Wanted> {
         let chosen = mounted::find_root(workforce, args.root.as_deref())?;
         mounted::refuse_root(workforce, &chosen.root)?;
-        let persona = args.persona.as_deref().map(|text| text.split('@').next().unwrap_or(text));
-        mounted::refuse_unheard(workforce, persona, &chosen.root)?;
+        let persona = args.persona.as_deref().map(parse_selector).transpose()?;
+        let name = persona.as_ref().map(|selector| selector.name.as_str());
+        mounted::refuse_unheard(workforce, name, &chosen.root)?;
         let flags = MountFlags { backend: args.mount.map(backend), sandbox: args.sandbox.map(sandbox) };
-        let mut wanted = match &args.persona {
+        let mut wanted = match persona {
             Some(selector) => Wanted::of_persona(selector, flags, &chosen.root, workforce, ui)?,
             None => {
-                let (rules, problems) = workforce.rule_files(&chosen.root, "mount")?;
-                for problem in problems {
-                    ui.warning(printable(&problem));
-                }
+                // Those that cannot be read have ended it above.
+                let (rules, _) = workforce.rule_files(&chosen.root, "mount")?;
                 let place = MountPlace {
                     is_repository: chosen.root.join(".git").symlink_metadata().is_ok(),
                     root: chosen.root.clone(),
@@ -165,13 +165,12 @@ impl Wanted {
     }
 
     fn of_persona(
-        selector: &str,
+        selector: Selector,
         flags: MountFlags,
         root: &Path,
         workforce: &Workforce,
         ui: &mut Ui,
     ) -> Result<Wanted> {
-        let selector = super::workforce::parse_selector(selector)?;
         let mut request = PlanRequest {
             persona: selector.name,
             tier: selector.tier,
