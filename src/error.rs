@@ -52,17 +52,10 @@ impl CommandError {
     }
 }
 
-impl From<std::io::Error> for CommandError {
-    fn from(error: std::io::Error) -> Self {
-        CommandError::internal(error)
+impl Display for CommandError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
     }
 }
 
-impl From<anyhow::Error> for CommandError {
-    fn from(error: anyhow::Error) -> Self {
-        let mut chain = error.chain().map(ToString::to_string);
-        let mut command_error = CommandError::internal(chain.next().unwrap_or_default());
-        command_error.causes = chain.collect();
-        command_error
-    }
-}
+impl std::error::Error for CommandError {}

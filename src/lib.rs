@@ -48,6 +48,7 @@ pub mod commands;
 pub mod convert;
 pub mod error;
 pub mod exit;
+pub mod files;
 #[cfg(test)]
 mod fuzz;
 pub mod git;
@@ -60,11 +61,12 @@ pub mod pack;
 pub mod plan;
 pub mod remote;
 pub mod resolve;
+pub mod rules;
 pub mod session;
 pub mod skills;
-pub mod store;
 pub mod tool;
 pub mod ui;
+pub mod workforce;
 
 use error::CommandError;
 use exit::Exit;

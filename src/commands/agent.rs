@@ -3,7 +3,6 @@
 use super::launch::{self, Launch};
 use super::mounted;
 use super::request::{self, PlanRequest};
-use super::workforce::Workforce;
 use crate::cli::AgentArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -14,6 +13,7 @@ use crate::plan::run::not_enforced;
 use crate::session::SessionStore;
 use crate::ui::text::shortened;
 use crate::ui::{BOLD, DIM, Ui, printable};
+use crate::workforce::Workforce;
 
 pub fn run(args: &AgentArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     if ui.is_json() && !args.dry_run && args.prompt.is_none() && args.prompt_file.is_none() {

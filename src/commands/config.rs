@@ -1,9 +1,9 @@
 //! `config get|set|unset|list|features`: settings by their key path, checked before they are written.
 
-use super::workforce::Workforce;
 use crate::cli::ConfigCommand;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::files::{json_file, lock};
 use crate::host::Host;
 use crate::load::config;
 use crate::load::layers::config_path;
@@ -11,8 +11,8 @@ use crate::model::features::{FEATURES, FeatureSource, variable};
 use crate::model::formats::CONFIG;
 use crate::model::shape::{Field, Object, Severity, Shape, field};
 use crate::model::words::nearest;
-use crate::store::{json_file, lock};
 use crate::ui::{Table, Ui, printable};
+use crate::workforce::Workforce;
 use serde_json::{Map, Value, json};
 
 pub fn run(command: &ConfigCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {

@@ -1,10 +1,10 @@
 //! What the editing commands share: where a change goes, and the record of it.
 
-use super::workforce::Workforce;
 use crate::cli::LayerArg;
 use crate::error::{CommandError, Result};
+use crate::files::lock::cannot_write;
 use crate::load::layers::{PROJECT_DIR, USER};
-use crate::store::lock::cannot_write;
+use crate::workforce::Workforce;
 use std::io::Write;
 use std::path::PathBuf;
 

@@ -2,21 +2,21 @@
 
 use super::request::{self, PlanRequest, parse_harness};
 use super::target::{self, Existing, Placed};
-use super::workforce::{Workforce, parse_selector};
 use crate::cli::ExportArgs;
 use crate::convert::CarriedRole;
 use crate::convert::Fate;
 use crate::convert::export::{Exported, Outgoing, export};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::files::lock;
 use crate::host::Host;
 use crate::model::path_text::path_text;
 use crate::model::persona::Input;
 use crate::model::role::{Charter, Role};
 use crate::model::shape::Object;
 use crate::plan::run::before_job;
-use crate::store::lock;
 use crate::ui::{Ui, printable};
+use crate::workforce::{Workforce, parse_selector};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,6 @@
 //! `list`: the catalogue, one row a persona or one row a tier.
 
 use super::request::{parse_harness, parse_tier};
-use super::workforce::{Found, RoleOf, Workforce, warning_lines};
 use crate::cli::ListArgs;
 use crate::error::Result;
 use crate::exit::Exit;
@@ -12,6 +11,7 @@ use crate::model::text_rules::slugged;
 use crate::model::tier::Tier;
 use crate::resolve::select::{Levels, select};
 use crate::ui::{Table, Ui, printable};
+use crate::workforce::{Found, RoleOf, Workforce, warning_lines};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -15,6 +15,7 @@ mod config;
 mod create;
 mod doctor;
 mod edit;
+mod explain;
 mod export;
 mod import;
 mod launch;
@@ -34,7 +35,6 @@ mod sessions;
 mod show;
 mod sources;
 mod target;
-mod workforce;
 
 pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
     match &cli.command {
@@ -75,7 +75,7 @@ fn bare(host: &Host, ui: &mut Ui) -> Result<Exit> {
         ui.text(&crate::cli::command(&[]).render_help().ansi().to_string());
         return Ok(Exit::Usage);
     }
-    let workforce = workforce::Workforce::open_outlines(host, None)?;
+    let workforce = crate::workforce::Workforce::open_outlines(host, None)?;
     match picker::pick(&workforce, ui)? {
         Some(selector) => {
             let words = ["agentworkforce", "agent", selector.as_str()].map(OsString::from);

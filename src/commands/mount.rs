@@ -4,7 +4,6 @@ use super::changes_review::ApplyPolicy;
 use super::mounted::{self, Opening, Settling};
 use super::request::{self, PlanRequest, backend, sandbox};
 use super::sessions::work::{Applied, Sessions};
-use super::workforce::{Workforce, parse_selector};
 use crate::cli::MountArgs;
 use crate::error::Result;
 use crate::exit::Exit;
@@ -20,6 +19,7 @@ use crate::mount::{
 use crate::plan::mount::{MountFlags, MountPlace};
 use crate::session::{Session, SessionState, SessionStore};
 use crate::ui::{Ui, printable};
+use crate::workforce::{Workforce, parse_selector};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::path::Path;

@@ -2,7 +2,6 @@
 
 use super::changes_review::{self, ApplyPolicy, Decision};
 use super::sessions::work::{Applied, ApplyRequest, Sessions};
-use super::workforce::Workforce;
 use crate::cli::ApplyArg;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -16,6 +15,7 @@ use crate::mount::apply::Instants;
 use crate::mount::{self, OpenMount, OpenRequest, PlantedFile, SignalInbox, base, probe, root};
 use crate::session::{Session, SessionState, SessionStore};
 use crate::ui::Ui;
+use crate::workforce::Workforce;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 

@@ -2,10 +2,10 @@
 
 use super::edit::{audit, confirmed, layer_dir, optional, user_personas, words};
 use super::request::{parse_harness, parse_tier};
-use super::workforce::Workforce;
 use crate::cli::{LayerArg, PersonaCommand, PersonaSetArgs};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::files::{backup, json_file, lock};
 use crate::host::Host;
 use crate::load::folder::json_files;
 use crate::load::{library, normalise};
@@ -15,8 +15,8 @@ use crate::model::shape::Object;
 use crate::model::source::Source;
 use crate::model::text_rules;
 use crate::resolve::chain::same_id;
-use crate::store::{backup, json_file, lock};
 use crate::ui::{Ui, printable};
+use crate::workforce::Workforce;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! `pick`: the personas that fit a task best, with the words that say so, and the best one started if asked.
 
 use super::request::{self, PlanRequest};
-use super::workforce::{Workforce, warning_lines};
 use super::{agent, list};
 use crate::cli::{Cli, Command, PickArgs};
 use crate::error::{CommandError, Result};
@@ -11,6 +10,7 @@ use crate::model::plan::RunPlan;
 use crate::resolve::rank::{Choice, Ranked, Reason, rank};
 use crate::ui::text::shortened;
 use crate::ui::{BOLD, DIM, Ui, printable};
+use crate::workforce::{Workforce, warning_lines};
 use clap::FromArgMatches;
 use serde_json::{Value, json};
 use std::ffi::OsString;

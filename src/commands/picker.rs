@@ -1,12 +1,12 @@
 //! The bare call on a terminal: a prompt over the catalogue, most recent first. Picks; `agent` does the rest.
 
 use super::list::{self, Row};
-use super::workforce::Workforce;
 use crate::error::Result;
+use crate::files::{json_file, lock};
 use crate::load::file;
-use crate::store::{json_file, lock};
 use crate::ui::text::shortened;
 use crate::ui::{BOLD, DIM, Ui, printable};
+use crate::workforce::Workforce;
 use serde_json::{Value, json};
 use std::io::BufRead;
 use std::path::PathBuf;

@@ -1,7 +1,6 @@
 //! From a typed request to a plan: reads what the plan needs and hands it to the pure part.
 
 use super::mounted;
-use super::workforce::{Found, Workforce, not_used, parse_selector, warning_lines};
 use crate::cli::{AgentArgs, BackendArg, SandboxArg};
 use crate::error::{CommandError, Result};
 use crate::model::features::AGENT_LIBRARY;
@@ -15,6 +14,7 @@ use crate::plan::run::{self as plan_run, RunFacts, RunFlags, RunParts};
 use crate::resolve::inputs::{self, InputErrors, InputValue};
 use crate::resolve::select::{Levels, Selection, select};
 use crate::resolve::sidecar as resolve_sidecar;
+use crate::workforce::{Found, Workforce, not_used, parse_selector, warning_lines};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -3,10 +3,10 @@
 use super::edit::{audit, layer_dir, optional};
 use super::persona::finish_reset;
 use super::request::{parse_harness, read_named};
-use super::workforce::{Found, Workforce, warning_lines};
 use crate::cli::{LayerArg, RoleCommand, RoleFields};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::files::{backup, json_file, lock};
 use crate::host::Host;
 use crate::load::folder::json_files;
 use crate::load::{library, roles};
@@ -16,8 +16,8 @@ use crate::model::role::{Charter, Role};
 use crate::model::shape::{Law, Object};
 use crate::model::text_rules;
 use crate::model::words::nearest;
-use crate::store::{backup, json_file, lock};
 use crate::ui::{BOLD, DIM, Ui, printable};
+use crate::workforce::{Found, Workforce, warning_lines};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 

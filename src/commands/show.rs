@@ -1,7 +1,6 @@
 //! `show`: one persona, seen from the side that was asked for.
 
 use super::request::{self, PlanRequest, Prepared, parse_harness};
-use super::workforce::{Workforce, parse_selector, warning_lines};
 use crate::cli::ShowArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -12,11 +11,12 @@ use crate::model::plan::RunPlan;
 use crate::model::shape::Object;
 use crate::model::source::Source;
 use crate::model::tier::Tier;
-use crate::plan::rules::{Decision, PathRules, Visibility};
 use crate::resolve::inputs;
 use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::sidecar;
+use crate::rules::{Decision, PathRules, Visibility};
 use crate::ui::{BOLD, DIM, Table, Ui, printable};
+use crate::workforce::{Workforce, parse_selector, warning_lines};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

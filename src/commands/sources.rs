@@ -1,15 +1,15 @@
 //! `sources list|add|remove`: the directories that personas come from.
 
-use super::workforce::Workforce;
 use crate::cli::SourcesCommand;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::files::{json_file, lock};
 use crate::host::Host;
 use crate::load::layers::{configured_dir, user_personas};
 use crate::model::shape::Object;
 use crate::model::source::LIBRARY;
-use crate::store::{json_file, lock};
 use crate::ui::{Table, Ui, printable};
+use crate::workforce::Workforce;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

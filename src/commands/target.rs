@@ -1,12 +1,12 @@
 //! Where new personas and roles go, and how a file gets there: whole, and never over another one unasked.
 
 use super::edit::layer_dir;
-use super::workforce::Workforce;
 use crate::cli::LayerArg;
 use crate::error::Result;
+use crate::files::json_file;
 use crate::load::{file, layers};
 use crate::model::shape::Object;
-use crate::store::json_file;
+use crate::workforce::Workforce;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};

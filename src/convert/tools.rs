@@ -1,7 +1,7 @@
 //! What other tools call the things an agent may do, in the words of persona files.
 
 use super::account::Account;
-use crate::plan::tool_rule::ToolRule;
+use crate::model::tool_rule::ToolRule;
 use serde_json::Value;
 use std::collections::HashSet;
 

@@ -3,7 +3,7 @@
 
 use crate::model::mount::{Effect, PathRule, RuleSource};
 use crate::mount::quick_rules::QuickRules;
-use crate::plan::rules::{Decision, PathRules, Visibility, parse_rule_file};
+use crate::rules::{Decision, PathRules, Visibility, parse_rule_file};
 use std::path::{Component, Path, PathBuf};
 
 /// Two parts: lines of rules, each with a letter in front that says of which kind, and lines of paths.

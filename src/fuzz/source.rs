@@ -2,9 +2,9 @@
 
 use crate::host::Host;
 use crate::model::selector::Selector;
+use crate::model::skill_source as skill;
+use crate::model::tool_rule::ToolRule;
 use crate::pack::source::PackSource;
-use crate::plan::skill;
-use crate::plan::tool_rule::ToolRule;
 use crate::remote::git_source::{GitSource, split_tail, userinfo, without_password};
 use crate::resolve::references::{Piece, env_names, env_pieces, fill_inputs};
 use std::collections::BTreeMap;

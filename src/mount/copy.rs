@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::model::mount::PathRule;
 use crate::model::mount_record::{GitRecord, LeftOut, LeftOutReason, MountRecord};
 use crate::model::raw_path::RawPath;
-use crate::plan::rules::Decision;
+use crate::rules::Decision;
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use std::fs;
 use std::io;

@@ -12,7 +12,7 @@ use crate::model::raw_path::RawPath;
 use crate::mount::git_refs::{branches, detached_head, object_name};
 use crate::mount::stat::Kind;
 use crate::mount::tree::{self, Tree};
-use crate::plan::rules::{PathRules, Visibility};
+use crate::rules::{PathRules, Visibility};
 use anyhow::{Context, anyhow, bail};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -7,7 +7,7 @@ use crate::mount::quick_rules::QuickRules;
 use crate::mount::stat::{Kind, Stat};
 use crate::mount::tree::Tree;
 use crate::mount::walk::{BUFFER, PathIn, Reader, share, threads};
-use crate::plan::rules::{Decision, PathRules};
+use crate::rules::{Decision, PathRules};
 use anyhow::{Context, anyhow};
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, fstat, openat, statat};
 use rustix::io::Errno;
@@ -176,7 +176,7 @@ mod tests {
         for path in ["src/deep/a", ".git/HEAD", "secret/x/y", ".env"] {
             std::fs::write(dir.path().join(path), "x").unwrap();
         }
-        let mut rules = crate::plan::rules::builtin_secret_rules();
+        let mut rules = crate::rules::builtin_secret_rules();
         rules.push(crate::model::mount::PathRule {
             pattern: "secret/".into(),
             effect: crate::model::mount::Effect::Hidden,

@@ -17,7 +17,7 @@ use crate::model::mount_record::{
     XattrNamespace,
 };
 use crate::model::raw_path::RawPath;
-use crate::plan::rules::PathRules;
+use crate::rules::PathRules;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};

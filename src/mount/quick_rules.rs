@@ -1,8 +1,8 @@
 //! The path rules for a walk over very many names: most names are told by a few byte comparisons to be none of the rules' business.
-//! Every real decision is made by `plan::rules`.
+//! Every real decision is made by `rules`.
 
 use crate::model::mount::{Effect, PathRule};
-use crate::plan::rules::{Decision, PathRules};
+use crate::rules::{Decision, PathRules};
 use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

@@ -6,7 +6,7 @@ use super::walk::{Kind, Step, Visitor, threads, walk};
 use crate::model::mount::PathRule;
 use crate::model::mount_record::HiddenPath;
 use crate::model::raw_path::RawPath;
-use crate::plan::rules::{Decision, PathRules};
+use crate::rules::{Decision, PathRules};
 use std::io;
 use std::path::{Path, PathBuf};
 

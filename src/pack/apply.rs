@@ -9,7 +9,7 @@ use super::target::Target;
 use super::tree::File;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
-use crate::store::lock::{DirectoryLocks, cannot_write, directories};
+use crate::files::lock::{DirectoryLocks, cannot_write, directories};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};

@@ -2,7 +2,7 @@
 
 use crate::model::plan::SkillKind;
 use crate::model::shape::{KeyPath, Object, Step};
-use crate::plan::skill::kind_of;
+use crate::model::skill_source::kind_of;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;

@@ -3,8 +3,5 @@
 mod harness;
 pub mod job;
 pub mod mount;
-pub mod rules;
 pub mod run;
 pub mod servers;
-pub mod skill;
-pub mod tool_rule;

@@ -1,10 +1,10 @@
 //! The mount that a run asks for: backend, sandbox level and the rules for paths, in their order of precedence.
 
-use super::rules::{builtin_harness_rules, builtin_secret_rules, parse_rule_file};
 use crate::model::mount::{Backend, Effect, MountSpec, PathRule, RuleSource, Sandbox};
 use crate::model::persona::MountPolicy;
 use crate::model::settings::MountSettings;
 use crate::model::tier::Harness;
+use crate::rules::{builtin_harness_rules, builtin_secret_rules, parse_rule_file};
 use std::path::PathBuf;
 
 /// What the command line says about the mount.

@@ -3,10 +3,7 @@
 use super::harness;
 use super::job::{HarnessPlan, Job};
 use super::mount::{self, MountFlags, MountPlace};
-use super::rules::PathRules;
-use super::rules::pointless;
 use super::servers;
-use super::skill;
 use crate::model::mount::{Backend, Effect, MountSpec, Sandbox};
 use crate::model::persona::{Limits, McpServer, SidecarMode};
 use crate::model::plan::{
@@ -14,6 +11,7 @@ use crate::model::plan::{
     PlannedInput, PlannedPersona, PlannedRole, PlannedSidecar, PlannedSkill, RunPlan, Sourced, Stdin,
 };
 use crate::model::settings::Settings;
+use crate::model::skill_source as skill;
 use crate::model::source::Source;
 use crate::model::template::{Hole, Template};
 use crate::model::tier::Harness;
@@ -23,6 +21,8 @@ use crate::resolve::prompt::{Identity, compose};
 use crate::resolve::references::{Piece, env_names, env_pieces, fill_inputs};
 use crate::resolve::select::{Decided, Level, Selection};
 use crate::resolve::sidecar::{Channel, Sidecar, SidecarText};
+use crate::rules::PathRules;
+use crate::rules::pointless;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::PathBuf;

@@ -3,8 +3,8 @@
 
 use super::bundle::Bundle;
 use crate::error::Result;
+use crate::files::{json_file, lock};
 use crate::host::Host;
-use crate::store::{json_file, lock};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fs;

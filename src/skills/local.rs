@@ -2,7 +2,7 @@
 
 use super::bundle::{Bundle, Gathered, SKILL_FILE, is_skill_file, read_file};
 use crate::host::Host;
-use crate::plan::rules::{Decision, PathRules};
+use crate::rules::{Decision, PathRules};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 

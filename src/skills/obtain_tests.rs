@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::model::mount::Effect;
-use crate::plan::rules::builtin_secret_rules;
-use crate::plan::skill::kind_of;
+use crate::model::skill_source::kind_of;
+use crate::rules::builtin_secret_rules;
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
 use std::fs;

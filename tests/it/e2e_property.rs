@@ -4,7 +4,7 @@
 use crate::e2e_support::fast_world;
 use crate::mount_support::{Identity, World, identities as users};
 use agentworkforce::model::mount::{Effect, PathRule, RuleSource};
-use agentworkforce::plan::rules::{PathRules, Visibility, builtin_secret_rules};
+use agentworkforce::rules::{PathRules, Visibility, builtin_secret_rules};
 use pretty_assertions::assert_eq;
 use script::{Rng, base_tree, edit};
 use serde_json::json;

@@ -6,10 +6,10 @@ use self::starter::Wishes;
 use super::edit::{audit, optional, words};
 use super::request::parse_harness;
 use super::target::{self, Existing, Target};
-use super::workforce::Workforce;
 use crate::cli::CreateArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::files::lock;
 use crate::host::Host;
 use crate::load::check;
 use crate::model::formats::PERSONA;
@@ -17,8 +17,8 @@ use crate::model::path_text::path_text;
 use crate::model::shape::Severity;
 use crate::model::text_rules::slugged;
 use crate::resolve::chain::same_id;
-use crate::store::lock;
 use crate::ui::{Ui, printable};
+use crate::workforce::Workforce;
 use serde_json::{Value, json};
 
 pub fn run(args: &CreateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {

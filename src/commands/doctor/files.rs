@@ -1,12 +1,12 @@
 //! Layers, personas and sessions: what is there, what is broken, what waits for the user.
 
 use super::Row;
-use crate::commands::workforce::Workforce;
 use crate::commands::{lint, list};
 use crate::host::Host;
 use crate::model::shape::Severity;
 use crate::model::tier::Harness;
 use crate::session::{SessionState, SessionStore};
+use crate::workforce::Workforce;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 

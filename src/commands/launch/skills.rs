@@ -1,6 +1,5 @@
 //! Gets the skills of a plan and puts them where its harness looks for them.
 
-use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::load::snapshot::Snapshot;
@@ -8,6 +7,7 @@ use crate::model::plan::{PlannedSkill, RunPlan, SkillKind};
 use crate::model::template::Hole;
 use crate::mount::{PlantedFile, SignalInbox};
 use crate::skills::{self, SkillRequest};
+use crate::workforce::Workforce;
 use std::path::{Path, PathBuf};
 
 /// Skills in their place.

@@ -4,7 +4,6 @@ mod persona;
 mod role;
 mod targets;
 
-use super::workforce::{Found, Workforce};
 use crate::cli::LintArgs;
 use crate::error::Result;
 use crate::exit::Exit;
@@ -12,6 +11,7 @@ use crate::host::Host;
 use crate::load::file::FileProblem;
 use crate::model::shape::Severity;
 use crate::ui::{Ui, printable};
+use crate::workforce::{Found, Workforce};
 use serde_json::json;
 use targets::Targets;
 

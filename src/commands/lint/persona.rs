@@ -1,20 +1,20 @@
 //! The problems of one persona that only show when it is taken for what it is: merged, with its role, sidecars and rules.
 
-use crate::commands::workforce::{Found, RoleOf, Workforce, not_used};
 use crate::load::file::FileProblem;
 use crate::model::deprecations::deprecation;
 use crate::model::plan::SkillKind;
 use crate::model::shape::{KeyPath, Problem, Severity};
+use crate::model::skill_source as skill;
 use crate::model::tier::{Harness, Tier};
 use crate::model::words::nearest;
 use crate::plan::mount::{self, MountFlags, MountPlace};
-use crate::plan::rules::{self, PathRules};
-use crate::plan::skill;
 use crate::resolve::chain::same_id;
 use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::references::names_in;
 use crate::resolve::select::{Levels, select};
 use crate::resolve::sidecar::{self, SidecarText};
+use crate::rules::{self, PathRules};
+use crate::workforce::{Found, RoleOf, Workforce, not_used};
 use std::collections::BTreeSet;
 
 /// How hard a model may be asked to think, in the words of any harness.

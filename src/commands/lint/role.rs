@@ -1,10 +1,10 @@
 //! The problems of roles.
 
-use crate::commands::workforce::{Found, Workforce};
 use crate::load::file::FileProblem;
 use crate::load::roles;
 use crate::model::role::Charter;
 use crate::model::shape::Severity;
+use crate::workforce::{Found, Workforce};
 
 /// What is wrong with the roles of all layers. `personas` are those whose names a charter must not use.
 pub fn problems(workforce: &Workforce, personas: &[Found]) -> Vec<FileProblem> {

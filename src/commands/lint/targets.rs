@@ -1,12 +1,12 @@
 //! What a call of `lint` is about: everything, or the files of these personas and directories.
 
-use crate::commands::workforce::{Found, Workforce};
 use crate::error::{CommandError, Result};
 use crate::load::catalogue::{Catalogue, Reading};
 use crate::load::file::FileProblem;
 use crate::load::folder::json_files;
 use crate::load::layers::Layer;
 use crate::resolve::chain::same_id;
+use crate::workforce::{Found, Workforce};
 use std::path::{Path, PathBuf};
 
 /// What to lint: everything, or the files of these personas and directories.

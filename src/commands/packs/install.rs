@@ -5,7 +5,6 @@ use super::tell::{self, main_file, named, rows};
 use super::warnings::{self, Scope, Warning};
 use super::{Fetcher, emptied, note, replaced, settled, target_of, write, yield_to_rivals};
 use crate::cli::InstallArgs;
-use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
@@ -19,6 +18,7 @@ use crate::pack::settlement::Settlement;
 use crate::pack::source::PackSource;
 use crate::pack::target::Target;
 use crate::ui::{Ui, printable};
+use crate::workforce::Workforce;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

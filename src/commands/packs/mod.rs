@@ -2,7 +2,6 @@
 
 use super::edit::{audit, layer_dir, user_personas};
 use super::mounted::instants;
-use super::workforce::Workforce;
 use crate::cli::LayerArg;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -21,6 +20,7 @@ use crate::pack::target::Target;
 use crate::pack::tree::File;
 use crate::resolve::chain::same_id;
 use crate::ui::{Ui, printable};
+use crate::workforce::Workforce;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::cell::{Cell, RefCell};
 use std::path::Path;

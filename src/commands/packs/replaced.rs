@@ -1,11 +1,11 @@
 //! Keeps what the user had before a pack's files take its place by `--overwrite` or `--take-theirs`.
 
-use crate::commands::workforce::Workforce;
 use crate::error::Result;
+use crate::files::backup::copy_aside;
 use crate::pack::contents::ROLES_PREFIX;
 use crate::pack::decide::{Decision, OnDisk};
 use crate::pack::target::Target;
-use crate::store::backup::copy_aside;
+use crate::workforce::Workforce;
 use std::path::PathBuf;
 
 /// The directory that holds them; `None`: nothing of the user's goes. Called before anything is written.

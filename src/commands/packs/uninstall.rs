@@ -3,7 +3,6 @@
 use super::tell::{self, counted, named, rows};
 use super::{installed, note, settled, target_of, write};
 use crate::cli::UninstallArgs;
-use crate::commands::workforce::Workforce;
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::host::Host;
@@ -15,6 +14,7 @@ use crate::pack::decide::{self, Action};
 use crate::pack::lockfile::{Lock, LockedPack};
 use crate::pack::target::Target;
 use crate::ui::{Ui, printable};
+use crate::workforce::Workforce;
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -7,7 +7,6 @@ use super::{
     Fetcher, emptied, fetch_locked, installed, note, of_pack, settled, target_of, write, yield_to_rivals,
 };
 use crate::cli::UpdateArgs;
-use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
@@ -22,6 +21,7 @@ use crate::pack::settlement::Settlement;
 use crate::pack::source::PackSource;
 use crate::pack::target::Target;
 use crate::ui::{Ui, printable};
+use crate::workforce::Workforce;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;

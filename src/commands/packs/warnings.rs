@@ -1,6 +1,5 @@
 //! What the user should know of a pack's personas before they run: whom they hide, and which powers they ask for.
 
-use crate::commands::workforce::Workforce;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::load::library;
@@ -9,6 +8,7 @@ use crate::pack::powers::{self, BYPASS, Power};
 use crate::pack::target::Target;
 use crate::resolve::chain::same_id;
 use crate::ui::{Ui, printable};
+use crate::workforce::Workforce;
 use serde_json::{Value, json};
 
 pub struct Warning {

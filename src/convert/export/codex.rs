@@ -3,7 +3,7 @@
 use super::{Ledger, Native, Outgoing, merge_returning, returning};
 use crate::model::persona::McpServer;
 use crate::model::shape::Object;
-use crate::plan::tool_rule::denies_all_edits;
+use crate::model::tool_rule::denies_all_edits;
 use crate::resolve::references::{Piece, env_pieces};
 use serde_json::{Map, Value, json};
 

@@ -10,8 +10,8 @@ use super::{Format, Source, convert, values};
 use crate::model::persona::{HarnessSettings, Limits, McpServer, Permissions};
 use crate::model::plan::SkillKind;
 use crate::model::shape::Object;
+use crate::model::skill_source::kind_of;
 use crate::model::tier::{Harness, Tier};
-use crate::plan::skill::kind_of;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashSet};
 

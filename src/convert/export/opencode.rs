@@ -3,7 +3,7 @@
 use super::{Ledger, Native, Outgoing, markdown, merge_returning, returning};
 use crate::convert::tools;
 use crate::model::shape::Object;
-use crate::plan::tool_rule::ToolRule;
+use crate::model::tool_rule::ToolRule;
 use serde_json::{Map, Value, json};
 
 pub fn export(persona: &Outgoing, ledger: &mut Ledger) -> Native {

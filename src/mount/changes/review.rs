@@ -12,7 +12,7 @@ use crate::mount::compare::{After, Base, ConflictReason, Now, Verdict, compare};
 use crate::mount::manifest::{Entry, Manifest};
 use crate::mount::stat::Kind;
 use crate::mount::tree::{self, Lookup, Tree};
-use crate::plan::rules::{PathRules, Visibility};
+use crate::rules::{PathRules, Visibility};
 use anyhow::{Context, anyhow};
 use std::collections::{HashMap, HashSet};
 use std::io::Read;

@@ -5,7 +5,7 @@ use super::script::Rng;
 use super::snapshot::{Node, Snapshot, identities, snapshot};
 use super::world::{Home, Run, World, rules};
 use crate::mount::apply::{ApplyStatus, Instants, undo};
-use crate::plan::rules::{PathRules, Visibility};
+use crate::rules::{PathRules, Visibility};
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ use crate::mount::changes::{Ignored, Review, Sides, review};
 use crate::mount::manifest::Manifest;
 use crate::mount::manifest_take::Cores;
 use crate::mount::tree::Tree;
-use crate::plan::rules::{PathRules, Visibility, builtin_secret_rules};
+use crate::rules::{PathRules, Visibility, builtin_secret_rules};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;

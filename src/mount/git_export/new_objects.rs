@@ -4,7 +4,7 @@ use super::{Job, borrowed_objects, candidates, lines};
 use crate::git;
 use crate::model::mount_record::MountRecord;
 use crate::mount::tree::Tree;
-use crate::plan::rules::PathRules;
+use crate::rules::PathRules;
 use anyhow::{Context, anyhow};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};

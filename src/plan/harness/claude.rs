@@ -4,8 +4,8 @@ use super::{SYSTEM_PROMPT, session_file, settings_of_codex, system_prompt_file};
 use crate::model::persona::McpServer;
 use crate::model::plan::{Conversation, Mode};
 use crate::model::template::Template;
+use crate::model::tool_rule::ToolRule;
 use crate::plan::job::{HarnessPlan, Job};
-use crate::plan::tool_rule::ToolRule;
 use serde_json::{Map, Value, json};
 
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];

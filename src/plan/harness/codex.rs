@@ -4,8 +4,8 @@ use super::session_file;
 use crate::model::persona::McpServer;
 use crate::model::plan::{Conversation, FileBody, LinkFarm, Mode, PlannedFile};
 use crate::model::template::{Hole, Template};
+use crate::model::tool_rule::denies_all_edits;
 use crate::plan::job::{HarnessPlan, Job};
-use crate::plan::tool_rule::denies_all_edits;
 use crate::resolve::references::{Piece, env_names, env_pieces};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -327,7 +327,7 @@ fn permission_rows(plan: &mut HarnessPlan, job: &Job, sandbox: &str, no_edits: b
     }
     if !permissions.deny.is_empty() {
         let whole = permissions.deny.iter().all(|entry| {
-            let rule = crate::plan::tool_rule::ToolRule::parse(entry);
+            let rule = crate::model::tool_rule::ToolRule::parse(entry);
             rule.edits_files() && rule.argument.is_none()
         });
         if whole && sandbox == "read-only" && (no_edits || job.mode == Mode::Headless) {

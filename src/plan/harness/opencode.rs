@@ -4,8 +4,8 @@ use super::{SYSTEM_PROMPT, session_file, settings_of_codex, system_prompt_file};
 use crate::model::persona::McpServer;
 use crate::model::plan::{Conversation, FileBody, Mode, PlannedFile};
 use crate::model::template::Template;
+use crate::model::tool_rule::ToolRule;
 use crate::plan::job::{HarnessPlan, Job};
-use crate::plan::tool_rule::ToolRule;
 use crate::resolve::references::{Piece, env_pieces};
 use serde_json::{Map, Value, json};
 

@@ -317,5 +317,5 @@ fn without_trailing_blanks(line: &str) -> &str {
 }
 
 #[cfg(test)]
-#[path = "rules_tests.rs"]
+#[path = "tests.rs"]
 mod tests;

@@ -1,0 +1,51 @@
+//! A warning as a value: a stable code for programs and a message for people. How it is shown is decided in `ui`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What a warning is about. Programs match on these words, so they never change meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WarningCode {
+    /// A configuration, persona, role or rule file has a problem.
+    InvalidFile,
+    /// Something in a persona has no effect in this run.
+    NotUsed,
+    /// Something in a persona is weaker than it says.
+    NotEnforced,
+    /// A skill is missing or was left out.
+    Skill,
+    /// The mount is weaker than usual, or absent.
+    Mount,
+    /// Something that was hidden could be read.
+    Exposed,
+    /// The harness reported something, or its version is unknown.
+    Harness,
+    /// Changes that are not applied.
+    NotApplied,
+    /// Commits, refs or stashes of the agent.
+    Commits,
+    /// Something could not be checked for secrets.
+    SecretScan,
+    /// A path that was named matches nothing.
+    NoMatch,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Warning {
+    pub code: WarningCode,
+    pub message: String,
+}
+
+impl Warning {
+    pub fn new(code: WarningCode, message: impl Into<String>) -> Warning {
+        Warning { code, message: message.into() }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
