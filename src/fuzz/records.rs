@@ -5,7 +5,7 @@
 use crate::model::mount::PathRule;
 use crate::model::mount_record::MountRecord;
 use crate::mount::apply::journal::Journal;
-use crate::mount::inside::protocol::{HelperSpec, InitSpec, Order, Report, drain_lines, line};
+use crate::mount::process::inside::protocol::{HelperSpec, InitSpec, Order, Report, drain_lines, line};
 use crate::pack::lockfile::{Lock, LockedPack};
 use crate::session::id::SessionId;
 use crate::session::status::Status;

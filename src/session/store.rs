@@ -4,7 +4,7 @@
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::mount::tree::{self, Tree};
+use crate::mount::fs::tree::{self, Tree};
 use crate::session::id::SessionId;
 use crate::session::status::{STATUS_FILE, SessionState, Status};
 use serde::Serialize;

@@ -4,12 +4,12 @@
 use crate::error::{CommandError, Result};
 use crate::model::mount::PathRule;
 use crate::model::mount_record::{MOUNT_RECORD_FILE, MountRecord};
+use crate::mount::CrashPoints;
 use crate::mount::apply::Context;
-use crate::mount::apply::Instants;
 use crate::mount::apply::journal::Journal;
-use crate::mount::changes::Sides;
-use crate::mount::manifest::{MANIFEST_FILE, MOUNT_MANIFEST_FILE, Manifest};
-use crate::mount::tree::{self, Tree};
+use crate::mount::changes::ThreeWay;
+use crate::mount::changes::manifest::{MANIFEST_FILE, MOUNT_MANIFEST_FILE, Manifest};
+use crate::mount::fs::tree::{self, Tree};
 use crate::session::store::{Session, SessionStore};
 use std::path::PathBuf;
 
@@ -61,20 +61,20 @@ impl Session {
 
     /// The mount goes; records, journal and undo copies stay. It is out of sight before any of it is removed: half of a
     /// mount would look like an agent that deleted the other half.
-    pub fn remove_mount(&self, instants: &Instants) -> Result<()> {
+    pub fn remove_mount(&self, crash_points: &CrashPoints) -> Result<()> {
         let session = Tree::open(&self.dir)?;
         let aside = |name: &str| format!(".gone-{name}");
         for name in MOUNT_DIRS {
             tree::remove_all(session.fd(), aside(name).as_ref())?;
             match std::fs::rename(self.dir.join(name), self.dir.join(aside(name))) {
-                Ok(()) => instants.at("mount: set aside"),
+                Ok(()) => crash_points.at_each("mount: set aside"),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error.into()),
             }
         }
         for name in MOUNT_DIRS {
             tree::remove_large(session.fd(), aside(name).as_ref())?;
-            instants.at("mount: one removed");
+            crash_points.at_each("mount: one removed");
         }
         Ok(())
     }
@@ -86,8 +86,8 @@ impl Session {
 }
 
 impl Work {
-    pub fn sides(&self) -> Result<Sides<'_>> {
-        Ok(Sides {
+    pub fn three_way(&self) -> Result<ThreeWay<'_>> {
+        Ok(ThreeWay {
             record: &self.record,
             rules: &self.rules,
             project: &self.project,
@@ -104,10 +104,10 @@ impl SessionStore {
     pub fn with_context<T>(
         &self,
         session: &Session,
-        instants: &Instants,
+        crash_points: &CrashPoints,
         then: impl FnOnce(&Context<'_>) -> T,
     ) -> T {
         let locks = self.locks_dir();
-        then(&Context { session: &session.dir, locks: &locks, instants, durable: true })
+        then(&Context { session: &session.dir, locks: &locks, crash_points, durable: true })
     }
 }

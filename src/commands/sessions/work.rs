@@ -6,11 +6,12 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::mount_record::{GitRecord, MountRecord};
 use crate::model::raw_path::RawPath;
+use crate::mount::CrashPoints;
 use crate::mount::apply::journal::{Journal, State};
-use crate::mount::apply::{self, ApplyOutcome, ApplyStatus, Instants, Recovered, Selection, UndoOutcome};
+use crate::mount::apply::{self, ApplyOutcome, ApplyResult, Recovered, Selection, UndoOutcome};
+use crate::mount::changes::diff::{FileDiff, diff};
 use crate::mount::changes::{Ignored, Review, review};
-use crate::mount::diff::{FileDiff, diff};
-use crate::mount::git_export::{GitExport, export};
+use crate::mount::git::export::{GitExport, export};
 use crate::session::store::SessionEntry;
 use crate::session::{Session, SessionState, SessionStore};
 use schemars::JsonSchema;
@@ -22,7 +23,7 @@ use std::time::Duration;
 pub struct Sessions<'a> {
     pub store: &'a SessionStore,
     pub host: &'a Host,
-    pub instants: &'a Instants,
+    pub crash_points: &'a CrashPoints,
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -74,7 +75,7 @@ pub struct Applied {
 
 impl Applied {
     pub fn exit(&self) -> Exit {
-        if self.outcome.status == ApplyStatus::Conflict { Exit::Conflict } else { Exit::Done }
+        if self.outcome.status == ApplyResult::Conflict { Exit::Conflict } else { Exit::Done }
     }
 }
 
@@ -168,7 +169,7 @@ impl Sessions<'_> {
     ) -> Result<Vec<FileDiff>> {
         let session = self.store.find(wanted)?;
         let work = session.work()?.ok_or_else(|| mount_is_gone(&session))?;
-        let sides = work.sides()?;
+        let sides = work.three_way()?;
         let review = review(&sides, ignored(include_ignored))?;
         Ok(diff(&sides, &review, below.map(PathBuf::as_path))?)
     }
@@ -183,18 +184,18 @@ impl Sessions<'_> {
     pub fn apply_locked(&self, session: &Session, request: &ApplyRequest) -> Result<Applied> {
         self.end_journals(session)?;
         let work = session.work()?.ok_or_else(|| mount_is_gone(session))?;
-        let sides = work.sides()?;
-        let outcome = self.store.with_context(session, self.instants, |context| {
+        let sides = work.three_way()?;
+        let outcome = self.store.with_context(session, self.crash_points, |context| {
             apply::apply(context, &sides, &request.selection, ignored(request.include_ignored))
         })?;
         let mut warnings: Vec<String> = Vec::new();
         for path in request.selection.unknown(&outcome.review) {
             warnings.push(format!("no change of the agent is at `{}`", path.display()));
         }
-        self.instants.at("apply: ended");
+        self.crash_points.at("apply: ended");
         let mut git = GitExport::default();
         let mut has_unknown_commits = false;
-        if outcome.status != ApplyStatus::Conflict {
+        if outcome.status != ApplyResult::Conflict {
             match export(&session.dir, session.id.as_str(), &work.record, &work.rules) {
                 Ok(export) => git = export,
                 Err(error) => {
@@ -203,15 +204,15 @@ impl Sessions<'_> {
                 }
             }
         }
-        let is_complete = outcome.status != ApplyStatus::Conflict && outcome.remaining.is_empty();
+        let is_complete = outcome.status != ApplyResult::Conflict && outcome.remaining.is_empty();
         let state = match (is_complete, outcome.status) {
             (false, _) => SessionState::Held,
-            (true, ApplyStatus::Nothing) if !was_applied(session)? => SessionState::Nothing,
+            (true, ApplyResult::Nothing) if !was_applied(session)? => SessionState::Nothing,
             (true, _) => SessionState::Applied,
         };
-        self.instants.at("apply: commits kept");
+        self.crash_points.at("apply: commits kept");
         session.set_state(self.host, state)?;
-        self.instants.at("apply: state written");
+        self.crash_points.at("apply: state written");
         // What was kept out exists nowhere else, so the mount stays with it until the session is pruned.
         let stashed = has_stash(session, &work.record);
         if stashed {
@@ -222,8 +223,8 @@ impl Sessions<'_> {
         let mount_removed = is_complete && !request.keep && !keeps_something;
         drop(sides);
         if mount_removed {
-            session.remove_mount(self.instants)?;
-            self.instants.at("apply: mount removed");
+            session.remove_mount(self.crash_points)?;
+            self.crash_points.at("apply: mount removed");
         }
         Ok(Applied { session: session.id.to_string(), state, outcome, git, mount_removed, warnings })
     }
@@ -234,7 +235,7 @@ impl Sessions<'_> {
         session.lock()?;
         self.end_journals(&session)?;
         session.set_state(self.host, SessionState::Discarded)?;
-        session.remove_mount(self.instants)?;
+        session.remove_mount(self.crash_points)?;
         let mut entry = session.entry()?;
         entry.live = false;
         Ok(entry)
@@ -244,7 +245,7 @@ impl Sessions<'_> {
         let mut session = self.store.find(wanted)?;
         session.lock()?;
         self.end_journals(&session)?;
-        let outcome = self.store.with_context(&session, self.instants, apply::undo)?;
+        let outcome = self.store.with_context(&session, self.crash_points, apply::undo)?;
         if outcome.status == apply::UndoStatus::Undone && outcome.earlier == 0 {
             session.set_state(self.host, SessionState::Undone)?;
         }
@@ -257,7 +258,7 @@ impl Sessions<'_> {
         let mut session = self.store.find(wanted)?;
         session.lock()?;
         self.end_journals(&session)?;
-        let outcome = self.store.with_context(&session, self.instants, apply::redo)?;
+        let outcome = self.store.with_context(&session, self.crash_points, apply::redo)?;
         if outcome.status == apply::UndoStatus::Redone {
             let waits = review_of(&session)?.is_some_and(|review| !review.changes.is_empty());
             let state = if waits { SessionState::Held } else { SessionState::Applied };
@@ -418,14 +419,14 @@ impl Sessions<'_> {
     }
 
     fn end_journals(&self, session: &Session) -> Result<Vec<Recovered>> {
-        Ok(self.store.with_context(session, self.instants, apply::recover)?)
+        Ok(self.store.with_context(session, self.crash_points, apply::recover)?)
     }
 }
 
 /// What of the agent's work a session that is done with still holds and nobody else has.
 fn only_here(session: &Session) -> Result<Option<String>> {
     let Some(work) = session.work()? else { return Ok(None) };
-    let found = review(&work.sides()?, Ignored::KeepOut)?;
+    let found = review(&work.three_way()?, Ignored::KeepOut)?;
     let kept = found.protected.len() + found.special.len() + found.unreadable.len();
     if kept > 0 {
         return Ok(Some(format!("{kept} change(s) to protected paths exist only here")));
@@ -453,7 +454,7 @@ fn has_stash(session: &Session, record: &MountRecord) -> bool {
 fn review_of(session: &Session) -> Result<Option<Review>> {
     match session.work()? {
         None => Ok(None),
-        Some(work) => Ok(Some(review(&work.sides()?, Ignored::KeepOut)?)),
+        Some(work) => Ok(Some(review(&work.three_way()?, Ignored::KeepOut)?)),
     }
 }
 

@@ -1,8 +1,8 @@
 use super::*;
 use crate::model::mount::{Backend, Effect, PathRule, RuleSource, Sandbox};
 use crate::model::mount_record::MOUNT_RECORD_FILE;
-use crate::mount::base;
-use crate::mount::tree::Tree;
+use crate::mount::changes::base;
+use crate::mount::fs::tree::Tree;
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ struct Fixture {
     dir: tempfile::TempDir,
     store: SessionStore,
     host: Host,
-    instants: Instants,
+    crash_points: CrashPoints,
 }
 
 impl Fixture {
@@ -28,11 +28,11 @@ impl Fixture {
             stderr_is_terminal: false,
         };
         let store = SessionStore::new(&dir.path().join("home"));
-        Fixture { dir, store, host, instants: Instants::none() }
+        Fixture { dir, store, host, crash_points: CrashPoints::none() }
     }
 
     fn sessions(&self) -> Sessions<'_> {
-        Sessions { store: &self.store, host: &self.host, instants: &self.instants }
+        Sessions { store: &self.store, host: &self.host, crash_points: &self.crash_points }
     }
 
     fn project(&self) -> PathBuf {
