@@ -3,7 +3,6 @@
 use super::changes_review::ApplyPolicy;
 use super::mounted::{self, Opening, Settling};
 use super::request::{self, PlanRequest, backend, sandbox};
-use super::sessions::work::{Applied, Sessions};
 use crate::cli::MountArgs;
 use crate::error::Result;
 use crate::exit::Exit;
@@ -19,6 +18,7 @@ use crate::mount::{
     catch_runner_signals,
 };
 use crate::plan::mount::{MountFlags, MountPlace};
+use crate::session::{Applied, Sessions};
 use crate::session::{Session, SessionState, SessionStore};
 use crate::ui::{Ui, printable};
 use crate::workforce::{Workforce, parse_selector};

@@ -1,7 +1,6 @@
 //! What every run in a mount goes through, whatever it runs: the mount is opened, the base is taken, the changes are settled.
 
 use super::changes_review::{self, ApplyPolicy, Decision};
-use super::sessions::work::{Applied, ApplyRequest, Sessions};
 use crate::cli::ApplyArg;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -14,6 +13,7 @@ use crate::model::plan::PlannedSidecar;
 use crate::mount::CrashPoints;
 use crate::mount::changes::base;
 use crate::mount::{self, InjectedFile, OpenMount, OpenRequest, SignalInbox, probe, root};
+use crate::session::{Applied, ApplyRequest, Sessions};
 use crate::session::{Session, SessionState, SessionStore};
 use crate::ui::Ui;
 use crate::workforce::Workforce;

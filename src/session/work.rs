@@ -3,13 +3,14 @@
 
 use crate::error::{CommandError, Result};
 use crate::model::mount::PathRule;
-use crate::model::mount_record::{MOUNT_RECORD_FILE, MountRecord};
+use crate::model::mount_record::{GitRecord, MOUNT_RECORD_FILE, MountRecord};
 use crate::mount::CrashPoints;
 use crate::mount::apply::Context;
-use crate::mount::apply::journal::Journal;
-use crate::mount::changes::ThreeWay;
+use crate::mount::apply::journal::{Journal, State};
 use crate::mount::changes::manifest::{MANIFEST_FILE, MOUNT_MANIFEST_FILE, Manifest};
+use crate::mount::changes::{Ignored, Review, ThreeWay, review};
 use crate::mount::fs::tree::{self, Tree};
+use crate::session::status::SessionState;
 use crate::session::store::{Session, SessionStore};
 use std::path::PathBuf;
 
@@ -82,6 +83,42 @@ impl Session {
     /// Whether a journal waits to be ended.
     pub fn has_unfinished_journal(&self) -> Result<bool> {
         Ok(Journal::all(&self.dir)?.iter().any(|journal| !journal.state.is_finished()))
+    }
+
+    /// What the agent changed; `None` if there is no mount.
+    pub fn review(&self) -> Result<Option<Review>> {
+        match self.work()? {
+            None => Ok(None),
+            Some(work) => Ok(Some(review(&work.three_way()?, Ignored::KeepOut)?)),
+        }
+    }
+
+    /// Whether the project has work of this session.
+    pub fn was_applied(&self) -> Result<bool> {
+        let journals = Journal::all(&self.dir)?;
+        Ok(journals.iter().any(|journal| journal.purpose.applies() && journal.state == State::Done))
+    }
+
+    /// Whether the agent put something aside with git; a stash of the user's own is not in an upper directory.
+    pub fn has_stash(&self, record: &MountRecord) -> bool {
+        let stash = |git: &GitRecord| self.dir.join(&git.data).join("refs/stash");
+        let theirs = |git: &GitRecord| git.common_dir.join("refs/stash");
+        let content = |path: PathBuf| std::fs::read(path).ok();
+        record.git.iter().any(|git| {
+            let own = content(stash(git));
+            own.is_some() && own != content(theirs(git))
+        })
+    }
+
+    pub(super) fn mount_is_gone(&self) -> CommandError {
+        let error = CommandError::usage(format!("session `{}` has no mount any more", self.id));
+        match self.entry().map(|entry| entry.state) {
+            Ok(SessionState::Undone) => error
+                .hint(format!("`agentworkforce sessions redo {}` applies again what was undone", self.id)),
+            _ => error.hint(
+                "its work was applied, taken back or discarded; `agentworkforce sessions show` says which",
+            ),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ mod story;
 
 use super::changes_review::ApplyPolicy;
 use super::mounted::{self, Opening, Settling};
-use super::sessions::{self, work::Sessions};
+use super::sessions;
 use crate::cli::AgentArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -28,6 +28,7 @@ use crate::mount::changes::diff::{diff, printable_name};
 use crate::mount::changes::{Ignored, review};
 use crate::mount::process::attend::{TimeLimits, limit_of};
 use crate::mount::{ChildStdio, InjectedFile, OpenMount, SignalInbox, catch_runner_signals};
+use crate::session::Sessions;
 use crate::session::leaks::Leaks;
 use crate::session::{Session, SessionState, SessionStore};
 use crate::tool;

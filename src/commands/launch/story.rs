@@ -1,7 +1,6 @@
 //! What happened in a run, collected as it happens; the report is read off it at the end.
 
 use super::end::End;
-use crate::commands::sessions::work::Applied;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::model::mount::{Backend, Effect, PathRule, Sandbox};
@@ -14,6 +13,7 @@ use crate::model::report::{
 use crate::mount::apply;
 use crate::mount::changes::diff::{FileDiff, printable_name};
 use crate::mount::changes::{ProtectedWhy, Review};
+use crate::session::Applied;
 use crate::session::SessionState;
 use crate::session::leaks::Leaks;
 use std::collections::{BTreeMap, HashMap, HashSet};

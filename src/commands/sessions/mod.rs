@@ -1,7 +1,5 @@
 //! `sessions`: what runs left behind, and what becomes of it.
 
-pub mod work;
-
 use super::changes_review;
 use crate::cli::SessionsCommand;
 use crate::error::{CommandError, Result};
@@ -9,13 +7,15 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::mount::CrashPoints;
 use crate::mount::apply::{ApplyResult, Selection, UndoStatus};
-use crate::session::{SessionState, SessionStore};
+use crate::session::prune::PruneRequest;
+use crate::session::recover::Recovery;
+use crate::session::undo::Undone;
+use crate::session::{Applied, ApplyRequest, SessionState, SessionStore, Sessions};
 use crate::ui::{Table, Ui, patch, printable};
 use serde::Serialize;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Duration;
-use work::{Applied, ApplyRequest, PruneRequest, Recovery, Sessions, Undone};
 
 pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let store = SessionStore::new(&host.workforce_home()?);

@@ -71,7 +71,7 @@ fn a_file_injected_below_a_link_does_not_follow_it() {
 }
 
 #[test]
-fn a_injected_file_replaces_a_whiteout() {
+fn an_injected_file_replaces_a_whiteout() {
     let (_dir, lower, upper_dir) = project();
     let mut upper = Upper::new(&lower, &upper_dir, XattrNamespace::User).unwrap();
     upper.hide(Path::new("a/b/secret")).unwrap();

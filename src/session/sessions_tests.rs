@@ -1,11 +1,16 @@
 use super::*;
+use crate::exit::Exit;
 use crate::model::mount::{Backend, Effect, PathRule, RuleSource, Sandbox};
 use crate::model::mount_record::MOUNT_RECORD_FILE;
+use crate::mount::apply::Selection;
 use crate::mount::changes::base;
 use crate::mount::fs::tree::Tree;
+use crate::session::prune::PruneRequest;
+use crate::session::{Applied, ApplyRequest, SessionState};
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 struct Fixture {
     dir: tempfile::TempDir,
