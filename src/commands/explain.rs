@@ -1,10 +1,16 @@
 //! The one place where a room's typed error becomes an exit code and hints. The rooms say what happened; what that means for
 //! a script and what the user can do next is decided here.
 
+mod pack;
+
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::model::words::nearest;
-use crate::pack::error::{FetchFailure, InvalidPack, PackError};
+use crate::files::error::FilesError;
+use crate::load::error::LoadError;
+use crate::model::selector::SelectorError;
+use crate::model::tier::Tier;
+use crate::pack::error::PackError;
+use crate::workforce::WorkforceError;
 use std::error::Error;
 
 /// What a typed error means to the user.
@@ -41,70 +47,128 @@ impl From<std::io::Error> for CommandError {
     }
 }
 
+/// A typed error in a command: explained as if it had come through `anyhow`.
+macro_rules! explained {
+    ($($error:ty),*) => {
+        $(impl From<$error> for CommandError {
+            fn from(error: $error) -> Self {
+                anyhow::Error::from(error).into()
+            }
+        })*
+    };
+}
+
+explained!(SelectorError, FilesError, LoadError, WorkforceError, PackError);
+
 /// One line for every room that has typed errors.
 fn advice(error: &(dyn Error + 'static)) -> Option<Advice> {
-    error.downcast_ref().map(pack)
+    if let Some(error) = error.downcast_ref() {
+        return Some(selector(error));
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(files(error));
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(load(error));
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(workforce(error));
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(pack::advice(error));
+    }
+    None
 }
 
-impl From<PackError> for CommandError {
-    fn from(error: PackError) -> Self {
-        anyhow::Error::from(error).into()
+impl Advice {
+    fn usage() -> Advice {
+        Advice { exit: Exit::Usage, causes: Vec::new(), hints: Vec::new() }
+    }
+
+    fn cause(mut self, cause: impl ToString) -> Advice {
+        self.causes.push(cause.to_string());
+        self
+    }
+
+    fn hint(mut self, hint: impl ToString) -> Advice {
+        self.hints.push(hint.to_string());
+        self
     }
 }
 
-/// What can be installed.
-const PACK_SOURCES: &str = "name a directory, a `.tgz`, a persona's `.json`, a git url or an npm package";
-
-fn pack(error: &PackError) -> Advice {
-    let mut advice = Advice { exit: Exit::Failed, causes: Vec::new(), hints: Vec::new() };
-    let mut hint = |text: &str| advice.hints.push(text.to_owned());
+fn selector(error: &SelectorError) -> Advice {
     match error {
-        PackError::InvalidSource(_) | PackError::NotFound { .. } => {
-            hint(PACK_SOURCES);
-            advice.exit = Exit::Usage;
+        SelectorError::NoPersona { .. } => Advice::usage()
+            .hint("write it as `persona` or `persona@tier`; `agentworkforce list` shows the personas"),
+        SelectorError::UnknownTier { nearest, .. } => {
+            let names = Tier::ALL.map(Tier::name).join(", ");
+            Advice::usage().hint(match nearest {
+                Some(near) => format!("did you mean `{near}`? The tiers are {names}"),
+                None => format!("the tiers are {names}"),
+            })
         }
-        PackError::InvalidPackage(_) => {
-            hint("write `npm:name`, `npm:@scope/name` or either with `@version`");
-            advice.exit = Exit::Usage;
-        }
-        PackError::UnknownSource(_) => {
-            hint("for a repository write its full url; for a directory start with `./`");
-            advice.exit = Exit::Usage;
-        }
-        PackError::Fetch { reason, causes, .. } => {
-            match reason {
-                FetchFailure::TimedOut => {
-                    hint("check the network and the registry, or allow more time with `--timeout`");
-                    advice.exit = Exit::TimedOut;
-                }
-                FetchFailure::NotAnArchive => hint(PACK_SOURCES),
-                FetchFailure::Other => {}
-            }
-            advice.causes.clone_from(causes);
-        }
-        PackError::InvalidLock { reason, .. } => {
-            hint("restore it from version control, or move it away and install the packs again");
-            advice.causes.push(reason.clone());
-            advice.exit = Exit::Usage;
-        }
-        PackError::Invalid { problems, reason } => {
-            advice.hints.extend(problems.iter().filter_map(|problem| problem.fix.clone()));
-            advice.hints.dedup();
-            if *reason == Some(InvalidPack::PersonaDirectory) {
-                advice.hints.push("`agentworkforce.personas` in package.json names the directory".into());
-            }
-            advice.causes.extend(problems.iter().map(ToString::to_string));
-        }
-        PackError::NoPersonas { .. } => hint(
-            "a pack has `.json` files in `personas/`, or in the directory that `agentworkforce.personas` in its package.json names",
-        ),
-        PackError::UnknownPersonas { missing, available } => {
-            let near = missing.first().and_then(|id| nearest(id, available.iter().map(String::as_str)));
-            advice.hints.extend(near.map(|near| format!("did you mean `{near}`?")));
-            advice.hints.push(format!("it has {}", available.join(", ")));
-            advice.exit = Exit::Usage;
-        }
-        PackError::ChangedMeanwhile(_) => hint("nothing was written; run the command again"),
     }
-    advice
+}
+
+fn files(error: &FilesError) -> Advice {
+    match error {
+        FilesError::CannotWrite { .. } => {
+            Advice::usage().hint("check its permissions, or choose another home with `AGENT_WORKFORCE_HOME`")
+        }
+        FilesError::CannotEdit { problem, .. } => {
+            let mut advice = Advice::usage().cause(problem);
+            advice.hints.extend(problem.fix.clone());
+            advice.hint("fix the file first; it was not changed")
+        }
+    }
+}
+
+fn load(error: &LoadError) -> Advice {
+    let advice = Advice::usage();
+    match error {
+        LoadError::NotARepository { dir } => advice
+            .cause(format!("{} is not in one", dir.display()))
+            .hint("`--persona-ref` works inside a clone of the project"),
+        LoadError::BrokenRepository { complaint }
+        | LoadError::UntrustedRepository { complaint }
+        | LoadError::UnreadableCommit { complaint, .. } => advice.cause(complaint),
+        LoadError::NoSuchCommit { complaint, .. } => advice.cause(complaint).hint(
+            "fetch it first: a shallow clone of a pull request has only the pull request's own commits",
+        ),
+        LoadError::NoGit => advice.hint("install git"),
+        LoadError::OutsideRepository { top, .. } => {
+            advice.hint(format!("name a directory below {}", top.display()))
+        }
+        LoadError::MissingObject { .. } => advice.hint("fetch the commit with its files, without `--filter`"),
+        LoadError::HomeIsTheRepository
+        | LoadError::NotACommit { .. }
+        | LoadError::Git(_)
+        | LoadError::LayerTooLarge { .. } => advice,
+    }
+}
+
+fn workforce(error: &WorkforceError) -> Advice {
+    let mut advice = Advice::usage();
+    match error {
+        WorkforceError::Ambiguous { ids, files, .. } => {
+            let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+            advice
+                .cause(format!("the ids `{}` differ only in case in one layer", ids.join("` and `")))
+                .hint(format!("change the id in one of {}", files.join(", ")))
+        }
+        WorkforceError::NoSuchPersona { nearest, .. } => {
+            if !nearest.is_empty() {
+                advice = advice.hint(format!("did you mean `{}`?", nearest.join("`, `")));
+            }
+            advice.hint("`agentworkforce list` shows all personas")
+        }
+        WorkforceError::InvalidPersona { problems, .. } => {
+            advice.causes = problems.iter().map(ToString::to_string).collect();
+            advice.hints = problems.iter().filter_map(|problem| problem.fix.clone()).take(3).collect();
+            advice
+        }
+        WorkforceError::Feature { config, .. } => advice
+            .cause(config.display())
+            .hint("`agentworkforce config unset features.<id>` removes it from the config"),
+    }
 }

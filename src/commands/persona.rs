@@ -5,11 +5,12 @@ use super::request::{parse_harness, parse_tier};
 use crate::cli::{LayerArg, PersonaCommand, PersonaSetArgs};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::files::error::cannot_write;
 use crate::files::{backup, json_file, lock};
 use crate::host::Host;
 use crate::load::folder::json_files;
 use crate::load::{library, normalise};
-use crate::model::features::AGENT_RENAME;
+use crate::model::features::Feature;
 use crate::model::path_text::path_text;
 use crate::model::shape::Object;
 use crate::model::source::Source;
@@ -60,8 +61,8 @@ fn edit(place: &Place, change: impl FnOnce(&mut Object) -> Result<()>) -> Result
 }
 
 fn rename(workforce: &Workforce, name: &str, new: &str, emoji: Option<&str>, ui: &mut Ui) -> Result<Exit> {
-    if !workforce.feature(AGENT_RENAME) {
-        return Err(super::disabled("persona rename", AGENT_RENAME));
+    if !workforce.feature(Feature::AgentRename) {
+        return Err(super::disabled("persona rename", Feature::AgentRename));
     }
     let invalid = |what: &str, reason: String| CommandError::usage(format!("the {what} {reason}"));
     text_rules::display_name(new).map_err(|reason| invalid("name", reason))?;
@@ -267,7 +268,7 @@ fn reset(workforce: &Workforce, name: Option<&str>, layer: LayerArg, yes: bool, 
     let files = match name {
         Some(name) => of_name(name)?,
         None => {
-            let all = json_files(&dir).map_err(|error| lock::cannot_write(&dir, &error))?;
+            let all = json_files(&dir).map_err(|error| cannot_write(&dir, error))?;
             all.iter().flat_map(|file| files_of(file)).collect()
         }
     };

@@ -3,16 +3,16 @@
 pub mod catalogue;
 pub mod check;
 pub mod config;
+pub mod error;
 pub mod file;
 pub mod files;
 pub mod folder;
 pub mod layers;
 pub mod library;
-pub mod locate;
 pub mod normalise;
 pub(crate) mod outline;
+pub mod places;
 pub mod roles;
 pub mod rule_files;
 pub mod sidecar;
 pub mod snapshot;
-mod strict_json;

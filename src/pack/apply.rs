@@ -8,7 +8,8 @@ use super::error::PackError;
 use super::exchange::{self, Exchanged};
 use super::journal::{JOURNAL, Journal};
 use super::target::Target;
-use crate::files::lock::{DirectoryLocks, cannot_write, directories};
+use crate::files::error::cannot_write;
+use crate::files::lock::{DirectoryLocks, directories};
 use anyhow::Result;
 use std::io;
 
@@ -21,7 +22,7 @@ pub fn lock(target: &Target) -> Result<DirectoryLocks> {
     if let Some(journal) = Journal::read(target) {
         tracing::debug!(personas = %target.personas.display(), "rolling back an interrupted change");
         journal.roll_back(target);
-        Journal::remove(target).map_err(|error| cannot_write(&target.personas, &error))?;
+        Journal::remove(target).map_err(|error| cannot_write(&target.personas, error))?;
     }
     exchange::remove_leftovers(&target.personas);
     Ok(locks)
@@ -45,7 +46,7 @@ pub fn apply(target: &Target, edits: Edits, on_step: OnStep<'_>) -> Result<()> {
 }
 
 fn write(target: &Target, roles: &Edits, personas: &Edits, on_step: OnStep<'_>) -> Result<()> {
-    let fail = |error: io::Error| cannot_write(&target.personas, &error);
+    let fail = |error: io::Error| cannot_write(&target.personas, error);
     on_step("begun");
     match exchange_directory(target, roles, personas, on_step).map_err(fail)? {
         Exchanged::Done => return Ok(()),

@@ -2,9 +2,10 @@
 
 use super::contents::ROLES_PREFIX;
 use super::tree::File;
+use crate::files::atomic::{self, FileMode};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Paths are relative to one directory.
@@ -34,22 +35,13 @@ impl Edits {
 
 /// Replaces a file in one step. A link at its place is replaced, never followed.
 pub fn replace(path: &Path, file: &File) -> io::Result<()> {
-    let dir = path.parent().unwrap_or(Path::new("."));
-    let mut temporary = tempfile::Builder::new().prefix(".agentworkforce-").tempfile_in(dir)?;
-    temporary.write_all(&file.bytes)?;
-    temporary.as_file().set_permissions(std::fs::Permissions::from_mode(mode_of(file)))?;
-    temporary.as_file().sync_all()?;
-    temporary.persist(path).map(drop).map_err(|error| error.error)
-}
-
-fn mode_of(file: &File) -> u32 {
-    if file.executable { 0o755 } else { 0o644 }
+    atomic::write(path, &file.bytes, FileMode::Public { executable: file.executable })
 }
 
 /// Creates a file in a directory that nobody else uses yet; it need not be on disk when this returns.
 pub fn create(path: &Path, file: &File) -> io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    let mut out = options.write(true).create_new(true).mode(mode_of(file)).open(path)?;
+    let mode = if file.executable { 0o755 } else { 0o644 };
+    let mut out = std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
     out.write_all(&file.bytes)
 }
 

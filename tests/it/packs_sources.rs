@@ -242,7 +242,8 @@ fn the_json_of_one_persona_is_a_pack_of_one() {
     env.run(["install", "../bag/package.json"]).fails(1, "name its directory");
     env.write("bag/notes.txt", "text");
     let ran = env.run(["install", "../bag/notes.txt"]);
-    ran.fails(1, "not a `.tgz` or `.tar` archive").fails(1, "name a directory, a `.tgz`, a persona's `.json`");
+    ran.fails(1, "not a `.tgz` or `.tar` archive")
+        .fails(1, "name a directory, a `.tgz`, a persona's `.json`");
     assert_eq!(installed(&env), Vec::<String>::new());
 }
 

@@ -4,7 +4,8 @@ use super::summary::counted;
 use crate::cli::PackArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
-use crate::files::lock::cannot_write;
+use crate::files::atomic::{self, FileMode};
+use crate::files::error::cannot_write;
 use crate::host::Host;
 use crate::model::path_text::path_text;
 use crate::model::text_rules::slugged;
@@ -17,7 +18,6 @@ use crate::pack::write_archive;
 use crate::ui::{Ui, printable};
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -111,13 +111,9 @@ fn write(out: &Path, bytes: &[u8], overwrite: bool) -> Result<()> {
         std::io::ErrorKind::AlreadyExists => {
             CommandError::usage(format!("{} already exists", out.display())).hint("`--overwrite` replaces it")
         }
-        _ => cannot_write(out, &error),
+        _ => cannot_write(out, error).into(),
     };
-    let dir = out.parent().unwrap_or(Path::new("/"));
-    let mut file = tempfile::Builder::new().prefix(".agentworkforce-").tempfile_in(dir).map_err(fail)?;
-    file.write_all(bytes).map_err(fail)?;
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    file.as_file().set_permissions(mode).map_err(fail)?;
-    let kept = if overwrite { file.persist(out) } else { file.persist_noclobber(out) };
-    kept.map(drop).map_err(|error| fail(error.error))
+    let staged = atomic::stage(out, bytes, FileMode::Public { executable: false }).map_err(fail)?;
+    let written = if overwrite { staged.commit() } else { staged.commit_new() };
+    written.map_err(fail)
 }
