@@ -1,5 +1,5 @@
 //! Agent files of other tools: whatever one holds, reading it ends in personas and roles that the format's own law
-//! matches_fingerprint, or in a reason.
+//! accepts, or in a reason.
 
 use crate::convert::detect::{Kind, kind};
 use crate::convert::{Format, Missing, Source, convert};

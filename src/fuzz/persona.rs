@@ -40,7 +40,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// The law of the quick pass: where it matches_fingerprint a file, the careful way has nothing to say and comes to the same. Says
+/// The law of the quick pass: where it accepts a file, the careful way has nothing to say and comes to the same. Says
 /// whether it did.
 #[track_caller]
 pub(crate) fn holds(text: &str) -> bool {
