@@ -1,13 +1,13 @@
 //! What the commands for packs share: the target directories, fetching with progress, and writing what was decided.
 
 use super::edit::{audit, layer_dir, user_personas};
-use super::mounted::instants;
 use crate::cli::LayerArg;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::load::places::PROJECT_DIR;
-use crate::mount::signals::SignalInbox;
+use crate::mount::CrashPoints;
+use crate::mount::process::signals::SignalInbox;
 use crate::pack::apply;
 use crate::pack::contents::UnitKind;
 use crate::pack::decide::{Action, Decision, OnDisk, Reason};
@@ -167,7 +167,7 @@ fn write(
     if edits.is_empty() {
         return Ok(());
     }
-    let instants = instants(host)?;
+    let crash_points = CrashPoints::of(host);
     let is_shown = host.stderr_is_terminal && !ui.is_json();
     let number = edits.len();
     if is_shown {
@@ -176,7 +176,7 @@ fn write(
     let screen = RefCell::new(&mut *ui);
     let done = Cell::new(0);
     let applied = apply::apply(target, edits, &|name| {
-        instants.at(name);
+        crash_points.at(name);
         // Replacing many files one by one is slow.
         if is_shown && matches!(name, "written" | "removed") {
             done.set(done.get() + 1);
