@@ -25,7 +25,7 @@ pub struct CreateArgs {
     #[arg(long, value_name = "A,B")]
     pub expertise: Option<String>,
     /// Which harness serves it
-    #[arg(long, value_name = "claude|opencode|codex")]
+    #[arg(long, value_name = harness_names())]
     pub harness: Option<String>,
     /// Which model; left out, the harness picks
     #[arg(long)]

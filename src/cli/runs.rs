@@ -51,7 +51,7 @@ pub struct AgentArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = name_and_value)]
     pub input: Vec<(String, String)>,
     /// Run on this harness instead of the tier's
-    #[arg(long, value_name = "claude|opencode|codex")]
+    #[arg(long, value_name = harness_names())]
     pub harness: Option<String>,
     /// Use this model instead of the tier's
     #[arg(long, value_name = "MODEL")]

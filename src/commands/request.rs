@@ -7,6 +7,7 @@ use crate::model::features::AGENT_LIBRARY;
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::persona::Limits;
 use crate::model::plan::RunPlan;
+use crate::harness::adapter;
 use crate::model::tier::{Harness, Tier};
 use crate::model::words::nearest;
 use crate::plan::mount::{MountFlags, MountPlace};
@@ -168,7 +169,7 @@ pub fn prepare(workforce: &Workforce, request: &PlanRequest) -> Result<Prepared>
     let inputs = inputs::resolve(&found.resolved.persona.inputs, &request.inputs, &workforce.host.env)
         .map_err(|errors| input_error(&request.persona, &errors))?;
 
-    let sidecar = match resolve_sidecar::choose(&found.resolved, &selection) {
+    let sidecar = match resolve_sidecar::choose(&found.resolved, &selection, adapter(selection.harness.value).sidecar) {
         Some(sidecar) => match workforce.sidecar_text(&sidecar) {
             Ok(text) => Some((sidecar, text)),
             Err(problem) => {

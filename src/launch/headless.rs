@@ -1,9 +1,9 @@
 //! Runs a harness without a terminal: its task on its input, its output as events.
 
 use super::attend::{Attended, Channel, Listener, TimeLimits, attend};
-use super::events::{Conclusion, EventReader};
 use super::lines::Lines;
 use crate::error::Result;
+use crate::harness::events::{Conclusion, EventReader};
 use crate::model::event::Event;
 use crate::mount::inside::protocol::Group;
 use crate::mount::{ChildCommand, ChildStdio, Ending, OpenMount, SignalInbox};

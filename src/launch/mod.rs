@@ -3,7 +3,6 @@
 
 pub mod attend;
 pub mod check;
-pub mod events;
 pub mod headless;
 pub(crate) mod lines;
 pub mod program;

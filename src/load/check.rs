@@ -5,6 +5,7 @@ use crate::model::shape::{
     Field, KeyPath, Law, Object, Problem, Severity, Shape, Status, field, is_free_key,
 };
 use crate::model::text_rules;
+use crate::model::tier::Harness;
 use crate::model::words::nearest;
 use serde_json::Value;
 
@@ -128,7 +129,7 @@ impl Checker {
         }
         if let Err(reason) = text_rules::check(law, text) {
             let near =
-                (law == Law::Harness).then(|| nearest(text, text_rules::HARNESSES.into_iter())).flatten();
+                (law == Law::Harness).then(|| nearest(text, Harness::names().into_iter())).flatten();
             self.problems.push(Problem {
                 severity: Severity::Error,
                 at: at.to_key_path(),
@@ -142,7 +143,7 @@ impl Checker {
                     at.to_key_path(),
                     format!("this runner does not launch `{text}`"),
                 )
-                .fix(format!("use one of {}, or run it with `--harness`", text_rules::HARNESSES.join(", "))),
+                .fix(format!("use one of {}, or run it with `--harness`", Harness::names().join(", "))),
             );
         }
     }

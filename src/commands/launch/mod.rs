@@ -23,7 +23,7 @@ use crate::model::mount_record::MountRecord;
 use crate::model::plan::{Mode, RunPlan};
 use crate::model::report::RunReport;
 use crate::model::secrets::Secrets;
-use crate::model::tier::Harness;
+use crate::harness::adapter;
 use crate::mount::apply::Instants;
 use crate::mount::changes::{Ignored, review};
 use crate::mount::{
@@ -291,10 +291,10 @@ impl Run<'_, '_, '_> {
         for warning in &end.warnings {
             ui.warning(printable(&self.secrets.redact(warning)));
         }
-        if self.known_id().is_some() && plan.harness.kind == Harness::Codex {
+        if self.known_id().is_some() && adapter(plan.harness.kind).counts_whole_conversation {
             self.story
                 .warnings
-                .push("the usage is that of the whole conversation: codex counts no single run".into());
+                .push(format!("the usage is that of the whole conversation: {} does not count a single run", plan.harness.kind));
         }
         self.story.warnings.extend(end.warnings.iter().cloned());
         self.story.end = Some(end);
@@ -316,7 +316,7 @@ impl Run<'_, '_, '_> {
             wall: plan.limits.wall_seconds.and_then(limit_of),
             idle: plan.limits.idle_seconds.and_then(limit_of),
         };
-        let reader = events::reader(plan.harness.kind, &plan.persona.id);
+        let reader = (adapter(plan.harness.kind).reader)(&plan.persona.id);
         let changed = || changed_so_far(&open.record, &session.dir);
         let progress = self.host().stderr_is_terminal.then(|| Progress::new(&changed));
         let secrets = &self.secrets;
