@@ -1,5 +1,6 @@
 //! Arguments of the commands that add to the catalogue and choose from it.
 
+use super::values::harness_names;
 use clap::Args;
 
 #[derive(Debug, Args)]

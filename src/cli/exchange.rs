@@ -1,5 +1,6 @@
 //! Arguments of the commands that trade agents with other tools.
 
+use super::values::harness_names;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 

@@ -1,6 +1,6 @@
 //! Arguments of the commands that run something: `agent` and `mount`.
 
-use super::values::{name_and_value, not_negative, positive};
+use super::values::{harness_names, name_and_value, not_negative, positive};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;

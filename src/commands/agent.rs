@@ -3,12 +3,14 @@
 use super::launch::{self, Launch};
 use super::mounted;
 use super::request::{self, PlanRequest};
+use super::say;
 use crate::cli::AgentArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::plan::{EnforcementLevel, Mode, RunPlan};
+use crate::model::warning::Warning;
 use crate::plan::run::not_enforced;
 use crate::session::SessionStore;
 use crate::ui::text::shortened;
@@ -30,7 +32,7 @@ pub fn run(args: &AgentArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     }
     let mut request = PlanRequest::from_args(args)?;
     let workforce = Workforce::open_at(host, args.from.persona_ref())?;
-    workforce.say_persona_ref(ui);
+    say::persona_ref(&workforce, ui);
     let store = SessionStore::new(&workforce.layers.home);
     let resumed = args
         .resume
@@ -50,7 +52,8 @@ pub fn run(args: &AgentArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         plan.warnings.push(format!("a run here would be refused: {}", error.message));
     }
     if args.dry_run || args.strict {
-        for warning in workforce.general_warnings().iter().chain(&plan.warnings) {
+        say::warnings(&workforce.general_warnings(), ui);
+        for warning in &plan.warnings {
             ui.warning(printable(warning));
         }
     }
@@ -86,7 +89,7 @@ fn refuse_unreachable_sandbox(plan: &RunPlan) -> Result<()> {
     }
 }
 
-fn refuse_what_is_not_enforced(plan: &RunPlan, general: &[String]) -> Result<()> {
+fn refuse_what_is_not_enforced(plan: &RunPlan, general: &[Warning]) -> Result<()> {
     let level = |level: EnforcementLevel| match level {
         EnforcementLevel::Enforced => "enforced",
         EnforcementLevel::Advisory => "advisory",
@@ -94,7 +97,8 @@ fn refuse_what_is_not_enforced(plan: &RunPlan, general: &[String]) -> Result<()>
     };
     let mut causes: Vec<String> =
         not_enforced(plan).map(|row| format!("{}: {} ({})", row.field, level(row.level), row.how)).collect();
-    causes.extend(plan.warnings.iter().chain(general).cloned());
+    causes.extend(plan.warnings.iter().cloned());
+    causes.extend(general.iter().map(ToString::to_string));
     if causes.is_empty() {
         return Ok(());
     }

@@ -3,6 +3,10 @@
 
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::load::error::LoadError;
+use crate::model::selector::SelectorError;
+use crate::model::tier::Tier;
+use crate::workforce::WorkforceError;
 use std::error::Error;
 
 /// What a typed error means to the user.
@@ -39,7 +43,109 @@ impl From<std::io::Error> for CommandError {
     }
 }
 
+/// A typed error in a command: explained as if it had come through `anyhow`.
+macro_rules! explained {
+    ($($error:ty),*) => {
+        $(impl From<$error> for CommandError {
+            fn from(error: $error) -> Self {
+                anyhow::Error::from(error).into()
+            }
+        })*
+    };
+}
+
+explained!(SelectorError, LoadError, WorkforceError);
+
 /// One line for every room that has typed errors.
-fn advice(_error: &(dyn Error + 'static)) -> Option<Advice> {
+fn advice(error: &(dyn Error + 'static)) -> Option<Advice> {
+    if let Some(error) = error.downcast_ref() {
+        return Some(selector(error));
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(load(error));
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(workforce(error));
+    }
     None
+}
+
+impl Advice {
+    fn usage() -> Advice {
+        Advice { exit: Exit::Usage, causes: Vec::new(), hints: Vec::new() }
+    }
+
+    fn cause(mut self, cause: impl ToString) -> Advice {
+        self.causes.push(cause.to_string());
+        self
+    }
+
+    fn hint(mut self, hint: impl ToString) -> Advice {
+        self.hints.push(hint.to_string());
+        self
+    }
+}
+
+fn selector(error: &SelectorError) -> Advice {
+    match error {
+        SelectorError::NoPersona { .. } => Advice::usage()
+            .hint("write it as `persona` or `persona@tier`; `agentworkforce list` shows the personas"),
+        SelectorError::UnknownTier { nearest, .. } => {
+            let names = Tier::ALL.map(Tier::name).join(", ");
+            Advice::usage().hint(match nearest {
+                Some(near) => format!("did you mean `{near}`? The tiers are {names}"),
+                None => format!("the tiers are {names}"),
+            })
+        }
+    }
+}
+
+fn load(error: &LoadError) -> Advice {
+    let advice = Advice::usage();
+    match error {
+        LoadError::NotARepository { dir } => advice
+            .cause(format!("{} is not in one", dir.display()))
+            .hint("`--persona-ref` works inside a clone of the project"),
+        LoadError::BrokenRepository { complaint }
+        | LoadError::UntrustedRepository { complaint }
+        | LoadError::UnreadableCommit { complaint, .. } => advice.cause(complaint),
+        LoadError::NoSuchCommit { complaint, .. } => advice.cause(complaint).hint(
+            "fetch it first: a shallow clone of a pull request has only the pull request's own commits",
+        ),
+        LoadError::NoGit => advice.hint("install git"),
+        LoadError::OutsideRepository { top, .. } => {
+            advice.hint(format!("name a directory below {}", top.display()))
+        }
+        LoadError::MissingObject { .. } => advice.hint("fetch the commit with its files, without `--filter`"),
+        LoadError::HomeIsTheRepository
+        | LoadError::NotACommit { .. }
+        | LoadError::Git(_)
+        | LoadError::LayerTooLarge { .. } => advice,
+    }
+}
+
+fn workforce(error: &WorkforceError) -> Advice {
+    let mut advice = Advice::usage();
+    match error {
+        WorkforceError::Ambiguous { ids, files, .. } => {
+            let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+            advice
+                .cause(format!("the ids `{}` differ only in case in one layer", ids.join("` and `")))
+                .hint(format!("change the id in one of {}", files.join(", ")))
+        }
+        WorkforceError::NoSuchPersona { nearest, .. } => {
+            if !nearest.is_empty() {
+                advice = advice.hint(format!("did you mean `{}`?", nearest.join("`, `")));
+            }
+            advice.hint("`agentworkforce list` shows all personas")
+        }
+        WorkforceError::InvalidPersona { problems, .. } => {
+            advice.causes = problems.iter().map(ToString::to_string).collect();
+            advice.hints = problems.iter().filter_map(|problem| problem.fix.clone()).take(3).collect();
+            advice
+        }
+        WorkforceError::Feature { config, .. } => advice
+            .cause(config.display())
+            .hint("`agentworkforce config unset features.<id>` removes it from the config"),
+    }
 }

@@ -14,10 +14,11 @@ use crate::host::Host;
 use crate::model::path_text::path_text;
 use crate::model::persona::Input;
 use crate::model::role::{Charter, Role};
+use crate::model::selector::Selector;
 use crate::model::shape::Object;
 use crate::plan::run::before_job;
 use crate::ui::{Ui, printable};
-use crate::workforce::{Workforce, parse_selector};
+use crate::workforce::Workforce;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ pub fn run(args: &ExportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let format = adapter(harness).agent_file.ok_or_else(|| {
         CommandError::usage(format!("{harness} has no agent files, so nothing can be exported to it"))
     })?;
-    let selector = parse_selector(&args.selector)?;
+    let selector = Selector::parse(&args.selector)?;
     let workforce = Workforce::open(host)?;
     let found = workforce.find(&selector.name)?;
     let mut request = PlanRequest {

@@ -4,7 +4,7 @@ use crate::cli::{Cli, Command};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::model::features::{AGENT_LIBRARY, AGENT_RENAME};
+use crate::model::features::Feature;
 use crate::ui::Ui;
 use clap::FromArgMatches;
 use std::ffi::OsString;
@@ -30,6 +30,7 @@ mod picker;
 mod prompter;
 mod request;
 mod role;
+mod say;
 mod schema;
 mod sessions;
 mod show;
@@ -103,7 +104,7 @@ fn man(ui: &mut Ui) -> Exit {
 }
 
 /// A command whose feature is switched off, and how to switch it on.
-fn disabled(what: &str, feature: &str) -> CommandError {
+fn disabled(what: &str, feature: Feature) -> CommandError {
     CommandError::usage(format!("`{what}` is switched off: feature `{feature}`"))
         .hint(format!("`agentworkforce config set features.{feature} true` switches it on"))
 }
@@ -113,12 +114,12 @@ pub fn hidden(host: &Host) -> Vec<&'static str> {
     let Ok(home) = host.workforce_home() else { return Vec::new() };
     let config = crate::load::config::read(&crate::load::layers::config_path(&home));
     let states = crate::model::features::states(&host.env, &config.settings.features).unwrap_or_default();
-    let off = |id: &str| states.iter().any(|state| state.feature.id == id && !state.on);
+    let off = |id: Feature| states.iter().any(|state| state.feature.id == id && !state.on);
     let mut hidden = Vec::new();
-    if off(AGENT_LIBRARY) {
+    if off(Feature::AgentLibrary) {
         hidden.extend(["role create", "role set", "role delete", "role reset"]);
     }
-    if off(AGENT_RENAME) {
+    if off(Feature::AgentRename) {
         hidden.push("persona rename");
     }
     hidden

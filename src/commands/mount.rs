@@ -3,6 +3,7 @@
 use super::changes_review::ApplyPolicy;
 use super::mounted::{self, Opening, Settling};
 use super::request::{self, PlanRequest, backend, sandbox};
+use super::say;
 use super::sessions::work::{Applied, Sessions};
 use crate::cli::MountArgs;
 use crate::error::Result;
@@ -19,7 +20,7 @@ use crate::mount::{
 use crate::plan::mount::{MountFlags, MountPlace};
 use crate::session::{Session, SessionState, SessionStore};
 use crate::ui::{Ui, printable};
-use crate::workforce::{Workforce, parse_selector};
+use crate::workforce::Workforce;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::path::Path;
@@ -52,10 +53,8 @@ struct ReportedOutcome {
 pub fn run(args: &MountArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let policy = mounted::policy(args.changes.apply, host, ui)?;
     let workforce = Workforce::open_at(host, args.from.persona_ref())?;
-    workforce.say_persona_ref(ui);
-    for warning in workforce.general_warnings() {
-        ui.warning(printable(&warning));
-    }
+    say::persona_ref(&workforce, ui);
+    say::warnings(&workforce.general_warnings(), ui);
     let wanted = Wanted::of(args, &workforce, ui)?;
     let store = SessionStore::new(&workforce.layers.home);
     let instants = mounted::instants(host)?;
@@ -132,7 +131,7 @@ impl Wanted {
     fn of(args: &MountArgs, workforce: &Workforce, ui: &mut Ui) -> Result<Wanted> {
         let chosen = mounted::find_root(workforce, args.root.as_deref())?;
         mounted::refuse_root(workforce, &chosen.root)?;
-        let persona = args.persona.as_deref().map(parse_selector).transpose()?;
+        let persona = args.persona.as_deref().map(Selector::parse).transpose()?;
         let name = persona.as_ref().map(|selector| selector.name.as_str());
         mounted::refuse_unheard(workforce, name, &chosen.root)?;
         let flags = MountFlags { backend: args.mount.map(backend), sandbox: args.sandbox.map(sandbox) };
@@ -140,7 +139,7 @@ impl Wanted {
             Some(selector) => Wanted::of_persona(selector, flags, &chosen.root, workforce, ui)?,
             None => {
                 // Those that cannot be read have ended it above.
-                let (rules, _) = workforce.rule_files(&chosen.root, "mount")?;
+                let rules = workforce.rule_files(&chosen.root, "mount")?;
                 let place = MountPlace {
                     is_repository: chosen.root.join(".git").symlink_metadata().is_ok(),
                     root: chosen.root.clone(),

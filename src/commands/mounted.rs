@@ -35,13 +35,14 @@ pub fn refuse_root(workforce: &Workforce, root: &Path) -> Result<()> {
 
 /// Fails if something that was meant to have a say in the run cannot be read: it may be what forbids things.
 pub fn refuse_unheard(workforce: &Workforce, persona: Option<&str>, root: &Path) -> Result<()> {
-    let unheard = workforce.unheard(persona, root)?;
-    if unheard.is_empty() {
+    let found = persona.map(|persona| workforce.find(persona)).transpose()?;
+    let rules = workforce.rule_files(root, found.as_ref().map_or("mount", |found| found.resolved.id()))?;
+    let problems = workforce.blocking_problems(found.as_ref(), &rules);
+    if problems.is_empty() {
         return Ok(());
     }
-    let mut error =
-        CommandError::usage("nothing was started: files that decide about this run are not valid");
-    error.causes = unheard;
+    let mut error = CommandError::usage("not started: configuration files are invalid");
+    error.causes = problems.iter().map(ToString::to_string).collect();
     Err(error.hint(
         "`agentworkforce lint` shows every problem; without these files the run could do more than you allow",
     ))

@@ -10,7 +10,7 @@ use crate::model::plan::RunPlan;
 use crate::resolve::rank::{Choice, Ranked, Reason, rank};
 use crate::ui::text::shortened;
 use crate::ui::{BOLD, DIM, Ui, printable};
-use crate::workforce::{Workforce, warning_lines};
+use crate::workforce::{Workforce, warnings_of};
 use clap::FromArgMatches;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -23,10 +23,8 @@ pub fn run(args: &PickArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let workforce = Workforce::open_outlines(host, None)?;
     let (found, problems) = workforce.all();
     let mut warnings = workforce.general_warnings();
-    warnings.extend(warning_lines(&problems));
-    for warning in &warnings {
-        ui.warning(printable(warning));
-    }
+    warnings.extend(warnings_of(&problems));
+    super::say::warnings(&warnings, ui);
     let rows = list::rows(&workforce, &found, None, false);
     let runnable: Vec<&list::Row> = rows.iter().filter(|row| row.runnable).collect();
     let choices: Vec<Choice> = runnable.iter().map(|row| choice(row)).collect();
@@ -43,7 +41,7 @@ pub fn run(args: &PickArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         };
         let candidates: Vec<Value> = shown.iter().map(|ranked| candidate(ranked, &runnable)).collect();
         ui.json(&json!({
-            "schemaVersion": 1, "task": task, "candidates": candidates, "command": command, "launched": false,
+            "schemaVersion": 2, "task": task, "candidates": candidates, "command": command, "launched": false,
             "plan": plan, "warnings": warnings,
         }));
     } else if shown.is_empty() {

@@ -3,19 +3,23 @@
 use super::mounted;
 use crate::cli::{AgentArgs, BackendArg, SandboxArg};
 use crate::error::{CommandError, Result};
-use crate::model::features::AGENT_LIBRARY;
+use crate::harness::adapter;
+use crate::load::file::FileProblem;
+use crate::model::features::Feature;
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::persona::Limits;
 use crate::model::plan::RunPlan;
-use crate::harness::adapter;
+use crate::model::selector::Selector;
 use crate::model::tier::{Harness, Tier};
+use crate::model::warning::Warning;
 use crate::model::words::nearest;
 use crate::plan::mount::{MountFlags, MountPlace};
 use crate::plan::run::{self as plan_run, RunFacts, RunFlags, RunParts};
 use crate::resolve::inputs::{self, InputErrors, InputValue};
+use crate::resolve::role::RolePart;
 use crate::resolve::select::{Levels, Selection, select};
 use crate::resolve::sidecar as resolve_sidecar;
-use crate::workforce::{Found, Workforce, not_used, parse_selector, warning_lines};
+use crate::workforce::{Found, Workforce, not_used, warnings_of};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -34,7 +38,7 @@ pub struct PlanRequest {
 
 impl PlanRequest {
     pub fn from_args(args: &AgentArgs) -> Result<PlanRequest> {
-        let selector = parse_selector(&args.selector)?;
+        let selector = Selector::parse(&args.selector)?;
         let prompt = match (&args.prompt, &args.prompt_file) {
             (Some(text), _) => Some(text.clone()),
             (None, Some(file)) => Some(read_prompt(file)?),
@@ -126,11 +130,10 @@ fn read_prompt(path: &Path) -> Result<String> {
 pub struct Prepared {
     pub found: Found,
     pub selection: Selection,
-    pub role: Option<plan_run::RolePart>,
+    pub role: Option<RolePart>,
     pub inputs: Vec<InputValue>,
     pub sidecar: Option<(resolve_sidecar::Sidecar, String)>,
-    /// What was met on the way, for people.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 impl Prepared {
@@ -148,18 +151,18 @@ impl Prepared {
 
 pub fn prepare(workforce: &Workforce, request: &PlanRequest) -> Result<Prepared> {
     let found = workforce.find(&request.persona)?;
-    let mut warnings = warning_lines(&found.problems);
+    let mut warnings = warnings_of(&found.problems);
     warnings.extend(not_used(&found.resolved));
 
     let role = workforce.role_of(&found.resolved);
-    warnings.extend(warning_lines(&role.problems));
+    warnings.extend(warnings_of(&role.problems));
     warnings.extend(role.warnings);
 
     let settings = &workforce.config.settings;
     let levels = Levels {
         flag_harness: request.harness,
         flag_model: request.model.as_deref(),
-        role: role.role.as_ref().filter(|_| workforce.feature(AGENT_LIBRARY)),
+        role: role.role.as_ref().filter(|_| workforce.feature(Feature::AgentLibrary)),
         config_harness: settings.default_harness.as_deref(),
         config_model: settings.default_model.as_deref(),
     };
@@ -169,11 +172,15 @@ pub fn prepare(workforce: &Workforce, request: &PlanRequest) -> Result<Prepared>
     let inputs = inputs::resolve(&found.resolved.persona.inputs, &request.inputs, &workforce.host.env)
         .map_err(|errors| input_error(&request.persona, &errors))?;
 
-    let sidecar = match resolve_sidecar::choose(&found.resolved, &selection, adapter(selection.harness.value).sidecar) {
+    let sidecar = match resolve_sidecar::choose(
+        &found.resolved,
+        &selection,
+        adapter(selection.harness.value).sidecar,
+    ) {
         Some(sidecar) => match workforce.sidecar_text(&sidecar) {
             Ok(text) => Some((sidecar, text)),
             Err(problem) => {
-                warnings.extend(warning_lines(&[problem]));
+                warnings.extend(warnings_of(&[problem]));
                 None
             }
         },
@@ -206,10 +213,10 @@ fn input_error(persona: &str, errors: &InputErrors) -> CommandError {
 }
 
 /// Where the run is, and the rule files in it.
-fn facts(workforce: &Workforce, request: &PlanRequest, id: &str) -> Result<(RunFacts, Vec<String>)> {
+fn facts(workforce: &Workforce, request: &PlanRequest, id: &str) -> Result<(RunFacts, Vec<FileProblem>)> {
     let host = &workforce.host;
     let project = mounted::find_root(workforce, request.root.as_deref())?;
-    let (rules, problems) = workforce.rule_files(&project.root, id)?;
+    let rules = workforce.rule_files(&project.root, id)?;
     let place = MountPlace {
         is_repository: project.root.join(".git").symlink_metadata().is_ok(),
         root: project.root,
@@ -218,7 +225,7 @@ fn facts(workforce: &Workforce, request: &PlanRequest, id: &str) -> Result<(RunF
         rule_prefix: rules.prefix,
     };
     let persona_ref = workforce.persona_ref().cloned();
-    Ok((RunFacts { env: host.env.clone(), home: host.home_dir(), place, persona_ref }, problems))
+    Ok((RunFacts { env: host.env.clone(), home: host.home_dir(), place, persona_ref }, rules.problems))
 }
 
 pub fn plan(workforce: &Workforce, request: &PlanRequest) -> Result<RunPlan> {
@@ -242,7 +249,7 @@ pub fn look(workforce: &Workforce, request: &PlanRequest) -> Result<(Prepared, R
 
 fn plan_of(workforce: &Workforce, request: &PlanRequest, prepared: &Prepared) -> Result<RunPlan> {
     let (facts, problems) = facts(workforce, request, prepared.found.resolved.id())?;
-    let mut warnings = prepared.warnings.clone();
-    warnings.extend(problems);
+    let mut warnings: Vec<String> = prepared.warnings.iter().map(ToString::to_string).collect();
+    warnings.extend(problems.iter().map(ToString::to_string));
     Ok(plan_run::plan(&prepared.parts(workforce), &request.flags, &facts, warnings))
 }

@@ -1,6 +1,7 @@
 //! `show`: one persona, seen from the side that was asked for.
 
 use super::request::{self, PlanRequest, Prepared, parse_harness};
+use super::say;
 use crate::cli::ShowArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -8,6 +9,7 @@ use crate::host::Host;
 use crate::model::mount::{Effect, MountSpec};
 use crate::model::path_text::path_text;
 use crate::model::plan::RunPlan;
+use crate::model::selector::Selector;
 use crate::model::shape::Object;
 use crate::model::source::Source;
 use crate::model::tier::Tier;
@@ -16,13 +18,13 @@ use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::sidecar;
 use crate::rules::{Decision, PathRules, Visibility};
 use crate::ui::{BOLD, DIM, Table, Ui, printable};
-use crate::workforce::{Workforce, parse_selector, warning_lines};
+use crate::workforce::{Workforce, warnings_of};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub fn run(args: &ShowArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
-    let selector = parse_selector(&args.selector)?;
+    let selector = Selector::parse(&args.selector)?;
     if args.all && selector.tier.is_some() {
         return Err(CommandError::usage("`--all` shows every tier; a tier in the selector shows one")
             .hint("leave one of them out"));
@@ -35,10 +37,8 @@ pub fn run(args: &ShowArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         ..PlanRequest::default()
     };
     let workforce = Workforce::open_at(host, args.from.persona_ref())?;
-    workforce.say_persona_ref(ui);
-    for warning in workforce.general_warnings() {
-        ui.warning(printable(&warning));
-    }
+    say::persona_ref(&workforce, ui);
+    say::warnings(&workforce.general_warnings(), ui);
     if args.origins {
         origins(&workforce, &request, ui)
     } else if args.prompt {
@@ -60,7 +60,7 @@ fn say_warnings(warnings: &[String], ui: &mut Ui) {
 
 fn origins(workforce: &Workforce, request: &PlanRequest, ui: &mut Ui) -> Result<Exit> {
     let found = workforce.find(&request.persona)?;
-    say_warnings(&warning_lines(&found.problems), ui);
+    say::warnings(&warnings_of(&found.problems), ui);
     let resolved = &found.resolved;
     if ui.is_json() {
         let origins = resolved.origins();
@@ -86,7 +86,7 @@ fn plain(sources: &[Arc<Source>]) -> Vec<&Source> {
 
 fn prompt(workforce: &Workforce, request: &PlanRequest, ui: &mut Ui) -> Result<Exit> {
     let prepared = request::prepare(workforce, request)?;
-    say_warnings(&prepared.warnings, ui);
+    say::warnings(&prepared.warnings, ui);
     let values = inputs::by_name(&prepared.inputs);
     let text = crate::plan::run::system_prompt(&prepared.parts(workforce), &values);
     if ui.is_json() {

@@ -128,8 +128,7 @@ impl Checker {
             return;
         }
         if let Err(reason) = text_rules::check(law, text) {
-            let near =
-                (law == Law::Harness).then(|| nearest(text, Harness::names().into_iter())).flatten();
+            let near = (law == Law::Harness).then(|| nearest(text, Harness::names().into_iter())).flatten();
             self.problems.push(Problem {
                 severity: Severity::Error,
                 at: at.to_key_path(),

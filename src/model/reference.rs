@@ -1,6 +1,7 @@
 //! Writes a file format's table as a Markdown reference, for people. What the JSON Schema says to editors, in tables.
 
 use super::shape::{Field, Law, Merge, Shape, Status};
+use super::tier::Harness;
 use std::fmt::Write as _;
 
 /// A table for the top level, one for each object below it, and a line for what is accepted without effect.

@@ -56,7 +56,8 @@ harnesses! {
 }
 
 impl Harness {
-    pub const ALL: [Harness; Harness::LISTED.len()] = *Harness::LISTED.first_chunk().expect("the same length");
+    pub const ALL: [Harness; Harness::LISTED.len()] =
+        *Harness::LISTED.first_chunk().expect("the same length");
     /// The harness of a persona where neither flags, persona, role nor config name one.
     pub const DEFAULT: Harness = Harness::Claude;
 

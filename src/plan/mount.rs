@@ -57,7 +57,11 @@ fn rules(
     place: &MountPlace,
 ) -> Vec<PathRule> {
     let mut rules = builtin_secret_rules();
-    rules.extend(harness.into_iter().flat_map(|harness| builtin_harness_rules(harness.name(), adapter(harness).project_config)));
+    rules.extend(
+        harness
+            .into_iter()
+            .flat_map(|harness| builtin_harness_rules(harness.name(), adapter(harness).project_config)),
+    );
     let mut add = |patterns: &[String], effect: Effect, source: RuleSource, origin: &str| {
         rules.extend(patterns.iter().map(|pattern| PathRule {
             pattern: pattern.clone(),

@@ -18,6 +18,7 @@ use crate::resolve::inputs::{InputValue, by_name};
 use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::prompt::{Identity, compose};
 use crate::resolve::references::{Piece, env_names, env_pieces, fill_inputs};
+use crate::resolve::role::RolePart;
 use crate::resolve::select::{Decided, Level, Selection};
 use crate::resolve::sidecar::{Sidecar, SidecarText};
 use crate::rules::PathRules;
@@ -58,16 +59,6 @@ pub struct RunParts<'a> {
     /// The chosen sidecar with its text; `None` where there is none or its file is missing.
     pub sidecar: Option<(&'a Sidecar, String)>,
     pub settings: &'a Settings,
-}
-
-/// What the persona's role says, or its free text.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RolePart {
-    /// The key, where a role stands behind it.
-    pub key: Option<String>,
-    pub label: Option<String>,
-    pub charter: Option<String>,
-    pub charter_origin: Option<String>,
 }
 
 pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<String>) -> RunPlan {
@@ -372,7 +363,9 @@ fn enforcement(
             };
             rows.enforced("sidecar", format!("{} {how}", planned.target));
         }
-        (None, _) if parts.sidecar.is_some() => rows.unsupported("sidecar", "not delivered: see the warnings"),
+        (None, _) if parts.sidecar.is_some() => {
+            rows.unsupported("sidecar", "not delivered: see the warnings")
+        }
         (None, _) => {}
     }
     mount_rows(&mut rows, mount);

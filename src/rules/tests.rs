@@ -1,4 +1,6 @@
 use super::*;
+use crate::harness::adapter;
+use crate::model::tier::Harness;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use std::os::unix::ffi::OsStrExt;

@@ -124,7 +124,7 @@ fn claude_reports_its_limits_and_denials() {
     let Some(world) = Scratch::new([Turn::text("fine")]) else { return };
     let ran = world.run(&mut headless(&world, Harness::Claude, &["--plugin-dir", "/nowhere"]), "Hello.");
     let (_, conclusion) = understood(Harness::Claude, &ran);
-    assert!(conclusion.ok && conclusion.warnings[0].contains("/nowhere"), "{conclusion:#?}");
+    assert!(conclusion.ok && conclusion.warnings[0].message.contains("/nowhere"), "{conclusion:#?}");
 }
 
 #[test]

@@ -14,16 +14,16 @@ use super::sessions::{self, work::Sessions};
 use crate::cli::AgentArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::harness::adapter;
 use crate::host::Host;
 use crate::launch::attend::{TimeLimits, limit_of};
 use crate::launch::staging::{self, Places};
-use crate::launch::{events, headless, program};
+use crate::launch::{headless, program};
 use crate::model::mount::Backend;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::{Mode, RunPlan};
 use crate::model::report::RunReport;
 use crate::model::secrets::Secrets;
-use crate::harness::adapter;
 use crate::mount::apply::Instants;
 use crate::mount::changes::{Ignored, review};
 use crate::mount::{
@@ -292,9 +292,10 @@ impl Run<'_, '_, '_> {
             ui.warning(printable(&self.secrets.redact(warning)));
         }
         if self.known_id().is_some() && adapter(plan.harness.kind).counts_whole_conversation {
-            self.story
-                .warnings
-                .push(format!("the usage is that of the whole conversation: {} does not count a single run", plan.harness.kind));
+            self.story.warnings.push(format!(
+                "the usage is that of the whole conversation: {} does not count a single run",
+                plan.harness.kind
+            ));
         }
         self.story.warnings.extend(end.warnings.iter().cloned());
         self.story.end = Some(end);

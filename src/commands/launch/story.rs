@@ -43,7 +43,7 @@ pub struct Story<'a> {
 }
 
 impl<'a> Story<'a> {
-    pub fn new(plan: &'a RunPlan, general_warnings: &[String]) -> Story<'a> {
+    pub fn new(plan: &'a RunPlan, general_warnings: &[crate::model::warning::Warning]) -> Story<'a> {
         Story {
             plan,
             began: Instant::now(),
@@ -53,7 +53,11 @@ impl<'a> Story<'a> {
             record: None,
             end: None,
             checks: Vec::new(),
-            warnings: general_warnings.iter().chain(&plan.warnings).cloned().collect(),
+            warnings: general_warnings
+                .iter()
+                .map(ToString::to_string)
+                .chain(plan.warnings.iter().cloned())
+                .collect(),
             leaks: Vec::new(),
             has_leaks_in_work: false,
             changes: Vec::new(),

@@ -1,11 +1,11 @@
 //! The problems of one persona that only show when it is taken for what it is: merged, with its role, sidecars and rules.
 
+use crate::harness::adapter;
 use crate::load::file::FileProblem;
 use crate::model::deprecations::deprecation;
 use crate::model::plan::SkillKind;
 use crate::model::shape::{KeyPath, Problem, Severity};
 use crate::model::skill_source as skill;
-use crate::harness::adapter;
 use crate::model::tier::{Harness, Tier};
 use crate::model::words::nearest;
 use crate::plan::mount::{self, MountFlags, MountPlace};
@@ -94,8 +94,8 @@ impl Lint<'_> {
 
     fn use_of_it(&mut self) {
         let resolved = self.resolved;
-        if let Some(text) = not_used(resolved) {
-            self.add(Severity::Note, KeyPath::default(), text);
+        if let Some(warning) = not_used(resolved) {
+            self.add(Severity::Note, KeyPath::default(), warning.message);
         }
         if let Some(reason) = resolved.not_runnable() {
             self.add(Severity::Note, KeyPath::default(), format!("not runnable: {reason}"));
@@ -126,7 +126,7 @@ impl Lint<'_> {
             self.add(Severity::Note, at("role"), text).fix = Some(format!("use {}", entry.instead));
         }
         for warning in &self.role.warnings {
-            self.add(Severity::Warning, at("role"), warning.clone());
+            self.add(Severity::Warning, at("role"), warning.message.clone());
         }
     }
 

@@ -6,7 +6,7 @@ use crate::cli::LayerArg;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::load::layers::PROJECT_DIR;
+use crate::load::places::PROJECT_DIR;
 use crate::mount::signals::SignalInbox;
 use crate::pack::apply::{self, Edits};
 use crate::pack::contents::UnitKind;

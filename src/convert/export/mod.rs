@@ -7,11 +7,11 @@ mod opencode;
 use super::account::{Fate, FieldFate};
 use super::carried::{self, Carried, CarriedRole};
 use super::{Format, Source, convert, values};
+use crate::harness::AgentFile;
 use crate::model::persona::{HarnessSettings, Limits, McpServer, Permissions};
 use crate::model::plan::SkillKind;
 use crate::model::shape::Object;
 use crate::model::skill_source::kind_of;
-use crate::harness::AgentFile;
 use crate::model::tier::Tier;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashSet};
@@ -187,7 +187,7 @@ impl Ledger {
             if spoken_for.contains(key) && key != "tiers" {
                 continue;
             }
-            let own = format!("x-{}", self.harness);
+            let own = format!("x-{}", Format::from(self.format).name());
             match key.as_str() {
                 "id" => self.mapped(key, true, "name"),
                 "systemPrompt" => self.mapped(key, true, "prompt"),

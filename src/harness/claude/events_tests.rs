@@ -1,6 +1,7 @@
 //! Lines as claude 2.1.197 printed them against a scripted model, without what no one reads.
 
 use super::*;
+use crate::model::warning::WarningCode;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -137,7 +138,8 @@ fn what_could_not_be_loaded_is_a_warning() {
         "claude plugin: Path not found: /p (commands)",
         "MCP server `bad`: failed",
         "claude: Unknown --effort value 'bogus' — ignoring it",
-    ];
+    ]
+    .map(|message| Warning::new(WarningCode::Harness, message));
     assert_eq!(reader.conclude(true).warnings, expected);
 }
 

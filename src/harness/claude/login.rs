@@ -32,11 +32,15 @@ pub fn login(user: &dyn UserFiles) -> Login {
         Err(why) => return Login::Broken(why),
     }
     let settings = dir.join("settings.json");
-    if read_json(user, &settings).is_ok_and(|value| value.is_some_and(|value| value["apiKeyHelper"] != Value::Null)) {
+    if read_json(user, &settings)
+        .is_ok_and(|value| value.is_some_and(|value| value["apiKeyHelper"] != Value::Null))
+    {
         return Login::Found(format!("apiKeyHelper in {}", settings.display()));
     }
     let state = own.unwrap_or_else(|| user.home()).join(".claude.json");
-    if read_json(user, &state).is_ok_and(|value| value.is_some_and(|value| value["primaryApiKey"].is_string())) {
+    if read_json(user, &state)
+        .is_ok_and(|value| value.is_some_and(|value| value["primaryApiKey"].is_string()))
+    {
         return Login::Found(state.display().to_string());
     }
     if cfg!(target_os = "macos") {

@@ -51,7 +51,10 @@ pub fn plan(job: &Job) -> HarnessPlan {
         plan.enforced(Demand::BareMode, "--bare");
         plan.sidecar_unread = Some("bare mode keeps claude from reading it");
         if job.sidecar_bytes.is_some() {
-            plan.warn(WarningCode::NotUsed, "`bareMode` makes claude ignore CLAUDE.md: the sidecar is written but not read");
+            plan.warn(
+                WarningCode::NotUsed,
+                "`bareMode` makes claude ignore CLAUDE.md: the sidecar is written but not read",
+            );
         }
     }
     plan.codex_settings(job);
@@ -88,7 +91,10 @@ fn mcp(plan: &mut HarnessPlan, job: &Job) {
     plan.option_at("--mcp-config", Template::session("mcp.json"));
     plan.arg("--strict-mcp-config");
     if !job.mcp_servers.is_empty() {
-        plan.enforced(Demand::McpServers, "--mcp-config with --strict-mcp-config: these servers and no others");
+        plan.enforced(
+            Demand::McpServers,
+            "--mcp-config with --strict-mcp-config: these servers and no others",
+        );
     }
 }
 

@@ -57,10 +57,7 @@ fn sandbox(plan: &mut HarnessPlan, job: &Job) {
     let (settings, permissions) = (job.settings, job.permissions);
     if settings.dangerously_bypass_approvals_and_sandbox == Some(true) {
         plan.arg("--dangerously-bypass-approvals-and-sandbox");
-        plan.enforced(
-            Demand::BypassApprovalsAndSandbox,
-            "passed on; the mount is the only barrier",
-        );
+        plan.enforced(Demand::BypassApprovalsAndSandbox, "passed on; the mount is the only barrier");
         let demands = [
             (Demand::SandboxMode, settings.sandbox_mode.is_some()),
             (Demand::ApprovalPolicy, settings.approval_policy.is_some()),
@@ -198,7 +195,10 @@ fn enforcement(plan: &mut HarnessPlan, job: &Job) {
             Demand::Skills,
             "codex finds skills in the project, and without a mount nothing is written there",
         );
-        plan.warn(WarningCode::Skill, "codex gets no skills: there is no mount, and your repository is not touched");
+        plan.warn(
+            WarningCode::Skill,
+            "codex gets no skills: there is no mount, and your repository is not touched",
+        );
     }
     if job.limits.turns.is_some() {
         plan.unsupported(Demand::Turns, "codex has no turn limit");

@@ -226,10 +226,9 @@ impl Opencode {
                 &mut self.warnings,
                 "opencode: the model stopped in the middle, at its output limit".to_owned(),
             ),
-            Some("content-filter") => warn(
-                &mut self.warnings,
-                "opencode: the model's provider filtered its answer".to_owned(),
-            ),
+            Some("content-filter") => {
+                warn(&mut self.warnings, "opencode: the model's provider filtered its answer".to_owned())
+            }
             _ => {}
         }
         Event::Usage(self.usage.clone())

@@ -2,6 +2,7 @@
 //! free models still work.
 
 use crate::harness::login::{Login, UserFiles, first_set, read_json};
+use jsonc_parser::JsonValue;
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -40,14 +41,27 @@ pub fn login(user: &dyn UserFiles) -> Login {
     let files = own.into_iter().chain(["opencode.json", "opencode.jsonc"].map(|name| config.join(name)));
     for file in files {
         let text = user.read(&file).ok().flatten().unwrap_or_default();
-        // Both files may have comments.
-        if jsonc_value(&text).is_some_and(|config| config.get("provider").is_some()) {
+        if names_provider(&text) {
             return Login::Found(format!("provider in {}", file.display()));
         }
     }
     Login::NotNeeded("no login; only opencode's own free models can be used".into())
 }
 
-fn jsonc_value(text: &str) -> Option<Value> {
-    jsonc_parser::parse_to_serde_value(text, &jsonc_parser::ParseOptions::default()).ok()
+/// Both config files may have comments.
+fn names_provider(text: &str) -> bool {
+    let config = jsonc_parser::parse_to_value(text, &jsonc_parser::ParseOptions::default());
+    matches!(config, Ok(Some(JsonValue::Object(config))) if config.get("provider").is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_is_found_in_a_config_with_comments() {
+        assert!(names_provider("{ // mine\n \"provider\": {\"x\": {}}, }"));
+        assert!(!names_provider("{\"agent\": {\"provider\": 1}} // \"provider\""));
+        assert!(!names_provider("{\"provider\""));
+    }
 }

@@ -38,10 +38,10 @@ pub fn permission_map(plan: &mut HarnessPlan, job: &Job) -> Option<Map<String, V
         }
     }
     if !inexact.is_empty() {
-        plan.warn(WarningCode::NotEnforced, format!(
-            "opencode has no such pattern, so these stay as the mode says: {}",
-            inexact.join(", ")
-        ));
+        plan.warn(
+            WarningCode::NotEnforced,
+            format!("opencode has no such pattern, so these stay as the mode says: {}", inexact.join(", ")),
+        );
     }
     let mut widened = Vec::new();
     for entry in &permissions.deny {
@@ -56,10 +56,10 @@ pub fn permission_map(plan: &mut HarnessPlan, job: &Job) -> Option<Map<String, V
         }
     }
     if !widened.is_empty() {
-        plan.warn(WarningCode::NotEnforced, format!(
-            "opencode has no such pattern, so the whole tool is denied: {}",
-            widened.join(", ")
-        ));
+        plan.warn(
+            WarningCode::NotEnforced,
+            format!("opencode has no such pattern, so the whole tool is denied: {}", widened.join(", ")),
+        );
     }
     if permissions.allow.is_some() && inexact.is_empty() {
         let how = "permission map of the agent; an allowed command may be redirected into a file";
