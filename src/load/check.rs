@@ -245,7 +245,7 @@ mod tests {
                 "tags: must be a list, not text",
                 "permissions.mode: `plann` is not one of default, acceptEdits, bypassPermissions, plan (did you mean `plan`?)",
                 "skills[0].id: must be text, not a number",
-                "harness: `cluade` is not a harness: claude, opencode, codex (did you mean `claude`?)",
+                "harness: `cluade` is not a harness: claude, opencode, codex, example (did you mean `claude`?)",
                 "limits.turns: must be a whole number from 1 on",
                 "inputs.low: the name must be an upper-case name such as `TARGET_DIR`",
             ]
