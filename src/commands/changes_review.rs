@@ -4,8 +4,8 @@ use super::prompter::{Answer, Prompter};
 use crate::error::Result;
 use crate::mount::SignalInbox;
 use crate::mount::apply::Selection;
+use crate::mount::changes::diff::{diff, printable_name};
 use crate::mount::changes::{Change, Ignored, ProtectedWhy, Review, review};
-use crate::mount::diff::{diff, printable_name};
 use crate::session::Session;
 use crate::ui::{BOLD, DIM, Ui, patch, printable};
 use std::path::PathBuf;
@@ -55,7 +55,7 @@ pub fn decide(
 fn look(session: &Session, include_ignored: bool) -> Result<Option<Review>> {
     let Some(work) = session.work()? else { return Ok(None) };
     let ignored = if include_ignored { Ignored::Include } else { Ignored::KeepOut };
-    Ok(Some(review(&work.sides()?, ignored)?))
+    Ok(Some(review(&work.three_way()?, ignored)?))
 }
 
 fn ask(session: &Session, include_ignored: bool, signals: &mut SignalInbox, ui: &mut Ui) -> Result<Decision> {
@@ -115,7 +115,7 @@ fn pick(found: &Review, prompter: &mut Prompter<'_>, ui: &mut Ui) -> Option<Vec<
 
 fn say_diff(session: &Session, include_ignored: bool, ui: &mut Ui) -> Result<()> {
     let Some(work) = session.work()? else { return Ok(()) };
-    let sides = work.sides()?;
+    let sides = work.three_way()?;
     let ignored = if include_ignored { Ignored::Include } else { Ignored::KeepOut };
     let found = review(&sides, ignored)?;
     for file in diff(&sides, &found, None)? {

@@ -4,7 +4,6 @@ use super::changes_review::ApplyPolicy;
 use super::mounted::{self, Opening, Settling};
 use super::request::{self, PlanRequest, backend, sandbox};
 use super::say;
-use super::sessions::work::{Applied, Sessions};
 use crate::cli::MountArgs;
 use crate::error::Result;
 use crate::exit::Exit;
@@ -13,11 +12,14 @@ use crate::model::mount::{Backend, MountSpec};
 use crate::model::mount_record::MountRecord;
 use crate::model::persona::MountPolicy;
 use crate::model::selector::Selector;
-use crate::mount::diff::printable_name;
+use crate::mount::CrashPoints;
+use crate::mount::changes::diff::printable_name;
 use crate::mount::{
-    ChildCommand, ChildOutcome, ChildStdio, Ending, OpenMount, PlantedFile, SignalInbox, catch_runner_signals,
+    ChildCommand, ChildOutcome, ChildStdio, Ending, InjectedFile, OpenMount, SignalInbox,
+    catch_runner_signals,
 };
 use crate::plan::mount::{MountFlags, MountPlace};
+use crate::session::{Applied, Sessions};
 use crate::session::{Session, SessionState, SessionStore};
 use crate::ui::{Ui, printable};
 use crate::workforce::Workforce;
@@ -57,21 +59,21 @@ pub fn run(args: &MountArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     say::warnings(&workforce.general_warnings(), ui);
     let wanted = Wanted::of(args, &workforce, ui)?;
     let store = SessionStore::new(&workforce.layers.home);
-    let instants = mounted::instants(host)?;
+    let crash_points = CrashPoints::of(host);
     let mut signals = catch_runner_signals()?;
-    instants.at("asked");
+    crash_points.at("asked");
     let session = store.create(host, &wanted.name, &wanted.spec.root)?;
-    instants.at("session made");
+    crash_points.at("session made");
     let opening = Opening {
         session: &session,
         store: &store,
         host,
         spec: &wanted.spec,
-        planted: &wanted.planted,
+        injected: &wanted.injected,
         shown: &[],
         lent: &[],
         signals: &signals,
-        instants: &instants,
+        crash_points: &crash_points,
     };
     let (open, facts_warning) = match opening.open() {
         Ok(opened) => opened,
@@ -89,7 +91,7 @@ pub fn run(args: &MountArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     }
     let command = ChildCommand { argv: args.command.clone(), env: environment(&session, &wanted.name) };
     let json = ui.is_json();
-    let outcome = mounted::with_base(&open, &session, host, &wanted.spec, &instants, || {
+    let outcome = mounted::with_base(&open, &session, host, &wanted.spec, &crash_points, || {
         // The object is all that may be on our stdout.
         let stdio = if json { ChildStdio::all_on_stderr()? } else { ChildStdio::inherited() };
         open.run(&command, stdio, &mut signals, None)
@@ -98,13 +100,13 @@ pub fn run(args: &MountArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         Ok(outcome) => outcome,
         Err(error) => {
             session.set_state(host, SessionState::Held)?;
-            let sessions = Sessions { store: &store, host, instants: &instants };
+            let sessions = Sessions { store: &store, host, crash_points: &crash_points };
             mounted::remove_if_untouched(&sessions, &session)?;
             return Err(error);
         }
     };
-    instants.at("ended");
-    let sessions = Sessions { store: &store, host, instants: &instants };
+    crash_points.at("ended");
+    let sessions = Sessions { store: &store, host, crash_points: &crash_points };
     let succeeded = outcome.ending == Ending::Code(0) && outcome.interrupted_by.is_none();
     let settling = Settling {
         policy,
@@ -120,11 +122,11 @@ pub fn run(args: &MountArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     })
 }
 
-/// The spec, and what is planted in the mount.
+/// The spec, and what is injected in the mount.
 struct Wanted {
     name: String,
     spec: MountSpec,
-    planted: Vec<PlantedFile>,
+    injected: Vec<InjectedFile>,
 }
 
 impl Wanted {
@@ -156,7 +158,7 @@ impl Wanted {
                     &flags,
                     &place,
                 );
-                Wanted { name: "mount".into(), spec, planted: Vec::new() }
+                Wanted { name: "mount".into(), spec, injected: Vec::new() }
             }
         };
         (wanted.spec.root, wanted.spec.cwd) = (chosen.root, chosen.cwd);
@@ -181,12 +183,16 @@ impl Wanted {
         for warning in &plan.warnings {
             ui.warning(printable(warning));
         }
-        let planted = plan
+        let injected = plan
             .sidecar
             .as_ref()
-            .map(|sidecar| mounted::planted_sidecar(&plan.mount, sidecar, workforce.snapshot()))
+            .map(|sidecar| mounted::injected_sidecar(&plan.mount, sidecar, workforce.snapshot()))
             .transpose()?;
-        Ok(Wanted { name: plan.persona.id.clone(), spec: plan.mount, planted: planted.into_iter().collect() })
+        Ok(Wanted {
+            name: plan.persona.id.clone(),
+            spec: plan.mount,
+            injected: injected.into_iter().collect(),
+        })
     }
 }
 

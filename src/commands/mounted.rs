@@ -1,7 +1,6 @@
 //! What every run in a mount goes through, whatever it runs: the mount is opened, the base is taken, the changes are settled.
 
 use super::changes_review::{self, ApplyPolicy, Decision};
-use super::sessions::work::{Applied, ApplyRequest, Sessions};
 use crate::cli::ApplyArg;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -11,8 +10,10 @@ use crate::model::mount::{Backend, MountSpec, Sandbox};
 use crate::model::mount_record::MountRecord;
 use crate::model::persona::SidecarMode;
 use crate::model::plan::PlannedSidecar;
-use crate::mount::apply::Instants;
-use crate::mount::{self, OpenMount, OpenRequest, PlantedFile, SignalInbox, base, probe, root};
+use crate::mount::CrashPoints;
+use crate::mount::changes::base;
+use crate::mount::{self, InjectedFile, OpenMount, OpenRequest, SignalInbox, probe, root};
+use crate::session::{Applied, ApplyRequest, Sessions};
 use crate::session::{Session, SessionState, SessionStore};
 use crate::ui::Ui;
 use crate::workforce::Workforce;
@@ -58,26 +59,26 @@ pub struct Opening<'a> {
     pub store: &'a SessionStore,
     pub host: &'a Host,
     pub spec: &'a MountSpec,
-    pub planted: &'a [PlantedFile],
+    pub injected: &'a [InjectedFile],
     /// Below the session directory: what the command has to read, and where it may write.
     pub shown: &'a [PathBuf],
     pub lent: &'a [PathBuf],
     pub signals: &'a SignalInbox,
-    pub instants: &'a Instants,
+    pub crash_points: &'a CrashPoints,
 }
 
 impl Opening<'_> {
     /// Makes the mount, and says what is worth a warning about it.
     pub fn open(&self) -> Result<(OpenMount, Vec<String>)> {
         self.session.write_rules(&self.spec.rules)?;
-        self.instants.at("rules written");
+        self.crash_points.at("rules written");
         let open = self.with_request(mount::open)?;
-        self.instants.at("opened");
+        self.crash_points.at("opened");
         if open.record.backend == Backend::Copy {
             base::take_copy(&self.session.dir, &self.session.dir.join(&open.record.data))?;
         }
         let warnings = warnings(&open.record);
-        self.instants.at("copy noted");
+        self.crash_points.at("copy noted");
         Ok((open, warnings))
     }
 
@@ -85,7 +86,7 @@ impl Opening<'_> {
     pub fn reopen(&self, mut record: MountRecord) -> Result<(OpenMount, Vec<String>)> {
         let warnings = warnings(&record);
         let reopened = self.with_request(|request| {
-            mount::hide_what_came_later(request, &mut record)?;
+            mount::hide_newly_hidden(request, &mut record)?;
             mount::reopen(request, record)
         });
         Ok((reopened?, warnings))
@@ -94,20 +95,20 @@ impl Opening<'_> {
     fn with_request<T>(&self, then: impl FnOnce(&OpenRequest<'_>) -> Result<T>) -> Result<T> {
         let helper = Path::new("/proc/self/exe");
         let facts = probe::facts(helper, &self.host.workforce_home()?, &self.spec.root)?;
-        self.instants.at("probed");
+        self.crash_points.at("probed");
         then(&OpenRequest {
             spec: self.spec,
             facts: &facts,
             helper,
             sessions_dir: &self.store.sessions_dir(),
             session_dir: &self.session.dir,
-            planted: self.planted,
+            injected: self.injected,
             expose: self.shown,
             lend: self.lent,
             writable: &self.spec.writable,
             signals: Some(self.signals),
             lock: self.session.lock_file(),
-            instants: self.instants,
+            crash_points: self.crash_points,
         })
     }
 }
@@ -132,11 +133,11 @@ fn warnings(record: &MountRecord) -> Vec<String> {
 }
 
 /// The persona's instruction file as the mount will have it; `extend` reads the real one, which stays as it is.
-pub fn planted_sidecar(
+pub fn injected_sidecar(
     spec: &MountSpec,
     sidecar: &PlannedSidecar,
     snapshot: Option<&Snapshot>,
-) -> Result<PlantedFile> {
+) -> Result<InjectedFile> {
     let mut bytes = Vec::new();
     if sidecar.mode == SidecarMode::Extend
         && let Some(text) = extended(&spec.root.join(&sidecar.target), snapshot)?
@@ -145,7 +146,7 @@ pub fn planted_sidecar(
         bytes.extend_from_slice(b"\n\n---\n\n");
     }
     bytes.extend_from_slice(sidecar.content.as_bytes());
-    Ok(PlantedFile { path: PathBuf::from(&sidecar.target), bytes, mode: 0o644 })
+    Ok(InjectedFile { path: PathBuf::from(&sidecar.target), bytes, mode: 0o644 })
 }
 
 /// The repository's own instruction file, if it has one. Where the persona is a commit's, so is this: what is judged
@@ -194,35 +195,24 @@ pub fn policy(asked: Option<ApplyArg>, host: &Host, ui: &Ui) -> Result<ApplyPoli
     }
 }
 
-/// A hook for the crash tests: the number of the moment at which this process kills itself.
-pub fn instants(host: &Host) -> Result<Instants> {
-    match host.var("AGENTWORKFORCE_TEST_KILL_AT") {
-        None => Ok(Instants::none()),
-        Some(number) => number
-            .parse()
-            .map(Instants::kill_at)
-            .map_err(|_| CommandError::usage("`AGENTWORKFORCE_TEST_KILL_AT` is not a number")),
-    }
-}
-
 /// Runs something in the mount while the base is taken: what changes meanwhile counts as the user's.
 pub fn with_base<T>(
     open: &OpenMount,
     session: &Session,
     host: &Host,
     spec: &MountSpec,
-    instants: &Instants,
+    crash_points: &CrashPoints,
     run: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
     session.set_state(host, SessionState::Running)?;
-    instants.at("running");
+    crash_points.at("running");
     std::thread::scope(|scope| {
         let manifest = scope.spawn(|| match open.record.backend {
             Backend::None => Ok(()),
             _ => {
-                instants.at("base begun");
+                crash_points.at("base begun");
                 let taken = base::take_project(&session.dir, &spec.root, &spec.rules);
-                instants.at("base taken");
+                crash_points.at("base taken");
                 taken
             }
         });
@@ -290,7 +280,7 @@ pub fn settle(
         return Ok(settled);
     }
     session.set_state(sessions.host, SessionState::Held)?;
-    sessions.instants.at("held");
+    sessions.crash_points.at("held");
     let Settling { policy, succeeded, include_ignored, keep } = settling;
     match changes_review::decide(session, policy, succeeded, include_ignored, signals, ui)? {
         Decision::Apply(selection) => {
@@ -301,10 +291,10 @@ pub fn settle(
         Decision::Interrupted(signal) => settled.interrupted_by = Some(signal),
         Decision::Discard => {
             session.set_state(sessions.host, SessionState::Discarded)?;
-            session.remove_mount(sessions.instants)?;
+            session.remove_mount(sessions.crash_points)?;
         }
     }
-    sessions.instants.at("settled");
+    sessions.crash_points.at("settled");
     Ok(settled)
 }
 

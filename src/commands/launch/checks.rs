@@ -2,12 +2,13 @@
 
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
-use crate::launch::attend::{TimeLimits, limit_of};
 use crate::launch::check;
 use crate::model::mount::Backend;
 use crate::model::report::ReportedCheck;
 use crate::model::secrets::Secrets;
-use crate::mount::{OpenMount, SignalInbox, cleanup};
+use crate::mount::fs::cleanup;
+use crate::mount::process::attend::{TimeLimits, limit_of};
+use crate::mount::{OpenMount, SignalInbox};
 use std::ffi::OsString;
 use std::path::Path;
 

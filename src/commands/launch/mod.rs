@@ -10,13 +10,12 @@ mod story;
 
 use super::changes_review::ApplyPolicy;
 use super::mounted::{self, Opening, Settling};
-use super::sessions::{self, work::Sessions};
+use super::sessions;
 use crate::cli::AgentArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::harness::adapter;
 use crate::host::Host;
-use crate::launch::attend::{TimeLimits, limit_of};
 use crate::launch::staging::{self, Places};
 use crate::launch::{headless, program};
 use crate::model::mount::Backend;
@@ -24,12 +23,12 @@ use crate::model::mount_record::MountRecord;
 use crate::model::plan::{Mode, RunPlan};
 use crate::model::report::RunReport;
 use crate::model::secrets::Secrets;
-use crate::mount::apply::Instants;
+use crate::mount::CrashPoints;
+use crate::mount::changes::diff::{diff, printable_name};
 use crate::mount::changes::{Ignored, review};
-use crate::mount::{
-    ChildStdio, OpenMount, PlantedFile, SignalInbox, catch_runner_signals,
-    diff::{diff, printable_name},
-};
+use crate::mount::process::attend::{TimeLimits, limit_of};
+use crate::mount::{ChildStdio, InjectedFile, OpenMount, SignalInbox, catch_runner_signals};
+use crate::session::Sessions;
 use crate::session::leaks::Leaks;
 use crate::session::{Session, SessionState, SessionStore};
 use crate::tool;
@@ -105,13 +104,13 @@ impl Launch<'_> {
         }
         let program = program::find(&plan.command.program, plan.harness.kind, host)?;
         story.program = Some(program.clone());
-        let instants = mounted::instants(host)?;
+        let crash_points = CrashPoints::of(host);
         let mut signals = catch_runner_signals()?;
-        instants.at("asked");
+        crash_points.at("asked");
         let (session, record) = self.session(plan)?;
-        instants.at("session made");
+        crash_points.at("session made");
         let is_new = record.is_none();
-        let mut run = Run { launch: &self, session: &session, story, secrets, instants: &instants };
+        let mut run = Run { launch: &self, session: &session, story, secrets, crash_points: &crash_points };
         let opened = run.open(record, &signals);
         let (open, command) = match opened {
             Ok(opened) => opened,
@@ -134,7 +133,7 @@ impl Launch<'_> {
         run.story.version = version.answer(&mut run.story.warnings);
         if let Err(error) = ended {
             session.set_state(host, SessionState::Held)?;
-            let sessions = Sessions { store: self.store, host, instants: &instants };
+            let sessions = Sessions { store: self.store, host, crash_points: &crash_points };
             if is_new {
                 mounted::remove_if_untouched(&sessions, &session)?;
             }
@@ -142,7 +141,7 @@ impl Launch<'_> {
         }
         run.story.session = Some(session.id.to_string());
         run.story.holds_work();
-        instants.at("ended");
+        crash_points.at("ended");
         run.settle(&open, &command, policy, &mut signals, ui).map_err(|error| {
             error.hint(format!(
                 "its work is kept in session {0}: `agentworkforce sessions recover {0}`, then `sessions apply {0}`",
@@ -189,7 +188,7 @@ struct Run<'a, 'p, 's> {
     session: &'a Session,
     story: &'a mut Story<'s>,
     secrets: &'a Secrets,
-    instants: &'a Instants,
+    crash_points: &'a CrashPoints,
 }
 
 impl Run<'_, '_, '_> {
@@ -211,19 +210,19 @@ impl Run<'_, '_, '_> {
         let staged = skills::stage(plan, self.launch.workforce, &session.dir, terms, signals)?;
         self.story.warnings.extend(staged.warnings);
         shown.read_only.extend(staged.shown);
-        let mut planted = self.planted()?;
-        planted.extend(staged.planted);
+        let mut injected = self.injected()?;
+        injected.extend(staged.injected);
         self.noted().write(session)?;
         let opening = Opening {
             session,
             store: self.launch.store,
             host: &self.launch.workforce.host,
             spec: &plan.mount,
-            planted: &planted,
+            injected: &injected,
             shown: &shown.read_only,
             lent: &shown.writable,
             signals,
-            instants: self.instants,
+            crash_points: self.crash_points,
         };
         let (open, warnings) = self.story.timed("mount", || match record {
             Some(record) => opening.reopen(record),
@@ -252,11 +251,11 @@ impl Run<'_, '_, '_> {
     }
 
     /// What is put into the mount itself.
-    fn planted(&self) -> Result<Vec<PlantedFile>> {
+    fn injected(&self) -> Result<Vec<InjectedFile>> {
         let plan = self.launch.plan;
         let snapshot = self.launch.workforce.snapshot();
         let sidecar =
-            plan.sidecar.as_ref().map(|sidecar| mounted::planted_sidecar(&plan.mount, sidecar, snapshot));
+            plan.sidecar.as_ref().map(|sidecar| mounted::injected_sidecar(&plan.mount, sidecar, snapshot));
         Ok(sidecar.transpose()?.into_iter().collect())
     }
 
@@ -268,7 +267,7 @@ impl Run<'_, '_, '_> {
         signals: &mut SignalInbox,
         ui: &mut Ui,
     ) -> Result<()> {
-        let (plan, session, instants) = (self.launch.plan, self.session, self.instants);
+        let (plan, session, crash_points) = (self.launch.plan, self.session, self.crash_points);
         let host = &self.launch.workforce.host;
         let began = std::time::Instant::now();
         let end = {
@@ -281,7 +280,7 @@ impl Run<'_, '_, '_> {
                 Mode::Headless => self.run_headless(open, command, signals, ui),
             };
             if is_new {
-                mounted::with_base(open, session, host, &plan.mount, instants, run)?
+                mounted::with_base(open, session, host, &plan.mount, crash_points, run)?
             } else {
                 // The base is the project as the first run found it.
                 session.set_state(host, SessionState::Running)?;
@@ -371,7 +370,7 @@ impl Run<'_, '_, '_> {
         // What failed a check or holds a secret is never applied, not even by asking: it can still be looked at and
         // applied by hand.
         let policy = if check_failed || leaks { ApplyPolicy::Never } else { policy };
-        let sessions = Sessions { store: self.launch.store, host, instants: self.instants };
+        let sessions = Sessions { store: self.launch.store, host, crash_points: self.crash_points };
         if !ui.is_json() {
             self.say_end(ui);
         }
@@ -406,13 +405,13 @@ impl Run<'_, '_, '_> {
             return Ok(());
         }
         let Some(work) = self.session.work()? else { return Ok(()) };
-        for late in crate::mount::came_later(&self.launch.plan.mount, &work.record)? {
+        for late in crate::mount::newly_hidden(&self.launch.plan.mount, &work.record)? {
             let name = printable_name(late.path.as_ref());
             self.story.warnings.push(format!(
                 "{name} appeared while the agent worked, so it could be read: what is hidden is settled at the start"
             ));
         }
-        let sides = work.sides()?;
+        let sides = work.three_way()?;
         let ignored = if include_ignored { Ignored::Include } else { Ignored::KeepOut };
         let found = review(&sides, ignored)?;
         let mut leaks = Leaks::default();
@@ -477,7 +476,7 @@ fn changed_so_far(record: &MountRecord, session_dir: &Path) -> Option<usize> {
             break;
         }
     }
-    Some(count.saturating_sub(record.planted.len() + record.hidden.len()))
+    Some(count.saturating_sub(record.injected.len() + record.hidden.len()))
 }
 
 /// The harness's version, asked for while it works.
