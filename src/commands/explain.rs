@@ -1,12 +1,15 @@
 //! The one place where a room's typed error becomes an exit code and hints. The rooms say what happened; what that means for
 //! a script and what the user can do next is decided here.
 
+mod pack;
+
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::files::error::FilesError;
 use crate::load::error::LoadError;
 use crate::model::selector::SelectorError;
 use crate::model::tier::Tier;
+use crate::pack::error::PackError;
 use crate::workforce::WorkforceError;
 use std::error::Error;
 
@@ -55,7 +58,7 @@ macro_rules! explained {
     };
 }
 
-explained!(SelectorError, FilesError, LoadError, WorkforceError);
+explained!(SelectorError, FilesError, LoadError, WorkforceError, PackError);
 
 /// One line for every room that has typed errors.
 fn advice(error: &(dyn Error + 'static)) -> Option<Advice> {
@@ -70,6 +73,9 @@ fn advice(error: &(dyn Error + 'static)) -> Option<Advice> {
     }
     if let Some(error) = error.downcast_ref() {
         return Some(workforce(error));
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(pack::advice(error));
     }
     None
 }
