@@ -94,7 +94,7 @@ pub fn run(args: &MountArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let outcome = mounted::with_base(&open, &session, host, &wanted.spec, &crash_points, || {
         // The object is all that may be on our stdout.
         let stdio = if json { ChildStdio::all_on_stderr()? } else { ChildStdio::inherited() };
-        open.run(&command, stdio, &mut signals, None)
+        Ok(open.run(&command, stdio, &mut signals, None)?)
     });
     let outcome = match outcome {
         Ok(outcome) => outcome,
@@ -237,7 +237,8 @@ fn finish(
     let settled = mounted::settle(sessions, session, &open.record, settling, signals, ui)?;
     let own = settled.exit();
     let applied = settled.applied;
-    let warnings = applied.as_ref().map(|applied| applied.warnings.clone()).unwrap_or_default();
+    let warnings = applied.as_ref().map(|applied| &applied.warnings[..]).unwrap_or_default();
+    let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     let state = session.entry()?.state;
     let exit = if own == Exit::Done { outcome.exit() } else { own };
     if ui.is_json() {

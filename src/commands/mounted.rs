@@ -25,13 +25,13 @@ pub fn find_root(workforce: &Workforce, asked: Option<&Path>) -> Result<root::Mo
     let home = workforce.host.home_dir();
     let asked = asked.map(|dir| workforce.host.expand_tilde(&dir.to_string_lossy()));
     let project = workforce.layers.project_root.as_deref();
-    root::find(surroundings(workforce, home.as_deref()), asked.as_deref(), project)
+    Ok(root::find(surroundings(workforce, home.as_deref()), asked.as_deref(), project)?)
 }
 
 /// Fails if that directory cannot be mounted.
 pub fn refuse_root(workforce: &Workforce, root: &Path) -> Result<()> {
     let home = workforce.host.home_dir();
-    root::refuse(root, surroundings(workforce, home.as_deref()))
+    Ok(root::refuse(root, surroundings(workforce, home.as_deref()))?)
 }
 
 /// Fails if something that was meant to have a say in the run cannot be read: it may be what forbids things.
@@ -72,7 +72,7 @@ impl Opening<'_> {
     pub fn open(&self) -> Result<(OpenMount, Vec<String>)> {
         self.session.write_rules(&self.spec.rules)?;
         self.crash_points.at("rules written");
-        let open = self.with_request(mount::open)?;
+        let open = self.with_request(|request| Ok(mount::open(request)?))?;
         self.crash_points.at("opened");
         if open.record.backend == Backend::Copy {
             base::take_copy(&self.session.dir, &self.session.dir.join(&open.record.data))?;
@@ -87,7 +87,7 @@ impl Opening<'_> {
         let warnings = warnings(&record);
         let reopened = self.with_request(|request| {
             mount::hide_newly_hidden(request, &mut record)?;
-            mount::reopen(request, record)
+            Ok(mount::reopen(request, record)?)
         });
         Ok((reopened?, warnings))
     }

@@ -27,7 +27,7 @@ pub struct Resumed {
 
 impl Noted {
     pub fn write(&self, session: &Session) -> Result<()> {
-        session.write_json(FILE, self)
+        Ok(session.write_json(FILE, self)?)
     }
 
     pub fn conversation(&self) -> Conversation {

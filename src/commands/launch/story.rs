@@ -157,7 +157,7 @@ impl<'a> Story<'a> {
             (Some(apply::ApplyResult::Nothing) | None, _) => ApplyStatus::Nothing,
         };
         let Some(applied) = applied else { return };
-        self.warnings.extend(applied.warnings.iter().cloned());
+        self.warnings.extend(applied.warnings.iter().map(ToString::to_string));
         let done: HashSet<String> =
             applied.outcome.applied.iter().map(|change| printable_name(change.path.as_ref())).collect();
         for change in &mut self.changes {
