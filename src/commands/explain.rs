@@ -1,6 +1,8 @@
 //! The one place where a room's typed error becomes an exit code and hints. The rooms say what happened; what that means for
 //! a script and what the user can do next is decided here.
 
+mod pack;
+
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::files::error::FilesError;
@@ -9,6 +11,7 @@ use crate::load::error::LoadError;
 use crate::model::selector::SelectorError;
 use crate::model::tier::Tier;
 use crate::mount::MountError;
+use crate::pack::error::PackError;
 use crate::session::SessionError;
 use crate::workforce::WorkforceError;
 use std::error::Error;
@@ -58,7 +61,16 @@ macro_rules! explained {
     };
 }
 
-explained!(HostError, SelectorError, FilesError, LoadError, WorkforceError, MountError, SessionError);
+explained!(
+    HostError,
+    SelectorError,
+    FilesError,
+    LoadError,
+    WorkforceError,
+    PackError,
+    MountError,
+    SessionError
+);
 
 /// One line for every room that has typed errors.
 fn advice(error: &(dyn Error + 'static)) -> Option<Advice> {
@@ -82,6 +94,9 @@ fn advice(error: &(dyn Error + 'static)) -> Option<Advice> {
     }
     if let Some(error) = error.downcast_ref() {
         return Some(session(error));
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(pack::advice(error));
     }
     None
 }

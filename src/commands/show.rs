@@ -72,7 +72,7 @@ fn origins(workforce: &Workforce, request: &PlanRequest, ui: &mut Ui) -> Result<
         let mut table = Table::new(&["FIELD", "LAYER", "FILE"]);
         for (path, sources) in &resolved.origins() {
             for source in sources {
-                table.row([path.clone(), source.layer.clone(), source.describe()]);
+                table.row([path.clone(), source.layer.to_string(), source.describe()]);
             }
         }
         ui.table(&table);

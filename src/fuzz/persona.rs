@@ -9,7 +9,7 @@ use crate::model::formats::PERSONA;
 use crate::model::persona::{Persona, PersonaDoc, Runtime};
 use crate::model::settings::Settings;
 use crate::model::shape::Severity;
-use crate::model::source::Source;
+use crate::model::source::{LayerId, Source};
 use crate::model::tier::Harness;
 use crate::plan::mount::MountPlace;
 use crate::plan::run::{RunFacts, RunFlags, RunParts, before_job, plan};
@@ -28,7 +28,7 @@ pub fn check(data: &[u8]) {
     let mut docs = Vec::new();
     for (index, text) in super::parts(&text).take(3).enumerate() {
         holds(text);
-        docs.extend(document(text, &format!("layer{index}")));
+        docs.extend(document(text, LayerId::Directory(index + 1)));
     }
     merging(&docs);
     if docs.is_empty() {
@@ -63,7 +63,7 @@ pub(crate) fn careful(text: &str) -> Result<Persona, String> {
     if object.contains_key("extends") {
         return Err("builds on another file".into());
     }
-    let source = Arc::new(Source { layer: "user".into(), file: Some(path.to_owned()) });
+    let source = Arc::new(Source { layer: LayerId::User, file: Some(path.to_owned()) });
     let resolved =
         resolve(vec![PersonaDoc { object, source }]).map_err(|problems| format!("{problems:?}"))?;
     let worst = resolved.problems.iter().find(|problem| problem.severity > Severity::Note);
@@ -107,7 +107,7 @@ fn as_listed(persona: Persona) -> Persona {
 }
 
 /// What the careful way makes of one file of a chain.
-fn document(text: &str, layer: &str) -> Option<PersonaDoc> {
+fn document(text: &str, layer: LayerId) -> Option<PersonaDoc> {
     let path = Path::new("p.json");
     let object = file::parse_object(path, text).ok()?;
     let written = Value::Object(object.clone()).to_string();
@@ -123,7 +123,7 @@ fn document(text: &str, layer: &str) -> Option<PersonaDoc> {
     assert_eq!(again.0, object, "the normal form is its own");
     let errors = load_check::check(&object, PERSONA);
     assert!(errors.iter().all(|problem| problem.severity != Severity::Error), "{errors:?} in {object:?}");
-    let source = Arc::new(Source { layer: layer.to_owned(), file: Some(path.to_owned()) });
+    let source = Arc::new(Source { layer, file: Some(path.to_owned()) });
     Some(PersonaDoc { object, source })
 }
 

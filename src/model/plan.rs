@@ -1,5 +1,6 @@
 //! Everything a run will do, decided, as one printable value. `--dry-run --json` is this value; a run obeys it.
 
+use super::decided::{Decided, InputValue, Level};
 use super::mount::MountSpec;
 use super::persona::{Limits, SidecarMode};
 use super::source::Source;
@@ -20,7 +21,7 @@ pub struct RunPlan {
     pub persona: PlannedPersona,
     pub harness: PlannedHarness,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<Sourced>,
+    pub model: Option<Decided<String>>,
     /// How hard the model thinks, where the persona says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
@@ -39,7 +40,7 @@ pub struct RunPlan {
     /// Where the harness finds them, once they are staged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skills_path: Option<Template>,
-    pub inputs: Vec<PlannedInput>,
+    pub inputs: Vec<InputValue>,
     pub mcp_servers: Vec<String>,
     /// Variables whose values the run hands on by name; their values are in no file that is written.
     pub references: Vec<String>,
@@ -106,8 +107,7 @@ pub struct PlannedRole {
 #[serde(rename_all = "camelCase")]
 pub struct PlannedHarness {
     pub kind: Harness,
-    /// `flag`, `persona`, `role`, `config` or `default`.
-    pub from: String,
+    pub from: Level,
 }
 
 /// The harness's own conversation that a run goes on with.
@@ -116,13 +116,6 @@ pub enum Conversation {
     Id(String),
     /// The last one in this directory: an interactive harness does not say which one it had.
     Latest,
-}
-
-/// A value with the level that decided it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Sourced {
-    pub value: String,
-    pub from: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -225,14 +218,6 @@ pub enum SkillKind {
     SkillsSh,
     /// No known form; the run goes on without it.
     Unknown,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct PlannedInput {
-    pub name: String,
-    pub value: String,
-    /// `flag`, `env:<VAR>`, `default` or `optional`.
-    pub from: String,
 }
 
 /// What becomes of one demand of the persona.

@@ -4,26 +4,27 @@ use super::harness;
 use super::job::{HarnessPlan, Job};
 use super::mount::{self, MountFlags, MountPlace};
 use super::servers;
+use crate::model::decided::InputValue;
 use crate::model::mount::{Backend, Effect, MountSpec, Sandbox};
 use crate::model::persona::{Limits, McpServer, SidecarMode};
 use crate::model::plan::{
     Conversation, Enforcement, EnforcementLevel, Mode, PersonaRef, PlannedCommand, PlannedHarness,
-    PlannedInput, PlannedPersona, PlannedRole, PlannedSidecar, PlannedSkill, RunPlan, Sourced, Stdin,
+    PlannedPersona, PlannedRole, PlannedSidecar, PlannedSkill, RunPlan, Stdin,
 };
 use crate::model::settings::Settings;
 use crate::model::skill_source as skill;
 use crate::model::source::Source;
 use crate::model::template::{Hole, Template};
 use crate::model::tier::Harness;
-use crate::resolve::inputs::{InputValue, by_name};
+use crate::resolve::inputs::by_name;
 use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::prompt::{Identity, compose};
 use crate::resolve::references::{Piece, env_names, env_pieces, fill_inputs};
 use crate::resolve::role::RolePart;
-use crate::resolve::select::{Decided, Level, Selection};
+use crate::resolve::select::Selection;
 use crate::resolve::sidecar::{Channel, Sidecar, SidecarText};
 use crate::rules::PathRules;
-use crate::rules::pointless;
+use crate::rules::unmatchable_patterns;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::PathBuf;
@@ -67,7 +68,7 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
     let selection = parts.selection;
     let kind = selection.harness.value;
     let mut warnings = found;
-    warnings.extend(selection.warnings.iter().cloned());
+    warnings.extend(selection.warnings.iter().map(ToString::to_string));
 
     let values = by_name(parts.inputs);
     let system_prompt = system_prompt(parts, &values);
@@ -79,7 +80,7 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
         &flags.mount,
         &facts.place,
     );
-    warnings.extend(pointless(&mount.rules));
+    warnings.extend(unmatchable_patterns(&mount.rules).iter().map(ToString::to_string));
     let sidecar = planned_sidecar(parts, &values, &mount, &mut warnings);
     let limits = limits(parts, flags);
 
@@ -139,8 +140,8 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
         schema_version: 1,
         persona_ref: facts.persona_ref.clone(),
         persona: planned_persona(parts),
-        harness: PlannedHarness { kind, from: word(selection.harness.from) },
-        model: selection.model.as_ref().map(sourced),
+        harness: PlannedHarness { kind, from: selection.harness.from },
+        model: selection.model.clone(),
         reasoning: selection.settings.reasoning.clone(),
         mode,
         command: PlannedCommand {
@@ -155,7 +156,7 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
         sidecar,
         skills,
         skills_path: adapted.skills_path,
-        inputs: parts.inputs.iter().map(planned_input).collect(),
+        inputs: parts.inputs.to_vec(),
         mcp_servers: mcp_servers.into_keys().collect(),
         references,
         mount,
@@ -304,10 +305,6 @@ fn planned_skills(parts: &RunParts, warnings: &mut Vec<String>) -> Vec<PlannedSk
         warnings.push(format!("skill `{}` has a source of no known form: {}", skill.id, skill.source));
     }
     skills
-}
-
-fn planned_input(input: &InputValue) -> PlannedInput {
-    PlannedInput { name: input.name.clone(), value: input.value.clone(), from: input.from.clone() }
 }
 
 /// Flags over the persona over the config; a tier's timeout is a wall-clock limit where no other is said.
@@ -481,21 +478,6 @@ fn mount_rows(rows: &mut HarnessPlan, mount: &MountSpec) {
 /// The rows that `--strict` refuses.
 pub fn not_enforced(plan: &RunPlan) -> impl Iterator<Item = &Enforcement> {
     plan.enforcement.iter().filter(|row| row.level != EnforcementLevel::Enforced)
-}
-
-fn sourced(decided: &Decided<String>) -> Sourced {
-    Sourced { value: decided.value.clone(), from: word(decided.from) }
-}
-
-fn word(level: Level) -> String {
-    match level {
-        Level::Flag => "flag",
-        Level::Persona => "persona",
-        Level::Role => "role",
-        Level::Config => "config",
-        Level::Default => "default",
-    }
-    .to_owned()
 }
 
 fn origins(resolved: &ResolvedPersona) -> BTreeMap<String, Vec<Source>> {

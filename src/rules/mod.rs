@@ -8,6 +8,7 @@
 //!   the allow-list `*`, `!agents/` leaves `agents/` and all its files writable.
 
 use crate::model::mount::{Effect, PathRule, RuleSource};
+use crate::model::warning::{Warning, WarningCode};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -123,9 +124,9 @@ impl PathRules {
     }
 }
 
-/// Patterns that can match no path, in words with the mend. gitignore grammar knows no way to leave the root or to start
-/// at a home directory, and whoever writes such a pattern believes that something is protected.
-pub fn pointless(rules: &[PathRule]) -> Vec<String> {
+/// Warns about patterns that can match no path, with the fix. gitignore patterns cannot leave the root or start at a
+/// home directory, and whoever writes such a pattern believes that something is protected.
+pub fn unmatchable_patterns(rules: &[PathRule]) -> Vec<Warning> {
     let why = |pattern: &str| {
         let bare = pattern.strip_prefix('!').unwrap_or(pattern);
         if let Some(rest) = bare.strip_prefix("./") {
@@ -144,7 +145,8 @@ pub fn pointless(rules: &[PathRule]) -> Vec<String> {
         .iter()
         .filter_map(|rule| {
             let why = why(&rule.pattern)?;
-            Some(format!("{}: pattern `{}` matches nothing: {why}", rule.origin, rule.pattern))
+            let text = format!("{}: pattern `{}` matches nothing: {why}", rule.origin, rule.pattern);
+            Some(Warning::new(WarningCode::NoMatch, text))
         })
         .collect()
 }

@@ -312,7 +312,7 @@ fn braces_are_literal_as_in_git() {
 }
 
 #[test]
-fn patterns_that_match_nothing_are_told_and_others_are_not() {
+fn patterns_that_match_nothing_are_reported_and_others_are_not() {
     let rule = |pattern: &str| PathRule {
         pattern: pattern.into(),
         effect: Effect::Hidden,
@@ -320,8 +320,8 @@ fn patterns_that_match_nothing_are_told_and_others_are_not() {
         origin: "here".into(),
     };
     for pattern in ["./secrets", "!./secrets", "~/x", "../x", "a//b", "a/./b", "a/../b", "//"] {
-        let told = pointless(&[rule(pattern)]);
-        assert_eq!(told.len(), usize::from(pattern != "//"), "{pattern}");
+        let reported = unmatchable_patterns(&[rule(pattern)]);
+        assert_eq!(reported.len(), usize::from(pattern != "//"), "{pattern}");
         let compiled = PathRules::compile(&[rule(pattern)]).unwrap();
         for path in ["secrets", "x", "a/b", "b"] {
             assert!(!compiled.decide(Path::new(path), false).is_hidden(), "{pattern} hides {path}");
@@ -330,6 +330,6 @@ fn patterns_that_match_nothing_are_told_and_others_are_not() {
     for pattern in
         ["secrets", "/secrets", "secrets/", "a/**/b", "**/.env", "!keep", ".env.*", "a/.b/..c", "/"]
     {
-        assert_eq!(pointless(&[rule(pattern)]), Vec::<String>::new(), "{pattern}");
+        assert_eq!(unmatchable_patterns(&[rule(pattern)]), Vec::<Warning>::new(), "{pattern}");
     }
 }

@@ -34,8 +34,7 @@ pub fn look(host: &Host) -> Files {
 
 fn personas(workforce: &Workforce, files: &mut Files) {
     const AREA: &str = "workforce";
-    let labels: Vec<String> =
-        workforce.layers.all.iter().map(|layer| list::shown_source(&layer.label)).collect();
+    let labels: Vec<String> = workforce.layers.all.iter().map(|layer| layer.id.title()).collect();
     files.rows.push(match workforce.layers.warnings.first() {
         None => Row::ok(AREA, "layers", labels.join(", ")),
         Some(warning) => Row::warning(

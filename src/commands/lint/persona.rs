@@ -206,8 +206,8 @@ impl Lint<'_> {
             &MountFlags::default(),
             &MountPlace::default(),
         );
-        for text in rules::pointless(&spec.rules) {
-            self.add(Severity::Warning, at("mount"), text);
+        for warning in rules::unmatchable_patterns(&spec.rules) {
+            self.add(Severity::Warning, at("mount"), warning.message);
         }
         if let Err(error) = PathRules::compile(&spec.rules) {
             let rule = &spec.rules[error.index];

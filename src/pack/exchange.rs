@@ -1,7 +1,7 @@
-//! Exchanges a directory for a changed copy of itself in one step of the file system. Whoever looks sees the old state or
-//! the new one, also when this process is killed. The copy shares its files with the original by hard links.
+//! Exchanges a directory for a changed copy of itself in one step of the file system. Readers see the old state or the new
+//! one, even when this process is killed. The copy shares its unchanged files with the original by hard links.
 
-use super::apply::{Edits, remove, write_new};
+use super::edits::{Edits, create, remove};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -11,49 +11,50 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 const PREFIX: &str = ".agentworkforce-staged-";
-/// A directory with more in it is copied only where much of it changes: few files are faster replaced one by one.
+/// A larger directory is copied only where much of it changes: replacing a few files one by one is faster.
 const MANY_ENTRIES: usize = 5_000;
-/// How many entries a file that changes may stand for: itself, its directories, and as many again that stay.
+/// Entries to copy for each changed file: itself, its directories, and as many unchanged ones.
 const ENTRIES_A_CHANGE: usize = 4;
 
-/// Up to here files are brought to disk one by one, beyond it the whole file system at once.
-const FEW: usize = 200;
+/// Up to this many files are synced one by one, more by syncing the whole file system.
+const MAX_SINGLE_SYNCS: usize = 200;
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Switched {
+pub enum Exchanged {
     Done,
-    /// Not on this file system, or not with this directory; nothing was changed.
+    /// This file system or directory does not allow it; nothing was changed.
     Impossible,
-    /// Somebody changed the directory meanwhile; everything is as they left it.
+    /// Another process changed the directory meanwhile; its state was restored.
     Disturbed,
 }
 
-/// What an entry was when it was copied: its inode, its time and its size. Directories have none of that.
-type Seen = BTreeMap<PathBuf, Option<(u64, i64, i64, u64)>>;
+/// Inode, time and size of every entry; `None` for directories.
+type Listing = BTreeMap<PathBuf, Option<(u64, i64, i64, u64)>>;
 
-/// A finished copy that is not yet where it belongs. It is thrown away where it is not exchanged.
+/// A finished copy that is not in its place yet. It is removed if it is never exchanged.
 pub struct Staged {
     dir: PathBuf,
     copy: TempDir,
-    seen: Seen,
-    ours: Seen,
-    /// Whoever waits for the directory waits for the new one, too, until all is done.
-    _held: File,
+    /// The directory when it was copied.
+    original: Listing,
+    /// The finished copy.
+    copied: Listing,
+    /// A lock on the copy: processes that wait for the directory must wait for the new one, too.
+    _lock: File,
 }
 
-/// A changed copy of the directory, without the file of this name. `None`: not with this directory.
+/// A changed copy of the directory, without the file of this name. `None` where this directory cannot be copied.
 pub fn stage(dir: &Path, edits: &Edits, without: &str) -> io::Result<Option<Staged>> {
     // A link to the directory stays a link to it.
     let dir = dir.canonicalize()?;
     let Some(parent) = dir.parent() else { return Ok(None) };
     let Ok(staged) = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent) else { return Ok(None) };
-    let held = File::open(staged.path())?;
-    held.lock()?;
-    let mut seen = Seen::new();
-    let changes = edits.writes.len() + edits.removes.len();
-    let limits =
-        Limits { device: dir.metadata()?.dev(), entries: MANY_ENTRIES.max(ENTRIES_A_CHANGE * changes) };
-    if copy(&dir, staged.path(), Path::new(""), &limits, &mut seen).is_err() {
+    let lock = File::open(staged.path())?;
+    lock.lock()?;
+    let mut original = Listing::new();
+    let entries = MANY_ENTRIES.max(ENTRIES_A_CHANGE * edits.len());
+    let limits = Limits { device: dir.metadata()?.dev(), entries };
+    if copy(&dir, staged.path(), Path::new(""), &limits, &mut original).is_err() {
         return Ok(None);
     }
     remove(staged.path(), without)?;
@@ -63,54 +64,54 @@ pub fn stage(dir: &Path, edits: &Edits, without: &str) -> io::Result<Option<Stag
         if place.symlink_metadata().is_ok() {
             fs::remove_file(&place)?;
         }
-        write_new(&place, file)?;
+        create(&place, file)?;
     }
     for path in &edits.removes {
         remove(staged.path(), path)?;
     }
-    bring_to_disk(staged.path(), &held, edits)?;
-    let mut ours = Seen::new();
-    look(staged.path(), Path::new(""), &mut ours)?;
-    Ok(Some(Staged { dir, copy: staged, seen, ours, _held: held }))
+    sync(staged.path(), &lock, edits)?;
+    let mut copied = Listing::new();
+    list(staged.path(), Path::new(""), &mut copied)?;
+    Ok(Some(Staged { dir, copy: staged, original, copied, _lock: lock }))
 }
 
 impl Staged {
-    pub fn exchange(self) -> io::Result<Switched> {
-        let Staged { dir, copy, seen, ours, _held } = self;
+    pub fn exchange(self) -> io::Result<Exchanged> {
+        let Staged { dir, copy, original, copied, _lock } = self;
         if exchange(copy.path(), &dir).is_err() {
-            return Ok(Switched::Impossible);
+            return Ok(Exchanged::Impossible);
         }
-        // What was the directory is now the staged one. A change that came after the copy is in there only.
-        let mut now = Seen::new();
-        let undisturbed = look(copy.path(), Path::new(""), &mut now).is_ok() && now == seen;
+        // The original is now at the place of the copy. A change made after copying is only in there.
+        let mut now = Listing::new();
+        let undisturbed = list(copy.path(), Path::new(""), &mut now).is_ok() && now == original;
         if !undisturbed {
             exchange(copy.path(), &dir)?;
-            carry_over(copy.path(), &dir, &ours)?;
-            return Ok(Switched::Disturbed);
+            rescue_new_files(copy.path(), &dir, &copied)?;
+            return Ok(Exchanged::Disturbed);
         }
         if let Some(parent) = dir.parent().and_then(|parent| File::open(parent).ok()) {
             let _ = parent.sync_all();
         }
-        Ok(Switched::Done)
+        Ok(Exchanged::Done)
     }
 }
 
-/// Everything must be on disk before its name is.
-fn bring_to_disk(staged: &Path, held: &File, edits: &Edits) -> io::Result<()> {
-    if edits.writes.len() > FEW {
-        return Ok(rustix::fs::syncfs(held)?);
+/// The content must be on disk before the exchange is.
+fn sync(staged: &Path, lock: &File, edits: &Edits) -> io::Result<()> {
+    if edits.writes.len() > MAX_SINGLE_SYNCS {
+        return Ok(rustix::fs::syncfs(lock)?);
     }
     for path in edits.writes.keys() {
         File::open(staged.join(path))?.sync_all()?;
     }
-    held.sync_all()
+    lock.sync_all()
 }
 
 fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
 }
 
-/// What is no longer copied.
+/// A directory beyond these limits is not copied.
 struct Limits {
     /// The one file system that all of it must be on.
     device: u64,
@@ -118,7 +119,7 @@ struct Limits {
 }
 
 /// Hard links to everything in the directory, in directories with the same mode and owner.
-fn copy(dir: &Path, copy_to: &Path, inside: &Path, limits: &Limits, seen: &mut Seen) -> io::Result<()> {
+fn copy(dir: &Path, copy_to: &Path, inside: &Path, limits: &Limits, listing: &mut Listing) -> io::Result<()> {
     let metadata = dir.metadata()?;
     if metadata.dev() != limits.device {
         return Err(io::Error::other("another file system"));
@@ -131,14 +132,14 @@ fn copy(dir: &Path, copy_to: &Path, inside: &Path, limits: &Limits, seen: &mut S
         let entry = entry?;
         let (from, to) = (entry.path(), copy_to.join(entry.file_name()));
         let inside = inside.join(entry.file_name());
-        if seen.len() >= limits.entries {
+        if listing.len() >= limits.entries {
             return Err(io::Error::other("too many entries"));
         }
         let found = from.symlink_metadata()?;
-        seen.insert(inside.clone(), mark(&found));
+        listing.insert(inside.clone(), identity(&found));
         if found.is_dir() {
             fs::create_dir(&to)?;
-            copy(&from, &to, &inside, limits, seen)?;
+            copy(&from, &to, &inside, limits, listing)?;
         } else {
             fs::hard_link(&from, &to)?;
         }
@@ -146,24 +147,27 @@ fn copy(dir: &Path, copy_to: &Path, inside: &Path, limits: &Limits, seen: &mut S
     Ok(())
 }
 
-fn look(dir: &Path, inside: &Path, seen: &mut Seen) -> io::Result<()> {
+fn list(dir: &Path, inside: &Path, listing: &mut Listing) -> io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let inside = inside.join(entry.file_name());
         let found = entry.path().symlink_metadata()?;
-        seen.insert(inside.clone(), mark(&found));
+        listing.insert(inside.clone(), identity(&found));
         if found.is_dir() {
-            look(&entry.path(), &inside, seen)?;
+            list(&entry.path(), &inside, listing)?;
         }
     }
     Ok(())
 }
 
-/// What was saved into the new directory in the moment that it was there.
-fn carry_over(staged: &Path, dir: &Path, ours: &Seen) -> io::Result<()> {
-    let mut now = Seen::new();
-    look(staged, Path::new(""), &mut now)?;
-    for (path, _) in now.iter().filter(|(path, mark)| mark.is_some() && ours.get(*path) != Some(mark)) {
+/// Moves files back that somebody wrote into the copy while it was in place.
+fn rescue_new_files(staged: &Path, dir: &Path, copied: &Listing) -> io::Result<()> {
+    let mut now = Listing::new();
+    list(staged, Path::new(""), &mut now)?;
+    let is_new = |path: &&PathBuf, found: &Option<(u64, i64, i64, u64)>| {
+        found.is_some() && copied.get(*path) != Some(found)
+    };
+    for (path, _) in now.iter().filter(|(path, found)| is_new(path, found)) {
         let place = dir.join(path);
         fs::create_dir_all(place.parent().unwrap_or(dir))?;
         fs::rename(staged.join(path), place)?;
@@ -171,17 +175,17 @@ fn carry_over(staged: &Path, dir: &Path, ours: &Seen) -> io::Result<()> {
     Ok(())
 }
 
-fn mark(found: &fs::Metadata) -> Option<(u64, i64, i64, u64)> {
+fn identity(found: &fs::Metadata) -> Option<(u64, i64, i64, u64)> {
     (!found.is_dir()).then(|| (found.ino(), found.mtime(), found.mtime_nsec(), found.size()))
 }
 
-/// Removes copies that a killed process left. The caller holds the lock, so none of them is in use.
-pub fn clear_leftovers(dir: &Path) {
+/// Removes the copies of killed processes. The caller holds the lock, so none of them is in use.
+pub fn remove_leftovers(dir: &Path) {
     let Ok(dir) = dir.canonicalize() else { return };
     let entries = dir.parent().and_then(|parent| fs::read_dir(parent).ok());
     for entry in entries.into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(PREFIX) {
-            // It is tried again the next time.
+            // The next process tries again.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -200,7 +204,7 @@ mod tests {
         }
     }
 
-    fn switch(dir: &Path, edits: &Edits) -> io::Result<Switched> {
+    fn exchange_with(dir: &Path, edits: &Edits) -> io::Result<Exchanged> {
         stage(dir, edits, "note")?.expect("it can be staged").exchange()
     }
 
@@ -222,10 +226,10 @@ mod tests {
         let before = fs::metadata(dir.join("mine.json")).unwrap().ino();
         let edits =
             edits(&[("a.json", "new"), ("b__assets/s/y.md", "y")], &["gone.json", "a__assets/x.md", "none"]);
-        assert_eq!(switch(&dir, &edits).unwrap(), Switched::Done);
-        let mut seen = Seen::new();
-        look(&dir, Path::new(""), &mut seen).unwrap();
-        let names: Vec<String> = seen.keys().map(|path| path.display().to_string()).collect();
+        assert_eq!(exchange_with(&dir, &edits).unwrap(), Exchanged::Done);
+        let mut listing = Listing::new();
+        list(&dir, Path::new(""), &mut listing).unwrap();
+        let names: Vec<String> = listing.keys().map(|path| path.display().to_string()).collect();
         let expected = ["a.json", "b__assets", "b__assets/s", "b__assets/s/y.md", "link.json", "mine.json"];
         assert_eq!(names, expected);
         assert_eq!(fs::read_to_string(dir.join("a.json")).unwrap(), "new");
@@ -239,7 +243,7 @@ mod tests {
         fs::create_dir(root.path().join("real")).unwrap();
         let link = root.path().join("personas");
         std::os::unix::fs::symlink("real", &link).unwrap();
-        assert_eq!(switch(&link, &edits(&[("a.json", "new")], &[])).unwrap(), Switched::Done);
+        assert_eq!(exchange_with(&link, &edits(&[("a.json", "new")], &[])).unwrap(), Exchanged::Done);
         assert!(link.symlink_metadata().unwrap().is_symlink());
         assert_eq!(fs::read_to_string(root.path().join("real/a.json")).unwrap(), "new");
     }

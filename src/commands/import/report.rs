@@ -8,7 +8,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 
 /// `nothing`: there was nothing to import, which has to be said where nothing else is.
-pub fn say(import: &Import, nothing: bool, ui: &mut Ui) {
+pub fn report(import: &Import, nothing: bool, ui: &mut Ui) {
     let count = |status: Status| import.personas(status);
     let roles = |status: Status| import.count(status) - import.personas(status);
     let reason = nothing.then(|| match import.rows.len() {

@@ -1,4 +1,4 @@
-//! Keeps what the user had before a pack's files take its place by `--overwrite` or `--take-theirs`.
+//! Copies the user's files before `--overwrite` or `--take-theirs` replaces them.
 
 use crate::error::Result;
 use crate::files::backup::copy_aside;
@@ -8,13 +8,15 @@ use crate::pack::target::Target;
 use crate::workforce::Workforce;
 use std::path::PathBuf;
 
-/// The directory that holds them; `None`: nothing of the user's goes. Called before anything is written.
-pub fn keep(workforce: &Workforce, target: &Target, decisions: &[Decision]) -> Result<Option<PathBuf>> {
+/// Copies the files that will be replaced and returns the directory of the copies; `None` where no file of the user is
+/// replaced. Called before anything is written.
+pub fn back_up(workforce: &Workforce, target: &Target, decisions: &[Decision]) -> Result<Option<PathBuf>> {
     let mut files = Vec::new();
     for decision in decisions {
-        let goes = |path: &&String| decision.writes.contains_key(*path) || decision.removes.contains(path);
-        for path in decision.differing.iter().filter(goes) {
-            if matches!(target.look(path), OnDisk::File(_)) {
+        let is_replaced =
+            |path: &&String| decision.writes.contains_key(*path) || decision.removes.contains(path);
+        for path in decision.differing.iter().filter(is_replaced) {
+            if matches!(target.on_disk(path), OnDisk::File(_)) {
                 let inside = path.strip_prefix(ROLES_PREFIX).map(|role| format!("roles/{role}"));
                 files.push((target.path(path), PathBuf::from(inside.as_ref().unwrap_or(path))));
             }
