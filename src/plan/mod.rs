@@ -1,7 +1,11 @@
 //! From a resolved persona to everything a run will do, as pure functions. Starts and touches nothing.
 
+pub mod enforcement;
 mod harness;
 pub mod job;
 pub mod mount;
+pub mod parts;
+pub mod prompt;
+pub mod refusals;
 pub mod run;
 pub mod servers;

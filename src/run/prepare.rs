@@ -1,0 +1,294 @@
+//! From a request to a plan: finds the persona, the place and what is in the way, each once, and hands them to the pure part.
+//! It starts nothing; a dry run ends here.
+
+use super::conversation::{self, Resumed};
+use super::error::RunError;
+use super::request::{Overrides, RunRequest, Subject};
+use crate::host::Host;
+use crate::load::rule_files::RuleFiles;
+use crate::model::features::AGENT_LIBRARY;
+use crate::model::mount::Backend;
+use crate::model::plan::{RunPlan, SkillKind};
+use crate::model::selector::Selector;
+use crate::model::warning::{Warning, WarningCode};
+use crate::mount::{probe, root};
+use crate::plan::mount::{MountFlags, MountPlace};
+use crate::plan::parts::{Obstacles, RunFacts, RunFlags, RunParts};
+use crate::plan::{refusals::needs_probe, run as plan_run};
+use crate::resolve::inputs::{self, InputValue};
+use crate::resolve::select::{Levels, Selection, select};
+use crate::resolve::sidecar::{self as resolve_sidecar, Sidecar};
+use crate::session::SessionStore;
+use crate::tool::{self, Lookup};
+use crate::workforce::{Found, Workforce, not_used, warning_lines};
+use anyhow::Result;
+use std::path::Path;
+
+/// A persona at a tier with everything read that a plan or a prompt needs.
+pub struct PersonaParts {
+    pub found: Found,
+    pub selection: Selection,
+    pub role: Option<plan_run::RolePart>,
+    pub inputs: Vec<InputValue>,
+    pub sidecar: Option<(Sidecar, String)>,
+    pub warnings: Vec<Warning>,
+}
+
+impl PersonaParts {
+    pub fn read(workforce: &Workforce, persona: &Selector, overrides: &Overrides) -> Result<PersonaParts> {
+        let found = workforce.find(&persona.name)?;
+        PersonaParts::of(workforce, found, persona, overrides)
+    }
+
+    /// For those who only look: inputs that a run would ask for stay visible as placeholders.
+    pub fn preview(
+        workforce: &Workforce,
+        persona: &Selector,
+        overrides: &Overrides,
+    ) -> Result<PersonaParts> {
+        let found = workforce.find(&persona.name)?;
+        let mut overrides = overrides.clone();
+        let declared = &found.resolved.persona.inputs;
+        if let Err(errors) = inputs::resolve(declared, &overrides.inputs, &workforce.host.env) {
+            for input in errors.missing {
+                overrides.inputs.insert(input.name.clone(), format!("${}", input.name));
+            }
+        }
+        PersonaParts::of(workforce, found, persona, &overrides)
+    }
+
+    fn of(
+        workforce: &Workforce,
+        found: Found,
+        persona: &Selector,
+        overrides: &Overrides,
+    ) -> Result<PersonaParts> {
+        let invalid = |text: &dyn ToString| Warning::new(WarningCode::InvalidFile, text.to_string());
+        let mut warnings: Vec<Warning> =
+            warning_lines(&found.problems).iter().map(|text| invalid(text)).collect();
+        let unused = not_used(&found.resolved);
+        warnings.extend(unused.map(|text| Warning::new(WarningCode::NotUsed, text.to_string())));
+
+        let role = workforce.role_of(&found.resolved);
+        warnings.extend(warning_lines(&role.problems).iter().map(|text| invalid(text)));
+        warnings.extend(role.warnings.iter().map(|text| invalid(text)));
+
+        let settings = &workforce.config.settings;
+        let levels = Levels {
+            flag_harness: overrides.harness,
+            flag_model: overrides.model.as_deref(),
+            role: role.role.as_ref().filter(|_| workforce.feature(AGENT_LIBRARY)),
+            config_harness: settings.default_harness.as_deref(),
+            config_model: settings.default_model.as_deref(),
+        };
+        let selection = select(&found.resolved, persona.tier, &levels)
+            .map_err(|error| RunError::Selection { message: error.message, hint: error.hint })?;
+
+        let declared = &found.resolved.persona.inputs;
+        let inputs = inputs::resolve(declared, &overrides.inputs, &workforce.host.env)
+            .map_err(|errors| RunError::Inputs { persona: persona.name.clone(), errors })?;
+
+        let sidecar = match resolve_sidecar::choose(&found.resolved, &selection) {
+            Some(sidecar) => match workforce.sidecar_text(&sidecar) {
+                Ok(text) => Some((sidecar, text)),
+                Err(problem) => {
+                    warnings.extend(warning_lines(&[problem]).iter().map(|text| invalid(text)));
+                    None
+                }
+            },
+            None => None,
+        };
+        Ok(PersonaParts { found, selection, role: role.part, inputs, sidecar, warnings })
+    }
+
+    pub fn parts<'a>(&'a self, workforce: &'a Workforce) -> RunParts<'a> {
+        RunParts {
+            resolved: &self.found.resolved,
+            selection: &self.selection,
+            role: self.role.clone(),
+            inputs: &self.inputs,
+            sidecar: self.sidecar.as_ref().map(|(sidecar, text)| (sidecar, text.clone())),
+            settings: &workforce.config.settings,
+        }
+    }
+}
+
+/// A run that is decided and not started.
+pub struct Prepared {
+    pub plan: RunPlan,
+    /// What the plan was made from, so that another attempt can be planned.
+    pub(super) parts: Option<PersonaParts>,
+    pub(super) flags: RunFlags,
+    pub(super) facts: RunFacts,
+    pub(super) resumed: Option<Resumed>,
+    pub(super) reserve_stdout: bool,
+}
+
+/// How a plan may find out what the machine allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Probing {
+    /// As a run does: the answer is kept for the next one.
+    Keep,
+    /// As a dry run does: nothing is left behind.
+    LeaveNothing,
+}
+
+/// Decides everything about a run. Refusals are in the plan; an error means that there is no plan at all.
+pub fn prepare(
+    workforce: &Workforce,
+    store: &SessionStore,
+    helper: &Path,
+    request: &RunRequest,
+    probing: Probing,
+) -> Result<Prepared> {
+    let mut overrides = request.overrides.clone();
+    let mut flags = flags(request);
+    let resumed = match (&request.resume, request.persona()) {
+        (Some(session), Some(persona)) => {
+            Some(conversation::find(store, session, &persona.name, overrides.harness)?)
+        }
+        _ => None,
+    };
+    if let Some(resumed) = &resumed {
+        overrides.harness = Some(resumed.note.harness);
+        flags.resume = Some(resumed.note.conversation());
+    }
+    let parts = match &request.subject {
+        Subject::Persona(persona) => Some(PersonaParts::read(workforce, persona, &overrides)?),
+        Subject::Command { persona: Some(persona), .. } => {
+            Some(PersonaParts::preview(workforce, persona, &overrides)?)
+        }
+        Subject::Command { persona: None, .. } => None,
+    };
+    let mut facts = facts(workforce, request.root.as_deref(), parts.as_ref())?;
+    let mut plan = plan(workforce, &request.subject, parts.as_ref(), &flags, &facts);
+    if needs_probe(plan.mount.backend, plan.mount.sandbox) && facts.obstacles.root.is_none() {
+        let home = &workforce.layers.home;
+        facts.obstacles.mount = Some(match probing {
+            Probing::Keep => probe::facts(helper, home, &plan.mount.root)?,
+            Probing::LeaveNothing => probe::facts_without_writing(helper, home, &plan.mount.root)?,
+        });
+        plan = self::plan(workforce, &request.subject, parts.as_ref(), &flags, &facts);
+    }
+    tracing::info!(
+        subject = plan.name(),
+        root = %plan.mount.root.display(),
+        refusals = plan.refusals.len(),
+        warnings = plan.warnings.len(),
+        "planned"
+    );
+    Ok(Prepared { plan, parts, flags, facts, resumed, reserve_stdout: request.reserve_stdout })
+}
+
+/// The plan of a persona for those who only look at it.
+pub fn preview(
+    workforce: &Workforce,
+    persona: &Selector,
+    overrides: &Overrides,
+) -> Result<(PersonaParts, RunPlan)> {
+    let parts = PersonaParts::preview(workforce, persona, overrides)?;
+    let facts = facts(workforce, None, Some(&parts))?;
+    let flags = RunFlags { extra_args: overrides.harness_args.clone(), ..RunFlags::default() };
+    let plan = plan_run::agent(&parts.parts(workforce), &flags, &facts);
+    Ok((parts, plan))
+}
+
+fn flags(request: &RunRequest) -> RunFlags {
+    RunFlags {
+        prompt: request.task.clone(),
+        limits: request.limits,
+        mount: MountFlags { backend: request.view.backend, sandbox: request.view.sandbox },
+        resume: None,
+        extra_args: request.overrides.harness_args.clone(),
+        checks: request.checks.clone(),
+        apply: request.changes.apply,
+        include_ignored: request.changes.include_ignored,
+        keep: request.changes.keep,
+        strict: request.strict,
+        offline: request.offline,
+        attended: request.attended,
+    }
+}
+
+fn plan(
+    workforce: &Workforce,
+    subject: &Subject,
+    parts: Option<&PersonaParts>,
+    flags: &RunFlags,
+    facts: &RunFacts,
+) -> RunPlan {
+    match (subject, parts) {
+        (Subject::Persona(_), Some(parts)) => plan_run::agent(&parts.parts(workforce), flags, facts),
+        (Subject::Command { argv, .. }, Some(parts)) => {
+            plan_run::command_as(argv.clone(), &parts.parts(workforce), flags, facts)
+        }
+        (Subject::Command { argv, .. }, None) => {
+            plan_run::command(argv.clone(), &workforce.config.settings, flags, facts)
+        }
+        (Subject::Persona(_), None) => unreachable!("a persona has its parts"),
+    }
+}
+
+/// Where the run is, and what was found there.
+fn facts(workforce: &Workforce, root: Option<&Path>, parts: Option<&PersonaParts>) -> Result<RunFacts> {
+    let host = &workforce.host;
+    let home = host.home_dir();
+    let around = root::Surroundings { cwd: &host.cwd, home: home.as_deref(), state: &workforce.layers.home };
+    let asked = root.map(|dir| host.expand_tilde(&dir.to_string_lossy()));
+    let place = root::find(around, asked.as_deref(), workforce.layers.project_root.as_deref())?;
+    let refused = root::refuse(&place.root, around).err().map(|error| error.to_string());
+    let id = parts.map_or("mount", |parts| parts.found.resolved.id());
+    let (rules, unreadable_rules) = workforce.rule_files(&place.root, id)?;
+    let unreadable = workforce.blocking_problems(parts.map(|parts| &parts.found), &unreadable_rules);
+    let mut warnings = workforce.general_warnings();
+    warnings.extend(parts.iter().flat_map(|parts| parts.warnings.clone()));
+    let RuleFiles { files: rule_files, prefix: rule_prefix } = rules;
+    Ok(RunFacts {
+        env: host.env.clone(),
+        home,
+        place: MountPlace {
+            is_repository: place.root.join(".git").symlink_metadata().is_ok(),
+            root: place.root,
+            cwd: place.cwd,
+            rule_files,
+            rule_prefix,
+        },
+        persona_ref: workforce.persona_ref().cloned(),
+        warnings,
+        obstacles: Obstacles { unreadable, root: refused, mount: None },
+    })
+}
+
+impl Prepared {
+    /// For a dry run: what a run would need and this machine does not have. It is no reason to refuse the plan.
+    pub fn missing_supplies(&self, host: &Host) -> Vec<Warning> {
+        let Some(agent) = self.plan.agent() else { return Vec::new() };
+        let mut warnings = Vec::new();
+        let program = &agent.command.program;
+        match tool::look_up(host, program) {
+            Lookup::Found(_) => {}
+            Lookup::NotExecutable(path) => {
+                let text = format!("`{}` is not executable", path.display());
+                warnings.push(Warning::new(WarningCode::Harness, text));
+            }
+            Lookup::Missing => {
+                let text = format!("`{program}` was not found in `PATH`");
+                warnings.push(Warning::new(WarningCode::Harness, text));
+            }
+        }
+        let anchors: Vec<&Path> = agent.skills_dir().into_iter().chain([&*self.plan.mount.root]).collect();
+        for skill in agent.skills.iter().filter(|skill| skill.kind == SkillKind::Local) {
+            let source = host.expand_tilde(&skill.source);
+            if !anchors.iter().any(|anchor| anchor.join(&source).exists()) {
+                let text = format!("skill `{}` was not found: {}", skill.id, skill.source);
+                warnings.push(Warning::new(WarningCode::Skill, text));
+            }
+        }
+        warnings
+    }
+
+    /// Whether the command works in the real directory.
+    pub(super) fn is_unmounted(&self) -> bool {
+        self.plan.mount.backend == Backend::None
+    }
+}
