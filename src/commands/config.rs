@@ -7,7 +7,7 @@ use crate::files::{json_file, lock};
 use crate::host::Host;
 use crate::load::config;
 use crate::load::layers::config_path;
-use crate::model::features::{FEATURES, FeatureSource, variable};
+use crate::model::features::{Feature, FeatureSource};
 use crate::model::formats::CONFIG;
 use crate::model::shape::{Field, Object, Severity, Shape, field};
 use crate::model::words::nearest;
@@ -38,9 +38,9 @@ fn settings() -> Vec<(String, Shape, &'static str)> {
                 Some(fields) => walk(fields, &format!("{key}."), found),
                 None => match field.shape {
                     Shape::Map(_, value) => {
-                        let ids = FEATURES
-                            .iter()
-                            .map(|feature| (format!("{key}.{}", feature.id), *value, feature.description));
+                        let ids = Feature::ALL
+                            .into_iter()
+                            .map(|feature| (format!("{key}.{feature}"), *value, feature.info().description));
                         found.extend(ids);
                     }
                     shape => found.push((key, shape, field.doc)),
@@ -246,10 +246,10 @@ fn features(host: &Host, ui: &mut Ui) -> Result<Exit> {
         let on = if state.on { "on" } else { "off" };
         let feature = state.feature;
         table.row([
-            feature.id.to_owned(),
+            feature.id.to_string(),
             on.to_owned(),
             from.to_owned(),
-            variable(feature.id),
+            feature.id.variable(),
             feature.description.to_owned(),
         ]);
     }

@@ -3,7 +3,8 @@
 use crate::cli::LayerArg;
 use crate::error::{CommandError, Result};
 use crate::files::lock::cannot_write;
-use crate::load::layers::{PROJECT_DIR, USER};
+use crate::load::layers::USER;
+use crate::load::places::PROJECT_DIR;
 use crate::workforce::Workforce;
 use std::io::Write;
 use std::path::PathBuf;

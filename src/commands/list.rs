@@ -1,17 +1,19 @@
 //! `list`: the catalogue, one row a persona or one row a tier.
 
 use super::request::{parse_harness, parse_tier};
+use super::say;
 use crate::cli::ListArgs;
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::model::features::AGENT_LIBRARY;
+use crate::model::features::Feature;
 use crate::model::plan::PersonaRef;
 use crate::model::text_rules::slugged;
 use crate::model::tier::Tier;
+use crate::model::warning::Warning;
 use crate::resolve::select::{Levels, select};
-use crate::ui::{Table, Ui, printable};
-use crate::workforce::{Found, RoleOf, Workforce, warning_lines};
+use crate::ui::{Table, Ui};
+use crate::workforce::{Found, RoleOf, Workforce, warnings_of};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -46,7 +48,7 @@ struct Listing<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     persona_ref: Option<&'a PersonaRef>,
     personas: Vec<Row<'a>>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 pub fn run(args: &ListArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
@@ -55,20 +57,18 @@ pub fn run(args: &ListArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let workforce = Workforce::open_outlines(host, args.from.persona_ref())?;
     let (found, problems) = workforce.all();
     let mut warnings = workforce.general_warnings();
-    warnings.extend(warning_lines(&problems));
+    warnings.extend(warnings_of(&problems));
     for persona in &found {
-        warnings.extend(warning_lines(&persona.problems));
+        warnings.extend(warnings_of(&persona.problems));
     }
-    workforce.say_persona_ref(ui);
-    for warning in &warnings {
-        ui.warning(printable(warning));
-    }
+    say::persona_ref(&workforce, ui);
+    say::warnings(&warnings, ui);
     let mut rows = rows(&workforce, &found, tier, args.all);
     rows.retain(|row| harness.is_none_or(|harness| row.harness == Some(harness.name())));
     rows.retain(|row| args.tag.as_ref().is_none_or(|tag| row.tags.contains(tag)));
     if ui.is_json() {
         let persona_ref = workforce.persona_ref();
-        ui.json(&Listing { schema_version: 1, persona_ref, personas: rows, warnings });
+        ui.json(&Listing { schema_version: 2, persona_ref, personas: rows, warnings });
     } else {
         print(&rows, args, ui);
     }
@@ -115,7 +115,7 @@ fn row<'a>(workforce: &Workforce, persona: &'a Found, role: &RoleOf, tier: Optio
     let resolved = &persona.resolved;
     let settings = &workforce.config.settings;
     let levels = Levels {
-        role: role.role.as_ref().filter(|_| workforce.feature(AGENT_LIBRARY)),
+        role: role.role.as_ref().filter(|_| workforce.feature(Feature::AgentLibrary)),
         config_harness: settings.default_harness.as_deref(),
         config_model: settings.default_model.as_deref(),
         ..Levels::default()

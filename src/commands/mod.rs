@@ -4,13 +4,14 @@ use crate::cli::{Cli, Command};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::model::features::{AGENT_LIBRARY, AGENT_RENAME};
+use crate::model::features::Feature;
+use crate::model::selector::Selector;
+use crate::run::RunRequest;
+use crate::run::debug_log::DebugLog;
 use crate::ui::Ui;
-use clap::FromArgMatches;
-use std::ffi::OsString;
+use crate::workforce::Workforce;
 
 mod agent;
-mod changes_review;
 mod config;
 mod create;
 mod doctor;
@@ -18,33 +19,34 @@ mod edit;
 mod explain;
 mod export;
 mod import;
-mod launch;
 mod lint;
 mod list;
 mod mount;
-mod mounted;
+mod observe;
 mod packs;
 mod persona;
 mod pick;
 mod picker;
 mod prompter;
 mod request;
+mod review_prompt;
 mod role;
+mod say;
 mod schema;
-mod sessions;
+pub(crate) mod sessions;
 mod show;
 mod sources;
 mod target;
 
-pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
+pub fn run(cli: &Cli, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
     match &cli.command {
-        Some(Command::Agent(args)) => agent::run(args, host, ui),
-        Some(Command::Mount(args)) => mount::run(args, host, ui),
+        Some(Command::Agent(args)) => agent::run(args, host, log, ui),
+        Some(Command::Mount(args)) => mount::run(args, host, log, ui),
         Some(Command::Sessions { action }) => sessions::run(action, host, ui),
         Some(Command::List(args)) => list::run(args, host, ui),
         Some(Command::Show(args)) => show::run(args, host, ui),
         Some(Command::Lint(args)) => lint::run(args, host, ui),
-        Some(Command::Pick(args)) => pick::run(args, host, ui),
+        Some(Command::Pick(args)) => pick::run(args, host, log, ui),
         Some(Command::Create(args)) => create::run(args, host, ui),
         Some(Command::Persona { action }) => persona::run(action, host, ui),
         Some(Command::Role { action }) => role::run(action, host, ui),
@@ -60,12 +62,12 @@ pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
         Some(Command::Config { action }) => config::run(action, host, ui),
         Some(Command::Completions { shell }) => Ok(completions(*shell, ui)),
         Some(Command::Man) => Ok(man(ui)),
-        None => bare(host, ui),
+        None => bare(host, log, ui),
     }
 }
 
 /// On a terminal a picker, otherwise the help.
-fn bare(host: &Host, ui: &mut Ui) -> Result<Exit> {
+fn bare(host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
     if ui.is_json() {
         return Err(
             CommandError::usage("no command is given").hint("`agentworkforce --help` shows the commands")
@@ -75,19 +77,15 @@ fn bare(host: &Host, ui: &mut Ui) -> Result<Exit> {
         ui.text(&crate::cli::command(&[]).render_help().ansi().to_string());
         return Ok(Exit::Usage);
     }
-    let workforce = crate::workforce::Workforce::open_outlines(host, None)?;
-    match picker::pick(&workforce, ui)? {
-        Some(selector) => {
-            let words = ["agentworkforce", "agent", selector.as_str()].map(OsString::from);
-            let matches = crate::cli::command(&[]).try_get_matches_from(words);
-            let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-            match cli.map(|cli| cli.command) {
-                Ok(Some(Command::Agent(args))) => agent::run(&args, host, ui),
-                _ => Err(CommandError::usage(format!("`{selector}` cannot be run"))),
-            }
-        }
-        None => Ok(Exit::Done),
-    }
+    let outlines = Workforce::open_outlines(host, None)?;
+    let Some(selector) = picker::pick(&outlines, ui)? else { return Ok(Exit::Done) };
+    let request = RunRequest { attended: true, ..RunRequest::of(Selector::parse(&selector)?) };
+    agent::carry_out(&request, agent::How::Run, &Workforce::open(host)?, log, ui)
+}
+
+/// Whether a person at a terminal can answer questions.
+fn is_attended(host: &Host, ui: &Ui) -> bool {
+    host.stdin_is_terminal && host.stderr_is_terminal && !ui.is_json()
 }
 
 fn completions(shell: clap_complete::Shell, ui: &mut Ui) -> Exit {
@@ -103,7 +101,7 @@ fn man(ui: &mut Ui) -> Exit {
 }
 
 /// A command whose feature is switched off, and how to switch it on.
-fn disabled(what: &str, feature: &str) -> CommandError {
+fn disabled(what: &str, feature: Feature) -> CommandError {
     CommandError::usage(format!("`{what}` is switched off: feature `{feature}`"))
         .hint(format!("`agentworkforce config set features.{feature} true` switches it on"))
 }
@@ -113,12 +111,12 @@ pub fn hidden(host: &Host) -> Vec<&'static str> {
     let Ok(home) = host.workforce_home() else { return Vec::new() };
     let config = crate::load::config::read(&crate::load::layers::config_path(&home));
     let states = crate::model::features::states(&host.env, &config.settings.features).unwrap_or_default();
-    let off = |id: &str| states.iter().any(|state| state.feature.id == id && !state.on);
+    let off = |id: Feature| states.iter().any(|state| state.feature.id == id && !state.on);
     let mut hidden = Vec::new();
-    if off(AGENT_LIBRARY) {
+    if off(Feature::AgentLibrary) {
         hidden.extend(["role create", "role set", "role delete", "role reset"]);
     }
-    if off(AGENT_RENAME) {
+    if off(Feature::AgentRename) {
         hidden.push("persona rename");
     }
     hidden

@@ -9,7 +9,7 @@ use crate::files::{backup, json_file, lock};
 use crate::host::Host;
 use crate::load::folder::json_files;
 use crate::load::{library, normalise};
-use crate::model::features::AGENT_RENAME;
+use crate::model::features::Feature;
 use crate::model::path_text::path_text;
 use crate::model::shape::Object;
 use crate::model::source::Source;
@@ -60,8 +60,8 @@ fn edit(place: &Place, change: impl FnOnce(&mut Object) -> Result<()>) -> Result
 }
 
 fn rename(workforce: &Workforce, name: &str, new: &str, emoji: Option<&str>, ui: &mut Ui) -> Result<Exit> {
-    if !workforce.feature(AGENT_RENAME) {
-        return Err(super::disabled("persona rename", AGENT_RENAME));
+    if !workforce.feature(Feature::AgentRename) {
+        return Err(super::disabled("persona rename", Feature::AgentRename));
     }
     let invalid = |what: &str, reason: String| CommandError::usage(format!("the {what} {reason}"));
     text_rules::display_name(new).map_err(|reason| invalid("name", reason))?;

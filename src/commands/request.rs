@@ -24,10 +24,8 @@ pub fn of_agent(args: &AgentArgs, attended: bool) -> Result<RunRequest> {
         return Err(CommandError::usage("the task is empty").hint("say what to do after `-p`"));
     }
     let backend = if args.install_in_repo { Some(Backend::None) } else { args.mount.map(backend) };
-    let check = |command: &String| PlannedCheck {
-        command: command.clone(),
-        timeout_seconds: args.check_timeout,
-    };
+    let check =
+        |command: &String| PlannedCheck { command: command.clone(), timeout_seconds: args.check_timeout };
     Ok(RunRequest {
         task,
         resume: args.resume.clone(),
@@ -50,13 +48,13 @@ pub fn of_agent(args: &AgentArgs, attended: bool) -> Result<RunRequest> {
         strict: args.strict,
         offline: args.offline,
         attended,
-        ..RunRequest::of(parse_selector(&args.selector)?)
+        ..RunRequest::of(Selector::parse(&args.selector)?)
     })
 }
 
 /// The run that `mount` asks for.
 pub fn of_mount(args: &MountArgs, attended: bool) -> Result<RunRequest> {
-    let persona = args.persona.as_deref().map(parse_selector).transpose()?;
+    let persona = args.persona.as_deref().map(Selector::parse).transpose()?;
     let argv = args.command.iter().map(|word| RawPath(PathBuf::from(word))).collect();
     Ok(RunRequest {
         root: args.root.clone(),
@@ -73,11 +71,7 @@ fn changes(args: &ChangesArgs) -> ChangesRequest {
         ApplyArg::Ask => ApplyPolicy::Ask,
         ApplyArg::Never => ApplyPolicy::Never,
     };
-    ChangesRequest {
-        apply: args.apply.map(policy),
-        include_ignored: args.include_ignored,
-        keep: args.keep,
-    }
+    ChangesRequest { apply: args.apply.map(policy), include_ignored: args.include_ignored, keep: args.keep }
 }
 
 fn backend(arg: BackendArg) -> Backend {
@@ -129,8 +123,4 @@ pub fn read_named(path: &Path, what: &str) -> Result<String> {
         std::fs::read_to_string(path)
     };
     result.map_err(|error| CommandError::usage(format!("{what} {} cannot be read: {error}", path.display())))
-}
-
-pub fn parse_selector(text: &str) -> Result<Selector> {
-    Selector::parse(text).map_err(|error| CommandError::usage(error.message).hint(error.hint))
 }

@@ -3,6 +3,7 @@
 use super::edit::{audit, layer_dir, optional};
 use super::persona::finish_reset;
 use super::request::{parse_harness, read_named};
+use super::say;
 use crate::cli::{LayerArg, RoleCommand, RoleFields};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -10,22 +11,22 @@ use crate::files::{backup, json_file, lock};
 use crate::host::Host;
 use crate::load::folder::json_files;
 use crate::load::{library, roles};
-use crate::model::features::AGENT_LIBRARY;
+use crate::model::features::Feature;
 use crate::model::path_text::path_text;
 use crate::model::role::{Charter, Role};
 use crate::model::shape::{Law, Object};
 use crate::model::text_rules;
 use crate::model::words::nearest;
 use crate::ui::{BOLD, DIM, Ui, printable};
-use crate::workforce::{Found, Workforce, warning_lines};
+use crate::workforce::{Found, Workforce, warnings_of};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
 pub fn run(command: &RoleCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let workforce = Workforce::open(host)?;
     let writes = !matches!(command, RoleCommand::List | RoleCommand::Show { .. });
-    if writes && !workforce.feature(AGENT_LIBRARY) {
-        return Err(super::disabled("role create, set, delete and reset", AGENT_LIBRARY));
+    if writes && !workforce.feature(Feature::AgentLibrary) {
+        return Err(super::disabled("role create, set, delete and reset", Feature::AgentLibrary));
     }
     match command {
         RoleCommand::List => list(&workforce, ui),
@@ -77,13 +78,12 @@ fn list(workforce: &Workforce, ui: &mut Ui) -> Result<Exit> {
             rows.push((role, members));
         }
     }
-    for warning in warning_lines(&problems) {
-        ui.warning(printable(&warning));
-    }
+    let warnings = warnings_of(&problems);
+    say::warnings(&warnings, ui);
     if ui.is_json() {
         let roles: Map<String, Value> =
             rows.iter().map(|(role, members)| (role.key.clone(), role_json(role, members))).collect();
-        ui.json(&json!({"schemaVersion": 1, "roles": roles}));
+        ui.json(&json!({"schemaVersion": 2, "roles": roles, "warnings": warnings}));
         return Ok(Exit::Done);
     }
     for (role, members) in &rows {
@@ -114,9 +114,8 @@ fn role_json(role: &Role, members: &[&Found]) -> Value {
 
 fn show(workforce: &Workforce, key: &str, ui: &mut Ui) -> Result<Exit> {
     let (role, problems) = workforce.role(key);
-    for warning in warning_lines(&problems) {
-        ui.warning(printable(&warning));
-    }
+    let warnings = warnings_of(&problems);
+    say::warnings(&warnings, ui);
     let role = match (role, problems.first()) {
         (Some(role), _) => role,
         (None, Some(problem)) => {

@@ -1,13 +1,16 @@
 //! `sources list|add|remove`: the directories that personas come from.
 
+use super::say;
 use crate::cli::SourcesCommand;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::files::{json_file, lock};
 use crate::host::Host;
+use crate::load::file::FileProblem;
 use crate::load::layers::{configured_dir, user_personas};
 use crate::model::shape::Object;
 use crate::model::source::LIBRARY;
+use crate::model::warning::Warning;
 use crate::ui::{Table, Ui, printable};
 use crate::workforce::Workforce;
 use serde_json::{Value, json};
@@ -32,15 +35,9 @@ fn configured(workforce: &Workforce) -> Vec<PathBuf> {
 }
 
 fn list(workforce: &Workforce, ui: &mut Ui) -> Result<Exit> {
-    for warning in workforce
-        .config
-        .problems
-        .iter()
-        .map(ToString::to_string)
-        .chain(workforce.layers.warnings.iter().cloned())
-    {
-        ui.warning(printable(&warning));
-    }
+    let config = workforce.config.problems.iter().map(FileProblem::to_warning);
+    let warnings: Vec<Warning> = config.chain(workforce.layers.warnings.iter().cloned()).collect();
+    say::warnings(&warnings, ui);
     let dirs = configured(workforce);
     // All cells are texts: that is what scripts of the npm tool read.
     let rows: Vec<[String; 5]> = workforce
@@ -70,7 +67,10 @@ fn list(workforce: &Workforce, ui: &mut Ui) -> Result<Exit> {
                 json!({"cascade": cascade, "config": config, "source": source, "exists": exists, "dir": dir})
             })
             .collect();
-        let mut value = json!({"schemaVersion": 1, "configPath": workforce.config.path, "personaDirs": dirs, "sources": rows});
+        let mut value = json!({
+            "schemaVersion": 2, "configPath": workforce.config.path, "personaDirs": dirs, "sources": rows,
+            "warnings": warnings,
+        });
         if let Some(target) = target {
             value["defaultCreateTarget"] = json!(target);
         }

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -166,6 +167,12 @@ impl Catalogue {
         }
         let ids = vec![twin.header.id.clone(), entry.header.id.clone()];
         self.collisions.push(Collision { layer: entry.header.layer, ids, files: vec![twin_file, file] });
+    }
+
+    /// Problems of the files that are named like this persona.
+    pub fn problems_of<'c>(&'c self, id: &'c str) -> impl Iterator<Item = &'c FileProblem> {
+        let is_named = move |stem: &OsStr| stem.eq_ignore_ascii_case(id);
+        self.problems.iter().filter(move |problem| problem.file.file_stem().is_some_and(is_named))
     }
 
     /// The persona of an entry that stands alone, as far as a list shows it, where the scan was for one.

@@ -4,6 +4,7 @@ use super::locate::{Place, locate, place_of};
 use super::{check, strict_json};
 use crate::model::path_text;
 use crate::model::shape::{Field, Object, Problem, Severity};
+use crate::model::warning::{Warning, WarningCode};
 use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
@@ -54,6 +55,15 @@ impl FileProblem {
     pub fn with_fix(mut self, fix: impl Into<String>) -> FileProblem {
         self.fix = Some(fix.into());
         self
+    }
+
+    /// The problem with its fix, in one line.
+    pub fn to_warning(&self) -> Warning {
+        let message = match &self.fix {
+            Some(fix) => format!("{self} ({fix})"),
+            None => self.to_string(),
+        };
+        Warning::new(WarningCode::InvalidFile, message)
     }
 
     pub fn located(file: &Path, text: &str, problem: Problem) -> FileProblem {

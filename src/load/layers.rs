@@ -2,14 +2,15 @@
 
 use super::config::Config;
 use super::files::Files;
+use super::places::{PROJECT_DIR, same_directory};
 use super::snapshot::Snapshot;
-use crate::error::Result;
 use crate::host::Host;
 use crate::model::source::LIBRARY;
+use crate::model::warning::{Warning, WarningCode};
+use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub const PROJECT_DIR: &str = ".agentworkforce/workforce";
 pub const PROJECT: &str = "cwd";
 pub const USER: &str = "user";
 
@@ -35,7 +36,7 @@ pub struct Layers {
     /// The directory that holds `.agentworkforce`, if one was found.
     pub project_root: Option<PathBuf>,
     pub files: Files,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// The workforce home's config file.
@@ -93,10 +94,9 @@ pub fn find(host: &Host, config: &Config, snapshot: Option<Snapshot>) -> Result<
     let mut seen: Vec<PathBuf> = Vec::new();
     for (index, dir) in configured.into_iter().enumerate() {
         if seen.contains(&dir) {
-            warnings.push(format!(
-                "[config] duplicate persona source directory {}; keeping first",
-                dir.display()
-            ));
+            let text =
+                format!("[config] duplicate persona source directory {}; keeping first", dir.display());
+            warnings.push(Warning::new(WarningCode::Layer, text));
             continue;
         }
         seen.push(dir.clone());
@@ -124,20 +124,20 @@ pub fn find(host: &Host, config: &Config, snapshot: Option<Snapshot>) -> Result<
     Ok(Layers { all, home, project_root, files, warnings })
 }
 
-fn about_snapshot(snapshot: &Snapshot) -> Vec<String> {
-    let mut warnings = Vec::new();
+fn about_snapshot(snapshot: &Snapshot) -> Vec<Warning> {
+    let mut texts = Vec::new();
     if let Some(link) = snapshot.linked_layer() {
-        warnings.push(format!("{} is a link, which is not followed in a commit", link.display()));
+        texts.push(format!("{} is a link, which is not followed in a commit", link.display()));
     }
     if snapshot.project.is_none() {
         let reference = &snapshot.reference;
-        warnings.push(format!("{reference} has no {PROJECT_DIR}: the project layer is empty"));
+        texts.push(format!("{reference} has no {PROJECT_DIR}: the project layer is empty"));
     }
-    warnings
+    texts.into_iter().map(|text| Warning::new(WarningCode::Layer, text)).collect()
 }
 
-/// A layer of the user's that a change of the working tree can reach after all.
-fn in_working_tree(layer: &Layer, snapshot: &Snapshot) -> Option<String> {
+/// A layer of the user's that changes of the working tree can still reach.
+fn in_working_tree(layer: &Layer, snapshot: &Snapshot) -> Option<Warning> {
     let top = snapshot.top.canonicalize().ok()?;
     let dirs = [&layer.personas, &layer.roles, &layer.root].into_iter().flatten();
     let inside = |dir: &&PathBuf| {
@@ -145,11 +145,12 @@ fn in_working_tree(layer: &Layer, snapshot: &Snapshot) -> Option<String> {
             && (dir.starts_with(&top) || dir.canonicalize().is_ok_and(|dir| dir.starts_with(&top)))
     };
     let dir = dirs.into_iter().find(inside)?;
-    Some(format!(
-        "{} (layer `{}`) is in the working tree, and `--persona-ref` does not speak of it",
+    let text = format!(
+        "{} (layer `{}`) is in the working tree and is not read from the git ref",
         dir.display(),
         layer.label
-    ))
+    );
+    Some(Warning::new(WarningCode::Layer, text))
 }
 
 fn user_layer(home: &Path, personas: Option<PathBuf>) -> Layer {
@@ -178,9 +179,4 @@ fn project_root(host: &Host, workforce_home: &Path) -> Option<PathBuf> {
         }
     }
     None
-}
-
-/// Whether two paths lead to one directory: the home may be named through a link.
-pub fn same_directory(a: &Path, b: &Path) -> bool {
-    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

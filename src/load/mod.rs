@@ -3,6 +3,7 @@
 pub mod catalogue;
 pub mod check;
 pub mod config;
+pub mod error;
 pub mod file;
 pub mod files;
 pub mod folder;
@@ -11,6 +12,7 @@ pub mod library;
 pub mod locate;
 pub mod normalise;
 pub(crate) mod outline;
+pub mod places;
 pub mod roles;
 pub mod rule_files;
 pub mod sidecar;

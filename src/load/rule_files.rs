@@ -3,7 +3,7 @@
 use super::file::{self, FileProblem};
 use super::files::unreadable;
 use super::snapshot::{Item, Snapshot, Unreadable};
-use crate::error::Result;
+use anyhow::Result;
 use std::path::Path;
 
 /// The gitignore-like files of a project root, in rising order of precedence.
@@ -11,8 +11,10 @@ use std::path::Path;
 pub struct RuleFiles {
     /// Names and texts.
     pub files: Vec<(String, String)>,
-    /// What stands before a name where its origin is told: the ref that the files come from.
+    /// Put before a name where its origin is shown: the ref that the files come from.
     pub prefix: String,
+    /// Files that exist and cannot be read.
+    pub problems: Vec<FileProblem>,
 }
 
 fn names(persona_id: &str) -> [String; 4] {
@@ -24,23 +26,22 @@ fn names(persona_id: &str) -> [String; 4] {
     ]
 }
 
-/// The rule files that count for this persona, and those that cannot be read.
-pub fn in_directory(root: &Path, persona_id: &str) -> (RuleFiles, Vec<String>) {
-    let (mut found, mut problems) = (RuleFiles::default(), Vec::new());
+/// The rule files of this directory that apply to the persona.
+pub fn in_directory(root: &Path, persona_id: &str) -> RuleFiles {
+    let mut found = RuleFiles::default();
     for name in names(persona_id) {
         match file::read_text(&root.join(&name)) {
             Ok(Some(text)) => found.files.push((name, text)),
             Ok(None) => {}
-            Err(problem) => problems.push(problem.to_string()),
+            Err(problem) => found.problems.push(problem),
         }
     }
-    (found, problems)
+    found
 }
 
 /// The same as a commit has them.
-pub fn in_commit(snapshot: &Snapshot, root: &Path, persona_id: &str) -> Result<(RuleFiles, Vec<String>)> {
+pub fn in_commit(snapshot: &Snapshot, root: &Path, persona_id: &str) -> Result<RuleFiles> {
     let mut found = RuleFiles { prefix: snapshot.prefix(), ..RuleFiles::default() };
-    let mut problems = Vec::new();
     for (name, item) in snapshot.files_of(root, &names(persona_id))? {
         let path = snapshot.shown(Path::new(&name));
         let text = match item {
@@ -52,8 +53,8 @@ pub fn in_commit(snapshot: &Snapshot, root: &Path, persona_id: &str) -> Result<(
         };
         match text {
             Ok(text) => found.files.push((name, text)),
-            Err(problem) => problems.push(problem.to_string()),
+            Err(problem) => found.problems.push(problem),
         }
     }
-    Ok((found, problems))
+    Ok(found)
 }

@@ -1,11 +1,12 @@
 //! The project layer as a commit has it: read from git's objects into memory, never checked out. What the working tree
 //! says has no part in it.
 
-use super::layers::{PROJECT_DIR, same_directory};
-use crate::error::{CommandError, Result};
+use super::error::LoadError;
+use super::places::{PROJECT_DIR, same_directory};
 use crate::host::Host;
 use crate::model::plan::PersonaRef;
 use crate::tool::{self, Bounds, ToolError};
+use anyhow::Result;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -134,11 +135,7 @@ impl Snapshot {
         let mut inside = [dir.to_owned()].into_iter().chain(dir.canonicalize().ok());
         let inside = inside.find_map(|dir| dir.strip_prefix(&self.top).map(Path::to_owned).ok());
         let Some(inside) = inside else {
-            return Err(CommandError::usage(format!(
-                "{} is outside of the repository that `--persona-ref` reads",
-                dir.display()
-            ))
-            .hint(format!("name a directory below {}", self.top.display())));
+            return Err(LoadError::OutsideRepository { dir: dir.to_owned(), top: self.top.clone() }.into());
         };
         let asked: Vec<PathBuf> = names.iter().map(|name| inside.join(name)).collect();
         let mut found = self.read(&asked, Below::Nothing)?;
@@ -173,11 +170,8 @@ impl Snapshot {
         let entries: Vec<Entry> = listing.split(|byte| *byte == 0).filter_map(Entry::parse).collect();
         let wanted: Vec<&Entry> = entries.iter().filter(|entry| entry.size <= MOST_FILE).collect();
         if wanted.iter().map(|entry| entry.size).sum::<u64>() > MOST_BYTES {
-            let most = MOST_BYTES >> 20;
-            return Err(CommandError::usage(format!(
-                "the project layer of {} is larger than {most} MB",
-                self.reference
-            )));
+            let reference = self.reference.clone();
+            return Err(LoadError::LayerTooLarge { reference, most_megabytes: MOST_BYTES >> 20 }.into());
         }
         let mut contents = self.contents(&wanted)?;
         let item = |entry: Entry| {
@@ -211,10 +205,7 @@ impl Snapshot {
             let size = usize::try_from(entry.size).unwrap_or(usize::MAX);
             let Some(bytes) = rest.get(head + 1..).and_then(|rest| rest.get(..size)).filter(|_| is_blob)
             else {
-                let text = format!("{} is not in this clone", self.shown(&entry.path).display());
-                return Err(
-                    CommandError::usage(text).hint("fetch the commit with its files, without `--filter`")
-                );
+                return Err(LoadError::MissingObject { path: self.shown(&entry.path) }.into());
             };
             contents.insert(entry.path.clone(), bytes.to_owned());
             rest = rest.get(head + 1 + size + 1..).unwrap_or_default();
@@ -223,9 +214,10 @@ impl Snapshot {
     }
 
     fn git(&self, words: &[&OsStr], stdin: Option<File>, most: u64) -> Result<Vec<u8>> {
-        git(&self.top, words, stdin, most)?.map_err(|complaint| {
-            CommandError::usage(format!("{} cannot be read", self.reference)).caused_by(complaint)
-        })
+        let output = git(&self.top, words, stdin, most)?;
+        let unreadable =
+            |complaint| LoadError::UnreadableCommit { reference: self.reference.clone(), complaint };
+        Ok(output.map_err(unreadable)?)
     }
 }
 
@@ -265,45 +257,33 @@ fn beside(link: &Path, target: &[u8]) -> Option<PathBuf> {
     stays.then(|| link.parent().unwrap_or(Path::new("")).join(target))
 }
 
-fn top_level(host: &Host) -> Result<PathBuf> {
+fn top_level(host: &Host) -> Result<PathBuf, LoadError> {
     let top = host.cwd.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok());
-    let Some(top) = top else {
-        return Err(CommandError::usage("`--persona-ref` needs a git repository")
-            .caused_by(format!("{} is not in one", host.cwd.display()))
-            .hint("run it inside of the project's clone"));
-    };
+    let Some(top) = top else { return Err(LoadError::NotARepository { dir: host.cwd.clone() }) };
     if host.home_dir().is_some_and(|home| same_directory(&home, top)) {
-        return Err(CommandError::usage(
-            "`--persona-ref` needs a project: the repository is the home directory",
-        ));
+        return Err(LoadError::HomeIsTheRepository);
     }
     Ok(top.to_owned())
 }
 
-fn commit_of(top: &Path, reference: &str) -> Result<String> {
+fn commit_of(top: &Path, reference: &str) -> Result<String, LoadError> {
     let expression = format!("{reference}^{{commit}}");
     let words = ["rev-parse", "--verify", "--end-of-options", &expression].map(OsStr::new);
-    let fetch = "fetch it first: a shallow clone of a pull request has only the pull request's own commits";
+    let reference = reference.to_owned();
     match git(top, &words, None, MOST_LISTING)? {
         Ok(output) => {
             let commit = String::from_utf8_lossy(&output).trim().to_owned();
             let is_name =
                 matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
-            is_name
-                .then_some(commit)
-                .ok_or_else(|| CommandError::usage(format!("`{reference}` is not a commit")))
+            is_name.then_some(commit).ok_or(LoadError::NotACommit { reference })
         }
         Err(complaint) if complaint.contains("not a git repository") => {
-            Err(CommandError::usage("`--persona-ref` needs a git repository").caused_by(complaint))
+            Err(LoadError::BrokenRepository { complaint })
         }
         Err(complaint) if complaint.contains("dubious ownership") => {
-            Err(CommandError::usage("git does not trust this repository").caused_by(complaint))
+            Err(LoadError::UntrustedRepository { complaint })
         }
-        Err(complaint) => {
-            Err(CommandError::usage(format!("there is no commit `{reference}` in this repository"))
-                .caused_by(complaint)
-                .hint(fetch))
-        }
+        Err(complaint) => Err(LoadError::NoSuchCommit { reference, complaint }),
     }
 }
 
@@ -313,17 +293,15 @@ fn git(
     words: &[&OsStr],
     stdin: Option<File>,
     most: u64,
-) -> Result<std::result::Result<Vec<u8>, String>> {
+) -> Result<Result<Vec<u8>, String>, LoadError> {
     let mut command = crate::git::command(top);
     command.args(OFFLINE).args(words);
     // A broken repository here must not make git look for another one further up.
     command.env("GIT_CEILING_DIRECTORIES", top.parent().unwrap_or(top));
     let bounds = Bounds { time: TIME, output: most, stop: &|| false };
     let finished = tool::run(&mut command, stdin, bounds).map_err(|error| match error {
-        ToolError::Start { error, .. } if error.kind() == io::ErrorKind::NotFound => {
-            CommandError::usage("`--persona-ref` needs git, which is not on the PATH").hint("install git")
-        }
-        error => CommandError::usage("`--persona-ref` cannot be read").caused_by(error),
+        ToolError::Start { error, .. } if error.kind() == io::ErrorKind::NotFound => LoadError::NoGit,
+        error => LoadError::Git(error),
     })?;
     let complaint =
         finished.stderr.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("git failed");

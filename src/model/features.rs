@@ -1,37 +1,69 @@
-//! Feature flags: a registry in code, so that a flag always has a meaning, a default and an end.
+//! Feature flags: a registry in code, so that a flag always has a meaning, a default and an end date.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::fmt;
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Feature {
+    AgentLibrary,
+    AgentRename,
+}
+
+/// What the registry says about a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Feature {
-    pub id: &'static str,
+pub struct FeatureInfo {
+    pub id: Feature,
     pub description: &'static str,
     pub default: bool,
     pub added_in: &'static str,
     pub expires: &'static str,
 }
 
-pub const AGENT_LIBRARY: &str = "agent-library";
-pub const AGENT_RENAME: &str = "agent-rename";
+impl Feature {
+    pub const ALL: [Feature; 2] = [Feature::AgentLibrary, Feature::AgentRename];
 
-pub const FEATURES: [Feature; 2] = [
-    Feature {
-        id: AGENT_LIBRARY,
-        description: "commands that create, edit and delete roles, and runtime defaults of roles",
-        default: true,
-        added_in: "0.1.0",
-        expires: "2027-06",
-    },
-    Feature {
-        id: AGENT_RENAME,
-        description: "the command that renames a persona",
-        default: true,
-        added_in: "0.1.0",
-        expires: "2027-06",
-    },
-];
+    pub const fn id(self) -> &'static str {
+        match self {
+            Feature::AgentLibrary => "agent-library",
+            Feature::AgentRename => "agent-rename",
+        }
+    }
+
+    pub fn of_id(id: &str) -> Option<Feature> {
+        Feature::ALL.into_iter().find(|feature| feature.id() == id)
+    }
+
+    pub const fn info(self) -> FeatureInfo {
+        let description = match self {
+            Feature::AgentLibrary => {
+                "commands that create, edit and delete roles, and runtime defaults of roles"
+            }
+            Feature::AgentRename => "the command that renames a persona",
+        };
+        FeatureInfo { id: self, description, default: true, added_in: "0.1.0", expires: "2027-06" }
+    }
+
+    /// The variable that overrides the flag.
+    pub fn variable(self) -> String {
+        format!("{PREFIX}{}", self.id().replace('-', "_").to_uppercase())
+    }
+}
+
+impl Serialize for Feature {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id())
+    }
+}
+
+impl fmt::Display for Feature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id())
+    }
+}
+
+const PREFIX: &str = "AGENTWORKFORCE_FEATURE_";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -41,54 +73,58 @@ pub enum FeatureSource {
     Default,
 }
 
-/// A flag as it stands in this run.
+/// A flag as it is set in this run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct FeatureState {
     #[serde(flatten)]
-    pub feature: Feature,
+    pub feature: FeatureInfo,
     pub on: bool,
     pub from: FeatureSource,
 }
 
-/// The name of the variable that overrides a flag.
-pub fn variable(id: &str) -> String {
-    format!("AGENTWORKFORCE_FEATURE_{}", id.replace('-', "_").to_uppercase())
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FeatureError {
+    #[error("config `features.{id}`: there is no feature `{id}`")]
+    UnknownInConfig { id: String },
+    #[error("variable `{variable}`: there is no such feature")]
+    UnknownVariable { variable: String },
+    #[error("variable `{variable}`: `{value}` is neither 1 nor 0")]
+    InvalidValue { variable: String, value: String },
 }
 
-/// The state of every flag: environment over config over default. An id or a value that is not known is an error.
+/// The state of every flag: environment over config over default. An unknown id or value is an error.
 pub fn states(
     env: &BTreeMap<String, String>,
     config: &BTreeMap<String, bool>,
-) -> Result<Vec<FeatureState>, String> {
-    if let Some(id) = config.keys().find(|id| !FEATURES.iter().any(|feature| feature.id == id.as_str())) {
-        return Err(format!("config `features.{id}`: there is no feature `{id}`"));
+) -> Result<Vec<FeatureState>, FeatureError> {
+    if let Some(id) = config.keys().find(|id| Feature::of_id(id).is_none()) {
+        return Err(FeatureError::UnknownInConfig { id: id.clone() });
     }
-    let known: Vec<String> = FEATURES.iter().map(|feature| variable(feature.id)).collect();
-    let stray = env.keys().find(|name| name.starts_with("AGENTWORKFORCE_FEATURE_") && !known.contains(name));
-    if let Some(name) = stray {
-        return Err(format!("variable `{name}`: there is no such feature"));
+    let known = Feature::ALL.map(Feature::variable);
+    if let Some(variable) = env.keys().find(|name| name.starts_with(PREFIX) && !known.contains(name)) {
+        return Err(FeatureError::UnknownVariable { variable: variable.clone() });
     }
-    FEATURES.iter().map(|feature| state(feature, env, config)).collect()
+    Feature::ALL.into_iter().map(|feature| state(feature, env, config)).collect()
 }
 
 fn state(
-    feature: &Feature,
+    feature: Feature,
     env: &BTreeMap<String, String>,
     config: &BTreeMap<String, bool>,
-) -> Result<FeatureState, String> {
-    let name = variable(feature.id);
-    let from_env = match env.get(&name).map(|value| value.trim()) {
+) -> Result<FeatureState, FeatureError> {
+    let variable = feature.variable();
+    let from_env = match env.get(&variable).map(|value| value.trim()) {
         Some("1") => Some(true),
         Some("0") => Some(false),
         Some("") | None => None,
-        Some(other) => return Err(format!("variable `{name}`: `{other}` is neither 1 nor 0")),
+        Some(other) => return Err(FeatureError::InvalidValue { value: other.to_owned(), variable }),
     };
-    let (on, from) = match (from_env, config.get(feature.id)) {
+    let (on, from) = match (from_env, config.get(feature.id())) {
         (Some(on), _) => (on, FeatureSource::Env),
         (None, Some(on)) => (*on, FeatureSource::Config),
-        (None, None) => (feature.default, FeatureSource::Default),
+        (None, None) => (feature.info().default, FeatureSource::Default),
     };
-    Ok(FeatureState { feature: *feature, on, from })
+    Ok(FeatureState { feature: feature.info(), on, from })
 }
 
 #[cfg(test)]
@@ -97,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_environment_beats_the_config_beats_the_default() {
-        let config = BTreeMap::from([(AGENT_LIBRARY.to_owned(), false), (AGENT_RENAME.to_owned(), false)]);
+        let config = BTreeMap::from(Feature::ALL.map(|feature| (feature.id().to_owned(), false)));
         let env = BTreeMap::from([("AGENTWORKFORCE_FEATURE_AGENT_RENAME".to_owned(), "1".to_owned())]);
         let found: Vec<_> =
             states(&env, &config).unwrap().iter().map(|state| (state.on, state.from)).collect();
@@ -107,10 +143,19 @@ mod tests {
     #[test]
     fn an_unknown_id_or_value_is_an_error() {
         let none = BTreeMap::new();
-        assert!(states(&none, &BTreeMap::from([("agent-libary".to_owned(), true)])).is_err());
-        assert!(states(&BTreeMap::from([(variable("x"), "1".to_owned())]), &BTreeMap::new()).is_err());
-        assert!(
-            states(&BTreeMap::from([(variable(AGENT_LIBRARY), "yes".to_owned())]), &BTreeMap::new()).is_err()
+        assert_eq!(
+            states(&none, &BTreeMap::from([("agent-libary".to_owned(), true)])),
+            Err(FeatureError::UnknownInConfig { id: "agent-libary".into() })
+        );
+        let stray = format!("{PREFIX}X");
+        assert_eq!(
+            states(&BTreeMap::from([(stray.clone(), "1".to_owned())]), &BTreeMap::new()),
+            Err(FeatureError::UnknownVariable { variable: stray })
+        );
+        let variable = Feature::AgentLibrary.variable();
+        assert_eq!(
+            states(&BTreeMap::from([(variable.clone(), "yes".to_owned())]), &BTreeMap::new()),
+            Err(FeatureError::InvalidValue { variable, value: "yes".into() })
         );
     }
 }

@@ -10,41 +10,34 @@ pub struct Selector {
     pub tier: Option<Tier>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SelectorError {
-    pub message: String,
-    pub hint: String,
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SelectorError {
+    #[error("`{selector}` names no persona")]
+    NoPersona { selector: String },
+    #[error("`{word}` is not a tier")]
+    UnknownTier { word: String, nearest: Option<Tier> },
 }
 
 impl Selector {
     /// The split is at the first `@` after the name.
     pub fn parse(text: &str) -> Result<Selector, SelectorError> {
-        let names = Tier::ALL.map(Tier::name).join(", ");
         let (name, tier) = match text.split_once('@') {
             Some((name, tier)) => (name.trim(), Some(tier)),
             None => (text.trim(), None),
         };
         if name.is_empty() {
-            return Err(SelectorError {
-                message: format!("`{text}` names no persona"),
-                hint: "write it as `persona` or `persona@tier`; `agentworkforce list` shows them".into(),
-            });
+            return Err(SelectorError::NoPersona { selector: text.to_owned() });
         }
-        let tier = tier.map(|tier| parse_tier(tier, &names)).transpose()?;
+        let tier = tier.map(parse_tier).transpose()?;
         Ok(Selector { name: name.to_owned(), tier })
     }
 }
 
-fn parse_tier(text: &str, names: &str) -> Result<Tier, SelectorError> {
+fn parse_tier(text: &str) -> Result<Tier, SelectorError> {
     text.parse().map_err(|_| {
-        let near = nearest(text, Tier::ALL.iter().map(|tier| tier.name()));
-        SelectorError {
-            message: format!("`{text}` is not a tier"),
-            hint: match near {
-                Some(near) => format!("did you mean `{near}`? The tiers are {names}"),
-                None => format!("the tiers are {names}"),
-            },
-        }
+        let nearest = nearest(text, Tier::ALL.iter().map(|tier| tier.name()));
+        let nearest = nearest.and_then(|name| name.parse().ok());
+        SelectorError::UnknownTier { word: text.to_owned(), nearest }
     })
 }
 
@@ -60,6 +53,9 @@ mod tests {
         for bad in ["", "@best", "a@", "a@weird", "a@best@best", "a@Best"] {
             assert!(parsed(bad).is_err(), "{bad}");
         }
-        assert!(Selector::parse("a@bset").unwrap_err().hint.starts_with("did you mean `best`"));
+        assert_eq!(
+            parsed("a@bset"),
+            Err(SelectorError::UnknownTier { word: "bset".into(), nearest: Some(Tier::Best) })
+        );
     }
 }

@@ -10,6 +10,8 @@ use std::fmt;
 pub enum WarningCode {
     /// A configuration, persona, role or rule file has a problem.
     InvalidFile,
+    /// A layer is empty, listed twice, or not the one that the user may expect.
+    Layer,
     /// Something in a persona has no effect in this run.
     NotUsed,
     /// Something in a persona is weaker than it says.

@@ -146,4 +146,3 @@ pub fn mount_rows(rows: &mut HarnessPlan, mount: &MountSpec) {
         }
     }
 }
-

@@ -8,6 +8,7 @@ use crate::model::settings::Settings;
 use crate::model::warning::Warning;
 use crate::resolve::inputs::InputValue;
 use crate::resolve::persona::ResolvedPersona;
+use crate::resolve::role::RolePart;
 use crate::resolve::select::Selection;
 use crate::resolve::sidecar::Sidecar;
 use std::collections::BTreeMap;
@@ -76,14 +77,3 @@ pub struct RunParts<'a> {
     pub sidecar: Option<(&'a Sidecar, String)>,
     pub settings: &'a Settings,
 }
-
-/// What the persona's role says, or its free text.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RolePart {
-    /// The key, where a role stands behind it.
-    pub key: Option<String>,
-    pub label: Option<String>,
-    pub charter: Option<String>,
-    pub charter_origin: Option<String>,
-}
-

@@ -45,4 +45,3 @@ fn authored_prompt(parts: &RunParts) -> String {
         (None, _) => String::new(),
     }
 }
-

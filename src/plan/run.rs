@@ -152,7 +152,11 @@ pub fn command(argv: Vec<RawPath>, settings: &Settings, flags: &RunFlags, facts:
     let subject = PlannedSubject::Command(CommandPlan { argv, persona: None });
     let mut rows = HarnessPlan::default();
     mount_rows(&mut rows, &mount);
-    with_refusals(RunPlan { enforcement: rows.enforcement, ..bare(subject, mount, flags, facts) }, flags, facts)
+    with_refusals(
+        RunPlan { enforcement: rows.enforcement, ..bare(subject, mount, flags, facts) },
+        flags,
+        facts,
+    )
 }
 
 /// The plan of a command in the view that a persona would have.
@@ -250,8 +254,9 @@ fn planned_sidecar(
     let (sidecar, text) = parts.sidecar.as_ref()?;
     let name = sidecar.channel.file_name();
     if mount.backend == Backend::None {
-        let text =
-            format!("{name} of the persona is not written: there is no mount, and your repository stays as it is");
+        let text = format!(
+            "{name} of the persona is not written: there is no mount, and your repository stays as it is"
+        );
         warnings.push(Warning::new(WarningCode::NotUsed, text));
         return None;
     }

@@ -5,6 +5,16 @@ use crate::model::formats::ROLE;
 use crate::model::role::{Charter, Role, RoleDoc};
 use serde_json::Value;
 
+/// What the persona's role says, or its free text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RolePart {
+    /// The key, where a role stands behind it.
+    pub key: Option<String>,
+    pub label: Option<String>,
+    pub charter: Option<String>,
+    pub charter_origin: Option<String>,
+}
+
 /// The role of these files, lowest first; `None` without any. A label is required on the whole.
 pub fn resolve(key: &str, docs: &[RoleDoc], builtin: bool) -> Option<Result<Role, String>> {
     let highest = docs.last()?;

@@ -195,15 +195,12 @@ impl OpenRun<'_> {
             (&self.session, &self.mount, &self.secrets, &mut self.signals);
         let host = &engine.workforce.host;
         let conversation = &mut self.conversation;
-        let run = || -> Result<HarnessOutcome> {
+        let mut run = || -> Result<HarnessOutcome> {
             let headless = agent.filter(|agent| agent.mode == Mode::Headless);
             let Some(agent) = headless else {
                 let limit = plan.limits.wall_seconds.and_then(limit_of);
-                let stdio = if reserve_stdout {
-                    ChildStdio::all_on_stderr()?
-                } else {
-                    ChildStdio::inherited()
-                };
+                let stdio =
+                    if reserve_stdout { ChildStdio::all_on_stderr()? } else { ChildStdio::inherited() };
                 let outcome = mount.run(command, stdio, signals, limit)?;
                 return Ok(HarnessOutcome::of_interactive(outcome, plan.limits));
             };
@@ -242,8 +239,7 @@ impl OpenRun<'_> {
 
     /// Notes that the work waits in the session.
     pub fn hold(&self) -> Result<()> {
-        let state =
-            if self.run.is_unmounted() { SessionState::Nothing } else { SessionState::Held };
+        let state = if self.run.is_unmounted() { SessionState::Nothing } else { SessionState::Held };
         self.session.set_state(self.host(), state)?;
         self.engine.instants.at("held");
         Ok(())

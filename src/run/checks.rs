@@ -1,8 +1,8 @@
 //! The checks of a run: each in a view that is thrown away, so that no check alters what is applied.
 
 use super::error::RunError;
-use super::open::OpenRun;
 use super::observer::{Observer, RunEvent};
+use super::open::OpenRun;
 use crate::launch::attend::{TimeLimits, limit_of};
 use crate::launch::check;
 use crate::model::mount::Backend;
@@ -51,7 +51,8 @@ impl OpenRun<'_> {
         for check in self.run.plan.checks.clone() {
             let reported = self.check(&check, observer)?;
             if reported.exit_code != 0 {
-                let reason = format!("the check `{}` ended with code {}", reported.command, reported.exit_code);
+                let reason =
+                    format!("the check `{}` ended with code {}", reported.command, reported.exit_code);
                 if let Some(outcome) = &mut self.report.outcome {
                     outcome.fail(reason);
                 }

@@ -2,7 +2,7 @@
 //! harness starts leaves them in `logs/last-failure.log`. Bounded in size, and free of the values of secrets.
 
 use crate::model::secrets::Secrets;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -119,6 +119,7 @@ impl Write for DebugLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn what_came_early_is_in_the_session_without_values_of_secrets() {

@@ -12,6 +12,7 @@ use super::prepare::{Prepared, Probing, prepare};
 use super::report::ReportBuilder;
 use super::request::RunRequest;
 use crate::exit::Exit;
+use crate::host::Host;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::RunPlan;
 use crate::model::report::RunReport;
@@ -62,6 +63,11 @@ pub struct FailedRun {
 }
 
 impl FailedRun {
+    /// Whether the plan itself said no, before anything was tried.
+    pub fn is_refusal(&self) -> bool {
+        !self.plan.refusals.is_empty()
+    }
+
     /// The report of a run that ended this way; `None` for a command.
     pub fn report(&self, exit: Exit, reason: String) -> Option<Value> {
         let agent = self.plan.agent()?;
@@ -75,7 +81,7 @@ impl<'a> Engine<'a> {
             workforce,
             store: SessionStore::new(&workforce.layers.home),
             helper: PathBuf::from("/proc/self/exe"),
-            instants: super::view::instants(&workforce.host)?,
+            instants: instants(&workforce.host)?,
             log,
         })
     }
@@ -150,6 +156,14 @@ impl<'a> Engine<'a> {
         let exit = if leaks { Exit::Refused } else { open.exit(&changes) };
         open.write_report(exit, REPORT_FILE).context("the report could not be written")?;
         Ok((exit, changes))
+    }
+}
+
+/// A hook for the crash tests: the number of the crash point at which this process kills itself.
+pub fn instants(host: &Host) -> Result<Instants> {
+    match host.var("AGENTWORKFORCE_TEST_KILL_AT") {
+        None => Ok(Instants::none()),
+        Some(number) => Ok(Instants::kill_at(number.parse()?)),
     }
 }
 

@@ -57,4 +57,3 @@ fn extended(real: &Path, snapshot: Option<&Snapshot>) -> Result<Option<Vec<u8>>>
         Some((_, Item::Link(_))) => Err(refused("it is a link in the commit that leads elsewhere").into()),
     }
 }
-

@@ -15,15 +15,24 @@ use std::os::fd::BorrowedFd;
 #[derive(Debug)]
 pub enum RunEvent<'a> {
     /// The mount is made; the harness or command starts next.
-    Opened { plan: &'a RunPlan, record: &'a MountRecord },
+    Opened {
+        plan: &'a RunPlan,
+        record: &'a MountRecord,
+    },
     Warning(&'a Warning),
     /// What the agent does, in a headless run.
     Agent(&'a Event),
     /// The harness ended, and its output is read.
-    AttemptEnded { number: u32 },
+    AttemptEnded {
+        number: u32,
+    },
     CheckEnded(&'a ReportedCheck),
     /// The work is done and looked at; what becomes of it is decided next.
-    Concluded { result: Option<&'a str>, failure: Option<&'a str>, leaks: &'a [ReportedLeak] },
+    Concluded {
+        result: Option<&'a str>,
+        failure: Option<&'a str>,
+        leaks: &'a [ReportedLeak],
+    },
 }
 
 pub trait Observer {

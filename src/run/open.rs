@@ -102,7 +102,7 @@ impl<'a> Engine<'a> {
             program,
             secrets,
             signals,
-            report: std::mem::take(report),
+            report: report.clone(),
             needs_base: is_new,
             version: None,
             reviewed: None,
@@ -195,7 +195,7 @@ impl OpenRun<'_> {
             session_id: self.session.id.as_str(),
             mount: &seen_root(&self.mount, &self.run.plan),
         };
-        staging::command(agent, &self.program, &places, self.host())
+        Ok(staging::command(agent, &self.program, &places, self.host())?)
     }
 
     /// The command of a run without an agent.

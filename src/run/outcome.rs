@@ -133,7 +133,9 @@ fn warnings(outcome: &HeadlessOutcome) -> Vec<Warning> {
     }
     if outcome.flooded > 0 {
         let count = outcome.flooded;
-        warnings.push(warning(format!("{count} more lines of the harness's output are not events and are left out")));
+        warnings.push(warning(format!(
+            "{count} more lines of the harness's output are not events and are left out"
+        )));
     }
     warnings
 }

@@ -6,9 +6,9 @@ use super::error::RunError;
 use super::request::{Overrides, RunRequest, Subject};
 use crate::host::Host;
 use crate::load::rule_files::RuleFiles;
-use crate::model::features::AGENT_LIBRARY;
+use crate::model::features::Feature;
 use crate::model::mount::Backend;
-use crate::model::plan::{RunPlan, SkillKind};
+use crate::model::plan::{AgentPlan, RunPlan, SkillKind};
 use crate::model::selector::Selector;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::{probe, root};
@@ -16,11 +16,12 @@ use crate::plan::mount::{MountFlags, MountPlace};
 use crate::plan::parts::{Obstacles, RunFacts, RunFlags, RunParts};
 use crate::plan::{refusals::needs_probe, run as plan_run};
 use crate::resolve::inputs::{self, InputValue};
+use crate::resolve::role::RolePart;
 use crate::resolve::select::{Levels, Selection, select};
 use crate::resolve::sidecar::{self as resolve_sidecar, Sidecar};
 use crate::session::SessionStore;
 use crate::tool::{self, Lookup};
-use crate::workforce::{Found, Workforce, not_used, warning_lines};
+use crate::workforce::{Found, Workforce, not_used, warnings_of};
 use anyhow::Result;
 use std::path::Path;
 
@@ -28,7 +29,7 @@ use std::path::Path;
 pub struct PersonaParts {
     pub found: Found,
     pub selection: Selection,
-    pub role: Option<plan_run::RolePart>,
+    pub role: Option<RolePart>,
     pub inputs: Vec<InputValue>,
     pub sidecar: Option<(Sidecar, String)>,
     pub warnings: Vec<Warning>,
@@ -41,11 +42,7 @@ impl PersonaParts {
     }
 
     /// For those who only look: inputs that a run would ask for stay visible as placeholders.
-    pub fn preview(
-        workforce: &Workforce,
-        persona: &Selector,
-        overrides: &Overrides,
-    ) -> Result<PersonaParts> {
+    pub fn preview(workforce: &Workforce, persona: &Selector, overrides: &Overrides) -> Result<PersonaParts> {
         let found = workforce.find(&persona.name)?;
         let mut overrides = overrides.clone();
         let declared = &found.resolved.persona.inputs;
@@ -63,21 +60,18 @@ impl PersonaParts {
         persona: &Selector,
         overrides: &Overrides,
     ) -> Result<PersonaParts> {
-        let invalid = |text: &dyn ToString| Warning::new(WarningCode::InvalidFile, text.to_string());
-        let mut warnings: Vec<Warning> =
-            warning_lines(&found.problems).iter().map(|text| invalid(text)).collect();
-        let unused = not_used(&found.resolved);
-        warnings.extend(unused.map(|text| Warning::new(WarningCode::NotUsed, text.to_string())));
+        let mut warnings = warnings_of(&found.problems);
+        warnings.extend(not_used(&found.resolved));
 
         let role = workforce.role_of(&found.resolved);
-        warnings.extend(warning_lines(&role.problems).iter().map(|text| invalid(text)));
-        warnings.extend(role.warnings.iter().map(|text| invalid(text)));
+        warnings.extend(warnings_of(&role.problems));
+        warnings.extend(role.warnings);
 
         let settings = &workforce.config.settings;
         let levels = Levels {
             flag_harness: overrides.harness,
             flag_model: overrides.model.as_deref(),
-            role: role.role.as_ref().filter(|_| workforce.feature(AGENT_LIBRARY)),
+            role: role.role.as_ref().filter(|_| workforce.feature(Feature::AgentLibrary)),
             config_harness: settings.default_harness.as_deref(),
             config_model: settings.default_model.as_deref(),
         };
@@ -92,7 +86,7 @@ impl PersonaParts {
             Some(sidecar) => match workforce.sidecar_text(&sidecar) {
                 Ok(text) => Some((sidecar, text)),
                 Err(problem) => {
-                    warnings.extend(warning_lines(&[problem]).iter().map(|text| invalid(text)));
+                    warnings.extend(warnings_of(&[problem]));
                     None
                 }
             },
@@ -161,6 +155,7 @@ pub fn prepare(
         Subject::Command { persona: None, .. } => None,
     };
     let mut facts = facts(workforce, request.root.as_deref(), parts.as_ref())?;
+    facts.warnings.splice(0..0, workforce.general_warnings());
     let mut plan = plan(workforce, &request.subject, parts.as_ref(), &flags, &facts);
     if needs_probe(plan.mount.backend, plan.mount.sandbox) && facts.obstacles.root.is_none() {
         let home = &workforce.layers.home;
@@ -180,17 +175,23 @@ pub fn prepare(
     Ok(Prepared { plan, parts, flags, facts, resumed, reserve_stdout: request.reserve_stdout })
 }
 
-/// The plan of a persona for those who only look at it.
-pub fn preview(
-    workforce: &Workforce,
-    persona: &Selector,
-    overrides: &Overrides,
-) -> Result<(PersonaParts, RunPlan)> {
-    let parts = PersonaParts::preview(workforce, persona, overrides)?;
-    let facts = facts(workforce, None, Some(&parts))?;
-    let flags = RunFlags { extra_args: overrides.harness_args.clone(), ..RunFlags::default() };
-    let plan = plan_run::agent(&parts.parts(workforce), &flags, &facts);
-    Ok((parts, plan))
+/// A persona and its plan, for those who only look at them.
+pub struct Preview {
+    pub parts: PersonaParts,
+    pub plan: RunPlan,
+}
+
+impl Preview {
+    pub fn of(workforce: &Workforce, persona: &Selector, overrides: &Overrides) -> Result<Preview> {
+        let parts = PersonaParts::preview(workforce, persona, overrides)?;
+        let facts = facts(workforce, None, Some(&parts))?;
+        let plan = plan_run::agent(&parts.parts(workforce), &RunFlags::default(), &facts);
+        Ok(Preview { parts, plan })
+    }
+
+    pub fn agent(&self) -> &AgentPlan {
+        self.plan.agent().expect("a persona is planned as an agent")
+    }
 }
 
 fn flags(request: &RunRequest) -> RunFlags {
@@ -238,11 +239,11 @@ fn facts(workforce: &Workforce, root: Option<&Path>, parts: Option<&PersonaParts
     let place = root::find(around, asked.as_deref(), workforce.layers.project_root.as_deref())?;
     let refused = root::refuse(&place.root, around).err().map(|error| error.to_string());
     let id = parts.map_or("mount", |parts| parts.found.resolved.id());
-    let (rules, unreadable_rules) = workforce.rule_files(&place.root, id)?;
-    let unreadable = workforce.blocking_problems(parts.map(|parts| &parts.found), &unreadable_rules);
-    let mut warnings = workforce.general_warnings();
-    warnings.extend(parts.iter().flat_map(|parts| parts.warnings.clone()));
-    let RuleFiles { files: rule_files, prefix: rule_prefix } = rules;
+    let rules = workforce.rule_files(&place.root, id)?;
+    let blocking = workforce.blocking_problems(parts.map(|parts| &parts.found), &rules);
+    let unreadable = blocking.iter().map(ToString::to_string).collect();
+    let warnings = parts.map(|parts| parts.warnings.clone()).unwrap_or_default();
+    let RuleFiles { files: rule_files, prefix: rule_prefix, .. } = rules;
     Ok(RunFacts {
         env: host.env.clone(),
         home,
@@ -275,6 +276,10 @@ impl Prepared {
                 let text = format!("`{program}` was not found in `PATH`");
                 warnings.push(Warning::new(WarningCode::Harness, text));
             }
+        }
+        if self.plan.persona_ref.is_some() {
+            // Its skills are in a commit, which only a run unpacks.
+            return warnings;
         }
         let anchors: Vec<&Path> = agent.skills_dir().into_iter().chain([&*self.plan.mount.root]).collect();
         for skill in agent.skills.iter().filter(|skill| skill.kind == SkillKind::Local) {

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ReportBuilder {
     began: Instant,
     /// None until there is a session that stays.
@@ -155,12 +155,16 @@ impl ReportBuilder {
                 subject: commit.subject.clone(),
                 reference: reference.clone(),
             }));
-            let text = format!("the agent's commits are at {reference}; `{}` takes them over", branch.command);
+            let text =
+                format!("the agent's commits are at {reference}; `{}` takes them over", branch.command);
             self.warn(WarningCode::Commits, text);
         }
         for branch in &applied.git.held {
             let name = branch.branch.0.display();
-            self.warn(WarningCode::Commits, format!("commits on {name} are not taken over: {}", branch.reason));
+            self.warn(
+                WarningCode::Commits,
+                format!("commits on {name} are not taken over: {}", branch.reason),
+            );
         }
     }
 
@@ -272,7 +276,9 @@ fn not_applied(review: &Review) -> Vec<Warning> {
     }
     if review.ignored.count > 0 {
         let count = review.ignored.count;
-        warn(format!("{count} changed path(s) that git ignores are not applied (`--include-ignored` applies them)"));
+        warn(format!(
+            "{count} changed path(s) that git ignores are not applied (`--include-ignored` applies them)"
+        ));
     }
     for path in &review.special {
         let name = printable_name(path.as_ref());

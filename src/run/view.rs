@@ -35,7 +35,7 @@ impl Opening<'_> {
     pub fn open(&self) -> Result<(OpenMount, Vec<Warning>)> {
         self.session.write_rules(&self.spec.rules)?;
         self.instants.at("rules written");
-        let open = self.with_request(mount::open)?;
+        let open = self.with_request(|request| Ok(mount::open(request)?))?;
         self.instants.at("opened");
         if open.record.backend == Backend::Copy {
             base::take_copy(&self.session.dir, &self.session.dir.join(&open.record.data))?;
@@ -50,7 +50,7 @@ impl Opening<'_> {
         let warnings = warnings(&record);
         let reopened = self.with_request(|request| {
             mount::hide_what_came_later(request, &mut record)?;
-            mount::reopen(request, record)
+            Ok(mount::reopen(request, record)?)
         });
         Ok((reopened?, warnings))
     }
@@ -125,13 +125,4 @@ pub fn with_base<T>(
         taken?;
         Ok(outcome)
     })
-}
-
-
-/// A hook for the crash tests: the number of the crash point at which this process kills itself.
-pub fn instants(host: &Host) -> Result<Instants> {
-    match host.var("AGENTWORKFORCE_TEST_KILL_AT") {
-        None => Ok(Instants::none()),
-        Some(number) => Ok(Instants::kill_at(number.parse()?)),
-    }
 }

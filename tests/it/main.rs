@@ -36,6 +36,7 @@ mod mount_processes;
 mod mount_support;
 mod mount_terminal;
 mod mounted_root;
+mod old_sessions;
 mod package;
 mod packs;
 mod packs_crash;

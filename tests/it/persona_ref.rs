@@ -205,17 +205,17 @@ fn a_ref_that_cannot_be_read_is_a_usage_error_that_says_why() {
     let listed = env.run(["list", "--json", "--persona-ref", "nowhere"]);
     assert_eq!(listed.fails_in_json(2, "usage")["exitCode"], 2);
     env.set_var("PATH", "/nonexistent");
-    dry_run(&env, "main").fails(2, "needs git");
+    dry_run(&env, "main").fails(2, "need git");
 
     let mut plain = TestEnv::new();
     plain.set_cwd("home");
-    dry_run(&plain, "main").fails(2, "needs a git repository");
+    dry_run(&plain, "main").fails(2, "need a git repository");
     // A broken repository is not made up for by one further up.
     git(&plain.root(), &["init", "--quiet", "-b", "main"]);
     git(&plain.root(), &["commit", "--quiet", "--allow-empty", "-m", "outer"]);
     fs::remove_file(plain.project().join(".git/HEAD")).expect("it is there");
     plain.set_cwd("project");
-    dry_run(&plain, "main").fails(2, "needs a git repository");
+    dry_run(&plain, "main").fails(2, "need a git repository");
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn the_rules_of_a_root_below_come_from_the_ref_and_one_elsewhere_is_refused() {
     );
     let home = env.home().display().to_string();
     env.run(["agent", "reviewer", "--dry-run", "--root", &home, "--persona-ref", "main"])
-        .fails(2, "is outside of the repository");
+        .fails(2, "is outside the repository");
 }
 
 #[test]

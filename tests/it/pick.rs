@@ -85,7 +85,7 @@ fn the_reason_names_the_words_and_where_they_stand() {
         &json!({"description": "Grooms zebras", "tags": ["stripes"]}),
     ));
     let report = pick(&env, "My zebra needs grooming; mind the stripes");
-    assert_eq!(report["schemaVersion"], 1);
+    assert_eq!(report["schemaVersion"], 2);
     let first = &report["candidates"][0];
     assert_eq!(first["persona"], "zebra-groomer");
     assert_eq!(

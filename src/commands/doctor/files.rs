@@ -2,6 +2,7 @@
 
 use super::Row;
 use crate::commands::{lint, list};
+use crate::error::CommandError;
 use crate::host::Host;
 use crate::model::shape::Severity;
 use crate::model::tier::Harness;
@@ -21,6 +22,7 @@ pub fn look(host: &Host) -> Files {
     match Workforce::open_whole(host, None) {
         Ok(workforce) => personas(&workforce, &mut files),
         Err(error) => {
+            let error = CommandError::from(error);
             let detail = error.causes.iter().fold(error.message, |all, cause| format!("{all}: {cause}"));
             let fix = error.hints.into_iter().next().unwrap_or_else(|| "mend the file that is named".into());
             files.rows.push(Row::problem("workforce", "config", detail, fix));
@@ -71,6 +73,7 @@ fn sessions(host: &Host) -> Vec<Row> {
     let entries = match SessionStore::new(&home).list() {
         Ok(entries) => entries,
         Err(error) => {
+            let error = CommandError::from(error);
             return vec![Row::problem(AREA, "all", error.message, "check the permissions of that directory")];
         }
     };

@@ -4,6 +4,7 @@ mod persona;
 mod role;
 mod targets;
 
+use super::say;
 use crate::cli::LintArgs;
 use crate::error::Result;
 use crate::exit::Exit;
@@ -17,7 +18,7 @@ use targets::Targets;
 
 pub fn run(args: &LintArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let mut workforce = Workforce::open_whole(host, args.from.persona_ref())?;
-    workforce.say_persona_ref(ui);
+    say::persona_ref(&workforce, ui);
     let targets = Targets::of(&args.targets, &mut workforce)?;
     let mut problems = all_problems(&workforce, &targets);
     problems.retain(|problem| targets.includes(problem));

@@ -93,8 +93,8 @@ impl Lint<'_> {
 
     fn use_of_it(&mut self) {
         let resolved = self.resolved;
-        if let Some(text) = not_used(resolved) {
-            self.add(Severity::Note, KeyPath::default(), text);
+        if let Some(warning) = not_used(resolved) {
+            self.add(Severity::Note, KeyPath::default(), warning.message);
         }
         if let Some(reason) = resolved.not_runnable() {
             self.add(Severity::Note, KeyPath::default(), format!("not runnable: {reason}"));
@@ -125,7 +125,7 @@ impl Lint<'_> {
             self.add(Severity::Note, at("role"), text).fix = Some(format!("use {}", entry.instead));
         }
         for warning in &self.role.warnings {
-            self.add(Severity::Warning, at("role"), warning.clone());
+            self.add(Severity::Warning, at("role"), warning.message.clone());
         }
     }
 

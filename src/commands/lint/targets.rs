@@ -6,7 +6,7 @@ use crate::load::file::FileProblem;
 use crate::load::folder::json_files;
 use crate::load::layers::Layer;
 use crate::resolve::chain::same_id;
-use crate::workforce::{Found, Workforce};
+use crate::workforce::{Found, Workforce, WorkforceError};
 use std::path::{Path, PathBuf};
 
 /// What to lint: everything, or the files of these personas and directories.
@@ -49,9 +49,7 @@ impl Targets {
             match found {
                 Ok(id) => targets.ids.push(id),
                 // A broken one is what lint is for.
-                Err(error)
-                    if error.message.contains("is not valid") || error.message.contains("is ambiguous") =>
-                {
+                Err(WorkforceError::InvalidPersona { .. } | WorkforceError::Ambiguous { .. }) => {
                     targets.ids.push(word.clone());
                 }
                 Err(_) => {

@@ -1,12 +1,11 @@
 //! What the commands for packs share: where packs go, fetching with a sign of life, writing what was decided, telling it.
 
 use super::edit::{audit, layer_dir, user_personas};
-use super::mounted::instants;
 use crate::cli::LayerArg;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::load::layers::PROJECT_DIR;
+use crate::load::places::PROJECT_DIR;
 use crate::mount::signals::SignalInbox;
 use crate::pack::apply::{self, Edits};
 use crate::pack::contents::UnitKind;
@@ -19,6 +18,7 @@ use crate::pack::source::PackSource;
 use crate::pack::target::Target;
 use crate::pack::tree::File;
 use crate::resolve::chain::same_id;
+use crate::run::engine::instants;
 use crate::ui::{Ui, printable};
 use crate::workforce::Workforce;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

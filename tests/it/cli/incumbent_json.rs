@@ -68,7 +68,7 @@ fn sources_list_keeps_the_keys_of_the_incumbent() {
     assert_eq!(
         list,
         json!({
-            "schemaVersion": 1, "configPath": text(home.join("config.json")), "defaultCreateTarget": "user",
+            "schemaVersion": 2, "warnings": [], "configPath": text(home.join("config.json")), "defaultCreateTarget": "user",
             "personaDirs": [text(home.join("packs")), text(home.join("personas"))],
             "sources": [
                 {"cascade": "1", "config": "", "source": "cwd", "exists": "yes", "dir": text(env.project().join(".agentworkforce/workforce/personas"))},

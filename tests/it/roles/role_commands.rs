@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 fn role_list_has_the_keys_of_the_spec() {
     let env = crew();
     let list = env.run(["role", "list", "--json"]).json();
-    assert_eq!(list["schemaVersion"], 1);
+    assert_eq!(list["schemaVersion"], 2);
     assert_eq!(
         list["roles"]["crew"],
         json!({"label": "Crew", "charter": "Keep the ship flying.\n", "defaultHarness": null, "defaultModel": null,
