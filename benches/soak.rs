@@ -1,4 +1,4 @@
-//! Many headless runs at a time, killed at random instants by every hand there is; then everything is counted.
+//! Many headless runs at a time, killed at random crash_points by every hand there is; then everything is counted.
 //!
 //! `cargo bench --bench soak` runs 500, 8 at a time. `-- --runs N --jobs N --seed N` says otherwise, `--verbose` prints a line
 //! for every run, with what it was to die of and when. It fails where a process, mount, lock, file or session is left, where

@@ -78,7 +78,7 @@ use ui::{RunAnswer, Ui};
 /// Runs the program with these arguments and returns its exit code.
 pub fn run(args: Vec<OsString>) -> u8 {
     // Before anything starts a thread: a user namespace can only be entered while there is one.
-    if let Some(code) = mount::inside::run_if_hidden(&args[1.min(args.len())..]) {
+    if let Some(code) = mount::process::inside::run_if_hidden(&args[1.min(args.len())..]) {
         return code;
     }
     // clap decides about `--json` too late for errors about the command line itself.

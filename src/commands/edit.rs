@@ -2,7 +2,7 @@
 
 use crate::cli::LayerArg;
 use crate::error::{CommandError, Result};
-use crate::files::lock::cannot_write;
+use crate::files::error::cannot_write;
 use crate::load::layers::USER;
 use crate::load::places::PROJECT_DIR;
 use crate::workforce::Workforce;
@@ -33,13 +33,13 @@ pub fn user_personas(workforce: &Workforce) -> Result<PathBuf> {
 /// One line in the home's log: what was changed, from what, to what.
 pub fn audit(workforce: &Workforce, text: &str) -> Result<()> {
     let dir = workforce.layers.home.join("logs");
-    std::fs::create_dir_all(&dir).map_err(|error| cannot_write(&dir, &error))?;
+    std::fs::create_dir_all(&dir).map_err(|error| cannot_write(&dir, error))?;
     let path = dir.join("audit.log");
-    let fail = |error: std::io::Error| cannot_write(&path, &error);
+    let fail = |error: std::io::Error| cannot_write(&path, error);
     let mut log = std::fs::OpenOptions::new().create(true).append(true).open(&path).map_err(fail)?;
     let time = workforce.host.now().strftime("%Y-%m-%dT%H:%M:%SZ");
     // One write: lines of processes that run at once do not mix.
-    log.write_all(format!("{time} {}\n", text.replace(['\n', '\r'], " ")).as_bytes()).map_err(fail)
+    Ok(log.write_all(format!("{time} {}\n", text.replace(['\n', '\r'], " ")).as_bytes()).map_err(fail)?)
 }
 
 /// Text that may be cleared: an empty one is `None`.

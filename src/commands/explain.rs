@@ -3,6 +3,7 @@
 
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::files::error::FilesError;
 use crate::load::error::LoadError;
 use crate::model::plan::{Refusal, RefusalCode};
 use crate::model::selector::SelectorError;
@@ -57,12 +58,15 @@ macro_rules! explained {
     };
 }
 
-explained!(SelectorError, LoadError, RunError, WorkforceError);
+explained!(FilesError, LoadError, RunError, SelectorError, WorkforceError);
 
 /// One line for every room that has typed errors.
 fn advice(error: &(dyn Error + 'static)) -> Option<Advice> {
     if let Some(error) = error.downcast_ref() {
         return Some(selector(error));
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(files(error));
     }
     if let Some(error) = error.downcast_ref() {
         return Some(load(error));
@@ -102,6 +106,19 @@ fn selector(error: &SelectorError) -> Advice {
                 Some(near) => format!("did you mean `{near}`? The tiers are {names}"),
                 None => format!("the tiers are {names}"),
             })
+        }
+    }
+}
+
+fn files(error: &FilesError) -> Advice {
+    match error {
+        FilesError::CannotWrite { .. } => {
+            Advice::usage().hint("check its permissions, or choose another home with `AGENT_WORKFORCE_HOME`")
+        }
+        FilesError::CannotEdit { problem, .. } => {
+            let mut advice = Advice::usage().cause(problem);
+            advice.hints.extend(problem.fix.clone());
+            advice.hint("fix the file first; it was not changed")
         }
     }
 }

@@ -33,7 +33,7 @@ mod review_prompt;
 mod role;
 mod say;
 mod schema;
-pub(crate) mod sessions;
+mod sessions;
 mod show;
 mod sources;
 mod target;

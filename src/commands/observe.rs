@@ -6,7 +6,7 @@ use crate::model::mount::Backend;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::{ApplyPolicy, RunPlan};
 use crate::model::printable::printable;
-use crate::mount::diff::printable_name;
+use crate::mount::changes::diff::printable_name;
 use crate::run::observer::Live;
 use crate::run::{FinishedRun, Observer, RunEvent};
 use crate::session::SessionState;

@@ -5,6 +5,7 @@ use super::request::{parse_harness, parse_tier};
 use crate::cli::{LayerArg, PersonaCommand, PersonaSetArgs};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::files::error::cannot_write;
 use crate::files::{backup, json_file, lock};
 use crate::host::Host;
 use crate::load::folder::json_files;
@@ -267,7 +268,7 @@ fn reset(workforce: &Workforce, name: Option<&str>, layer: LayerArg, yes: bool, 
     let files = match name {
         Some(name) => of_name(name)?,
         None => {
-            let all = json_files(&dir).map_err(|error| lock::cannot_write(&dir, &error))?;
+            let all = json_files(&dir).map_err(|error| cannot_write(&dir, error))?;
             all.iter().flat_map(|file| files_of(file)).collect()
         }
     };

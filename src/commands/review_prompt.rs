@@ -2,8 +2,8 @@
 
 use super::prompter::{Answer, Prompter};
 use crate::mount::apply::Selection;
+use crate::mount::changes::diff::printable_name;
 use crate::mount::changes::{Change, ProtectedWhy, Review};
-use crate::mount::diff::printable_name;
 use crate::run::observer::Signals;
 use crate::run::report::git_settings;
 use crate::run::{Decider, Decision, Offer};

@@ -7,6 +7,7 @@ use super::say;
 use crate::cli::{LayerArg, RoleCommand, RoleFields};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::files::error::cannot_write;
 use crate::files::{backup, json_file, lock};
 use crate::host::Host;
 use crate::load::folder::json_files;
@@ -227,7 +228,7 @@ fn create(
     }
     json_file::edit(&file, |object| {
         changes.apply(object);
-        Ok(())
+        Ok::<_, CommandError>(())
     })?;
     audit(workforce, &format!("role create {key}"))?;
     done(ui, key, "created", &file)
@@ -259,7 +260,7 @@ fn set(
     let _lock = lock::directories(&[file.parent().unwrap_or(Path::new("."))])?;
     json_file::edit(&file, |object| {
         changes.apply(object);
-        Ok(())
+        Ok::<_, CommandError>(())
     })?;
     audit(workforce, &format!("role set {key}"))?;
     done(ui, key, "set", &file)
@@ -350,7 +351,7 @@ fn reset(workforce: &Workforce, key: Option<&str>, layer: LayerArg, yes: bool, u
             .into_iter()
             .filter(|file| file.symlink_metadata().is_ok())
             .collect(),
-        None => json_files(&dir).map_err(|error| lock::cannot_write(&dir, &error))?,
+        None => json_files(&dir).map_err(|error| cannot_write(&dir, error))?,
     };
     finish_reset(workforce, "role", key, &dir, &files, yes, ui)
 }

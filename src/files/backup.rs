@@ -1,27 +1,27 @@
-//! Moves files aside instead of deleting them, so that a reset or a delete can be taken back by hand.
+//! Moves files aside instead of deleting them, so that a reset or a delete can be undone by hand.
 
-use super::lock::cannot_write;
-use crate::error::Result;
+use super::error::cannot_write;
 use crate::host::Host;
+use anyhow::Result;
 use std::path::{Path, PathBuf};
 
 /// Moves these files into a new directory under `<home>/backups`, each under its own name. Returns that directory.
 pub fn move_aside(host: &Host, home: &Path, what: &str, files: &[PathBuf]) -> Result<PathBuf> {
     let time = host.now().strftime("%Y%m%dT%H%M%SZ").to_string();
     let dir = home.join("backups").join(format!("{time}-{what}-{}", host.random_hex(6)?));
-    std::fs::create_dir_all(&dir).map_err(|error| cannot_write(&dir, &error))?;
+    std::fs::create_dir_all(&dir).map_err(|error| cannot_write(&dir, error))?;
     for (index, file) in files.iter().enumerate() {
         let name = file.file_name().unwrap_or_default();
         let mut target = dir.join(name);
         if target.symlink_metadata().is_ok() {
             target = dir.join(format!("{index}-{}", name.to_string_lossy()));
         }
-        move_path(file, &target).map_err(|error| cannot_write(file, &error))?;
+        move_path(file, &target).map_err(|error| cannot_write(file, error))?;
     }
     Ok(dir)
 }
 
-/// Copies files into such a directory, each by a path inside of it. They stay where they are.
+/// Copies files into such a directory, each under a path inside it. They stay where they are.
 pub fn copy_aside(host: &Host, home: &Path, what: &str, files: &[(PathBuf, PathBuf)]) -> Result<PathBuf> {
     let time = host.now().strftime("%Y%m%dT%H%M%SZ").to_string();
     let dir = home.join("backups").join(format!("{time}-{what}-{}", host.random_hex(6)?));
@@ -29,7 +29,7 @@ pub fn copy_aside(host: &Host, home: &Path, what: &str, files: &[(PathBuf, PathB
         let target = dir.join(inside);
         let parent = target.parent().unwrap_or(&dir);
         let copied = std::fs::create_dir_all(parent).and_then(|()| std::fs::copy(file, &target));
-        copied.map_err(|error| cannot_write(&target, &error))?;
+        copied.map_err(|error| cannot_write(&target, error))?;
     }
     Ok(dir)
 }

@@ -1,24 +1,24 @@
 //! Locks on directories: two runs of this program never edit files in the same directory at once.
 
-use crate::error::{CommandError, Result};
+use super::error::{FilesError, cannot_write};
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Held until dropped. The lock is on the directory itself, so no lock file is left lying in anybody's repository.
+/// Held until dropped. The lock is on the directory itself, so no lock file is left behind in a repository.
 #[must_use]
 pub struct DirectoryLocks {
     _held: Vec<File>,
 }
 
 /// Makes these directories where they are missing, and waits until this process alone may edit in them.
-pub fn directories(dirs: &[&Path]) -> Result<DirectoryLocks> {
-    // One order for everybody, or two processes could wait for each other for ever.
+pub fn directories(dirs: &[&Path]) -> Result<DirectoryLocks, FilesError> {
+    // The same order for everybody, or two processes could deadlock.
     let mut sorted: Vec<PathBuf> = dirs.iter().map(|dir| dir.to_path_buf()).collect();
     sorted.sort();
     sorted.dedup();
-    let lock = |dir: &PathBuf| lock(dir).map_err(|error| cannot_write(dir, &error));
-    Ok(DirectoryLocks { _held: sorted.iter().map(lock).collect::<Result<_>>()? })
+    let lock = |dir: &PathBuf| lock(dir).map_err(|error| cannot_write(dir, error));
+    Ok(DirectoryLocks { _held: sorted.iter().map(lock).collect::<Result<_, _>>()? })
 }
 
 fn lock(dir: &Path) -> std::io::Result<File> {
@@ -26,17 +26,10 @@ fn lock(dir: &Path) -> std::io::Result<File> {
         std::fs::create_dir_all(dir)?;
         let file = File::open(dir)?;
         file.lock()?;
-        // Whoever had it may have put another directory into its place: then that one is to be locked.
+        // The previous holder may have replaced the directory: then the new one has to be locked.
         let (held, there) = (file.metadata()?, std::fs::metadata(dir));
         if there.is_ok_and(|there| (there.dev(), there.ino()) == (held.dev(), held.ino())) {
             return Ok(file);
         }
     }
-}
-
-/// The error for a place that cannot be written, with what usually helps.
-pub fn cannot_write(path: &Path, error: &std::io::Error) -> CommandError {
-    CommandError::usage(format!("{} cannot be written", path.display()))
-        .caused_by(error)
-        .hint("check its permissions, or choose another home with `AGENT_WORKFORCE_HOME`")
 }

@@ -1,6 +1,11 @@
-//! Writes our own JSON files so that nothing is lost: locked, re-read, edited as a map, replaced in one step.
+//! Our own files: read with limits, locked, and replaced in one step so that nothing is lost.
 //! Knows nothing about what the keys mean.
 
+pub mod atomic;
 pub mod backup;
+pub mod error;
+pub mod json;
 pub mod json_file;
 pub mod lock;
+mod strict_json;
+pub mod text;

@@ -1,10 +1,10 @@
 //! What we read of git by ourselves: the index, the file that stands in for a git directory, names of commits, and the
 //! kernel's table of mounts, which is read the same way.
 
-use crate::mount::git_refs::object_name;
-use crate::mount::index_file::IndexFile;
-use crate::mount::mount_table;
-use crate::mount::repository::{exclude_with, pointer_target};
+use crate::mount::git::index_file::IndexFile;
+use crate::mount::git::refs::object_name;
+use crate::mount::git::repository::{exclude_with, pointer_target};
+use crate::mount::process::mount_table;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

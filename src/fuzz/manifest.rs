@@ -2,8 +2,8 @@
 //! the file does not have. One that we wrote gives back what went in.
 
 use crate::model::mount_record::Instant;
-use crate::mount::manifest::{Entry, Manifest, ManifestWriter, path_order};
-use crate::mount::stat::Kind;
+use crate::mount::changes::manifest::{Entry, Manifest, ManifestWriter, path_order};
+use crate::mount::fs::stat::Kind;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

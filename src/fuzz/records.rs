@@ -5,10 +5,10 @@
 use crate::model::mount::PathRule;
 use crate::model::mount_record::MountRecord;
 use crate::mount::apply::journal::Journal;
-use crate::mount::inside::protocol::{HelperSpec, InitSpec, Order, Report, drain_lines, line};
+use crate::mount::process::inside::protocol::{HelperSpec, InitSpec, Order, Report, drain_lines, line};
 use crate::pack::lockfile::{Lock, LockedPack};
 use crate::session::id::SessionId;
-use crate::session::status::Status;
+use crate::session::status::SessionStatus;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Debug;
@@ -18,7 +18,7 @@ use std::path::{Component, Path};
 pub fn check(data: &[u8]) {
     survives::<Journal>(data);
     survives::<MountRecord>(data);
-    survives::<Status>(data);
+    survives::<SessionStatus>(data);
     survives::<Vec<PathRule>>(data);
     survives::<HelperSpec>(data);
     survives::<InitSpec>(data);

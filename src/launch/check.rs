@@ -1,10 +1,9 @@
 //! Runs a check on the agent's result, in a view in which nothing it writes can reach what is applied.
 
-use super::attend::{Attended, Channel, Listener, TimeLimits, attend};
 use super::record::CappedLog;
 use crate::error::Result;
 use crate::model::secrets::{Redactor, Secrets};
-use crate::mount::inside::protocol::Group;
+use crate::mount::process::attend::{Channel, ChildOutcome, Listener, TimeLimits};
 use crate::mount::{ChildCommand, ChildStdio, Ending, OpenMount, SignalInbox};
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -13,7 +12,7 @@ use std::time::Instant;
 /// What a check came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckOutcome {
-    pub attended: Attended,
+    pub attended: ChildOutcome,
     pub seconds: f64,
     /// Hash of everything that it wrote, hexadecimal.
     pub sha256: String,
@@ -47,10 +46,9 @@ pub fn run(
 ) -> Result<CheckOutcome> {
     let command = ChildCommand { argv: ["sh", "-c", line].map(Into::into).to_vec(), env: env.to_vec() };
     let started = Instant::now();
-    let child = view.spawn(&command, ChildStdio::piped(), Group::Own)?;
     let mut written =
         Written { log: CappedLog::create(log)?, redactor: secrets.redactor(), hash: Sha256::new() };
-    let attended = attend(child, &command, limits, signals, &mut written)?;
+    let attended = view.run_with_listener(&command, ChildStdio::piped(), limits, signals, &mut written)?;
     let rest = written.redactor.finish();
     written.log.write(&rest);
     written.log.finish();

@@ -1,11 +1,10 @@
 //! Runs a harness without a terminal: its task on its input, its output as events.
 
-use super::attend::{Attended, Channel, Listener, TimeLimits, attend};
 use super::events::{Conclusion, EventReader};
 use super::lines::Lines;
 use crate::error::Result;
 use crate::model::event::Event;
-use crate::mount::inside::protocol::Group;
+use crate::mount::process::attend::{Channel, ChildOutcome, Listener, TimeLimits};
 use crate::mount::{ChildCommand, ChildStdio, Ending, OpenMount, SignalInbox};
 use std::collections::HashSet;
 use std::fs::File;
@@ -28,7 +27,7 @@ pub trait Audience {
 /// How a headless run ended.
 #[derive(Debug)]
 pub struct HeadlessOutcome {
-    pub attended: Attended,
+    pub attended: ChildOutcome,
     pub conclusion: Conclusion,
     /// Lines that were no events, beyond those that were handed on.
     pub flooded: u64,
@@ -45,10 +44,9 @@ pub fn run(
     audience: &mut dyn Audience,
 ) -> Result<HeadlessOutcome> {
     let stdio = ChildStdio { stdin: Stdio::from(task), ..ChildStdio::piped() };
-    let child = mount.spawn(command, stdio, Group::Own)?;
     let heard = Hearing { reader, audience, raw: 0, complaints: 0, working: HashSet::new() };
     let mut ears = Ears { stdout: Lines::default(), stderr: Lines::default(), heard };
-    let attended = attend(child, command, limits, signals, &mut ears)?;
+    let attended = mount.run_with_listener(command, stdio, limits, signals, &mut ears)?;
     let Ears { mut stdout, mut stderr, mut heard } = ears;
     stdout.finish(|line| heard.line(line));
     stderr.finish(|line| heard.complaint(line));

@@ -1,7 +1,6 @@
 //! Launches a plan in an open mount: puts the generated files in place, starts the harness, hears what it does and ends it when a
 //! limit is reached. It decides nothing about the work that the harness leaves, and prints nothing.
 
-pub mod attend;
 pub mod check;
 pub mod events;
 pub mod headless;

@@ -3,8 +3,10 @@
 pub mod deprecations;
 pub mod event;
 pub mod features;
+pub mod file_problem;
 pub mod formats;
 pub mod json_schema;
+pub mod locate;
 pub mod mount;
 pub mod mount_facts;
 pub mod mount_record;

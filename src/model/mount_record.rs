@@ -32,9 +32,10 @@ pub struct MountRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xattrs: Option<XattrNamespace>,
     /// The top-most hidden paths that existed at launch, each with the rule that hid it. Whiteouts in an upper directory at these
-    /// paths are ours, not the agent's; so is a directory there that is opaque because something is planted below it.
+    /// paths are ours, not the agent's; so is a directory there that is opaque because something is injected below it.
     pub hidden: Vec<HiddenPath>,
-    pub planted: Vec<PlantedRecord>,
+    #[serde(rename = "planted")]
+    pub injected: Vec<InjectedRecord>,
     /// Copy only: what was not brought in although no rule hides it.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
@@ -52,7 +53,7 @@ pub struct MountRecord {
 }
 
 impl MountRecord {
-    /// A mount of this directory that hides, plants and leaves out nothing.
+    /// A mount of this directory that hides, injects and leaves out nothing.
     pub fn bare(backend: Backend, sandbox: Sandbox, root: RawPath, launched_at: Instant) -> MountRecord {
         MountRecord {
             schema_version: 1,
@@ -66,7 +67,7 @@ impl MountRecord {
             data: RawPath::default(),
             xattrs: None,
             hidden: Vec::new(),
-            planted: Vec::new(),
+            injected: Vec::new(),
             left_out: Vec::new(),
             skipped_special: 0,
             outward_links: Vec::new(),
@@ -131,13 +132,13 @@ pub struct HiddenPath {
 /// A file of ours in the mount. It is not a change unless its bytes or mode differ at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct PlantedRecord {
+pub struct InjectedRecord {
     /// Relative to the root.
     pub path: RawPath,
     /// Hexadecimal.
     pub blake3: String,
     pub mode: u32,
-    /// Whether the project has something at this path, which the planted file stands in for.
+    /// Whether the project has something at this path, which the injected file stands in for.
     pub replaces: bool,
 }
 
@@ -177,7 +178,7 @@ pub struct GitRecord {
     /// Tracked paths (relative to the work tree) that are marked skip-worktree in the mount's own index.
     #[serde(default)]
     pub skip_worktree: Vec<RawPath>,
-    /// Paths (relative to the work tree) that the mount's own `info/exclude` names because they are planted.
+    /// Paths (relative to the work tree) that the mount's own `info/exclude` names because they are injected.
     #[serde(default)]
     pub excluded: Vec<RawPath>,
 }

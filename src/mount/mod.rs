@@ -1,49 +1,32 @@
-//! The private view of a project and the way back: makes the view that a plan asks for, runs commands in it, says what changed,
-//! whether it may be applied, apply and undo. It decides no policy and prints nothing.
+//! The private view of a project and the way back: makes the view that a plan asks for, runs commands in it, says what
+//! changed, applies it and takes it back. It decides no policy and prints nothing.
+//!
+//! | room | job |
+//! |---|---|
+//! | `fs` | files and directories: stat, walk, copy, remove, without following links |
+//! | `git` | repositories: private copies of them, and the agent's commits exported to the real one |
+//! | `process` | runs commands inside: namespaces, signals, the terminal, time limits |
+//! | `view` | makes what the commands see: overlay or copy, with hidden and injected files |
+//! | `changes` | what differs from the project at launch, and which of it may be applied |
+//! | `apply` | brings changes into the project, journaled; undo, redo, recover |
+//!
+//! In this order: a room uses only those above it.
 
 pub mod apply;
-pub mod base;
 pub mod changes;
-pub mod child;
-pub mod cleanup;
-pub mod compare;
-pub mod copy;
-mod copy_file;
-pub mod diff;
-mod duplicate;
-mod git_copy;
-pub mod git_export;
-pub(crate) mod git_refs;
-mod heavy;
-pub(crate) mod index_file;
-pub mod inside;
-mod late;
-pub mod manifest;
-pub mod manifest_take;
-pub mod mount_table;
-pub mod open;
-pub mod plant;
-pub mod probe;
-pub(crate) mod quick_rules;
-pub mod repository;
-pub mod root;
-pub mod run;
-pub mod signals;
-mod ssh;
-pub mod stat;
-pub mod survey;
-pub mod terminal;
-pub mod tree;
+mod crash_points;
+pub mod fs;
+pub mod git;
+pub mod process;
 #[cfg(debug_assertions)]
 pub mod try_out;
-pub mod walk;
+pub mod view;
 
 #[cfg(test)]
 mod engine_tests;
 
-pub use child::{ChildCommand, ChildStdio, RunningChild};
-pub use late::{came_later, hide_what_came_later};
-pub use open::{OpenMount, OpenRequest, open, reopen};
-pub use plant::PlantedFile;
-pub use run::{ChildOutcome, Ending, catch_runner_signals};
-pub use signals::SignalInbox;
+pub use crash_points::CrashPoints;
+pub use process::{
+    ChildCommand, ChildOutcome, ChildStdio, Ending, RunningChild, SignalInbox, catch_runner_signals, probe,
+};
+pub use view::{InjectedFile, OpenMount, OpenRequest, hide_newly_hidden, newly_hidden, open, reopen, root};

@@ -1,7 +1,7 @@
 //! `__mount-try`: the mount by itself, without persona, session record or review, with switches that no user has. It is how
 //! the tests of the mount reach it in a process of its own; a release build does not have it.
 
-use super::{ChildCommand, OpenRequest, PlantedFile, catch_runner_signals, open, probe, root};
+use super::{ChildCommand, InjectedFile, OpenRequest, catch_runner_signals, open, probe, root};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
@@ -16,7 +16,7 @@ pub fn run_if_asked(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -
         "__mount-try" => Some(run(host, &args[2..], say)),
         // Removes a session directory that was tried out.
         "__mount-try-remove" => {
-            let removed = super::cleanup::remove_tree(args.get(2)?.as_ref());
+            let removed = super::fs::cleanup::remove_tree(args.get(2)?.as_ref());
             Some(removed.map(|()| Exit::Done).map_err(CommandError::from))
         }
         _ => None,
@@ -30,7 +30,7 @@ fn run(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -> Result<Exit
     let sessions = state.join("sessions");
     let session_dir = sessions.join(format!("try-{}", host.random_hex(8)?));
     fs::create_dir_all(&session_dir)?;
-    let (mut wanted, mut planted, mut expose, mut writable) = (None, Vec::new(), Vec::new(), Vec::new());
+    let (mut wanted, mut injected, mut expose, mut writable) = (None, Vec::new(), Vec::new(), Vec::new());
     let (mut subreaper, mut open_only, mut prompt) = (false, false, false);
     let mut spec = MountSpec {
         root: PathBuf::new(),
@@ -80,7 +80,7 @@ fn run(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -> Result<Exit
             }),
             Some("--plant") => {
                 let (path, text) = pair()?;
-                planted.push(PlantedFile { path: path.into(), bytes: text.into(), mode: 0o644 });
+                injected.push(InjectedFile { path: path.into(), bytes: text.into(), mode: 0o644 });
             }
             Some("--expose") => {
                 let (name, text) = pair()?;
@@ -113,13 +113,13 @@ fn run(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -> Result<Exit
         helper,
         sessions_dir: &sessions,
         session_dir: &session_dir,
-        planted: &planted,
+        injected: &injected,
         expose: &expose,
         lend: &[],
         writable: &writable,
         signals: Some(&signals),
         lock: Some(&lock),
-        instants: &crate::mount::apply::Instants::none(),
+        crash_points: &super::CrashPoints::none(),
     })?;
     say(&format!("session {}", session_dir.display()));
     if open_only {

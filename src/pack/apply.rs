@@ -9,7 +9,8 @@ use super::target::Target;
 use super::tree::File;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
-use crate::files::lock::{DirectoryLocks, cannot_write, directories};
+use crate::files::error::cannot_write;
+use crate::files::lock::{DirectoryLocks, directories};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -44,7 +45,7 @@ pub fn lock(target: &Target) -> Result<DirectoryLocks> {
     let locks = directories(&[&target.personas])?;
     if let Some(journal) = Journal::left(target) {
         journal.roll_back(target);
-        Journal::forget(target).map_err(|error| cannot_write(&target.personas, &error))?;
+        Journal::forget(target).map_err(|error| cannot_write(&target.personas, error))?;
     }
     switch::clear_leftovers(&target.personas);
     Ok(locks)
@@ -68,7 +69,7 @@ pub fn apply(target: &Target, edits: Edits, at: Moments<'_>) -> Result<()> {
 }
 
 fn written(target: &Target, roles: &Edits, personas: &Edits, at: Moments<'_>) -> Result<()> {
-    let fail = |error: io::Error| cannot_write(&target.personas, &error);
+    let fail = |error: io::Error| cannot_write(&target.personas, error);
     at("begun");
     match exchanged(target, roles, personas, at).map_err(fail)? {
         Switched::Done => return Ok(()),

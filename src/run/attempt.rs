@@ -5,7 +5,6 @@ use super::open::{OpenRun, VersionQuestion};
 use super::outcome::HarnessOutcome;
 use super::recorder::Recorder;
 use super::view;
-use crate::launch::attend::{TimeLimits, limit_of};
 use crate::launch::{events, headless, staging};
 use crate::model::mount::Backend;
 use crate::model::mount_record::MountRecord;
@@ -13,6 +12,7 @@ use crate::model::plan::{AgentPlan, Conversation, Mode, PlannedSubject, RunPlan}
 use crate::model::raw_path::RawPath;
 use crate::model::tier::Harness;
 use crate::model::warning::{Warning, WarningCode};
+use crate::mount::process::attend::{TimeLimits, limit_of};
 use crate::mount::{ChildCommand, ChildStdio};
 use crate::plan::run as plan_run;
 use crate::session::SessionState;
@@ -119,7 +119,7 @@ impl OpenRun<'_> {
         }
         self.report.outcome = Some(outcome.clone());
         self.report.holds_work();
-        self.engine.instants.at("ended");
+        self.engine.crash_points.at("ended");
         observer.event(&RunEvent::AttemptEnded { number });
         Ok(outcome)
     }
@@ -224,7 +224,7 @@ impl OpenRun<'_> {
             Ok(outcome)
         };
         if needs_base {
-            view::with_base(mount, session, host, &plan.mount, &engine.instants, run)
+            view::with_base(mount, session, host, &plan.mount, &engine.crash_points, run)
         } else {
             // The base is the project as the first attempt found it.
             session.set_state(host, SessionState::Running)?;
@@ -241,7 +241,7 @@ impl OpenRun<'_> {
     pub fn hold(&self) -> Result<()> {
         let state = if self.run.is_unmounted() { SessionState::Nothing } else { SessionState::Held };
         self.session.set_state(self.host(), state)?;
-        self.engine.instants.at("held");
+        self.engine.crash_points.at("held");
         Ok(())
     }
 }
@@ -270,5 +270,5 @@ fn changed_so_far(record: &MountRecord, session_dir: &Path) -> Option<usize> {
             break;
         }
     }
-    Some(count.saturating_sub(record.planted.len() + record.hidden.len()))
+    Some(count.saturating_sub(record.injected.len() + record.hidden.len()))
 }

@@ -3,12 +3,12 @@
 use super::error::RunError;
 use super::observer::{Observer, RunEvent};
 use super::open::OpenRun;
-use crate::launch::attend::{TimeLimits, limit_of};
 use crate::launch::check;
 use crate::model::mount::Backend;
 use crate::model::plan::PlannedCheck;
 use crate::model::report::ReportedCheck;
-use crate::mount::cleanup;
+use crate::mount::fs::cleanup;
+use crate::mount::process::attend::{TimeLimits, limit_of};
 use anyhow::Result;
 
 impl OpenRun<'_> {

@@ -12,13 +12,12 @@ use super::prepare::{Prepared, Probing, prepare};
 use super::report::ReportBuilder;
 use super::request::RunRequest;
 use crate::exit::Exit;
-use crate::host::Host;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::RunPlan;
 use crate::model::report::RunReport;
 use crate::model::secrets::Secrets;
 use crate::model::warning::Warning;
-use crate::mount::apply::Instants;
+use crate::mount::CrashPoints;
 use crate::session::SessionStore;
 use crate::workforce::Workforce;
 use anyhow::{Context, Result};
@@ -33,7 +32,7 @@ pub struct Engine<'a> {
     pub store: SessionStore,
     /// Our own binary, for the processes inside a mount.
     pub helper: PathBuf,
-    pub instants: Instants,
+    pub crash_points: CrashPoints,
     pub log: DebugLog,
 }
 
@@ -81,7 +80,7 @@ impl<'a> Engine<'a> {
             workforce,
             store: SessionStore::new(&workforce.layers.home),
             helper: PathBuf::from("/proc/self/exe"),
-            instants: instants(&workforce.host)?,
+            crash_points: CrashPoints::of(&workforce.host),
             log,
         })
     }
@@ -156,14 +155,6 @@ impl<'a> Engine<'a> {
         let exit = if leaks { Exit::Refused } else { open.exit(&changes) };
         open.write_report(exit, REPORT_FILE).context("the report could not be written")?;
         Ok((exit, changes))
-    }
-}
-
-/// A hook for the crash tests: the number of the crash point at which this process kills itself.
-pub fn instants(host: &Host) -> Result<Instants> {
-    match host.var("AGENTWORKFORCE_TEST_KILL_AT") {
-        None => Ok(Instants::none()),
-        Some(number) => Ok(Instants::kill_at(number.parse()?)),
     }
 }
 

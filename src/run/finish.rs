@@ -3,13 +3,13 @@
 use super::engine::without_secrets;
 use super::observer::{Decider, Decision, Offer, Signals};
 use super::open::OpenRun;
-use crate::commands::sessions::work::{Applied, ApplyRequest, Sessions};
 use crate::exit::Exit;
 use crate::model::mount::Backend;
 use crate::model::plan::{ApplyPolicy, Mode};
 use crate::mount::SignalInbox;
 use crate::mount::apply::Selection;
 use crate::session::SessionState;
+use crate::session::{Applied, ApplyRequest, Sessions};
 use anyhow::Result;
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
@@ -52,7 +52,7 @@ impl OpenRun<'_> {
             let decision = self.decision(gate, decider)?;
             tracing::info!(?decision, "decided about the changes");
             self.carry_out(decision, &mut changes)?;
-            self.engine.instants.at("settled");
+            self.engine.crash_points.at("settled");
         }
         self.report.timed_as("apply", began.elapsed());
         changes.state = self.session.entry()?.state;
@@ -95,14 +95,14 @@ impl OpenRun<'_> {
                     include_ignored: policy.include_ignored,
                     keep: policy.keep,
                 };
-                let sessions = Sessions { store: &engine.store, host, instants: &engine.instants };
+                let sessions = Sessions { store: &engine.store, host, crash_points: &engine.crash_points };
                 changes.applied = Some(sessions.apply_locked(&self.session, &request)?);
             }
             Decision::Keep => {}
             Decision::Interrupted(signal) => changes.interrupted_by = Some(signal),
             Decision::Discard => {
                 self.session.set_state(host, SessionState::Discarded)?;
-                self.session.remove_mount(&engine.instants)?;
+                self.session.remove_mount(&engine.crash_points)?;
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use crate::load::snapshot::{Item, Snapshot};
 use crate::model::mount::MountSpec;
 use crate::model::persona::SidecarMode;
 use crate::model::plan::PlannedSidecar;
-use crate::mount::PlantedFile;
+use crate::mount::InjectedFile;
 use anyhow::Result;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub fn sidecar(
     spec: &MountSpec,
     sidecar: &PlannedSidecar,
     snapshot: Option<&Snapshot>,
-) -> Result<PlantedFile> {
+) -> Result<InjectedFile> {
     let mut bytes = Vec::new();
     if sidecar.mode == SidecarMode::Extend
         && let Some(text) = extended(&spec.root.join(&sidecar.target), snapshot)?
@@ -24,7 +24,7 @@ pub fn sidecar(
         bytes.extend_from_slice(b"\n\n---\n\n");
     }
     bytes.extend_from_slice(sidecar.content.as_bytes());
-    Ok(PlantedFile { path: PathBuf::from(&sidecar.target), bytes, mode: 0o644 })
+    Ok(InjectedFile { path: PathBuf::from(&sidecar.target), bytes, mode: 0o644 })
 }
 
 /// The repository's own instruction file, if it has one. It comes from the same commit as the persona: what is judged must

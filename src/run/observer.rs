@@ -8,7 +8,7 @@ use crate::model::report::{ReportedCheck, ReportedLeak};
 use crate::model::warning::Warning;
 use crate::mount::apply::Selection;
 use crate::mount::changes::Review;
-use crate::mount::diff::FileDiff;
+use crate::mount::changes::diff::FileDiff;
 use std::os::fd::BorrowedFd;
 
 /// Something that happened.

@@ -18,7 +18,7 @@ use crate::model::mount::Backend;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::{AgentPlan, RunPlan};
 use crate::model::secrets::Secrets;
-use crate::mount::{ChildCommand, OpenMount, PlantedFile, SignalInbox, catch_runner_signals};
+use crate::mount::{ChildCommand, InjectedFile, OpenMount, SignalInbox, catch_runner_signals};
 use crate::session::{Session, SessionState};
 use crate::tool;
 use anyhow::Result;
@@ -69,11 +69,11 @@ impl<'a> Engine<'a> {
         };
         report.program = run.plan.agent().map(|_| program.clone());
         let signals = catch_runner_signals()?;
-        self.instants.at("asked");
+        self.crash_points.at("asked");
         let SessionOf { session, record } = self.session(&run)?;
         self.log.write_to(&session.dir);
         tracing::info!(session = session.id.as_str(), resumed = record.is_some(), "session opened");
-        self.instants.at("session made");
+        self.crash_points.at("session made");
         let is_new = record.is_none();
         let mount = match self.open_mount(&run, &session, record, &signals, report) {
             Ok(mount) => mount,
@@ -144,7 +144,7 @@ impl<'a> Engine<'a> {
     ) -> Result<OpenMount> {
         let plan = &run.plan;
         session.write_json(PLAN_FILE, plan)?;
-        let mut injected: Vec<PlantedFile> = match &plan.sidecar {
+        let mut injected: Vec<InjectedFile> = match &plan.sidecar {
             Some(sidecar) => vec![inject::sidecar(&plan.mount, sidecar, self.workforce.snapshot())?],
             None => Vec::new(),
         };
@@ -155,7 +155,7 @@ impl<'a> Engine<'a> {
             let staged = skills::stage(plan, agent, self.workforce, &session.dir, signals)?;
             report.warnings.extend(staged.warnings);
             shown.read_only.extend(staged.shown);
-            injected.extend(staged.planted);
+            injected.extend(staged.injected);
         }
         if let Some(note) = note_of(run) {
             note.write(session)?;
@@ -167,11 +167,11 @@ impl<'a> Engine<'a> {
             home: &self.workforce.layers.home,
             spec: &plan.mount,
             facts: run.facts.obstacles.mount.as_ref(),
-            planted: &injected,
+            injected: &injected,
             shown: &shown.read_only,
             lent: &shown.writable,
             signals,
-            instants: &self.instants,
+            crash_points: &self.crash_points,
         };
         let (open, warnings) = report.timed("mount", || match record {
             Some(record) => opening.reopen(record),

@@ -1,12 +1,12 @@
 //! How a harness or command ended, in the terms of a report, and the exit code that follows. Pure.
 
 use crate::exit::Exit;
-use crate::launch::attend::TimeLimit;
 use crate::launch::headless::HeadlessOutcome;
 use crate::model::persona::Limits;
 use crate::model::plan::Mode;
 use crate::model::report::{Status, Usage};
 use crate::model::warning::{Warning, WarningCode};
+use crate::mount::process::attend::TimeLimit;
 use crate::mount::{ChildOutcome, Ending};
 use serde::Serialize;
 
@@ -67,14 +67,15 @@ impl HarnessOutcome {
 
     pub fn of_interactive(outcome: ChildOutcome, limits: Limits) -> HarnessOutcome {
         let (harness_exit_code, killed_by) = codes(outcome.ending);
-        let (status, signal, reason) = match (outcome.timed_out, outcome.interrupted_by, outcome.ending) {
-            (true, _, _) => (Status::TimedOut, killed_by, Some(wall_reached(limits))),
-            (false, Some(signal), _) => {
-                (Status::Interrupted, Some(signal), Some(format!("ended by signal {signal}")))
-            }
-            (false, None, Ending::Code(0)) => (Status::Completed, None, None),
-            (false, None, ending) => (Status::Failed, killed_by, Some(described(ending))),
-        };
+        let (status, signal, reason) =
+            match (outcome.reached.is_some(), outcome.interrupted_by, outcome.ending) {
+                (true, _, _) => (Status::TimedOut, killed_by, Some(wall_reached(limits))),
+                (false, Some(signal), _) => {
+                    (Status::Interrupted, Some(signal), Some(format!("ended by signal {signal}")))
+                }
+                (false, None, Ending::Code(0)) => (Status::Completed, None, None),
+                (false, None, ending) => (Status::Failed, killed_by, Some(described(ending))),
+            };
         HarnessOutcome {
             status,
             harness_exit_code,
@@ -166,7 +167,7 @@ mod tests {
     use super::*;
 
     fn interactive(ending: Ending, interrupted_by: Option<i32>) -> HarnessOutcome {
-        let outcome = ChildOutcome { ending, stops: 0, interrupted_by, timed_out: false };
+        let outcome = ChildOutcome { ending, stops: 0, interrupted_by, reached: None };
         HarnessOutcome::of_interactive(outcome, Limits::default())
     }
 

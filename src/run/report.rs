@@ -1,7 +1,6 @@
 //! Collects what happens in a run; the report is made from it at the end.
 
 use super::outcome::HarnessOutcome;
-use crate::commands::sessions::work::Applied;
 use crate::exit::Exit;
 use crate::model::mount::{Backend, Effect, PathRule, Sandbox};
 use crate::model::mount_record::MountRecord;
@@ -12,8 +11,9 @@ use crate::model::report::{
 };
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::apply;
+use crate::mount::changes::diff::{FileDiff, printable_name};
 use crate::mount::changes::{ProtectedWhy, Review};
-use crate::mount::diff::{FileDiff, printable_name};
+use crate::session::Applied;
 use crate::session::SessionState;
 use crate::session::leaks::Leaks;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -108,7 +108,7 @@ impl ReportBuilder {
             path: printable_name(protected.path.as_ref()),
             rule: match (&protected.rule, protected.why) {
                 (Some(rule), _) => rule_text(rule),
-                (None, ProtectedWhy::Planted) => "a file of the persona".into(),
+                (None, ProtectedWhy::Injected) => "a file of the persona".into(),
                 (None, ProtectedWhy::Moved) => "moved to a protected path".into(),
                 (None, why) => word(why),
             },
@@ -132,11 +132,11 @@ impl ReportBuilder {
     /// What became of the changes.
     pub fn finished(&mut self, applied: Option<&Applied>, state: SessionState) {
         self.apply = match (applied.map(|applied| applied.outcome.status), state) {
-            (Some(apply::ApplyStatus::Conflict), _) => ApplyStatus::Conflict,
-            (Some(apply::ApplyStatus::Applied), _) => ApplyStatus::Applied,
+            (Some(apply::ApplyResult::Conflict), _) => ApplyStatus::Conflict,
+            (Some(apply::ApplyResult::Applied), _) => ApplyStatus::Applied,
             (None, SessionState::Discarded) => ApplyStatus::Discarded,
             (None, SessionState::Held) => ApplyStatus::Held,
-            (Some(apply::ApplyStatus::Nothing) | None, _) => ApplyStatus::Nothing,
+            (Some(apply::ApplyResult::Nothing) | None, _) => ApplyStatus::Nothing,
         };
         let Some(applied) = applied else { return };
         let warnings = applied.warnings.iter();

@@ -3,8 +3,8 @@
 use super::open::OpenRun;
 use crate::model::mount::Backend;
 use crate::model::warning::{Warning, WarningCode};
+use crate::mount::changes::diff::{FileDiff, diff, printable_name};
 use crate::mount::changes::{Ignored, Review, review};
-use crate::mount::diff::{FileDiff, diff, printable_name};
 use crate::session::leaks::Leaks;
 use crate::session::work::Work;
 use anyhow::Result;
@@ -20,7 +20,7 @@ pub(super) struct Reviewed {
 
 impl Reviewed {
     pub(super) fn diff(&self) -> Result<Vec<FileDiff>> {
-        Ok(diff(&self.work.sides()?, &self.review, None)?)
+        Ok(diff(&self.work.three_way()?, &self.review, None)?)
     }
 }
 
@@ -36,7 +36,7 @@ impl OpenRun<'_> {
                 Some(work) => {
                     let include = self.run.plan.changes.include_ignored;
                     let ignored = if include { Ignored::Include } else { Ignored::KeepOut };
-                    let review = review(&work.sides()?, ignored)?;
+                    let review = review(&work.three_way()?, ignored)?;
                     tracing::debug!(changes = review.changes.len(), "changes reviewed");
                     Some(Reviewed { work, review })
                 }
@@ -53,14 +53,14 @@ impl OpenRun<'_> {
             self.report.leaked(&Leaks::default());
             return Ok(());
         };
-        for late in crate::mount::came_later(&self.run.plan.mount, &work.record)? {
+        for late in crate::mount::newly_hidden(&self.run.plan.mount, &work.record)? {
             let name = printable_name(late.path.as_ref());
             let text = format!(
                 "{name} appeared during the run and could be read: what is hidden is decided at the start"
             );
             self.report.warnings.push(Warning::new(WarningCode::Exposed, text));
         }
-        let sides = work.sides()?;
+        let sides = work.three_way()?;
         let mut leaks = Leaks::default();
         let paths = review.changes.iter().map(|change| change.path.0.as_path());
         leaks.look_into_changes(&self.secrets, sides.mount, paths);

@@ -5,7 +5,7 @@ use crate::load::snapshot::Snapshot;
 use crate::model::plan::{AgentPlan, PlannedSkill, RunPlan, SkillKind};
 use crate::model::template::Hole;
 use crate::model::warning::{Warning, WarningCode};
-use crate::mount::{PlantedFile, SignalInbox};
+use crate::mount::{InjectedFile, SignalInbox};
 use crate::skills::{self, SkillRequest};
 use crate::workforce::Workforce;
 use anyhow::Result;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub struct Staged {
     /// Files of the mount.
-    pub planted: Vec<PlantedFile>,
+    pub injected: Vec<InjectedFile>,
     /// A directory of the session that the harness reads.
     pub shown: Option<PathBuf>,
     pub warnings: Vec<Warning>,
@@ -72,13 +72,13 @@ pub fn stage(
     let below: String = path.0.iter().filter_map(text_of).collect();
     let below = Path::new(below.trim_start_matches('/'));
     if path.0.first() == Some(&Hole::Mount) {
-        let plant =
-            |file: skills::SkillFile| PlantedFile { path: file.path, bytes: file.bytes, mode: file.mode };
-        staged.planted = skills::planted(&obtained.obtained, below)?.into_iter().map(plant).collect();
+        let inject =
+            |file: skills::SkillFile| InjectedFile { path: file.path, bytes: file.bytes, mode: file.mode };
+        staged.injected = skills::planted(&obtained.obtained, below)?.into_iter().map(inject).collect();
     } else {
         let target = session_dir.join(below);
         // An earlier run of the session may have left others.
-        crate::mount::cleanup::remove_tree(&target)?;
+        crate::mount::fs::cleanup::remove_tree(&target)?;
         // Empty where none is available: the harness must not be pointed at a missing directory.
         std::fs::create_dir_all(&target)?;
         skills::stage(&obtained.obtained, &target)?;

@@ -5,8 +5,9 @@ use crate::model::mount::{Backend, MountSpec, Sandbox};
 use crate::model::mount_facts::MountFacts;
 use crate::model::mount_record::MountRecord;
 use crate::model::warning::{Warning, WarningCode};
-use crate::mount::apply::Instants;
-use crate::mount::{self, OpenMount, OpenRequest, PlantedFile, SignalInbox, base, probe};
+use crate::mount::CrashPoints;
+use crate::mount::changes::base;
+use crate::mount::{self, InjectedFile, OpenMount, OpenRequest, SignalInbox, probe};
 use crate::session::{Session, SessionState, SessionStore};
 use anyhow::{Result, anyhow};
 use std::path::{Path, PathBuf};
@@ -22,26 +23,26 @@ pub struct Opening<'a> {
     pub spec: &'a MountSpec,
     /// What the machine allows, where the plan has found it out already.
     pub facts: Option<&'a MountFacts>,
-    pub planted: &'a [PlantedFile],
+    pub injected: &'a [InjectedFile],
     /// Below the session directory: what the command has to read, and where it may write.
     pub shown: &'a [PathBuf],
     pub lent: &'a [PathBuf],
     pub signals: &'a SignalInbox,
-    pub instants: &'a Instants,
+    pub crash_points: &'a CrashPoints,
 }
 
 impl Opening<'_> {
     /// Makes the mount, and says what is worth a warning about it.
     pub fn open(&self) -> Result<(OpenMount, Vec<Warning>)> {
         self.session.write_rules(&self.spec.rules)?;
-        self.instants.at("rules written");
+        self.crash_points.at("rules written");
         let open = self.with_request(|request| Ok(mount::open(request)?))?;
-        self.instants.at("opened");
+        self.crash_points.at("opened");
         if open.record.backend == Backend::Copy {
             base::take_copy(&self.session.dir, &self.session.dir.join(&open.record.data))?;
         }
         let warnings = warnings(&open.record);
-        self.instants.at("copy noted");
+        self.crash_points.at("copy noted");
         Ok((open, warnings))
     }
 
@@ -49,7 +50,7 @@ impl Opening<'_> {
     pub fn reopen(&self, mut record: MountRecord) -> Result<(OpenMount, Vec<Warning>)> {
         let warnings = warnings(&record);
         let reopened = self.with_request(|request| {
-            mount::hide_what_came_later(request, &mut record)?;
+            mount::hide_newly_hidden(request, &mut record)?;
             Ok(mount::reopen(request, record)?)
         });
         Ok((reopened?, warnings))
@@ -61,20 +62,20 @@ impl Opening<'_> {
             Some(facts) => facts.clone(),
             None => probe::facts(helper, self.home, &self.spec.root)?,
         };
-        self.instants.at("probed");
+        self.crash_points.at("probed");
         then(&OpenRequest {
             spec: self.spec,
             facts: &facts,
             helper,
             sessions_dir: &self.store.sessions_dir(),
             session_dir: &self.session.dir,
-            planted: self.planted,
+            injected: self.injected,
             expose: self.shown,
             lend: self.lent,
             writable: &self.spec.writable,
             signals: Some(self.signals),
             lock: self.session.lock_file(),
-            instants: self.instants,
+            crash_points: self.crash_points,
         })
     }
 }
@@ -103,18 +104,18 @@ pub fn with_base<T>(
     session: &Session,
     host: &Host,
     spec: &MountSpec,
-    instants: &Instants,
+    crash_points: &CrashPoints,
     run: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
     session.set_state(host, SessionState::Running)?;
-    instants.at("running");
+    crash_points.at("running");
     std::thread::scope(|scope| {
         let manifest = scope.spawn(|| match open.record.backend {
             Backend::None => Ok(()),
             _ => {
-                instants.at("base begun");
+                crash_points.at("base begun");
                 let taken = base::take_project(&session.dir, &spec.root, &spec.rules);
-                instants.at("base taken");
+                crash_points.at("base taken");
                 taken
             }
         });

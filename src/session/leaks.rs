@@ -3,9 +3,9 @@
 
 use crate::model::mount_record::MountRecord;
 use crate::model::secrets::Secrets;
-use crate::mount::git_export::read_new_objects;
-use crate::mount::stat::Kind;
-use crate::mount::tree::Tree;
+use crate::mount::fs::stat::Kind;
+use crate::mount::fs::tree::Tree;
+use crate::mount::git::new_objects::read_new_objects;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fs::File;

@@ -1,11 +1,18 @@
-//! The session directory: one a run, made, listed, locked, recovered and pruned here.
-//! What the work in it means is for `mount` to say.
+//! The session directory: one a run; made, listed, locked, applied, undone, recovered and pruned here.
+//! What changed in a session's mount is for `mount` to say; nothing is parsed or printed.
 
+pub mod apply;
 pub mod id;
 pub mod leaks;
+pub mod prune;
+pub mod recover;
+pub mod sessions;
 pub mod status;
 pub mod store;
+pub mod undo;
 pub mod work;
 
-pub use status::SessionState;
+pub use apply::{Applied, ApplyRequest};
+pub use sessions::Sessions;
+pub use status::{SessionState, SessionStatus};
 pub use store::{Session, SessionStore};

@@ -8,7 +8,7 @@ pub const STATUS_FILE: &str = "status.json";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Status {
+pub struct SessionStatus {
     pub schema_version: u32,
     pub id: String,
     pub persona: String,

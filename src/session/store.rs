@@ -4,9 +4,9 @@
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::mount::tree::{self, Tree};
+use crate::mount::fs::tree::{self, Tree};
 use crate::session::id::SessionId;
-use crate::session::status::{STATUS_FILE, SessionState, Status};
+use crate::session::status::{STATUS_FILE, SessionState, SessionStatus};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
@@ -44,7 +44,7 @@ pub struct SessionEntry {
     pub live: bool,
     /// `None` when the session died before it could say anything.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<Status>,
+    pub status: Option<SessionStatus>,
 }
 
 impl SessionStore {
@@ -82,7 +82,7 @@ impl SessionStore {
                 Err(error) => return Err(at(&new, error)),
             }
             let mut session = Session { id, dir: new, lock: None };
-            let status = Status {
+            let status = SessionStatus {
                 schema_version: 1,
                 id: session.id.to_string(),
                 persona: persona.to_owned(),
@@ -278,11 +278,11 @@ impl Session {
         Ok(true)
     }
 
-    pub fn status(&self) -> Result<Option<Status>> {
+    pub fn status(&self) -> Result<Option<SessionStatus>> {
         self.read_json(STATUS_FILE)
     }
 
-    pub fn write_status(&self, status: &Status) -> Result<()> {
+    pub fn write_status(&self, status: &SessionStatus) -> Result<()> {
         self.write_json(STATUS_FILE, status)
     }
 

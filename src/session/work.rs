@@ -3,13 +3,14 @@
 
 use crate::error::{CommandError, Result};
 use crate::model::mount::PathRule;
-use crate::model::mount_record::{MOUNT_RECORD_FILE, MountRecord};
+use crate::model::mount_record::{GitRecord, MOUNT_RECORD_FILE, MountRecord};
+use crate::mount::CrashPoints;
 use crate::mount::apply::Context;
-use crate::mount::apply::Instants;
-use crate::mount::apply::journal::Journal;
-use crate::mount::changes::Sides;
-use crate::mount::manifest::{MANIFEST_FILE, MOUNT_MANIFEST_FILE, Manifest};
-use crate::mount::tree::{self, Tree};
+use crate::mount::apply::journal::{Journal, State};
+use crate::mount::changes::manifest::{MANIFEST_FILE, MOUNT_MANIFEST_FILE, Manifest};
+use crate::mount::changes::{Ignored, Review, ThreeWay, review};
+use crate::mount::fs::tree::{self, Tree};
+use crate::session::status::SessionState;
 use crate::session::store::{Session, SessionStore};
 use std::path::PathBuf;
 
@@ -61,20 +62,20 @@ impl Session {
 
     /// The mount goes; records, journal and undo copies stay. It is out of sight before any of it is removed: half of a
     /// mount would look like an agent that deleted the other half.
-    pub fn remove_mount(&self, instants: &Instants) -> Result<()> {
+    pub fn remove_mount(&self, crash_points: &CrashPoints) -> Result<()> {
         let session = Tree::open(&self.dir)?;
         let aside = |name: &str| format!(".gone-{name}");
         for name in MOUNT_DIRS {
             tree::remove_all(session.fd(), aside(name).as_ref())?;
             match std::fs::rename(self.dir.join(name), self.dir.join(aside(name))) {
-                Ok(()) => instants.at("mount: set aside"),
+                Ok(()) => crash_points.at_each("mount: set aside"),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error.into()),
             }
         }
         for name in MOUNT_DIRS {
             tree::remove_large(session.fd(), aside(name).as_ref())?;
-            instants.at("mount: one removed");
+            crash_points.at_each("mount: one removed");
         }
         Ok(())
     }
@@ -83,11 +84,47 @@ impl Session {
     pub fn has_unfinished_journal(&self) -> Result<bool> {
         Ok(Journal::all(&self.dir)?.iter().any(|journal| !journal.state.is_finished()))
     }
+
+    /// What the agent changed; `None` if there is no mount.
+    pub fn review(&self) -> Result<Option<Review>> {
+        match self.work()? {
+            None => Ok(None),
+            Some(work) => Ok(Some(review(&work.three_way()?, Ignored::KeepOut)?)),
+        }
+    }
+
+    /// Whether the project has work of this session.
+    pub fn was_applied(&self) -> Result<bool> {
+        let journals = Journal::all(&self.dir)?;
+        Ok(journals.iter().any(|journal| journal.purpose.applies() && journal.state == State::Done))
+    }
+
+    /// Whether the agent put something aside with git; a stash of the user's own is not in an upper directory.
+    pub fn has_stash(&self, record: &MountRecord) -> bool {
+        let stash = |git: &GitRecord| self.dir.join(&git.data).join("refs/stash");
+        let theirs = |git: &GitRecord| git.common_dir.join("refs/stash");
+        let content = |path: PathBuf| std::fs::read(path).ok();
+        record.git.iter().any(|git| {
+            let own = content(stash(git));
+            own.is_some() && own != content(theirs(git))
+        })
+    }
+
+    pub(super) fn mount_is_gone(&self) -> CommandError {
+        let error = CommandError::usage(format!("session `{}` has no mount any more", self.id));
+        match self.entry().map(|entry| entry.state) {
+            Ok(SessionState::Undone) => error
+                .hint(format!("`agentworkforce sessions redo {}` applies again what was undone", self.id)),
+            _ => error.hint(
+                "its work was applied, taken back or discarded; `agentworkforce sessions show` says which",
+            ),
+        }
+    }
 }
 
 impl Work {
-    pub fn sides(&self) -> Result<Sides<'_>> {
-        Ok(Sides {
+    pub fn three_way(&self) -> Result<ThreeWay<'_>> {
+        Ok(ThreeWay {
             record: &self.record,
             rules: &self.rules,
             project: &self.project,
@@ -104,10 +141,10 @@ impl SessionStore {
     pub fn with_context<T>(
         &self,
         session: &Session,
-        instants: &Instants,
+        crash_points: &CrashPoints,
         then: impl FnOnce(&Context<'_>) -> T,
     ) -> T {
         let locks = self.locks_dir();
-        then(&Context { session: &session.dir, locks: &locks, instants, durable: true })
+        then(&Context { session: &session.dir, locks: &locks, crash_points, durable: true })
     }
 }

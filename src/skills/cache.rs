@@ -3,6 +3,7 @@
 
 use super::bundle::Bundle;
 use crate::error::Result;
+use crate::files::error::cannot_write;
 use crate::files::{json_file, lock};
 use crate::host::Host;
 use serde::{Deserialize, Serialize};
@@ -44,14 +45,14 @@ impl<'a> Cache<'a> {
     /// Makes the directory where it is missing.
     pub fn open(dir: &'a Path) -> Result<Cache<'a>> {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
-        made.map_err(|error| lock::cannot_write(dir, &error))?;
+        made.map_err(|error| cannot_write(dir, error))?;
         Ok(Cache { dir })
     }
 
     /// A directory for one fetch, on the same filesystem; it goes away with the value.
     pub fn scratch(&self) -> Result<tempfile::TempDir> {
         let made = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(self.dir);
-        made.map_err(|error| lock::cannot_write(self.dir, &error))
+        Ok(made.map_err(|error| cannot_write(self.dir, error))?)
     }
 
     /// Keeps a bundle and says where it is. In one step: nobody ever sees half of it.
@@ -61,7 +62,7 @@ impl<'a> Cache<'a> {
         if self.get(&hash).is_some() {
             return Ok(place);
         }
-        let fail = |error: std::io::Error| lock::cannot_write(&place, &error);
+        let fail = |error: std::io::Error| cannot_write(&place, error);
         let scratch = self.scratch()?;
         let new = scratch.path().join("new");
         bundle.write_to(&new).map_err(fail)?;
@@ -111,7 +112,7 @@ impl<'a> Cache<'a> {
         if let Value::Object(sources) = sources {
             sources.insert(index_key(key), serde_json::to_value(remembered).expect("plain data"));
         }
-        json_file::stage(&path, &index)?.commit()
+        Ok(json_file::stage(&path, &index)?.commit()?)
     }
 
     fn remove_abandoned(&self) {

@@ -182,7 +182,7 @@ fn killed_at_any_instant_of_open_run_and_apply_the_work_is_applied_or_held() {
             total += phases.values().sum::<usize>();
         }
     });
-    println!("killed at {total} instants");
+    println!("killed at {total} crash_points");
     assert!(total >= 200, "{total}");
 }
 
@@ -232,7 +232,7 @@ fn an_undo_and_a_recovery_that_are_killed_too_end_the_same() {
             assert_eq!(snapshot(&world.project()), before, "{verb} killed at {number}");
         }
     }
-    println!("undo, recover and discard killed at {total} instants");
+    println!("undo, recover and discard killed at {total} crash_points");
     assert!(total >= 15, "{total}");
 }
 

@@ -187,10 +187,10 @@ fn planted_files_are_there_and_parents_keep_their_looks() {
             .expect(0);
         let time = fs::metadata(world.project()).unwrap().mtime();
         assert_eq!(ran.stdout, format!("ours.claude/skills/s/SKILL.md\n750 {time}\n755 {time}\n"));
-        let planted: Vec<_> =
-            ran.record().planted.into_iter().map(|file| (file.path.0, file.replaces)).collect();
+        let injected: Vec<_> =
+            ran.record().injected.into_iter().map(|file| (file.path.0, file.replaces)).collect();
         assert_eq!(
-            planted,
+            injected,
             [
                 ("CLAUDE.md".into(), true),
                 ("docs/AGENTS.md".into(), false),

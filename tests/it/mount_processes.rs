@@ -4,8 +4,8 @@ use crate::mount_support::{BINARY, Identity, World, for_each_identity, processes
 use agentworkforce::exit::Exit;
 use agentworkforce::host::Host;
 use agentworkforce::model::mount::{Backend, MountSpec};
-use agentworkforce::mount::child::Heard;
-use agentworkforce::mount::inside::protocol::{Group, Report};
+use agentworkforce::mount::process::child::ChildEvent;
+use agentworkforce::mount::process::inside::protocol::{Group, Report};
 use agentworkforce::mount::{ChildCommand, ChildStdio, OpenRequest, open, probe};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -261,13 +261,13 @@ fn children_that_hold_the_pipes_do_not_hang_a_headless_caller() {
         helper,
         sessions_dir: &state.join("sessions"),
         session_dir: &session,
-        planted: &[],
+        injected: &[],
         expose: &[],
         lend: &[],
         writable: &[],
         signals: None,
         lock: None,
-        instants: &agentworkforce::mount::apply::Instants::none(),
+        crash_points: &agentworkforce::mount::CrashPoints::none(),
     })
     .unwrap();
     let run = |mount: &agentworkforce::mount::OpenMount, script: &str| {
@@ -276,7 +276,7 @@ fn children_that_hold_the_pipes_do_not_hang_a_headless_caller() {
         let mut child = mount.spawn(&command, ChildStdio::piped(), Group::Own).unwrap();
         let mut out = child.take_stdout().unwrap();
         let mut reports = Vec::new();
-        while let Heard::Report(report) = child.next(Some(Duration::from_secs(10))).unwrap() {
+        while let ChildEvent::Report(report) = child.next(Some(Duration::from_secs(10))).unwrap() {
             reports.push(report);
         }
         let mut text = String::new();

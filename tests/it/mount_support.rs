@@ -175,7 +175,7 @@ impl World {
 impl Drop for World {
     /// The kernel leaves directories with mode 000 that an ordinary user cannot remove as they are.
     fn drop(&mut self) {
-        let _ = agentworkforce::mount::cleanup::remove_tree(self.dir.path());
+        let _ = agentworkforce::mount::fs::cleanup::remove_tree(self.dir.path());
     }
 }
 

@@ -1,4 +1,4 @@
-//! The short soak: some tens of runs, killed at random instants. `cargo bench --bench soak` is the long one.
+//! The short soak: some tens of runs, killed at random crash_points. `cargo bench --bench soak` is the long one.
 
 #[path = "../soak/mod.rs"]
 mod shared;
@@ -11,7 +11,7 @@ use std::path::Path;
 fn sixty_runs_killed_at_random_instants_leak_nothing_and_lose_nothing() {
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-    // Another one each time, so that the suite sees more than sixty instants in its life.
+    // Another one each time, so that the suite sees more than sixty crash_points in its life.
     let seed = u64::from(std::process::id());
     let soaked = soak(&Settings { runs: 60, jobs: 8, seed, place, binary: BINARY.into(), verbose: false });
     println!("{}", soaked.figures);

@@ -1,4 +1,4 @@
-//! A soak: many headless runs at a time in a few shared projects, killed at random instants by every hand there is; then
+//! A soak: many headless runs at a time in a few shared projects, killed at random crash_points by every hand there is; then
 //! everything is counted. `cargo bench --bench soak` is the long one, `tests/it/soak.rs` the short one.
 //!
 //! What a run is to do and what it dies of follow from the seed. When it dies is a part of the time that runs take on this

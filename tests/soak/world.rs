@@ -208,6 +208,6 @@ impl World {
     }
 
     pub fn remove(&self) {
-        let _ = agentworkforce::mount::cleanup::remove_tree(&self.dir);
+        let _ = agentworkforce::mount::fs::cleanup::remove_tree(&self.dir);
     }
 }

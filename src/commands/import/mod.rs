@@ -10,6 +10,7 @@ use crate::convert::detect::{self, Kind};
 use crate::convert::{self, Converted, Draft, FieldFate, Format, Missing, RoleDraft, Source, names};
 use crate::error::Result;
 use crate::exit::Exit;
+use crate::files::error::cannot_write;
 use crate::files::lock::{self, DirectoryLocks};
 use crate::host::{Host, normalised};
 use crate::load::file::{self, FileProblem};
@@ -325,7 +326,7 @@ impl Import {
                 self.locks = Some(lock::directories(&[&self.target.personas])?);
             }
             let dir = file.parent().unwrap_or(Path::new("/"));
-            std::fs::create_dir_all(dir).map_err(|error| lock::cannot_write(dir, &error))?;
+            std::fs::create_dir_all(dir).map_err(|error| cannot_write(dir, error))?;
             placed = target::write(&file, &text, self.existing)?;
         }
         row.status = match placed {

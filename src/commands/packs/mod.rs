@@ -6,7 +6,8 @@ use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::load::places::PROJECT_DIR;
-use crate::mount::signals::SignalInbox;
+use crate::mount::CrashPoints;
+use crate::mount::process::signals::SignalInbox;
 use crate::pack::apply::{self, Edits};
 use crate::pack::contents::UnitKind;
 use crate::pack::decide::{Action, Because, Decision, OnDisk, Way};
@@ -18,7 +19,6 @@ use crate::pack::source::PackSource;
 use crate::pack::target::Target;
 use crate::pack::tree::File;
 use crate::resolve::chain::same_id;
-use crate::run::engine::instants;
 use crate::ui::{Ui, printable};
 use crate::workforce::Workforce;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -165,7 +165,7 @@ fn write(
     if edits.writes.is_empty() && edits.removes.is_empty() {
         return Ok(());
     }
-    let instants = instants(host)?;
+    let crash_points = CrashPoints::of(host);
     let is_shown = host.stderr_is_terminal && !ui.is_json();
     let number = edits.writes.len() + edits.removes.len();
     if is_shown {
@@ -174,7 +174,7 @@ fn write(
     let screen = RefCell::new(&mut *ui);
     let done = Cell::new(0);
     let applied = apply::apply(target, edits, &|name| {
-        instants.at(name);
+        crash_points.at(name);
         // One by one is slow where there are many.
         if is_shown && matches!(name, "written" | "removed") {
             done.set(done.get() + 1);

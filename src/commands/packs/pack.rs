@@ -4,7 +4,7 @@ use super::tell::counted;
 use crate::cli::PackArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
-use crate::files::lock::cannot_write;
+use crate::files::error::cannot_write;
 use crate::host::Host;
 use crate::model::path_text::path_text;
 use crate::model::text_rules::slugged;
@@ -108,7 +108,7 @@ fn write(out: &Path, bytes: &[u8], overwrite: bool) -> Result<()> {
         std::io::ErrorKind::AlreadyExists => {
             CommandError::usage(format!("{} exists already", out.display())).hint("`--overwrite` replaces it")
         }
-        _ => cannot_write(out, &error),
+        _ => cannot_write(out, error).into(),
     };
     let dir = out.parent().unwrap_or(Path::new("/"));
     let mut file = tempfile::Builder::new().prefix(".agentworkforce-").tempfile_in(dir).map_err(fail)?;

@@ -23,5 +23,5 @@ pub fn keep(workforce: &Workforce, target: &Target, decisions: &[Decision]) -> R
     if files.is_empty() {
         return Ok(None);
     }
-    copy_aside(&workforce.host, &workforce.layers.home, "pack", &files).map(Some)
+    Ok(Some(copy_aside(&workforce.host, &workforce.layers.home, "pack", &files)?))
 }

@@ -1,25 +1,26 @@
 //! `sessions`: what runs left behind, and what becomes of it.
 
-pub mod work;
-
 use super::review_prompt;
 use crate::cli::SessionsCommand;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::mount::apply::{ApplyStatus, Selection, UndoStatus};
-use crate::session::{SessionState, SessionStore};
+use crate::mount::CrashPoints;
+use crate::mount::apply::{ApplyResult, Selection, UndoStatus};
+use crate::session::prune::PruneRequest;
+use crate::session::recover::Recovery;
+use crate::session::undo::Undone;
+use crate::session::{Applied, ApplyRequest, SessionState, SessionStore, Sessions};
 use crate::ui::{Table, Ui, patch, printable};
 use serde::Serialize;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Duration;
-use work::{Applied, ApplyRequest, PruneRequest, Recovery, Sessions, Undone};
 
 pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let store = SessionStore::new(&host.workforce_home()?);
-    let instants = crate::run::engine::instants(host)?;
-    let sessions = Sessions { store: &store, host, instants: &instants };
+    let crash_points = CrashPoints::of(host);
+    let sessions = Sessions { store: &store, host, crash_points: &crash_points };
     match command {
         SessionsCommand::List => list(&sessions, ui),
         SessionsCommand::Show { id } => show(&sessions, id, ui),
@@ -91,8 +92,9 @@ fn list(sessions: &Sessions, ui: &mut Ui) -> Result<Exit> {
         let state = if entry.live { format!("{} (live)", word(entry.state)) } else { word(entry.state) };
         let started =
             status.map(|status| status.started_at.chars().take(19).collect::<String>()).unwrap_or_default();
-        let root =
-            status.map(|status| crate::mount::diff::printable_name(status.root.as_ref())).unwrap_or_default();
+        let root = status
+            .map(|status| crate::mount::changes::diff::printable_name(status.root.as_ref()))
+            .unwrap_or_default();
         table.row([entry.id.clone(), state, started, root]);
     }
     ui.table(&table);
@@ -111,9 +113,9 @@ fn show(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
     ui.line(format!("{}  {}", shown.entry.id, word(shown.entry.state)));
     if let Some(status) = &shown.entry.status {
         ui.line(printable(&format!("persona   {}", status.persona)));
-        ui.line(format!("project   {}", crate::mount::diff::printable_name(status.root.as_ref())));
+        ui.line(format!("project   {}", crate::mount::changes::diff::printable_name(status.root.as_ref())));
     }
-    ui.line(format!("directory {}", crate::mount::diff::printable_name(shown.directory.as_ref())));
+    ui.line(format!("directory {}", crate::mount::changes::diff::printable_name(shown.directory.as_ref())));
     if let Some(problem) = &shown.problem {
         ui.warning(printable(problem));
     }
@@ -160,7 +162,7 @@ fn diff(
 pub fn say_applied(applied: &Applied, ui: &mut Ui) {
     let outcome = &applied.outcome;
     match outcome.status {
-        ApplyStatus::Conflict => {
+        ApplyResult::Conflict => {
             let conflicts: Vec<&crate::mount::changes::Change> = outcome.review.conflicts().collect();
             ui.say(&format!(
                 "{} conflict(s): nothing was applied, the work is held in session {}",
@@ -176,8 +178,8 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
                 applied.session
             ));
         }
-        ApplyStatus::Nothing => ui.say("nothing to apply"),
-        ApplyStatus::Applied => {
+        ApplyResult::Nothing => ui.say("nothing to apply"),
+        ApplyResult::Applied => {
             ui.say(&format!("applied {} change(s) of session {}", outcome.applied.len(), applied.session));
             for change in outcome.applied.iter().take(20) {
                 ui.say(&format!("  {}", review_prompt::line(change)));
@@ -193,12 +195,12 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
     }
     review_prompt::say_kept_out(&outcome.review, ui);
     for branch in &applied.git.exported {
-        let reference = crate::mount::diff::printable_name(branch.reference.as_ref());
+        let reference = crate::mount::changes::diff::printable_name(branch.reference.as_ref());
         ui.say(&format!("{} commit(s) of the agent are kept as {reference}", branch.commits.len()));
         ui.hint(printable(&branch.command));
     }
     for branch in &applied.git.held {
-        let name = crate::mount::diff::printable_name(branch.branch.as_ref());
+        let name = crate::mount::changes::diff::printable_name(branch.branch.as_ref());
         ui.say(&format!("commits on {name} are held: {}", printable(&branch.reason)));
     }
 }
@@ -232,7 +234,7 @@ fn taken_back(undone: &Undone, ui: &mut Ui) -> Result<Exit> {
         UndoStatus::Conflict => {
             ui.say("nothing was changed: these have changed since");
             for path in &undone.outcome.changed {
-                ui.say(&format!("  {}", crate::mount::diff::printable_name(path.as_ref())));
+                ui.say(&format!("  {}", crate::mount::changes::diff::printable_name(path.as_ref())));
             }
         }
     }

@@ -1,11 +1,11 @@
 //! Carries out and takes back single operations, each recognised as done or not by inode, so that both can be repeated.
 //! Whatever turns up that was not expected is put back where it was and reported; nothing is ever removed for good.
 
-use super::instants::Instants;
 use super::journal::{Action, Operation};
-use crate::mount::compare::ConflictReason;
-use crate::mount::stat::{Kind, Stat};
-use crate::mount::tree::{self, Place, Tree, exchange, move_new};
+use crate::mount::CrashPoints;
+use crate::mount::changes::compare::ConflictReason;
+use crate::mount::fs::stat::{Kind, Stat};
+use crate::mount::fs::tree::{self, Place, Tree, exchange, move_new};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -15,7 +15,7 @@ use std::os::fd::AsFd;
 pub(super) struct Exchange<'a> {
     pub(super) project: &'a Tree,
     pub(super) stage: &'a Tree,
-    pub(super) instants: &'a Instants,
+    pub(super) crash_points: &'a CrashPoints,
 }
 
 /// Why an operation was not carried out. The project is as it was before it.
@@ -55,7 +55,7 @@ pub(super) enum Done {
 
 impl Exchange<'_> {
     pub(super) fn forward(&self, operation: &Operation) -> Result<Done, Refusal> {
-        self.instants.at("forward: before");
+        self.crash_points.at_each("forward: before");
         let done = match operation.action {
             Action::Replace => self.replace(operation)?,
             Action::Create => self.create(operation)?,
@@ -63,7 +63,7 @@ impl Exchange<'_> {
             Action::RemoveDir => self.remove_dir(operation)?,
             Action::Chmod { from, to } => self.chmod(operation, from, to)?,
         };
-        self.instants.at("forward: after");
+        self.crash_points.at_each("forward: after");
         Ok(done)
     }
 
@@ -74,9 +74,9 @@ impl Exchange<'_> {
         if !before.is_same_content(old) || before.mode != old.mode {
             return Err(CHANGED);
         }
-        self.instants.at("replace: looked at");
+        self.crash_points.at_each("replace: looked at");
         exchange(&path, &slot)?;
-        self.instants.at("replace: exchanged");
+        self.crash_points.at_each("replace: exchanged");
         // Only what really came out counts: the user may have saved since the look above.
         let out = slot.stat()?.ok_or(CHANGED)?;
         let reason = if !out.is_same_content(old) || out.mode != old.mode {
@@ -103,9 +103,9 @@ impl Exchange<'_> {
         if !before.is_same_content(old) || before.mode != old.mode {
             return Err(CHANGED);
         }
-        self.instants.at("delete: looked at");
+        self.crash_points.at_each("delete: looked at");
         move_new(&path, &slot)?;
-        self.instants.at("delete: moved");
+        self.crash_points.at_each("delete: moved");
         let out = slot.stat()?.ok_or(CHANGED)?;
         if out.is_same_content(old) {
             return Ok(Done::Yes);
@@ -131,7 +131,7 @@ impl Exchange<'_> {
         if !as_expected || before.permissions() != from {
             return Err(CHANGED);
         }
-        self.instants.at("chmod: looked at");
+        self.crash_points.at_each("chmod: looked at");
         set_permissions(&path, &before, to)?;
         Ok(Done::Yes)
     }
@@ -156,7 +156,7 @@ impl Exchange<'_> {
     /// Takes one operation back, if it was carried out. `false` means that the user has been there since: then the
     /// path is left alone, and what was taken out of the project stays in the stage.
     pub(super) fn back(&self, operation: &Operation) -> io::Result<bool> {
-        self.instants.at("back: before");
+        self.crash_points.at_each("back: before");
         let Ok((path, slot)) = self.places(operation) else {
             // Without its directory the path cannot hold anything of ours.
             return Ok(operation.action == Action::Create);
@@ -176,7 +176,7 @@ impl Exchange<'_> {
                 let holds_more = now.is_some_and(|now| now.kind == Kind::Dir) && !is_empty_dir(&path)?;
                 !holds_more && {
                     exchange(&path, &slot)?;
-                    self.instants.at("back: exchanged");
+                    self.crash_points.at_each("back: exchanged");
                     undo_late_save(&path, &slot, operation)?
                 }
             }
@@ -221,7 +221,7 @@ impl Exchange<'_> {
                 _ => true,
             },
         };
-        self.instants.at("back: after");
+        self.crash_points.at_each("back: after");
         Ok(is_back)
     }
 

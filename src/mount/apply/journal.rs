@@ -2,10 +2,10 @@
 //! It is data and a file; what is done with it is elsewhere.
 
 use crate::model::raw_path::RawPath;
-use crate::mount::stat::Stat;
+use crate::mount::changes::restored::{Restorations, Restored};
+use crate::mount::fs::stat::Stat;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -36,20 +36,6 @@ pub struct Journal {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restored: Vec<Restored>,
 }
-
-/// A file that we ourselves put back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Restored {
-    pub path: RawPath,
-    /// What it was when it was taken out.
-    pub was: Stat,
-    /// What it is since it was put back.
-    pub is: Stat,
-}
-
-/// What a session's journals put back, by path.
-pub type Restorations = HashMap<PathBuf, Vec<Restored>>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

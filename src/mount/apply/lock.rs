@@ -2,7 +2,7 @@
 //! that whoever comes next finishes it first. It never waits for ever.
 
 use crate::model::raw_path::RawPath;
-use crate::mount::stat::Stat;
+use crate::mount::fs::stat::Stat;
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions, TryLockError};

@@ -2,7 +2,6 @@
 //! Every step is journaled in the session first; whatever the user did meanwhile is a conflict and never overwritten.
 
 mod exchange;
-pub mod instants;
 pub mod journal;
 mod lock;
 mod recover;
@@ -12,15 +11,15 @@ mod stage;
 mod steps;
 mod undo;
 
-pub use instants::Instants;
 pub use recover::{Recovered, recover};
 pub use select::Selection;
 pub use undo::{UndoOutcome, UndoStatus, redo, undo};
 
 use crate::model::raw_path::RawPath;
-use crate::mount::changes::{Change, Ignored, Review, Sides, review};
-use crate::mount::compare::ConflictReason;
-use crate::mount::tree::Tree;
+use crate::mount::CrashPoints;
+use crate::mount::changes::compare::ConflictReason;
+use crate::mount::changes::{Change, Ignored, Review, ThreeWay, review};
+use crate::mount::fs::tree::Tree;
 use anyhow::bail;
 use journal::{Journal, Purpose};
 use lock::ProjectLock;
@@ -40,7 +39,7 @@ pub struct Context<'a> {
     pub session: &'a Path,
     /// A directory of ours for the locks of projects.
     pub locks: &'a Path,
-    pub instants: &'a Instants,
+    pub crash_points: &'a CrashPoints,
     /// Whether a loss of power must be survived too; tests on thousands of trees do without.
     pub durable: bool,
 }
@@ -49,7 +48,7 @@ pub struct Context<'a> {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApplyOutcome {
-    pub status: ApplyStatus,
+    pub status: ApplyResult,
     /// What was applied.
     pub applied: Vec<Change>,
     /// Changes of the agent's that an apply could still bring: conflicts, and what was not picked.
@@ -67,7 +66,7 @@ pub struct ApplyOutcome {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum ApplyStatus {
+pub enum ApplyResult {
     Applied,
     /// There was nothing to apply.
     Nothing,
@@ -78,21 +77,21 @@ pub enum ApplyStatus {
 /// Applies what is chosen of the agent's changes.
 pub fn apply(
     context: &Context<'_>,
-    sides: &Sides<'_>,
+    sides: &ThreeWay<'_>,
     selection: &Selection,
     ignored: Ignored,
 ) -> anyhow::Result<ApplyOutcome> {
     check_root(sides)?;
     let mut lock = ProjectLock::take(context.locks, &sides.project.root_stat()?, PATIENCE)?;
-    context.instants.at("apply: locked");
+    context.crash_points.at("apply: locked");
     recover::finish_left_over(context, &mut lock, sides.project)?;
     // Under the lock: what is compared is what is applied. The left-over may have put files back.
     let restored = Journal::restorations(context.session)?;
-    let sides = &Sides { restored, ..*sides };
+    let sides = &ThreeWay { restored, ..*sides };
     let review = review(sides, ignored)?;
     let chosen = selection.choose(&review);
     let mut outcome = ApplyOutcome {
-        status: ApplyStatus::Nothing,
+        status: ApplyResult::Nothing,
         applied: Vec::new(),
         remaining: chosen.rest.iter().map(|change| (*change).clone()).collect(),
         kept_directories: review.kept_directories.clone(),
@@ -101,12 +100,12 @@ pub fn apply(
         journal: None,
     };
     if !chosen.undecided.is_empty() {
-        outcome.status = ApplyStatus::Conflict;
+        outcome.status = ApplyResult::Conflict;
         outcome.remaining.extend(chosen.changes.iter().map(|change| (*change).clone()));
         return Ok(outcome);
     }
     let steps = steps::for_changes(sides, &chosen.changes)?;
-    context.instants.at("apply: planned");
+    context.crash_points.at("apply: planned");
     if steps.is_empty() {
         return Ok(outcome);
     }
@@ -114,13 +113,13 @@ pub fn apply(
         Job { project: sides.project, mount: Some(sides.mount), purpose: Purpose::Apply, steps: &steps };
     match run(context, &mut lock, &job)? {
         Ran::Done(journal) => {
-            outcome.status = ApplyStatus::Applied;
+            outcome.status = ApplyResult::Applied;
             outcome.applied = chosen.changes.iter().map(|change| (*change).clone()).collect();
             outcome.kept_directories.extend(journal.kept_directories);
             outcome.journal = Some(journal.number);
         }
         Ran::Refused { conflicts, preserved } => {
-            outcome.status = ApplyStatus::Conflict;
+            outcome.status = ApplyResult::Conflict;
             outcome.preserved = raw(preserved);
             for change in &chosen.changes {
                 let mut change = (*change).clone();
@@ -138,7 +137,7 @@ pub fn apply(
 }
 
 /// The directory at the project's path must be the one that was mounted.
-fn check_root(sides: &Sides<'_>) -> anyhow::Result<()> {
+fn check_root(sides: &ThreeWay<'_>) -> anyhow::Result<()> {
     if sides.project.root_stat()?.ino != sides.record.root_ino {
         bail!(
             "{} is not the directory that the session was started in any more; nothing was changed",

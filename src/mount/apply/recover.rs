@@ -7,7 +7,7 @@ use super::lock::ProjectLock;
 use super::run::{clear_stage, commit, finish, put_away, put_back_untouched, raw, take_back};
 use super::{Context, PATIENCE, open_project};
 use crate::model::raw_path::RawPath;
-use crate::mount::tree::Tree;
+use crate::mount::fs::tree::Tree;
 use anyhow::{Context as _, bail};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -96,7 +96,7 @@ fn recover_one(
                     return Err(error).with_context(|| format!("cannot open {}", stage_path.display()));
                 }
             };
-            let exchange = Exchange { project, stage: &stage, instants: context.instants };
+            let exchange = Exchange { project, stage: &stage, crash_points: context.crash_points };
             let is_complete = journal.operations.iter().map(|operation| exchange.is_done(operation));
             let is_complete = is_complete.collect::<Result<Vec<bool>, _>>()?.into_iter().all(|done| done);
             if is_complete && commit(context, project, &stage, &mut journal).is_ok() {

@@ -2,15 +2,16 @@
 //! expected. It is told what to do; it does not choose.
 
 use super::exchange::{Done, Exchange, Refusal};
-use super::journal::{Action, Journal, Operation, Purpose, Restored, Stage, State};
+use super::journal::{Action, Journal, Operation, Purpose, Stage, State};
 use super::lock::{ProjectLock, Underway};
 use super::stage::{Staging, copy_entry, sync_filesystem};
 use super::steps::Step;
 use super::{Context, Problem};
 use crate::model::raw_path::RawPath;
-use crate::mount::compare::ConflictReason;
-use crate::mount::stat::Stat;
-use crate::mount::tree::{self, Tree};
+use crate::mount::changes::compare::ConflictReason;
+use crate::mount::changes::restored::Restored;
+use crate::mount::fs::stat::Stat;
+use crate::mount::fs::tree::{self, Tree};
 use anyhow::Context as _;
 use rustix::io::Errno;
 use std::collections::{BTreeSet, HashMap};
@@ -80,12 +81,12 @@ fn run_staged(
         kept_directories: Vec::new(),
         restored: Vec::new(),
     };
-    context.instants.at("run: locked");
+    context.crash_points.at("run: locked");
     let underway = Underway { session: context.session.into(), number };
     lock.note(Some(&underway), context.durable)?;
-    context.instants.at("run: noted");
+    context.crash_points.at("run: noted");
     journal.write(context.session, context.durable)?;
-    context.instants.at("run: journal says staging");
+    context.crash_points.at("run: journal says staging");
     match stage_all(context, job, &mut journal) {
         Ok(stage) => exchange_all(context, lock, job, &mut journal, &stage),
         Err(error) => {
@@ -104,20 +105,20 @@ fn stage_all(context: &Context<'_>, job: &Job<'_>, journal: &mut Journal) -> Res
         .mode(0o700)
         .create(&path)
         .with_context(|| format!("cannot make {}", path.display()))?;
-    context.instants.at("run: stage made");
+    context.crash_points.at("run: stage made");
     let stage = Tree::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
     let staging = Staging {
         stage: &stage,
         project: job.project,
         mount: job.mount,
-        instants: context.instants,
+        crash_points: context.crash_points,
         durable: context.durable,
     };
     journal.operations = staging.all(job.steps)?;
     journal.state = State::Exchanging;
-    context.instants.at("run: staged");
+    context.crash_points.at("run: staged");
     journal.write(context.session, context.durable)?;
-    context.instants.at("run: journal says exchanging");
+    context.crash_points.at("run: journal says exchanging");
     Ok(stage)
 }
 
@@ -128,7 +129,7 @@ fn exchange_all(
     journal: &mut Journal,
     stage: &Tree,
 ) -> Result<Ran, Problem> {
-    let exchange = Exchange { project: job.project, stage, instants: context.instants };
+    let exchange = Exchange { project: job.project, stage, crash_points: context.crash_points };
     let mut carried_out = 0;
     let mut refusal = None;
     for operation in &journal.operations {
@@ -199,7 +200,7 @@ pub(super) fn commit(
             return Err((operation.path.0.clone(), Refusal::Conflict(reason)));
         }
     }
-    context.instants.at("commit: checked");
+    context.crash_points.at("commit: checked");
     let posts: std::io::Result<Vec<Option<Stat>>> =
         journal.operations.iter().map(|operation| project.stat(&operation.path)).collect();
     let posts = posts.map_err(|error| at_root(error.into()))?;
@@ -209,13 +210,13 @@ pub(super) fn commit(
     if context.durable {
         sync_directories(project, &journal.operations).map_err(|error| at_root(error.into()))?;
     }
-    context.instants.at("commit: durable");
+    context.crash_points.at("commit: durable");
     let before = std::mem::replace(&mut journal.state, State::Committed);
     if let Err(error) = journal.write(context.session, context.durable) {
         journal.state = before;
         return Err(at_root(error));
     }
-    context.instants.at("commit: journal says committed");
+    context.crash_points.at("commit: journal says committed");
     Ok(())
 }
 
@@ -254,7 +255,7 @@ pub(super) fn put_away(
             tree::remove_all(undo.fd(), slot)?;
             copy_entry(stage, Path::new(slot), undo.fd(), slot, context.durable)
                 .with_context(|| format!("cannot keep the old {}", operation.path.display()))?;
-            context.instants.at("put away: one copied");
+            context.crash_points.at_each("put away: one copied");
         }
         if context.durable {
             rustix::fs::fsync(undo.fd())?;
@@ -269,7 +270,7 @@ pub(super) fn put_away(
         undone.state = State::Undone;
         undone.write(context.session, context.durable)?;
     }
-    context.instants.at("put away: all");
+    context.crash_points.at("put away: all");
     Ok(())
 }
 
@@ -335,7 +336,7 @@ pub(super) fn clear_stage(
         } else {
             preserved.push(stage.path().join(slot));
         }
-        context.instants.at("clear: one");
+        context.crash_points.at_each("clear: one");
     }
     let _ = std::fs::remove_dir(stage.path());
     Ok(preserved)
@@ -344,12 +345,12 @@ pub(super) fn clear_stage(
 /// Writes the end of a journal. If that cannot be written, the note stays in the lock and the next start does it.
 pub(super) fn finish(context: &Context<'_>, lock: &mut ProjectLock, journal: &mut Journal, state: State) {
     journal.state = state;
-    context.instants.at("finish: before");
+    context.crash_points.at("finish: before");
     if journal.write(context.session, context.durable).is_ok() {
-        context.instants.at("finish: written");
+        context.crash_points.at("finish: written");
         let _ = lock.note(None, context.durable);
     }
-    context.instants.at("finish: after");
+    context.crash_points.at("finish: after");
 }
 
 fn is_on_one_filesystem(session: &Path, project: &Tree) -> anyhow::Result<bool> {

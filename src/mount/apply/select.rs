@@ -1,9 +1,9 @@
 //! Which of the changes are to be applied: all, those that were picked, and conflicts that the user decided.
 //! Pure; a choice that would need another change takes that with it.
 
+use crate::mount::changes::compare::{After, ChangeKind, ConflictReason};
 use crate::mount::changes::{Change, Review};
-use crate::mount::compare::{After, ChangeKind, ConflictReason};
-use crate::mount::stat::Kind;
+use crate::mount::fs::stat::Kind;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

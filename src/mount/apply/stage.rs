@@ -1,11 +1,11 @@
 //! Puts new content beside the project, on its filesystem, complete and durable, before the project is touched.
 //! It writes only into the stage directory.
 
-use super::instants::Instants;
 use super::journal::{Action, Operation};
 use super::steps::{Content, Step};
-use crate::mount::stat::{Kind, PERMISSIONS, Stat};
-use crate::mount::tree::{self, Tree};
+use crate::mount::CrashPoints;
+use crate::mount::fs::stat::{Kind, PERMISSIONS, Stat};
+use crate::mount::fs::tree::{self, Tree};
 use anyhow::Context;
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, Uid};
 use std::ffi::OsStr;
@@ -21,7 +21,7 @@ pub(super) struct Staging<'a> {
     pub(super) project: &'a Tree,
     /// `None` for an undo, which takes nothing from a mount.
     pub(super) mount: Option<&'a Tree>,
-    pub(super) instants: &'a Instants,
+    pub(super) crash_points: &'a CrashPoints,
     pub(super) durable: bool,
 }
 
@@ -31,11 +31,11 @@ impl Staging<'_> {
         let mut operations = Vec::with_capacity(steps.len() + 1);
         let mut closed_later = Vec::new();
         for (number, step) in steps.iter().enumerate() {
-            self.instants.at("stage: before one");
+            self.crash_points.at_each("stage: before one");
             let slot = number.to_string();
             let new = match &step.content {
                 None => None,
-                Some(content) => Some(self.one(step, content, &slot, each).with_context(|| {
+                Some(content) => Some(self.stage_entry(step, content, &slot, each).with_context(|| {
                     format!("cannot prepare {}", self.project.path().join(&step.path).display())
                 })?),
             };
@@ -60,7 +60,7 @@ impl Staging<'_> {
             let action = Action::Chmod { from, to };
             operations.push(Operation { path: path.into(), action, slot, old: None, new: None, post: None });
         }
-        self.instants.at("stage: all written");
+        self.crash_points.at("stage: all written");
         if self.durable {
             if each {
                 rustix::fs::fsync(self.stage.fd())?;
@@ -71,7 +71,7 @@ impl Staging<'_> {
         Ok(operations)
     }
 
-    fn one(&self, step: &Step, content: &Content, slot: &str, sync: bool) -> anyhow::Result<Stat> {
+    fn stage_entry(&self, step: &Step, content: &Content, slot: &str, sync: bool) -> anyhow::Result<Stat> {
         let stage = self.stage.fd();
         match content {
             Content::MountFile { mode } => {
@@ -79,7 +79,7 @@ impl Staging<'_> {
                 let (source, _) = mount.open_file(&step.path)?;
                 let file = self.new_file(slot)?;
                 copy_content(&source, &file)?;
-                self.instants.at("stage: content copied");
+                self.crash_points.at_each("stage: content copied");
                 self.give_to_owner_of(step, file.as_fd());
                 if let Ok((old, _)) = self.project.open_file(&step.path) {
                     keep_attributes(old.as_fd(), file.as_fd());
@@ -106,7 +106,7 @@ impl Staging<'_> {
             }
             Content::Undo { slot: taken } => self.give_back(taken, slot, sync)?,
         }
-        self.instants.at("stage: one written");
+        self.crash_points.at_each("stage: one written");
         tree::stat_at(stage, OsStr::new(slot))?.context("it went away")
     }
 

@@ -1,10 +1,10 @@
 //! From chosen changes to steps in an order in which each can be done. Looks things up; changes nothing.
 
 use super::journal::{Action, Journal, Operation};
-use crate::mount::changes::{Change, Sides};
-use crate::mount::compare::{After, ChangeKind};
-use crate::mount::stat::{Kind, PERMISSIONS, Stat};
-use crate::mount::tree::Lookup;
+use crate::mount::changes::compare::{After, ChangeKind};
+use crate::mount::changes::{Change, ThreeWay};
+use crate::mount::fs::stat::{Kind, PERMISSIONS, Stat};
+use crate::mount::fs::tree::Lookup;
 use anyhow::Context;
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -43,7 +43,7 @@ pub(super) enum Content {
 }
 
 /// The steps that carry out the agent's changes.
-pub(super) fn for_changes(sides: &Sides<'_>, changes: &[&Change]) -> anyhow::Result<Vec<Step>> {
+pub(super) fn for_changes(sides: &ThreeWay<'_>, changes: &[&Change]) -> anyhow::Result<Vec<Step>> {
     let mut steps = Vec::new();
     for change in changes {
         steps.extend(for_change(sides, change)?);
@@ -52,7 +52,7 @@ pub(super) fn for_changes(sides: &Sides<'_>, changes: &[&Change]) -> anyhow::Res
     Ok(ordered(steps))
 }
 
-fn for_change(sides: &Sides<'_>, change: &Change) -> anyhow::Result<Option<Step>> {
+fn for_change(sides: &ThreeWay<'_>, change: &Change) -> anyhow::Result<Option<Step>> {
     let step = |action: Action, content: Option<Content>| {
         Some(Step { path: change.path.0.clone(), action, old: change.now, content })
     };
@@ -88,7 +88,7 @@ fn for_change(sides: &Sides<'_>, change: &Change) -> anyhow::Result<Option<Step>
 }
 
 /// A picked file may lie in a directory that was not picked, or that a rule keeps from being a change of its own.
-fn add_missing_parents(sides: &Sides<'_>, steps: &mut Vec<Step>) -> anyhow::Result<()> {
+fn add_missing_parents(sides: &ThreeWay<'_>, steps: &mut Vec<Step>) -> anyhow::Result<()> {
     let mut made: HashSet<PathBuf> = steps.iter().map(|step| step.path.clone()).collect();
     let mut parents = Vec::new();
     for step in steps.iter().filter(|step| step.content.is_some()) {

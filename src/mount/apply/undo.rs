@@ -7,7 +7,7 @@ use super::recover::finish_left_over;
 use super::run::{Job, Ran, raw, run};
 use super::{Context, PATIENCE, open_project, steps};
 use crate::model::raw_path::RawPath;
-use crate::mount::stat::{Kind, Stat};
+use crate::mount::fs::stat::{Kind, Stat};
 use anyhow::bail;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -89,7 +89,7 @@ fn take_back_last(
         return Ok(outcome);
     }
     let steps = steps::for_undo(&last, &last.undo_path(context.session));
-    context.instants.at("undo: planned");
+    context.crash_points.at("undo: planned");
     let job = Job { project: &project, mount: None, purpose: purpose(last.number), steps: &steps };
     match run(context, &mut lock, &job)? {
         Ran::Done(journal) => {

@@ -1,12 +1,12 @@
 //! What differs in a copied tree from the copy as it was made: one walk that stats and reads no content.
 //! It judges nothing; a file that was rewritten with the same bytes is listed too.
 
-use super::{Found, Touched, is_git_name};
+use super::touched::{Found, Touched, is_git_name};
 use crate::model::mount_record::MountRecord;
-use crate::mount::compare::After;
-use crate::mount::manifest::{Entries, Entry, Manifest, bytes_of, path_order};
-use crate::mount::stat::Kind;
-use crate::mount::tree::{self, Tree};
+use crate::mount::changes::compare::After;
+use crate::mount::changes::manifest::{Entries, Entry, Manifest, bytes_of, path_order};
+use crate::mount::fs::stat::Kind;
+use crate::mount::fs::tree::{self, Tree};
 use anyhow::Context;
 use rustix::fs::{Mode, OFlags};
 use std::cmp::Ordering;

@@ -1,8 +1,8 @@
 //! Which settings and hooks of a repository the agent wrote. They are never taken over: they could run programs.
 
-use super::Sides;
-use crate::mount::git_copy::without_our_settings;
-use crate::mount::tree::{self, Tree};
+use super::three_way::ThreeWay;
+use crate::mount::fs::tree::{self, Tree};
+use crate::mount::git::copy::without_our_settings;
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ const SETTINGS: [&str; 3] = ["config", "config.worktree", "info/attributes"];
 const LARGEST: u64 = 1 << 20;
 
 /// As paths of the project where they are in it.
-pub(super) fn written(sides: &Sides<'_>) -> Vec<PathBuf> {
+pub(super) fn written(sides: &ThreeWay<'_>) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let depth = sides.record.data.components().count();
     let Some(session) = sides.mount.path().ancestors().nth(depth) else { return found };

@@ -2,8 +2,8 @@
 //! A tracked path is never ignored, whatever a pattern says. It changes nothing.
 
 use crate::git;
-use crate::mount::stat::Kind;
-use crate::mount::tree::{Lookup, Tree};
+use crate::mount::fs::stat::Kind;
+use crate::mount::fs::tree::{Lookup, Tree};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::collections::{HashMap, HashSet};

@@ -1,13 +1,14 @@
 //! A move to a protected path is one change in two halves: the new path is never applied, so the old one must not go either.
 
-use super::review::same_bytes;
-use super::{Change, Protected, ProtectedWhy, Review, Sides};
-use crate::mount::compare::After;
-use crate::mount::stat::Kind;
+use super::change::{Change, Protected, ProtectedWhy, Review};
+use super::content::same_bytes;
+use super::three_way::ThreeWay;
+use crate::mount::changes::compare::After;
+use crate::mount::fs::stat::Kind;
 use std::path::{Path, PathBuf};
 
 /// Deletions of files whose content lies at a protected path now become protected themselves.
-pub(super) fn hold_what_moved_to_protected(sides: &Sides<'_>, review: &mut Review) -> anyhow::Result<()> {
+pub(super) fn hold_what_moved_to_protected(sides: &ThreeWay<'_>, review: &mut Review) -> anyhow::Result<()> {
     let mut written = Vec::new();
     for protected in review.protected.iter().filter(|protected| !protected.deleted) {
         // A file without content is nobody's move, and nothing is lost with it.
@@ -40,7 +41,7 @@ pub(super) fn hold_what_moved_to_protected(sides: &Sides<'_>, review: &mut Revie
     Ok(())
 }
 
-fn is_moved(sides: &Sides<'_>, change: &Change, written: &[(PathBuf, u64)]) -> anyhow::Result<bool> {
+fn is_moved(sides: &ThreeWay<'_>, change: &Change, written: &[(PathBuf, u64)]) -> anyhow::Result<bool> {
     let Some(now) = change.now.filter(|now| now.kind == Kind::File && change.after == After::Absent) else {
         return Ok(false);
     };
@@ -52,7 +53,7 @@ fn is_moved(sides: &Sides<'_>, change: &Change, written: &[(PathBuf, u64)]) -> a
     Ok(false)
 }
 
-fn has_content_of(sides: &Sides<'_>, project: &Path, mount: &Path) -> anyhow::Result<bool> {
+fn has_content_of(sides: &ThreeWay<'_>, project: &Path, mount: &Path) -> anyhow::Result<bool> {
     // What cannot be read cannot be compared; it is told elsewhere.
     let (Ok((mut ours, _)), Ok((mut agents, _))) =
         (sides.project.open_file(project), sides.mount.open_file(mount))

@@ -1,15 +1,15 @@
 //! Whether the mount itself shows that a path is of the agent's own making. Asked where the base cannot say what was at the path,
 //! because its directory changed while the base was taken.
 
-use super::Sides;
+use super::three_way::ThreeWay;
 use crate::model::mount::Backend;
-use crate::mount::stat::Kind;
+use crate::mount::fs::stat::Kind;
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
 /// Whether the agent made what is at this path, out of nothing that the project had. In doubt it did not.
-pub(super) fn is_agents_own(sides: &Sides<'_>, path: &Path) -> anyhow::Result<bool> {
+pub(super) fn is_agents_own(sides: &ThreeWay<'_>, path: &Path) -> anyhow::Result<bool> {
     let Some(stat) = sides.mount.stat(path)? else { return Ok(false) };
     match sides.record.backend {
         Backend::Copy => match sides.made {

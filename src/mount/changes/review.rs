@@ -1,19 +1,23 @@
 //! Judges what was touched: protected, kept out, or a change with its three-way verdict.
 //! The order of the questions matters: what must never be applied is sorted out before anything is compared.
 
+use super::change::{Change, Protected, ProtectedWhy, Review};
+use super::content::{same_content, unreadable};
 use super::ignored::IgnoreView;
 use super::moved::hold_what_moved_to_protected;
 use super::own::is_agents_own;
-use super::{Change, Found, Protected, ProtectedWhy, Review, Sides, Touched, find, is_git_name};
+use super::three_way::ThreeWay;
+use super::touched::{Found, Touched, is_git_name};
+use super::{copied, upper};
 use crate::model::mount::Backend;
 use crate::model::mount::PathRule;
-use crate::model::mount_record::PlantedRecord;
-use crate::mount::compare::{After, Base, ConflictReason, Now, Verdict, compare};
-use crate::mount::manifest::{Entry, Manifest};
-use crate::mount::stat::Kind;
-use crate::mount::tree::{self, Lookup, Tree};
+use crate::model::mount_record::InjectedRecord;
+use crate::mount::changes::compare::{After, Base, ConflictReason, Now, Verdict, compare};
+use crate::mount::changes::manifest::{Entry, Manifest};
+use crate::mount::fs::stat::Kind;
+use crate::mount::fs::tree::{self, Lookup, Tree};
 use crate::rules::{PathRules, Visibility};
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -27,7 +31,7 @@ pub enum Ignored {
     Include,
 }
 
-pub fn review(sides: &Sides<'_>, ignored: Ignored) -> anyhow::Result<Review> {
+pub fn review(sides: &ThreeWay<'_>, ignored: Ignored) -> anyhow::Result<Review> {
     let rules = PathRules::compile(sides.rules).map_err(|error| anyhow!("{error}"))?;
     let Found { mut touched, unreadable, git_paths } = find(sides)?;
     touched.sort_by(|a, b| a.path.cmp(&b.path));
@@ -47,16 +51,29 @@ pub fn review(sides: &Sides<'_>, ignored: Ignored) -> anyhow::Result<Review> {
     Ok(review)
 }
 
+fn find(sides: &ThreeWay<'_>) -> anyhow::Result<Found> {
+    let nothing = Manifest::default();
+    let base = sides.base.unwrap_or(&nothing);
+    match sides.record.backend {
+        Backend::Overlay => upper::touched(sides.record, sides.mount, base),
+        Backend::Copy => copied::touched(sides.record, sides.mount, base, sides.made),
+        Backend::Auto | Backend::None => {
+            bail!("this run had no mount, so its changes are in the project already")
+        }
+    }
+}
+
 fn without_protected(
-    sides: &Sides<'_>,
+    sides: &ThreeWay<'_>,
     rules: &PathRules,
     touched: Vec<Touched>,
     review: &mut Review,
 ) -> anyhow::Result<Vec<Touched>> {
-    let planted: HashMap<&Path, &PlantedRecord> =
-        sides.record.planted.iter().map(|planted| (planted.path.0.as_path(), planted)).collect();
-    let made_for_planted: HashSet<&Path> = planted.keys().flat_map(|path| path.ancestors().skip(1)).collect();
-    let mut seen_planted = HashSet::new();
+    let injected: HashMap<&Path, &InjectedRecord> =
+        sides.record.injected.iter().map(|injected| (injected.path.0.as_path(), injected)).collect();
+    let made_for_injected: HashSet<&Path> =
+        injected.keys().flat_map(|path| path.ancestors().skip(1)).collect();
+    let mut seen_injected = HashSet::new();
     let mut candidates = Vec::new();
     for one in touched {
         let path = one.path.as_path();
@@ -64,17 +81,17 @@ fn without_protected(
             review.git_paths += 1;
             continue;
         }
-        if let Some(planted) = planted.get(path) {
-            seen_planted.insert(path.to_owned());
-            if !is_as_planted(sides.mount, planted, &one.after)? {
-                review.protected.push(protected(&one, ProtectedWhy::Planted, None));
+        if let Some(injected) = injected.get(path) {
+            seen_injected.insert(path.to_owned());
+            if !is_as_injected(sides.mount, injected, &one.after)? {
+                review.protected.push(protected(&one, ProtectedWhy::Injected, None));
             }
             continue;
         }
         let is_dir = matches!(one.after, After::Dir { .. })
             || (one.after == After::Absent && base_kind(sides.base, path)? == Some(Kind::Dir));
-        // A directory that is only there for a planted file is ours as well.
-        if is_dir && made_for_planted.contains(path) && base_of(sides, path)? == Base::Absent {
+        // A directory that is only there for a injected file is ours as well.
+        if is_dir && made_for_injected.contains(path) && base_of(sides, path)? == Base::Absent {
             continue;
         }
         let decision = rules.decide(path, is_dir);
@@ -97,13 +114,13 @@ fn without_protected(
         }
         candidates.push(one);
     }
-    // An overlay shows a removed planted file by nothing at all, a copy as a deletion of something not in the base.
-    for (path, planted) in planted {
+    // An overlay shows a removed injected file by nothing at all, a copy as a deletion of something not in the base.
+    for (path, injected) in injected {
         let is_gone = sides.mount.stat(path)?.is_none_or(|stat| stat.is_whiteout());
-        if is_gone && !seen_planted.contains(path) {
+        if is_gone && !seen_injected.contains(path) {
             let gone = Touched { path: path.to_owned(), after: After::Absent };
-            if !is_as_planted(sides.mount, planted, &gone.after)? {
-                review.protected.push(protected(&gone, ProtectedWhy::Planted, None));
+            if !is_as_injected(sides.mount, injected, &gone.after)? {
+                review.protected.push(protected(&gone, ProtectedWhy::Injected, None));
             }
         }
     }
@@ -115,25 +132,25 @@ fn protected(one: &Touched, why: ProtectedWhy, rule: Option<PathRule>) -> Protec
     Protected { path: one.path.clone().into(), why, deleted: one.after == After::Absent, rule }
 }
 
-fn is_as_planted(mount: &Tree, planted: &PlantedRecord, after: &After) -> anyhow::Result<bool> {
+fn is_as_injected(mount: &Tree, injected: &InjectedRecord, after: &After) -> anyhow::Result<bool> {
     let After::File { mode, .. } = after else { return Ok(false) };
-    if mode & 0o777 != planted.mode & 0o777 {
+    if mode & 0o777 != injected.mode & 0o777 {
         return Ok(false);
     }
     let mut hasher = blake3::Hasher::new();
-    let (mut file, _) = mount.open_file(&planted.path).with_context(|| unreadable(mount, &planted.path))?;
+    let (mut file, _) = mount.open_file(&injected.path).with_context(|| unreadable(mount, &injected.path))?;
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let length = file.read(&mut buffer)?;
         if length == 0 {
-            return Ok(hasher.finalize().to_hex().as_str() == planted.blake3);
+            return Ok(hasher.finalize().to_hex().as_str() == injected.blake3);
         }
         hasher.update(&buffer[..length]);
     }
 }
 
 /// A readonly or hidden path that was only passed through or rewritten as it is needs no word in the report.
-fn is_real_write(sides: &Sides<'_>, one: &Touched) -> anyhow::Result<bool> {
+fn is_real_write(sides: &ThreeWay<'_>, one: &Touched) -> anyhow::Result<bool> {
     let base = base_of(sides, &one.path)?;
     let now = now_of(sides, &one.path)?;
     Ok(match (&base, &one.after) {
@@ -147,7 +164,7 @@ fn is_real_write(sides: &Sides<'_>, one: &Touched) -> anyhow::Result<bool> {
 }
 
 fn without_ignored(
-    sides: &Sides<'_>,
+    sides: &ThreeWay<'_>,
     candidates: Vec<Touched>,
     ignored: Ignored,
     review: &mut Review,
@@ -186,7 +203,7 @@ fn without_ignored(
     Ok(rest)
 }
 
-fn judge(sides: &Sides<'_>, one: Touched, review: &mut Review) -> anyhow::Result<()> {
+fn judge(sides: &ThreeWay<'_>, one: Touched, review: &mut Review) -> anyhow::Result<()> {
     let base = base_of(sides, &one.path)?;
     let now = now_of(sides, &one.path)?;
     let as_compared = before_we_moved_it(sides, &one.path, now);
@@ -222,7 +239,7 @@ fn judge(sides: &Sides<'_>, one: Touched, review: &mut Review) -> anyhow::Result
 
 /// A directory can only go if all it holds is the agent's to delete. One that the agent removed stays otherwise, which
 /// is told; one that it made into something else is a conflict.
-fn mark_directories_that_must_stay(sides: &Sides<'_>, review: &mut Review) -> anyhow::Result<()> {
+fn mark_directories_that_must_stay(sides: &ThreeWay<'_>, review: &mut Review) -> anyhow::Result<()> {
     let mut deleted: HashSet<PathBuf> = review
         .changes
         .iter()
@@ -268,7 +285,7 @@ fn known(base: &Manifest, path: &Path) -> anyhow::Result<Option<Entry>> {
 }
 
 /// What the path was at launch, as far as the manifest can vouch for it.
-pub(crate) fn base_of(sides: &Sides<'_>, path: &Path) -> anyhow::Result<Base> {
+pub(crate) fn base_of(sides: &ThreeWay<'_>, path: &Path) -> anyhow::Result<Base> {
     let Some(base) = sides.base else { return Ok(Base::Unknown) };
     if sides.record.left_out.iter().any(|left_out| path.starts_with(&left_out.path)) {
         return Ok(Base::Unknown);
@@ -289,7 +306,7 @@ pub(crate) fn base_of(sides: &Sides<'_>, path: &Path) -> anyhow::Result<Base> {
     Ok(Base::Unknown)
 }
 
-pub(crate) fn now_of(sides: &Sides<'_>, path: &Path) -> anyhow::Result<Now> {
+pub(crate) fn now_of(sides: &ThreeWay<'_>, path: &Path) -> anyhow::Result<Now> {
     let lookup = sides.project.lookup(path).with_context(|| unreadable(sides.project, path))?;
     Ok(match lookup {
         Lookup::Present(stat) => Now::Present(stat),
@@ -306,7 +323,7 @@ pub(crate) fn now_of(sides: &Sides<'_>, path: &Path) -> anyhow::Result<Now> {
 }
 
 /// A file that we took out and put back has a new ctime; what it was before that is what the base knows.
-fn before_we_moved_it(sides: &Sides<'_>, path: &Path, now: Now) -> Now {
+fn before_we_moved_it(sides: &ThreeWay<'_>, path: &Path, now: Now) -> Now {
     let Now::Present(mut stat) = now else { return now };
     for restored in sides.restored.get(path).into_iter().flatten().rev() {
         if restored.is == stat {
@@ -314,44 +331,4 @@ fn before_we_moved_it(sides: &Sides<'_>, path: &Path, now: Now) -> Now {
         }
     }
     Now::Present(stat)
-}
-
-/// Whether the mount's file or symlink holds the same as the project's. Both are of the same kind.
-pub(crate) fn same_content(sides: &Sides<'_>, path: &Path, after: &After) -> anyhow::Result<bool> {
-    match after {
-        After::File { .. } => {
-            let (mut ours, our_stat) =
-                sides.project.open_file(path).with_context(|| unreadable(sides.project, path))?;
-            let (mut agents, agents_stat) =
-                sides.mount.open_file(path).with_context(|| unreadable(sides.mount, path))?;
-            if our_stat.size != agents_stat.size {
-                return Ok(false);
-            }
-            same_bytes(&mut ours, &mut agents).with_context(|| unreadable(sides.project, path))
-        }
-        After::Symlink => Ok(sides.project.read_link(path)? == sides.mount.read_link(path)?),
-        After::Dir { .. } => Ok(true),
-        After::Absent | After::Special => Ok(false),
-    }
-}
-
-pub(super) fn same_bytes(a: &mut impl Read, b: &mut impl Read) -> std::io::Result<bool> {
-    const CHUNK: usize = 64 * 1024;
-    let (mut from_a, mut from_b) = (Vec::with_capacity(CHUNK), Vec::with_capacity(CHUNK));
-    loop {
-        from_a.clear();
-        from_b.clear();
-        a.by_ref().take(CHUNK as u64).read_to_end(&mut from_a)?;
-        b.by_ref().take(CHUNK as u64).read_to_end(&mut from_b)?;
-        if from_a != from_b {
-            return Ok(false);
-        }
-        if from_a.is_empty() {
-            return Ok(true);
-        }
-    }
-}
-
-fn unreadable(tree: &Tree, path: &Path) -> String {
-    format!("cannot read {}", tree.path().join(path).display())
 }

@@ -1,12 +1,12 @@
 //! What an overlay's upper directory says was touched: whiteouts and opaque directories expanded to base paths.
 //! It judges nothing; a directory that was only passed through is listed too.
 
-use super::{Found, Touched, is_git_name};
+use super::touched::{Found, Touched, is_git_name};
 use crate::model::mount_record::{MountRecord, XattrNamespace};
-use crate::mount::compare::After;
-use crate::mount::manifest::Manifest;
-use crate::mount::stat::Kind;
-use crate::mount::tree::{self, Tree};
+use crate::mount::changes::compare::After;
+use crate::mount::changes::manifest::Manifest;
+use crate::mount::fs::stat::Kind;
+use crate::mount::fs::tree::{self, Tree};
 use anyhow::Context;
 use rustix::fs::{Mode, OFlags};
 use std::collections::HashSet;

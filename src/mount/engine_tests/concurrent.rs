@@ -3,9 +3,10 @@
 
 use super::snapshot::{Node, Snapshot, snapshot};
 use super::world::{Run, World, visible};
-use crate::mount::apply::{ApplyStatus, Instants, Selection, apply, undo};
+use crate::mount::CrashPoints;
+use crate::mount::apply::{ApplyResult, Selection, apply, undo};
 use crate::mount::changes::Ignored;
-use crate::mount::compare::ConflictReason;
+use crate::mount::changes::compare::ConflictReason;
 use pretty_assertions::assert_eq;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -132,7 +133,7 @@ fn whatever_user_and_agent_do_to_one_file_the_user_loses_nothing() {
                         (name, agent_name),
                         ("delete", "deletes") | ("becomes a directory", "makes a directory")
                     );
-                    let expected = if same { ApplyStatus::Nothing } else { ApplyStatus::Conflict };
+                    let expected = if same { ApplyResult::Nothing } else { ApplyResult::Conflict };
                     assert_eq!(outcome.status, expected, "{what}");
                     assert_eq!(snapshot(&run.project), before, "{what}");
                 }
@@ -150,7 +151,7 @@ fn edits_of_the_user_elsewhere_are_kept_and_the_agents_applied() {
             std::fs::write(run.project.join("d/mine"), "user").unwrap();
             let mut expected = snapshot(&run.project);
             expected.insert("g".into(), file("agent"));
-            assert_eq!(run.apply().status, ApplyStatus::Applied, "{name}");
+            assert_eq!(run.apply().status, ApplyResult::Applied, "{name}");
             assert_eq!(snapshot(&run.project), expected, "{name}");
         }
     }
@@ -161,7 +162,7 @@ fn both_made_the_same_edit() {
     let world = world(set("f", file("same")));
     let run = Run::copied(&world);
     std::fs::write(run.project.join("f"), "same").unwrap();
-    assert_eq!(run.apply().status, ApplyStatus::Nothing);
+    assert_eq!(run.apply().status, ApplyResult::Nothing);
 }
 
 #[test]
@@ -176,19 +177,19 @@ fn directories_that_the_user_touched() {
     let run = Run::copied(&adds);
     std::fs::remove_dir_all(run.project.join("d/sub")).unwrap();
     std::os::unix::fs::symlink("../../outside", run.project.join("d/sub")).unwrap();
-    assert_eq!(run.apply().status, ApplyStatus::Conflict);
+    assert_eq!(run.apply().status, ApplyResult::Conflict);
     assert!(!run.outside.join("new").exists());
     // Swapped directories: same sizes and times, other inodes.
     let run = Run::copied(&world(set("d/f", file("agent"))));
     std::fs::rename(run.project.join("d"), run.project.join("d.bak")).unwrap();
     std::fs::create_dir(run.project.join("d")).unwrap();
     std::fs::copy(run.project.join("d.bak/f"), run.project.join("d/f")).unwrap();
-    assert_eq!(run.apply().status, ApplyStatus::Conflict);
+    assert_eq!(run.apply().status, ApplyResult::Conflict);
     // The agent removed a directory in which the user made a file: that file and its directory stay.
     let run = Run::copied(&world(gone("d")));
     std::fs::write(run.project.join("d/sub/mine"), "user").unwrap();
     let outcome = run.apply();
-    assert_eq!(outcome.status, ApplyStatus::Applied);
+    assert_eq!(outcome.status, ApplyResult::Applied);
     assert_eq!(outcome.kept_directories, ["d".into(), "d/sub".into()]);
     let left: Vec<PathBuf> = snapshot(&run.project.join("d")).into_keys().collect();
     assert_eq!(left, [PathBuf::from("sub"), PathBuf::from("sub/mine")]);
@@ -203,18 +204,18 @@ fn a_decision_of_the_user_ends_a_conflict() {
     });
     let run = Run::copied(&both);
     std::fs::write(run.project.join("f"), "user").unwrap();
-    assert_eq!(run.apply().status, ApplyStatus::Conflict);
+    assert_eq!(run.apply().status, ApplyResult::Conflict);
     let before = snapshot(&run.project);
     let ours = Selection { ours: vec!["f".into()], ..Selection::all() };
-    assert_eq!(run.apply_with(&ours, Ignored::KeepOut).status, ApplyStatus::Applied);
+    assert_eq!(run.apply_with(&ours, Ignored::KeepOut).status, ApplyResult::Applied);
     assert_eq!(std::fs::read(run.project.join("f")).unwrap(), b"user");
     assert_eq!(std::fs::read(run.project.join("g")).unwrap(), b"agent");
     let theirs = Selection { theirs: vec!["f".into()], ..Selection::all() };
-    assert_eq!(run.apply_with(&theirs, Ignored::KeepOut).status, ApplyStatus::Applied);
+    assert_eq!(run.apply_with(&theirs, Ignored::KeepOut).status, ApplyResult::Applied);
     assert_eq!(std::fs::read(run.project.join("f")).unwrap(), b"agent");
     // The user's version is not lost: two undos bring everything back.
     for _ in 0..2 {
-        undo(&run.context(&Instants::none())).unwrap();
+        undo(&run.context(&CrashPoints::none())).unwrap();
     }
     assert_eq!(snapshot(&run.project), before);
 }
@@ -229,11 +230,11 @@ fn picked_files_are_applied_and_the_rest_waits() {
     }));
     let pick = Selection { only: Some(vec!["new/a".into()]), ..Selection::all() };
     let outcome = run.apply_with(&pick, Ignored::KeepOut);
-    assert_eq!(outcome.status, ApplyStatus::Applied);
+    assert_eq!(outcome.status, ApplyResult::Applied);
     let remaining: Vec<&Path> = outcome.remaining.iter().map(|change| change.path.0.as_path()).collect();
     assert_eq!(remaining, [Path::new("f"), Path::new("new/b")]);
     assert!(run.project.join("new/a").exists() && !run.project.join("new/b").exists());
-    assert_eq!(run.apply().status, ApplyStatus::Applied);
+    assert_eq!(run.apply().status, ApplyResult::Applied);
     assert!(run.project.join("new/b").exists());
     assert_eq!(pick.unknown(&run.review()), [Path::new("new/a")]);
 }
@@ -243,7 +244,7 @@ fn an_undo_is_refused_when_the_user_went_on() {
     let run = Run::copied(&world(set("f", file("agent"))));
     run.apply();
     std::fs::write(run.project.join("f"), "user goes on").unwrap();
-    let outcome = undo(&run.context(&Instants::none())).unwrap();
+    let outcome = undo(&run.context(&CrashPoints::none())).unwrap();
     assert_eq!(outcome.changed, ["f".into()]);
     assert_eq!(std::fs::read(run.project.join("f")).unwrap(), b"user goes on");
 }
@@ -283,10 +284,10 @@ fn a_save_at_any_instant_of_an_apply_survives() {
     ];
     let total = {
         let run = Run::copied(&agents_work());
-        let instants = Instants::none();
-        let context = run.context(&instants);
+        let crash_points = CrashPoints::none();
+        let context = run.context(&crash_points);
         run.with_sides(|sides| apply(&context, sides, &Selection::all(), Ignored::KeepOut)).unwrap();
-        instants.passed()
+        crash_points.passed()
     };
     assert!(total > 40, "{total}");
     for (path, save) in saves {
@@ -296,13 +297,13 @@ fn a_save_at_any_instant_of_an_apply_survives() {
             let seen = Arc::new(Mutex::new(None));
             let noted = Arc::clone(&seen);
             let before = snapshot(&run.project);
-            let instants = Instants::calling(move |number, name| {
+            let crash_points = CrashPoints::calling(move |number, name| {
                 if number == at {
                     save(&target);
                     *noted.lock().unwrap() = Some(name);
                 }
             });
-            let context = run.context(&instants);
+            let context = run.context(&crash_points);
             let outcome =
                 run.with_sides(|sides| apply(&context, sides, &Selection::all(), Ignored::KeepOut)).unwrap();
             let name = seen.lock().unwrap().unwrap_or("never");
@@ -319,7 +320,7 @@ fn a_save_at_any_instant_of_an_apply_survives() {
             let blamed: Vec<PathBuf> = run.review().conflicts().map(|change| change.path.0.clone()).collect();
             assert!(blamed.iter().all(|blamed| blamed.starts_with(path)), "{what}: {blamed:?}");
             // Apart from that one path it is all or nothing.
-            let mut expected = if outcome.status == ApplyStatus::Applied { applied.clone() } else { before };
+            let mut expected = if outcome.status == ApplyResult::Applied { applied.clone() } else { before };
             for tree in [&mut now, &mut expected] {
                 tree.retain(|at, _| !at.starts_with(path) && *at != user);
             }
@@ -340,23 +341,23 @@ fn a_write_through_an_open_file_during_an_apply_survives() {
             let editor = std::fs::File::options().write(true).open(run.project.join(path)).unwrap();
             let seen = Arc::new(Mutex::new(""));
             let noted = Arc::clone(&seen);
-            let instants = Instants::calling(move |number, name| {
+            let crash_points = CrashPoints::calling(move |number, name| {
                 if number == at {
                     editor.write_all_at(b"user!", 0).unwrap();
                     *noted.lock().unwrap() = name;
                 }
             });
-            let context = run.context(&instants);
+            let context = run.context(&crash_points);
             let outcome =
                 run.with_sides(|sides| apply(&context, sides, &Selection::all(), Ignored::KeepOut)).unwrap();
             let is_in_time = *seen.lock().unwrap() == "forward: after";
-            assert!(!is_in_time || outcome.status == ApplyStatus::Conflict, "{path} at {at}");
-            if outcome.status == ApplyStatus::Conflict {
+            assert!(!is_in_time || outcome.status == ApplyResult::Conflict, "{path} at {at}");
+            if outcome.status == ApplyResult::Conflict {
                 conflicts += 1;
                 assert_eq!(snapshot(&run.project)[Path::new(path)], file("user!"), "{path} at {at}");
             } else {
                 // Too late for this apply: what was written is what an undo gives back.
-                assert!(undo(&run.context(&Instants::none())).is_ok());
+                assert!(undo(&run.context(&CrashPoints::none())).is_ok());
                 let back = &snapshot(&run.project)[Path::new(path)];
                 assert!(*back == file("user!") || *back == file("base"), "{path} at {at}: {back:?}");
             }

@@ -5,7 +5,8 @@ use super::laws::expected;
 use super::script::Rng;
 use super::snapshot::{Snapshot, snapshot};
 use super::world::{Home, Run, World};
-use crate::mount::apply::{ApplyStatus, Instants, Selection, apply, recover, undo};
+use crate::mount::CrashPoints;
+use crate::mount::apply::{ApplyResult, Selection, apply, recover, undo};
 use crate::mount::changes::Ignored;
 use pretty_assertions::assert_eq;
 use std::os::unix::process::ExitStatusExt;
@@ -21,12 +22,12 @@ const DEED: &str = "AGENTWORKFORCE_CRASH_DEED";
 fn crash_child() {
     let Some(session) = std::env::var_os(SESSION) else { return };
     let run = Run::load(&PathBuf::from(session));
-    let instants = Instants::kill_at(std::env::var(INSTANT).unwrap().parse().unwrap());
-    act(&run, &std::env::var(DEED).unwrap(), &instants);
+    let crash_points = CrashPoints::kill_at(std::env::var(INSTANT).unwrap().parse().unwrap());
+    act(&run, &std::env::var(DEED).unwrap(), &crash_points);
 }
 
-fn act(run: &Run, deed: &str, instants: &Instants) {
-    let context = run.context(instants);
+fn act(run: &Run, deed: &str, crash_points: &CrashPoints) {
+    let context = run.context(crash_points);
     match deed {
         "apply" => {
             run.with_sides(|sides| apply(&context, sides, &Selection::all(), Ignored::KeepOut)).unwrap();
@@ -79,18 +80,18 @@ fn make(world: &World, kind: usize, seed: u64) -> Run {
 }
 
 fn recover_here(run: &Run) {
-    recover(&run.context(&Instants::none())).unwrap();
+    recover(&run.context(&CrashPoints::none())).unwrap();
     let leftover = std::fs::read_dir(&run.project)
         .unwrap()
         .any(|entry| entry.unwrap().file_name().as_encoded_bytes().starts_with(b".agentworkforce-apply"));
     assert!(!leftover, "nothing of ours stays in the project");
 }
 
-/// How many instants the deed has on this world.
+/// How many crash_points the deed has on this world.
 fn instants_of(run: &Run, deed: &str) -> u64 {
-    let instants = Instants::none();
-    act(run, deed, &instants);
-    instants.passed()
+    let crash_points = CrashPoints::none();
+    act(run, deed, &crash_points);
+    crash_points.passed()
 }
 
 fn check_one_of(now: &Snapshot, before: &Snapshot, after: &Snapshot, instant: u64) {
@@ -118,14 +119,14 @@ fn an_apply_killed_at_any_instant_is_applied_or_not_applied() {
             check_one_of(&snapshot(&run.project), &before, &intended, instant);
             assert_eq!(snapshot_of_mount(&run), work, "instant {instant}: the agent's work is there");
             // Whatever it was, the same apply ends well now, and can be undone.
-            assert!(run.apply().status != ApplyStatus::Conflict, "instant {instant}");
+            assert!(run.apply().status != ApplyResult::Conflict, "instant {instant}");
             assert_eq!(snapshot(&run.project), intended, "instant {instant}");
-            undo(&run.context(&Instants::none())).unwrap();
+            undo(&run.context(&CrashPoints::none())).unwrap();
             assert_eq!(snapshot(&run.project), before, "instant {instant}");
             tried += 1;
         }
     }
-    assert!(tried >= 200, "only {tried} instants");
+    assert!(tried >= 200, "only {tried} crash_points");
 }
 
 #[test]
@@ -135,7 +136,7 @@ fn an_undo_killed_at_any_instant_is_undone_or_not_undone() {
         let (seed, world) = rich_world(from);
         let intended = expected(&world).unwrap();
         let applied = |run: Run| {
-            assert_eq!(run.apply().status, ApplyStatus::Applied);
+            assert_eq!(run.apply().status, ApplyResult::Applied);
             run
         };
         let total = instants_of(&applied(make(&world, kind, seed)), "undo");
@@ -146,12 +147,12 @@ fn an_undo_killed_at_any_instant_is_undone_or_not_undone() {
             assert!(killed(&run, "undo", instant));
             recover_here(&run);
             check_one_of(&snapshot(&run.project), &before, &intended, instant);
-            undo(&run.context(&Instants::none())).unwrap();
+            undo(&run.context(&CrashPoints::none())).unwrap();
             assert_eq!(snapshot(&run.project), before, "instant {instant}");
             tried += 1;
         }
     }
-    assert!(tried >= 100, "only {tried} instants");
+    assert!(tried >= 100, "only {tried} crash_points");
 }
 
 /// Without reading whiteouts, which are no files.

@@ -5,7 +5,8 @@ use super::laws::expected;
 use super::script::Rng;
 use super::snapshot::snapshot;
 use super::world::{Run, World};
-use crate::mount::apply::{ApplyStatus, Instants, Selection, apply, recover};
+use crate::mount::CrashPoints;
+use crate::mount::apply::{ApplyResult, Selection, apply, recover};
 use crate::mount::changes::Ignored;
 use pretty_assertions::assert_eq;
 use std::io::Write;
@@ -52,13 +53,13 @@ fn on_a_small_disk() {
         let free = usize::try_from(seed).unwrap() % 12 * 4096;
         let filler = disk.join("filler");
         fill(&filler, free);
-        let instants = Instants::none();
-        let context = run.context(&instants);
+        let crash_points = CrashPoints::none();
+        let context = run.context(&crash_points);
         let result = run.with_sides(|sides| apply(&context, sides, &Selection::all(), Ignored::KeepOut));
         let now = snapshot(&run.project);
         match result {
             Ok(outcome) => {
-                assert_eq!(outcome.status, ApplyStatus::Applied);
+                assert_eq!(outcome.status, ApplyResult::Applied);
                 applied += 1;
                 assert_eq!(now, intended, "seed {seed}");
             }

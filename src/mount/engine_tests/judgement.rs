@@ -4,9 +4,9 @@ use super::script::Rng;
 use super::snapshot::{Node, Snapshot, snapshot};
 use super::world::{Run, World, make_opaque, visible, whiteout};
 use crate::model::mount_record::{LeftOut, LeftOutReason};
-use crate::mount::apply::{ApplyStatus, Selection};
+use crate::mount::apply::{ApplyResult, Selection};
+use crate::mount::changes::compare::{ChangeKind, ConflictReason};
 use crate::mount::changes::{Ignored, ProtectedWhy, Review};
-use crate::mount::compare::{ChangeKind, ConflictReason};
 use pretty_assertions::assert_eq;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -106,7 +106,7 @@ fn hidden_files_survive_the_deletion_of_their_directory() {
     let world = world(&base, |tree| tree.retain(|path, _| !path.starts_with("d")));
     for run in both(&world) {
         let outcome = run.apply();
-        assert_eq!(outcome.status, ApplyStatus::Applied);
+        assert_eq!(outcome.status, ApplyResult::Applied);
         assert_eq!(outcome.kept_directories, ["d".into()]);
         let left: Vec<PathBuf> = snapshot(&run.project).into_keys().collect();
         assert_eq!(left, [PathBuf::from("d"), PathBuf::from("d/.env")]);
@@ -114,13 +114,13 @@ fn hidden_files_survive_the_deletion_of_their_directory() {
 }
 
 #[test]
-fn a_planted_file_is_a_change_only_if_its_bytes_differ() {
+fn an_injected_file_is_a_change_only_if_its_bytes_differ() {
     let base = [("CLAUDE.md", file("the user's")), ("a", file("x"))];
     let world = world(&base, |_| {});
     for mut run in both(&world) {
         std::fs::remove_file(run.data().join("CLAUDE.md")).ok();
-        run.plant("CLAUDE.md", b"the persona's");
-        run.plant(".claude/settings.json", b"{}");
+        run.inject("CLAUDE.md", b"the persona's");
+        run.inject(".claude/settings.json", b"{}");
         let review = run.review();
         assert_eq!((kinds(&review).len(), review.protected.len()), (0, 0), "{:?}", review.changes);
         std::fs::write(run.data().join("CLAUDE.md"), "the agent's").unwrap();
@@ -142,7 +142,7 @@ fn special_files_are_told_and_never_applied() {
     for run in both(&world) {
         let review = run.review();
         assert_eq!(review.special, ["a".into(), "b".into()]);
-        assert_eq!(run.apply().status, ApplyStatus::Nothing);
+        assert_eq!(run.apply().status, ApplyResult::Nothing);
     }
 }
 
@@ -173,7 +173,7 @@ fn an_unknown_base_is_a_conflict() {
     let reasons: Vec<_> = run.review().changes.iter().map(|change| change.conflict).collect();
     // A copy shows by itself that the agent never had anything at `new`.
     assert_eq!(reasons, [Some(ConflictReason::UnknownBase), None]);
-    assert_eq!(run.apply().status, ApplyStatus::Conflict);
+    assert_eq!(run.apply().status, ApplyResult::Conflict);
     // A file that the agent never had.
     let mut run = Run::copied(&agent);
     run.record.left_out.push(LeftOut { path: "a".into(), reason: LeftOutReason::HeavyIgnored });
@@ -243,7 +243,7 @@ fn what_the_user_has_and_git_ignores_is_not_uncovered_by_the_agent() {
         );
         let kept: Vec<&Path> = review.ignored.examples.iter().map(|path| path.0.as_path()).collect();
         assert_eq!(kept, ["d/app.log", "ign/x", "loc.db"].map(Path::new));
-        assert_eq!(run.apply().status, ApplyStatus::Applied);
+        assert_eq!(run.apply().status, ApplyResult::Applied);
         assert_eq!(snapshot(&run.project)[Path::new("d/app.log")], file("mine"));
     }
 }
@@ -278,7 +278,7 @@ fn ignored_paths_are_kept_out_but_tracked_ones_are_not() {
         assert_eq!(paths, expected, "{:?}", run.record.backend);
         let kept: Vec<&Path> = review.ignored.examples.iter().map(|path| path.0.as_path()).collect();
         assert_eq!(kept, ["a.log", "build/new", "build/out", "sub/cache", "sub/cache/x"].map(Path::new));
-        assert_eq!(run.apply().status, ApplyStatus::Applied);
+        assert_eq!(run.apply().status, ApplyResult::Applied);
         assert_eq!(snapshot(&run.project)[Path::new("build/out")], file("x"));
         let outcome = run.apply_with(&Selection::all(), Ignored::Include);
         assert_eq!(outcome.applied.len(), 5);
@@ -314,11 +314,11 @@ fn moved_directories_with_equal_sizes_and_times_are_seen_in_a_copy() {
     for path in ["d1/f", "d2/f"] {
         std::fs::File::options().write(true).open(mount.join(path)).unwrap().set_modified(same).unwrap();
     }
-    crate::mount::base::take_copy(&run.session, &mount).unwrap();
+    crate::mount::changes::base::take_copy(&run.session, &mount).unwrap();
     std::fs::rename(mount.join("d1"), mount.join("tmp")).unwrap();
     std::fs::rename(mount.join("d2"), mount.join("d1")).unwrap();
     std::fs::rename(mount.join("tmp"), mount.join("d2")).unwrap();
-    assert_eq!(run.apply().status, ApplyStatus::Applied);
+    assert_eq!(run.apply().status, ApplyResult::Applied);
     assert_eq!(snapshot(&run.project)[Path::new("d1/f")], file("two"));
     assert_eq!(snapshot(&run.project)[Path::new("d2/f")], file("one"));
 }
@@ -333,11 +333,11 @@ fn attributes_of_the_user_stay_on_a_file_that_is_replaced() {
     if rustix::fs::setxattr(&path, "user.note", b"mine", rustix::fs::XattrFlags::empty()).is_err() {
         return;
     }
-    crate::mount::base::take_project(&run.session, &run.project, &run.rules).unwrap();
+    crate::mount::changes::base::take_project(&run.session, &run.project, &run.rules).unwrap();
     let mut run = run;
     run.record.launched_at.seconds += 1;
     std::fs::write(run.data().join("a"), "agent").unwrap();
-    assert_eq!(run.apply().status, ApplyStatus::Applied);
+    assert_eq!(run.apply().status, ApplyResult::Applied);
     let mut value = [0_u8; 8];
     let length = rustix::fs::getxattr(&path, "user.note", &mut value).unwrap();
     assert_eq!((&value[..length], std::fs::read(&path).unwrap()), (&b"mine"[..], b"agent".to_vec()));

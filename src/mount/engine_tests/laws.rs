@@ -4,7 +4,8 @@
 use super::script::Rng;
 use super::snapshot::{Node, Snapshot, identities, snapshot};
 use super::world::{Home, Run, World, rules};
-use crate::mount::apply::{ApplyStatus, Instants, undo};
+use crate::mount::CrashPoints;
+use crate::mount::apply::{ApplyResult, undo};
 use crate::rules::{PathRules, Visibility};
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
@@ -99,16 +100,16 @@ fn check(seed: u64) {
         let after = snapshot(&run.project);
         match &expected {
             None => {
-                assert_eq!(outcome.status, ApplyStatus::Conflict, "{backend:?}");
+                assert_eq!(outcome.status, ApplyResult::Conflict, "{backend:?}");
                 assert_eq!(after, before, "{backend:?}: a conflict changes nothing");
             }
             Some(expected) => {
-                assert!(outcome.status != ApplyStatus::Conflict, "{backend:?}: {:?}", outcome.remaining);
+                assert!(outcome.status != ApplyResult::Conflict, "{backend:?}: {:?}", outcome.remaining);
                 assert_eq!(&after, expected, "{backend:?}");
                 assert!(run.review().changes.is_empty(), "{backend:?}: applied twice is applied once");
             }
         }
-        let undone = undo(&run.context(&Instants::none())).unwrap();
+        let undone = undo(&run.context(&CrashPoints::none())).unwrap();
         assert_eq!(undone.changed, [], "{backend:?}");
         assert_eq!(snapshot(&run.project), before, "{backend:?}: undo restores");
         let now = identities(&run.project);

@@ -3,13 +3,14 @@
 use super::script::{Rng, base_tree, edit};
 use super::snapshot::{Node, Snapshot, materialise, snapshot, write_node};
 use crate::model::mount::{Backend, Effect, PathRule, RuleSource, Sandbox};
-use crate::model::mount_record::{HiddenPath, Instant, MountRecord, PlantedRecord, XattrNamespace};
+use crate::model::mount_record::{HiddenPath, InjectedRecord, Instant, MountRecord, XattrNamespace};
+use crate::mount::CrashPoints;
 use crate::mount::apply::journal::Journal;
-use crate::mount::apply::{ApplyOutcome, Context, Instants, Selection, apply};
-use crate::mount::changes::{Ignored, Review, Sides, review};
-use crate::mount::manifest::Manifest;
-use crate::mount::manifest_take::Cores;
-use crate::mount::tree::Tree;
+use crate::mount::apply::{ApplyOutcome, Context, Selection, apply};
+use crate::mount::changes::manifest::Manifest;
+use crate::mount::changes::manifest_take::Cores;
+use crate::mount::changes::{Ignored, Review, ThreeWay, review};
+use crate::mount::fs::tree::Tree;
 use crate::rules::{PathRules, Visibility, builtin_secret_rules};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -205,12 +206,12 @@ impl Run {
         run
     }
 
-    pub(super) fn with_sides<T>(&self, then: impl FnOnce(&Sides<'_>) -> T) -> T {
+    pub(super) fn with_sides<T>(&self, then: impl FnOnce(&ThreeWay<'_>) -> T) -> T {
         let project = Tree::open(&self.project).unwrap();
         let mount = Tree::open(&self.data()).unwrap();
         let base = Manifest::read(&self.session, "manifest").unwrap();
         let made = Manifest::read(&self.session, "manifest.mount").unwrap();
-        then(&Sides {
+        then(&ThreeWay {
             record: &self.record,
             rules: &self.rules,
             project: &project,
@@ -221,8 +222,8 @@ impl Run {
         })
     }
 
-    pub(super) fn context<'a>(&'a self, instants: &'a Instants) -> Context<'a> {
-        Context { session: &self.session, locks: &self.locks, instants, durable: false }
+    pub(super) fn context<'a>(&'a self, crash_points: &'a CrashPoints) -> Context<'a> {
+        Context { session: &self.session, locks: &self.locks, crash_points, durable: false }
     }
 
     pub(super) fn review(&self) -> Review {
@@ -234,8 +235,8 @@ impl Run {
     }
 
     pub(super) fn apply_with(&self, selection: &Selection, ignored: Ignored) -> ApplyOutcome {
-        let instants = Instants::none();
-        self.with_sides(|sides| apply(&self.context(&instants), sides, selection, ignored).unwrap())
+        let crash_points = CrashPoints::none();
+        self.with_sides(|sides| apply(&self.context(&crash_points), sides, selection, ignored).unwrap())
     }
 
     /// For another process: everything that it needs is in the session.
@@ -259,11 +260,11 @@ impl Run {
         }
     }
 
-    pub(super) fn plant(&mut self, path: &str, bytes: &[u8]) {
+    pub(super) fn inject(&mut self, path: &str, bytes: &[u8]) {
         let full = self.data().join(path);
         std::fs::create_dir_all(full.parent().unwrap()).unwrap();
         write_node(&full, &Node::File { bytes: bytes.to_vec(), mode: 0o644 });
-        self.record.planted.push(PlantedRecord {
+        self.record.injected.push(InjectedRecord {
             path: path.into(),
             blake3: blake3::hash(bytes).to_hex().to_string(),
             mode: 0o644,

@@ -21,7 +21,7 @@ fn a_config_that_is_half_written_is_a_warning_for_readers_and_untouched_by_write
         vec!["sources", "add", other.to_str().unwrap()],
         vec!["sources", "remove", "1"],
     ] {
-        env.run(&command).fails(2, "config.json cannot be edited").fails(2, "it was left as it is");
+        env.run(&command).fails(2, "config.json cannot be edited").fails(2, "it was not changed");
         assert_eq!(env.read(CONFIG), half, "{command:?}");
     }
     env.run(["agent", "good", "--dry-run", "--strict"]).fails(4, "config.json");

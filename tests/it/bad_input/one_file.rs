@@ -337,7 +337,7 @@ fn a_broken_file_is_never_written_over() {
         env.write(&path, text);
         env.run(["persona", "rename", "ripley", "Newt"])
             .fails(2, "ripley.json")
-            .fails(2, "it was left as it is");
+            .fails(2, "it was not changed");
         env.run(["persona", "set", "ripley", "--tags", "x"]).fails(2, "ripley.json");
         assert_eq!(env.read(&path), text);
     }

@@ -256,6 +256,6 @@ impl Drop for Scratch {
         // They would write into directories that are about to go.
         processes::end_all(&self.root());
         // The kernel leaves directories with mode 000 that an ordinary user cannot remove as they are.
-        let _ = agentworkforce::mount::cleanup::remove_tree(self.dir.path());
+        let _ = agentworkforce::mount::fs::cleanup::remove_tree(self.dir.path());
     }
 }

@@ -1,0 +1,184 @@
+//! The agent's changes as unified diffs for people: names and content made safe for a terminal, binary and huge files
+//! said and not dumped. It reads both sides and decides nothing.
+
+use super::change::{Change, Review};
+use super::three_way::ThreeWay;
+use crate::model::printable::printable;
+use crate::model::raw_path::RawPath;
+use crate::mount::changes::compare::{After, ChangeKind, ConflictReason};
+use crate::mount::fs::stat::Kind;
+use crate::mount::fs::tree::Tree;
+use anyhow::Context;
+use schemars::JsonSchema;
+use serde::Serialize;
+use similar::{Algorithm, TextDiff};
+use std::fmt::Write;
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+/// A file above this is named with its size instead of being compared line by line.
+const LARGEST: u64 = 2 << 20;
+/// How long one file may take; the diff gets coarser after that, not wrong.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Where git looks for a zero byte to tell text from the rest.
+const PROBE: usize = 8000;
+
+/// One path of a diff.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FileDiff {
+    pub path: RawPath,
+    pub kind: ChangeKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conflict: Option<ConflictReason>,
+    /// Lines; `None` where lines mean nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub added: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub removed: Option<usize>,
+    /// Ready for a terminal: headers and hunks, or a sentence.
+    pub text: String,
+}
+
+enum Side {
+    Nothing,
+    Text(String),
+    Binary(u64),
+    Large(u64),
+    Directory,
+}
+
+/// The diffs of all changes, or of those at or below one path.
+pub fn diff(sides: &ThreeWay<'_>, review: &Review, below: Option<&Path>) -> anyhow::Result<Vec<FileDiff>> {
+    let wanted = |change: &&Change| below.is_none_or(|below| change.path.starts_with(below));
+    review.changes.iter().filter(wanted).map(|change| diff_of(sides, change)).collect()
+}
+
+fn diff_of(sides: &ThreeWay<'_>, change: &Change) -> anyhow::Result<FileDiff> {
+    let path = change.path.0.as_path();
+    let now = change.now.map(|stat| stat.kind);
+    let before = side(sides.project, path, now).with_context(|| cannot_read(sides.project, path))?;
+    let after =
+        side(sides.mount, path, change.after.kind()).with_context(|| cannot_read(sides.mount, path))?;
+    let name = printable_name(path);
+    let mut text = String::new();
+    if let Some(reason) = change.conflict {
+        let _ = writeln!(text, "conflict: {}", reason.text());
+    }
+    let _ = writeln!(text, "diff a/{name} b/{name}");
+    modes(change, now, &mut text);
+    let (mut added, mut removed) = (None, None);
+    match (&before, &after) {
+        (Side::Text(_) | Side::Nothing | Side::Directory, Side::Text(_))
+        | (Side::Text(_), Side::Nothing | Side::Directory) => {
+            let counts = lines(&name, &before, &after, &mut text);
+            added = Some(counts.0);
+            removed = Some(counts.1);
+        }
+        (Side::Nothing | Side::Directory, Side::Nothing | Side::Directory) => {}
+        _ => {
+            let _ = writeln!(text, "{} ({} -> {})", not_shown(&before, &after), size(&before), size(&after));
+        }
+    }
+    Ok(FileDiff {
+        path: change.path.clone(),
+        kind: change.kind,
+        conflict: change.conflict,
+        added,
+        removed,
+        text,
+    })
+}
+
+fn lines(name: &str, before: &Side, after: &Side, text: &mut String) -> (usize, usize) {
+    let content = |side: &Side| match side {
+        Side::Text(text) => text.clone(),
+        _ => String::new(),
+    };
+    let label = |side: &Side, prefix: &str| match side {
+        Side::Nothing | Side::Directory => "/dev/null".to_owned(),
+        _ => format!("{prefix}/{name}"),
+    };
+    let (old, new) = (content(before), content(after));
+    let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(PATIENCE).diff_lines(&old, &new);
+    let mut counts = (0, 0);
+    for change in diff.iter_all_changes() {
+        match change.tag() {
+            similar::ChangeTag::Insert => counts.0 += 1,
+            similar::ChangeTag::Delete => counts.1 += 1,
+            similar::ChangeTag::Equal => {}
+        }
+    }
+    if counts != (0, 0) {
+        let hunks = diff.unified_diff().context_radius(3).to_string();
+        let _ = writeln!(text, "--- {}\n+++ {}", label(before, "a"), label(after, "b"));
+        text.push_str(&printable(&hunks));
+    }
+    counts
+}
+
+fn modes(change: &Change, now: Option<Kind>, text: &mut String) {
+    let old = change.now.map(|stat| stat.permissions());
+    let new = change.after.permissions();
+    let word = |kind: Option<Kind>| match kind {
+        Some(Kind::Dir) => "directory",
+        Some(Kind::Symlink) => "symlink",
+        Some(Kind::Special) => "special file",
+        Some(Kind::File) | None => "file",
+    };
+    let _ = match (&change.after, old, new) {
+        (After::Absent, ..) => writeln!(text, "deleted {}", word(now)),
+        (_, None, Some(new)) => writeln!(text, "new {} mode {new:o}", word(change.after.kind())),
+        (_, None, None) => writeln!(text, "new {}", word(change.after.kind())),
+        (_, Some(_), _) if now != change.after.kind() => {
+            writeln!(text, "{} becomes {}", word(now), word(change.after.kind()))
+        }
+        (_, Some(old), Some(new)) if old != new => writeln!(text, "mode {old:o} -> {new:o}"),
+        _ => Ok(()),
+    };
+}
+
+fn side(tree: &Tree, path: &Path, kind: Option<Kind>) -> anyhow::Result<Side> {
+    Ok(match kind {
+        None | Some(Kind::Special) => Side::Nothing,
+        Some(Kind::Dir) => Side::Directory,
+        Some(Kind::Symlink) => Side::Text(tree.read_link(path)?.to_string_lossy().into_owned()),
+        Some(Kind::File) => {
+            let (file, stat) = tree.open_file(path)?;
+            if stat.size > LARGEST {
+                return Ok(Side::Large(stat.size));
+            }
+            let mut bytes = Vec::new();
+            file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+            if bytes.iter().take(PROBE).any(|&byte| byte == 0) {
+                Side::Binary(stat.size)
+            } else {
+                Side::Text(String::from_utf8_lossy(&bytes).into_owned())
+            }
+        }
+    })
+}
+
+fn not_shown(before: &Side, after: &Side) -> &'static str {
+    let is_large = |side: &Side| matches!(side, Side::Large(_));
+    if is_large(before) || is_large(after) { "too large to show" } else { "binary files differ" }
+}
+
+fn size(side: &Side) -> String {
+    match side {
+        Side::Nothing | Side::Directory => "nothing".into(),
+        Side::Text(text) => format!("{} bytes", text.len()),
+        Side::Binary(bytes) | Side::Large(bytes) => format!("{bytes} bytes"),
+    }
+}
+
+/// A name on one line: an agent could otherwise put a false header into it.
+pub fn printable_name(path: &Path) -> String {
+    let name = path.to_string_lossy().replace('\n', "\\n").replace('\t', "\\t");
+    printable(&name).into_owned()
+}
+
+fn cannot_read(tree: &Tree, path: &Path) -> String {
+    format!("cannot read {}", tree.path().join(path).display())
+}

@@ -1,0 +1,31 @@
+//! Paths of a mount that may differ from the base, before anything is judged.
+
+use crate::mount::changes::compare::After;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// One path that may differ from the base.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Touched {
+    pub(crate) path: PathBuf,
+    pub(crate) after: After,
+}
+
+/// What a backend's directory tells, before it is judged.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) touched: Vec<Touched>,
+    pub(crate) unreadable: Vec<PathBuf>,
+    pub(crate) git_paths: u64,
+}
+
+impl Found {
+    pub(super) fn deleted(&mut self, path: &Path) {
+        self.touched.push(Touched { path: path.to_owned(), after: After::Absent });
+    }
+}
+
+/// `.git` in any case: a case-insensitive filesystem takes `.GIT/hooks` for the real one.
+pub(crate) fn is_git_name(name: &OsStr) -> bool {
+    name.eq_ignore_ascii_case(".git")
+}

@@ -1,0 +1,87 @@
+//! Named points of a run, for logs and for tests: each is a tracing event, and a test may kill the process at one of them or
+//! play the user there, to prove that none of them loses a byte. A release build has the events alone.
+
+use crate::host::Host;
+use std::fmt::{Debug, Formatter};
+#[cfg(any(test, debug_assertions))]
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[cfg(any(test, debug_assertions))]
+type AtEach = Box<dyn Fn(u64, &'static str) + Send + Sync>;
+
+/// The points that a run passes.
+#[derive(Default)]
+pub struct CrashPoints {
+    #[cfg(any(test, debug_assertions))]
+    passed: AtomicU64,
+    #[cfg(any(test, debug_assertions))]
+    each: Option<AtEach>,
+}
+
+impl CrashPoints {
+    /// An ordinary run: the points are only logged.
+    pub fn none() -> CrashPoints {
+        CrashPoints::default()
+    }
+
+    /// As the environment says: `AGENTWORKFORCE_TEST_KILL_AT` is the number of the point at which a crash test kills us.
+    pub fn of(host: &Host) -> CrashPoints {
+        #[cfg(debug_assertions)]
+        if let Some(number) = host.var("AGENTWORKFORCE_TEST_KILL_AT") {
+            return CrashPoints::kill_at(number.parse().expect("a crash test gives a number"));
+        }
+        let _ = host;
+        CrashPoints::none()
+    }
+
+    /// Calls a function at every point, with its number from 1 and its name.
+    #[cfg(any(test, debug_assertions))]
+    pub fn calling(each: impl Fn(u64, &'static str) + Send + Sync + 'static) -> CrashPoints {
+        CrashPoints { passed: AtomicU64::new(0), each: Some(Box::new(each)) }
+    }
+
+    /// The process is killed with SIGKILL at the point of this number.
+    #[cfg(any(test, debug_assertions))]
+    pub fn kill_at(number: u64) -> CrashPoints {
+        CrashPoints::calling(move |now, _| {
+            if now == number {
+                let _ =
+                    rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+            }
+        })
+    }
+
+    #[cfg(any(test, debug_assertions))]
+    pub fn passed(&self) -> u64 {
+        self.passed.load(Ordering::Relaxed)
+    }
+
+    /// A step is done.
+    pub fn at(&self, name: &'static str) {
+        tracing::debug!(target: "agentworkforce::point", "{name}");
+        self.pass(name);
+    }
+
+    /// One of many equal steps is done, such as one file of a tree.
+    pub fn at_each(&self, name: &'static str) {
+        tracing::trace!(target: "agentworkforce::point", "{name}");
+        self.pass(name);
+    }
+
+    #[cfg(any(test, debug_assertions))]
+    fn pass(&self, name: &'static str) {
+        let number = self.passed.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Some(each) = &self.each {
+            each(number, name);
+        }
+    }
+
+    #[cfg(not(any(test, debug_assertions)))]
+    fn pass(&self, _: &'static str) {}
+}
+
+impl Debug for CrashPoints {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("CrashPoints").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,181 @@
+//! Copies one file with everything that belongs to it: clone, copy in the kernel, or read and write.
+//! Which files are copied is decided elsewhere.
+
+use rustix::fs::{
+    AtFlags, FileType, Gid, Mode, OFlags, SeekFrom, Stat, Timespec, Timestamps, Uid, chownat,
+    copy_file_range, fchmod, fchown, fstat, futimens, openat, readlinkat, seek, statat, symlinkat, utimensat,
+};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Files up to this size are read and written: two calls beat every cleverness.
+const SMALL: usize = 256 * 1024;
+
+/// From one tree to another.
+pub(crate) struct Copier<'a> {
+    from: &'a OwnedFd,
+    to: &'a OwnedFd,
+    /// Whether cloning is still worth a try.
+    reflink: &'a AtomicBool,
+    buffer: Vec<u8>,
+    own: (u32, u32),
+}
+
+/// What was found where a file was expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Copied {
+    File,
+    /// It is a socket, fifo or device by now.
+    Special,
+}
+
+impl<'a> Copier<'a> {
+    pub(crate) fn new(from: &'a OwnedFd, to: &'a OwnedFd, reflink: &'a AtomicBool) -> Copier<'a> {
+        let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        Copier { from, to, reflink, buffer: vec![0; SMALL], own }
+    }
+
+    /// A regular file: content, mode, times, and owner if we may.
+    pub(crate) fn file(&mut self, path: &Path, target: &Path) -> io::Result<Copied> {
+        let read = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let source = openat(self.from, path, read, Mode::empty())?;
+        let stat = fstat(&source)?;
+        if !FileType::from_raw_mode(stat.st_mode).is_file() {
+            return Ok(Copied::Special);
+        }
+        let write = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let out = openat(self.to, target, write, Mode::from_raw_mode(0o600))?;
+        self.content(&source, &out, &stat)?;
+        if (stat.st_uid, stat.st_gid) != self.own {
+            // Before the mode: a change of owner takes the set-id bits away.
+            let _ = fchown(&out, Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)));
+        }
+        fchmod(&out, Mode::from_raw_mode(stat.st_mode))?;
+        futimens(&out, &times(&stat))?;
+        Ok(Copied::File)
+    }
+
+    fn content(&mut self, from: &OwnedFd, to: &OwnedFd, stat: &Stat) -> io::Result<()> {
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        if size == 0 {
+            return Ok(());
+        }
+        if self.reflink.load(Ordering::Relaxed) {
+            match rustix::fs::ioctl_ficlone(to, from) {
+                Ok(()) => return Ok(()),
+                Err(_) => self.reflink.store(false, Ordering::Relaxed),
+            }
+        }
+        if size <= SMALL as u64 {
+            return self.read_and_write(from, to);
+        }
+        let blocks = u64::try_from(stat.st_blocks).unwrap_or(0);
+        if blocks * 512 < size {
+            return self.data_only(from, to, size);
+        }
+        match copy_in_kernel(from, to, 0, size) {
+            Err(Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                self.read_and_write(from, to)
+            }
+            result => Ok(result?),
+        }
+    }
+
+    /// The parts of a file with holes that are none.
+    fn data_only(&mut self, from: &OwnedFd, to: &OwnedFd, size: u64) -> io::Result<()> {
+        rustix::fs::ftruncate(to, size)?;
+        let mut position = 0;
+        while position < size {
+            let start = match seek(from, SeekFrom::Data(position)) {
+                Ok(start) => start,
+                Err(Errno::NXIO) => return Ok(()),
+                Err(_) => position,
+            };
+            let end = seek(from, SeekFrom::Hole(start)).unwrap_or(size).min(size).max(start + 1);
+            seek(from, SeekFrom::Start(start))?;
+            seek(to, SeekFrom::Start(start))?;
+            if copy_in_kernel(from, to, start, end - start).is_err() {
+                seek(from, SeekFrom::Start(start))?;
+                seek(to, SeekFrom::Start(start))?;
+                return self.read_and_write(from, to);
+            }
+            position = end;
+        }
+        Ok(())
+    }
+
+    fn read_and_write(&mut self, from: &OwnedFd, to: &OwnedFd) -> io::Result<()> {
+        loop {
+            let count = match rustix::io::read(from, &mut self.buffer) {
+                Ok(0) => return Ok(()),
+                Ok(count) => count,
+                Err(Errno::INTR) => continue,
+                Err(errno) => return Err(errno.into()),
+            };
+            let mut rest = &self.buffer[..count];
+            while !rest.is_empty() {
+                match rustix::io::write(to, rest) {
+                    Ok(written) => rest = &rest[written..],
+                    Err(Errno::INTR) => {}
+                    Err(errno) => return Err(errno.into()),
+                }
+            }
+            // A short read is the end of a small file; one call less for each of them.
+            if count < self.buffer.len() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A symlink as a symlink; gives back where it points.
+    pub(crate) fn symlink(&mut self, path: &Path, target: &Path) -> io::Result<PathBuf> {
+        let link = readlinkat(self.from, path, Vec::new())?;
+        symlinkat(link.as_c_str(), self.to, target)?;
+        let stat = statat(self.from, path, AtFlags::SYMLINK_NOFOLLOW)?;
+        if (stat.st_uid, stat.st_gid) != self.own {
+            let owner = (Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)));
+            let _ = chownat(self.to, target, owner.0, owner.1, AtFlags::SYMLINK_NOFOLLOW);
+        }
+        utimensat(self.to, target, &times(&stat), AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(PathBuf::from(OsStr::from_bytes(link.as_bytes())))
+    }
+
+    /// Mode, times and owner of a directory; last of all, because making things in it changes them.
+    pub(crate) fn finish_dir(&mut self, path: &Path, target: &Path) -> io::Result<()> {
+        let stat = statat(self.from, path, AtFlags::SYMLINK_NOFOLLOW)?;
+        if (stat.st_uid, stat.st_gid) != self.own {
+            let owner = (Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)));
+            let _ = chownat(self.to, target, owner.0, owner.1, AtFlags::SYMLINK_NOFOLLOW);
+        }
+        rustix::fs::chmodat(self.to, target, Mode::from_raw_mode(stat.st_mode), AtFlags::empty())?;
+        Ok(utimensat(self.to, target, &times(&stat), AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+}
+
+fn copy_in_kernel(from: &OwnedFd, to: &OwnedFd, start: u64, length: u64) -> rustix::io::Result<()> {
+    let (mut read_at, mut write_at) = (start, start);
+    let end = start + length;
+    while read_at < end {
+        let wanted = usize::try_from(end - read_at).unwrap_or(usize::MAX).min(1 << 30);
+        match copy_file_range(from, Some(&mut read_at), to, Some(&mut write_at), wanted) {
+            // It has become shorter meanwhile.
+            Ok(0) => return Ok(()),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+fn times(stat: &Stat) -> Timestamps {
+    let time = |seconds: i64, nanos: u64| Timespec { tv_sec: seconds, tv_nsec: nanos.cast_signed() };
+    Timestamps {
+        last_access: time(stat.st_atime, stat.st_atime_nsec),
+        last_modification: time(stat.st_mtime, stat.st_mtime_nsec),
+    }
+}

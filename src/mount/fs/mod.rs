@@ -1,0 +1,9 @@
+//! Files and directories below one root, without ever following a link out of it. It knows nothing of mounts or rules.
+
+pub mod cleanup;
+pub mod copy_file;
+pub mod duplicate;
+pub mod stat;
+pub mod tree;
+pub mod walk;
+pub mod whiteout;

@@ -1,0 +1,340 @@
+//! A directory that is opened once, and everything below it reached step by step without following a symlink.
+//! It never leaves that directory, whatever names an agent or a user puts there; it decides nothing.
+
+use crate::mount::fs::stat::{Kind, Stat};
+use crate::mount::fs::walk::threads;
+use rustix::fs::{AtFlags, Mode, OFlags, RawDir, RenameFlags};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// What is at a path below a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lookup {
+    Present(Stat),
+    /// Not there, and its directory is.
+    Absent,
+    /// Not there, because this many leading components are directories and the next is not.
+    NoParent {
+        existing: usize,
+    },
+}
+
+impl Lookup {
+    pub fn stat(self) -> Option<Stat> {
+        match self {
+            Lookup::Present(stat) => Some(stat),
+            Lookup::Absent | Lookup::NoParent { .. } => None,
+        }
+    }
+}
+
+/// One directory, held open.
+#[derive(Debug)]
+pub struct Tree {
+    fd: OwnedFd,
+    path: PathBuf,
+    /// Whether a file of ours that its mode closes to us is read all the same.
+    opens_closed: bool,
+}
+
+/// The directory of an entry, held open, and the entry's name in it.
+pub struct Place {
+    pub dir: OwnedFd,
+    pub name: OsString,
+}
+
+impl Tree {
+    /// Opens a directory by its path; here a symlink is followed, because the caller chose the path.
+    pub fn open(path: &Path) -> io::Result<Tree> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = rustix::fs::open(path, flags, Mode::empty())?;
+        Ok(Tree { fd, path: path.to_owned(), opens_closed: false })
+    }
+
+    /// For a tree of our own, an agent's work: a file that it closed with `chmod 000` is work, too.
+    #[must_use]
+    pub fn opening_closed_files(self) -> Tree {
+        Tree { opens_closed: true, ..self }
+    }
+
+    /// For messages; the tree itself is held by its descriptor.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    pub fn root_stat(&self) -> io::Result<Stat> {
+        Ok(Stat::from(&rustix::fs::fstat(&self.fd)?))
+    }
+
+    /// Opens a directory below, refusing any symlink on the way. An empty path is the tree itself.
+    pub fn open_dir(&self, relative: &Path) -> io::Result<OwnedFd> {
+        let mut dir = rustix::fs::openat(&self.fd, ".", DIRECTORY, Mode::empty())?;
+        for name in names(relative)? {
+            dir = rustix::fs::openat(&dir, name, DIRECTORY, Mode::empty())?;
+        }
+        Ok(dir)
+    }
+
+    pub fn place(&self, relative: &Path) -> io::Result<Place> {
+        let name = relative.file_name().ok_or_else(|| invalid(relative))?.to_owned();
+        let dir = self.open_dir(relative.parent().unwrap_or(Path::new("")))?;
+        Ok(Place { dir, name })
+    }
+
+    pub fn lookup(&self, relative: &Path) -> io::Result<Lookup> {
+        let names = names(relative)?;
+        let Some((last, parents)) = names.split_last() else {
+            return Ok(Lookup::Present(self.root_stat()?));
+        };
+        let mut dir: Option<OwnedFd> = None;
+        for (existing, name) in parents.iter().enumerate() {
+            let at = dir.as_ref().map_or(self.fd.as_fd(), AsFd::as_fd);
+            match rustix::fs::openat(at, *name, DIRECTORY, Mode::empty()) {
+                Ok(next) => dir = Some(next),
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Lookup::NoParent { existing }),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let at = dir.as_ref().map_or(self.fd.as_fd(), AsFd::as_fd);
+        Ok(stat_at(at, last)?.map_or(Lookup::Absent, Lookup::Present))
+    }
+
+    pub fn stat(&self, relative: &Path) -> io::Result<Option<Stat>> {
+        Ok(self.lookup(relative)?.stat())
+    }
+
+    /// Opens a regular file for reading; anything else, a fifo above all, is refused without waiting for it.
+    pub fn open_file(&self, relative: &Path) -> io::Result<(File, Stat)> {
+        let place = self.place(relative)?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = match rustix::fs::openat(&place.dir, &place.name, flags, Mode::empty()) {
+            Err(Errno::ACCESS) if self.opens_closed => open_closed(&place, flags)?,
+            other => other?,
+        };
+        let stat = Stat::from(&rustix::fs::fstat(&fd)?);
+        if stat.kind != Kind::File {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        Ok((File::from(fd), stat))
+    }
+
+    pub fn read_link(&self, relative: &Path) -> io::Result<OsString> {
+        let place = self.place(relative)?;
+        let target = rustix::fs::readlinkat(&place.dir, &place.name, Vec::new())?;
+        Ok(OsStr::from_bytes(target.as_bytes()).to_owned())
+    }
+}
+
+impl Place {
+    pub fn stat(&self) -> io::Result<Option<Stat>> {
+        stat_at(self.dir.as_fd(), &self.name)
+    }
+}
+
+/// Opens a file that its mode closes to its owner; the mode is as it was afterwards.
+fn open_closed(place: &Place, flags: OFlags) -> io::Result<OwnedFd> {
+    let held = rustix::fs::openat(
+        &place.dir,
+        &place.name,
+        OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?;
+    let stat = rustix::fs::fstat(&held)?;
+    if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
+        return Err(Errno::ACCESS.into());
+    }
+    // By its descriptor, so that it is this file whatever happens to the name.
+    let by_descriptor = format!("/proc/self/fd/{}", held.as_raw_fd());
+    let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
+    rustix::fs::chmod(&by_descriptor, mode | Mode::RUSR)?;
+    let opened = rustix::fs::open(&by_descriptor, flags.difference(OFlags::NOFOLLOW), Mode::empty());
+    rustix::fs::chmod(&by_descriptor, mode)?;
+    Ok(opened?)
+}
+
+/// The entry's stat, not following a symlink; `None` when there is none.
+pub fn stat_at(dir: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<Stat>> {
+    match rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(Stat::from(&stat))),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Swaps two entries in one step.
+pub fn exchange(a: &Place, b: &Place) -> io::Result<()> {
+    Ok(rustix::fs::renameat_with(&a.dir, &a.name, &b.dir, &b.name, RenameFlags::EXCHANGE)?)
+}
+
+/// Moves an entry to where nothing is.
+pub fn move_new(from: &Place, to: &Place) -> io::Result<()> {
+    Ok(rustix::fs::renameat_with(&from.dir, &from.name, &to.dir, &to.name, RenameFlags::NOREPLACE)?)
+}
+
+/// The names in an open directory, without `.` and `..`, in the order of the filesystem.
+pub fn list(dir: BorrowedFd<'_>) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    let mut buffer = vec![MaybeUninit::uninit(); 32 * 1024];
+    // A descriptor of its own: reading moves the position, and the caller's may be shared.
+    let own = rustix::fs::openat(dir, ".", DIRECTORY, Mode::empty())?;
+    let mut entries = RawDir::new(own, &mut buffer);
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(OsStr::from_bytes(name).to_owned());
+        }
+    }
+    Ok(names)
+}
+
+pub fn is_empty(dir: BorrowedFd<'_>) -> io::Result<bool> {
+    Ok(list(dir)?.is_empty())
+}
+
+/// Removes a directory with all it holds, never following a symlink, also where modes forbid entering.
+pub fn remove_all(dir: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
+    match rustix::fs::unlinkat(dir, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => return Ok(()),
+        Err(Errno::ISDIR | Errno::PERM) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let open = || rustix::fs::openat(dir, name, DIRECTORY, Mode::empty());
+    let inner = match open() {
+        Err(Errno::ACCESS) => {
+            // An overlay's `work/work` has mode 000. Not a symlink: the open above would have said so.
+            rustix::fs::chmodat(dir, name, Mode::RWXU, AtFlags::empty())?;
+            open()?
+        }
+        other => other?,
+    };
+    let names = list(inner.as_fd())?;
+    if !names.is_empty() && rustix::fs::fstat(&inner)?.st_mode & 0o300 != 0o300 {
+        rustix::fs::fchmod(&inner, Mode::RWXU)?;
+    }
+    for child in names {
+        remove_all(inner.as_fd(), &child)?;
+    }
+    match rustix::fs::unlinkat(dir, name, AtFlags::REMOVEDIR) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The same for a large tree, on all cores.
+pub fn remove_large(dir: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
+    if let Ok(inner) = rustix::fs::openat(dir, name, DIRECTORY, Mode::empty())
+        && let Ok(children) = list(inner.as_fd())
+    {
+        let next = AtomicUsize::new(0);
+        let remove = || {
+            while let Some(child) = children.get(next.fetch_add(1, Ordering::Relaxed)) {
+                // What stays is met again below, by the one whose errors count.
+                let _ = remove_all(inner.as_fd(), child);
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads().min(children.len()) {
+                scope.spawn(remove);
+            }
+            remove();
+        });
+    }
+    remove_all(dir, name)
+}
+
+/// The components of a relative path; one that could leave the tree is refused.
+fn names(relative: &Path) -> io::Result<Vec<&OsStr>> {
+    relative
+        .components()
+        .map(|component| match component {
+            Component::Normal(name) => Ok(name),
+            _ => Err(invalid(relative)),
+        })
+        .collect()
+}
+
+fn invalid(path: &Path) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{} is not a path below the root", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_symlink_on_the_way_is_never_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("root/real")).unwrap();
+        std::fs::write(dir.path().join("outside"), "x").unwrap();
+        symlink("..", dir.path().join("root/up")).unwrap();
+        symlink("real", dir.path().join("root/in")).unwrap();
+        let tree = Tree::open(&dir.path().join("root")).unwrap();
+        assert_eq!(tree.lookup(Path::new("up/outside")).unwrap(), Lookup::NoParent { existing: 0 });
+        assert_eq!(tree.lookup(Path::new("in/x")).unwrap(), Lookup::NoParent { existing: 0 });
+        assert_eq!(tree.lookup(Path::new("real/x")).unwrap(), Lookup::Absent);
+        assert_eq!(tree.lookup(Path::new("no/x/y")).unwrap(), Lookup::NoParent { existing: 0 });
+        assert_eq!(tree.lookup(Path::new("real/x/y")).unwrap(), Lookup::NoParent { existing: 1 });
+        assert!(tree.open_file(Path::new("up/outside")).is_err());
+        assert!(tree.open_dir(Path::new("../outside")).is_err());
+        assert!(tree.place(Path::new("")).is_err());
+    }
+
+    #[test]
+    fn a_fifo_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, Mode::RWXU, 0).unwrap();
+        assert!(Tree::open(dir.path()).unwrap().open_file(Path::new("fifo")).is_err());
+    }
+
+    #[test]
+    fn a_closed_directory_is_removed_and_a_link_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("a/work/work")).unwrap();
+        std::fs::create_dir_all(dir.path().join("keep")).unwrap();
+        std::fs::write(dir.path().join("keep/file"), "x").unwrap();
+        symlink("../keep", dir.path().join("a/link")).unwrap();
+        rustix::fs::chmodat(rustix::fs::CWD, dir.path().join("a/work/work"), Mode::empty(), AtFlags::empty())
+            .unwrap();
+        let tree = Tree::open(dir.path()).unwrap();
+        remove_all(tree.fd(), OsStr::new("a")).unwrap();
+        remove_all(tree.fd(), OsStr::new("a")).unwrap();
+        assert_eq!(list(tree.fd()).unwrap(), ["keep"]);
+        assert!(dir.path().join("keep/file").exists());
+    }
+
+    #[test]
+    fn a_large_tree_is_removed_on_all_cores_and_a_link_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        for number in 0..20 {
+            std::fs::create_dir_all(dir.path().join(format!("a/d{number}/work/work"))).unwrap();
+            std::fs::write(dir.path().join(format!("a/d{number}/file")), "x").unwrap();
+            symlink("../keep", dir.path().join(format!("a/link{number}"))).unwrap();
+        }
+        std::fs::create_dir_all(dir.path().join("keep")).unwrap();
+        std::fs::write(dir.path().join("keep/file"), "x").unwrap();
+        symlink("keep", dir.path().join("link")).unwrap();
+        let tree = Tree::open(dir.path()).unwrap();
+        for name in ["a", "a", "link"] {
+            remove_large(tree.fd(), OsStr::new(name)).unwrap();
+        }
+        assert_eq!(list(tree.fd()).unwrap(), ["keep"]);
+        assert!(dir.path().join("keep/file").exists());
+    }
+}

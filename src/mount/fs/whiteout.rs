@@ -1,0 +1,10 @@
+//! The overlay's mark for a path that is not there. It is only written here; `Stat::is_whiteout` recognises it.
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use std::io;
+use std::path::Path;
+
+/// Writes a whiteout: a character device 0:0, which needs no privilege.
+pub fn whiteout(path: &Path) -> io::Result<()> {
+    Ok(mknodat(CWD, path, FileType::CharacterDevice, Mode::empty(), 0)?)
+}

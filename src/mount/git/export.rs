@@ -1,0 +1,378 @@
+//! Commits that the agent made in the mount become `refs/agentworkforce/<session>/heads/<branch>` of the real repository.
+//! The user's branches, index and `HEAD` are not touched, and no setting, hook or filter of the agent's is ever read.
+
+use crate::git;
+use crate::model::mount::PathRule;
+use crate::model::mount_record::{GitRecord, MountRecord};
+use crate::model::raw_path::RawPath;
+use crate::mount::fs::stat::Kind;
+use crate::mount::fs::tree::{self, Tree};
+use crate::mount::git::refs::{branches, detached_head, object_name};
+use crate::rules::{PathRules, Visibility};
+use anyhow::{Context, anyhow, bail};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// More new commits on one branch than this are not listed one by one, and not exported without being looked at.
+const MOST_COMMITS: usize = 5000;
+
+/// What became of the agent's branches.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GitExport {
+    pub exported: Vec<ExportedBranch>,
+    pub held: Vec<HeldBranch>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExportedBranch {
+    /// The real repository.
+    pub repository: RawPath,
+    pub branch: RawPath,
+    pub reference: RawPath,
+    pub tip: String,
+    /// Newest first.
+    pub commits: Vec<Commit>,
+    /// What takes the commits over after the files are applied.
+    pub command: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Commit {
+    pub id: String,
+    pub author: String,
+    pub subject: String,
+}
+
+/// Not exported; its objects stay in the session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HeldBranch {
+    pub repository: RawPath,
+    pub branch: RawPath,
+    pub tip: String,
+    pub reason: String,
+    /// The commit and path that a rule protects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<RawPath>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<PathRule>,
+}
+
+/// Exports every branch on which the agent made commits. Can be repeated.
+pub fn export(
+    session: &Path,
+    session_id: &str,
+    record: &MountRecord,
+    rules: &[PathRule],
+) -> anyhow::Result<GitExport> {
+    let compiled = PathRules::compile(rules).map_err(|error| anyhow!("{error}"))?;
+    let mut export = GitExport::default();
+    for repository in &record.git {
+        let Ok(agents) = Tree::open(&session.join(&repository.data)) else { continue };
+        let scratch = tempfile::Builder::new().prefix("export-").tempdir_in(session)?;
+        let objects = borrowed_objects(&agents, scratch.path())?;
+        let job = Job { session_id, repository, record, rules, compiled: &compiled, objects };
+        for (branch, tip) in candidates(repository, &agents) {
+            match job.branch(&branch, &tip) {
+                Ok(Some(Outcome::Exported(branch))) => export.exported.push(branch),
+                Ok(Some(Outcome::Held(branch))) => export.held.push(*branch),
+                Ok(None) => {}
+                Err(error) => export.held.push(job.held(&branch, &tip, format!("{error:#}"))),
+            }
+        }
+    }
+    Ok(export)
+}
+
+/// Branches of the agent's that are not where the real ones are.
+pub(super) fn candidates(repository: &GitRecord, agents: &Tree) -> Vec<(OsString, String)> {
+    let real = Tree::open(&repository.common_dir).map(|tree| branches(&tree)).unwrap_or_default();
+    let mut found: Vec<(OsString, String)> =
+        branches(agents).into_iter().filter(|(branch, tip)| real.get(branch) != Some(tip)).collect();
+    let own = repository.git_dir.strip_prefix(&repository.common_dir).unwrap_or(Path::new(""));
+    let heads = [own.join("HEAD"), PathBuf::from("HEAD")];
+    if let Some(tip) = detached_head(agents, &heads)
+        && !found.iter().any(|(_, known)| *known == tip)
+    {
+        found.push(("detached".into(), tip));
+    }
+    found
+}
+
+/// The agent's objects by themselves: `info/alternates` of the agent's would let it name any repository of this machine.
+pub(super) fn borrowed_objects(agents: &Tree, scratch: &Path) -> anyhow::Result<PathBuf> {
+    let objects = scratch.join("objects");
+    std::fs::create_dir(&objects)?;
+    let Ok(dir) = agents.open_dir(Path::new("objects")) else { return Ok(objects) };
+    for name in tree::list(dir.as_fd())? {
+        let bytes = name.as_bytes();
+        let is_store = bytes == b"pack" || (bytes.len() == 2 && bytes.iter().all(u8::is_ascii_hexdigit));
+        let is_dir = tree::stat_at(dir.as_fd(), &name)?.is_some_and(|stat| stat.kind == Kind::Dir);
+        if is_store && is_dir {
+            std::os::unix::fs::symlink(agents.path().join("objects").join(&name), objects.join(&name))?;
+        }
+    }
+    Ok(objects)
+}
+
+enum Outcome {
+    Exported(ExportedBranch),
+    Held(Box<HeldBranch>),
+}
+
+pub(super) struct Job<'a> {
+    pub(super) session_id: &'a str,
+    pub(super) repository: &'a GitRecord,
+    pub(super) record: &'a MountRecord,
+    pub(super) rules: &'a [PathRule],
+    pub(super) compiled: &'a PathRules,
+    pub(super) objects: PathBuf,
+}
+
+impl Job<'_> {
+    fn branch(&self, branch: &OsStr, tip: &str) -> anyhow::Result<Option<Outcome>> {
+        let mut reference = OsString::from(format!("refs/agentworkforce/{}/heads/", self.session_id));
+        reference.push(branch);
+        let mut check = git::command(&self.repository.common_dir);
+        check.arg("check-ref-format").arg(&reference);
+        git::run(check).map_err(|_| anyhow!("its name is not valid"))?;
+        // New is what no ref of the user's reaches; refs that we made ourselves do not count.
+        let ours = format!("--exclude=refs/agentworkforce/{}/*", self.session_id);
+        let mut list = self.git(true);
+        list.args([
+            "rev-list",
+            "--topo-order",
+            "--boundary",
+            &format!("--max-count={}", MOST_COMMITS + 1),
+            tip,
+            "--not",
+            &ours,
+            "--all",
+        ]);
+        // The boundary, marked with a dash, is where the user's history begins.
+        let (known, commits): (Vec<String>, Vec<String>) =
+            lines(&git::run(list)?.stdout).into_iter().partition(|line| line.starts_with('-'));
+        if commits.is_empty() {
+            return Ok(None);
+        }
+        if commits.len() > MOST_COMMITS {
+            bail!("more than {MOST_COMMITS} new commits");
+        }
+        if let Some(held) = self.first_protected(branch, tip, &commits)? {
+            return Ok(Some(Outcome::Held(Box::new(held))));
+        }
+        self.copy_objects(tip, &known)?;
+        self.set_reference(&reference, tip)?;
+        Ok(Some(Outcome::Exported(ExportedBranch {
+            repository: self.repository.common_dir.clone(),
+            branch: PathBuf::from(branch).into(),
+            tip: tip.to_owned(),
+            commits: self.describe(&commits)?,
+            command: self.command(&reference, tip),
+            reference: PathBuf::from(reference).into(),
+        })))
+    }
+
+    /// Runs in the real repository; the agent's objects are visible if asked for, its settings never.
+    pub(super) fn git(&self, with_agents_objects: bool) -> Command {
+        let mut command = git::command(&self.repository.common_dir);
+        command.arg("--git-dir").arg(&self.repository.common_dir.0);
+        if with_agents_objects {
+            command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&self.objects));
+        }
+        command
+    }
+
+    /// The first commit that changes a path which a rule protects, or that we injected.
+    fn first_protected(
+        &self,
+        branch: &OsStr,
+        tip: &str,
+        commits: &[String],
+    ) -> anyhow::Result<Option<HeldBranch>> {
+        // The mount's root need not be the work tree's root: a submodule's paths are below it.
+        let work_tree =
+            self.repository.git_dir.parent().and_then(|tree| tree.strip_prefix(&self.record.root).ok());
+        let prefix = work_tree.unwrap_or(Path::new(""));
+        let injected: HashSet<&Path> =
+            self.record.injected.iter().map(|injected| injected.path.0.as_path()).collect();
+        for commit in commits.iter().rev() {
+            let mut changed = self.git(true);
+            changed.args([
+                "diff-tree",
+                "-r",
+                "-m",
+                "--root",
+                "--no-commit-id",
+                "--name-only",
+                "--no-renames",
+            ]);
+            changed.args(["--no-ext-diff", "--no-textconv", "-z", commit]);
+            let output = git::run(changed)?.stdout;
+            for name in output.split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
+                let path = prefix.join(OsString::from_vec(name.to_vec()));
+                let decision = self.compiled.decide(&path, false);
+                let is_protected = decision.visibility != Visibility::Writable;
+                if !is_protected && !injected.contains(path.as_path()) {
+                    continue;
+                }
+                let rule = decision.rule.filter(|_| is_protected).and_then(|index| self.rules.get(index));
+                let mut held = self.held(branch, tip, "it changes a path that is protected".into());
+                held.commit = Some(commit.clone());
+                held.path = Some(path.into());
+                held.rule = rule.cloned();
+                return Ok(Some(held));
+            }
+        }
+        Ok(None)
+    }
+
+    /// As one pack that git itself checks object by object on the way in.
+    fn copy_objects(&self, tip: &str, known: &[String]) -> anyhow::Result<()> {
+        let mut pack = self.git(true);
+        pack.args(["pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut pack = pack.spawn().context("cannot run git")?;
+        let mut input = pack.stdin.take().context("git takes no input")?;
+        let known: Vec<&str> = known.iter().map(|commit| commit.trim_start_matches('-')).collect();
+        let known = known.join("\n");
+        let written = input.write_all(format!("{tip}\n--not\n{known}\n").as_bytes());
+        drop(input);
+        let mut index = self.git(false);
+        index.args(["index-pack", "--stdin", "--strict", "--fix-thin"]);
+        index.stdin(pack.stdout.take().context("git gives no output")?);
+        let indexed = git::run(index);
+        let packed = pack.wait()?;
+        if !packed.success() || written.is_err() {
+            bail!("its objects are not complete");
+        }
+        indexed.map(|_| ())
+    }
+
+    fn set_reference(&self, reference: &OsStr, tip: &str) -> anyhow::Result<()> {
+        let mut update = self.git(false);
+        update.arg("update-ref").arg("--no-deref").arg(reference).arg(tip);
+        git::run(update).map(|_| ())
+    }
+
+    fn describe(&self, commits: &[String]) -> anyhow::Result<Vec<Commit>> {
+        let mut show = self.git(false);
+        show.args([
+            "log",
+            "--no-walk=unsorted",
+            "--no-show-signature",
+            "-z",
+            "--format=%H%x1f%an%x1f%s",
+            "--stdin",
+        ]);
+        show.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = show.spawn().context("cannot run git")?;
+        let mut input = child.stdin.take().context("git takes no input")?;
+        let list = commits.join("\n");
+        let writer = std::thread::spawn(move || input.write_all(list.as_bytes()));
+        let output = child.wait_with_output()?;
+        let _ = writer.join();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let commit = |entry: &str| {
+            let mut parts = entry.splitn(3, '\u{1f}').map(str::to_owned);
+            Some(Commit { id: parts.next()?, author: parts.next()?, subject: parts.next()? })
+        };
+        let described: Vec<Commit> = text.split('\0').filter_map(commit).collect();
+        if output.status.success() {
+            return Ok(described);
+        }
+        // They are exported all the same, and so they are named.
+        let bare = |id: &String| Commit { id: id.clone(), author: String::new(), subject: String::new() };
+        Ok(commits.iter().map(bare).collect())
+    }
+
+    /// A reset when `HEAD` has not moved, a cherry-pick otherwise; a merge would refuse after an apply.
+    fn command(&self, reference: &OsStr, tip: &str) -> String {
+        let mut head = git::command(&self.repository.git_dir);
+        head.arg("--git-dir").arg(&self.repository.git_dir.0).args(["rev-parse", "--verify", "-q", "HEAD"]);
+        let head =
+            git::run(head).ok().and_then(|output| object_name(&String::from_utf8_lossy(&output.stdout)));
+        let name = shlex::try_quote(&reference.to_string_lossy()).map_or_else(|_| tip.to_owned(), Into::into);
+        let git = self.git_words();
+        let Some(head) = head else { return format!("{git} reset {name}") };
+        let mut base = self.git(false);
+        base.args(["merge-base", &head, tip]);
+        let base =
+            git::run(base).ok().and_then(|output| object_name(&String::from_utf8_lossy(&output.stdout)));
+        // Files that are applied are in the way of a cherry-pick, which brings them itself.
+        let pick = |what: String| {
+            format!("agentworkforce sessions undo {} && {git} cherry-pick {what}", self.session_id)
+        };
+        match base {
+            Some(base) if base == head => format!("{git} reset {name}"),
+            Some(base) => pick(format!("{}..{name}", &base[..12])),
+            None => pick(name),
+        }
+    }
+
+    /// `git`, or `git -C DIR` for a repository that is not the project's own.
+    fn git_words(&self) -> String {
+        let dir = self.repository.git_dir.0.as_path();
+        let modules = self.record.root.join(".git/modules");
+        let below = match dir.strip_prefix(&modules) {
+            Ok(name) => Some(name.to_owned()),
+            Err(_) => {
+                dir.parent().and_then(|dir| dir.strip_prefix(&self.record.root).ok()).map(Path::to_owned)
+            }
+        };
+        match below.filter(|below| !below.as_os_str().is_empty() && self.record.root.join(below).is_dir()) {
+            Some(below) => {
+                let text = below.display().to_string();
+                format!("git -C {}", shlex::try_quote(&text).unwrap_or_default())
+            }
+            None => "git".into(),
+        }
+    }
+
+    fn held(&self, branch: &OsStr, tip: &str, reason: String) -> HeldBranch {
+        HeldBranch {
+            repository: self.repository.common_dir.clone(),
+            branch: PathBuf::from(branch).into(),
+            tip: tip.to_owned(),
+            reason,
+            commit: None,
+            path: None,
+            rule: None,
+        }
+    }
+}
+
+/// Git splits this variable at colons unless a part is quoted.
+fn quoted(path: &Path) -> OsString {
+    let mut text = vec![b'"'];
+    for &byte in path.as_os_str().as_bytes() {
+        if matches!(byte, b'"' | b'\\') {
+            text.push(b'\\');
+        }
+        text.push(byte);
+    }
+    text.push(b'"');
+    OsString::from_vec(text)
+}
+
+pub(super) fn lines(bytes: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+#[path = "export_tests.rs"]
+mod tests;

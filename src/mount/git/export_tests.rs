@@ -1,0 +1,207 @@
+use super::*;
+use crate::model::mount::{Backend, Effect, RuleSource, Sandbox};
+use crate::model::mount_record::Instant;
+use pretty_assertions::assert_eq;
+use std::os::unix::fs::PermissionsExt;
+
+/// A real repository, and the copy of it that an agent worked in.
+struct Repositories {
+    dir: tempfile::TempDir,
+    record: MountRecord,
+    rules: Vec<PathRule>,
+}
+
+fn git_in(dir: &Path, args: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=A", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"])
+        .args(args)
+        .current_dir(dir)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env_remove("GIT_DIR")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn commit(dir: &Path, file: &str, subject: &str) -> String {
+    std::fs::create_dir_all(dir.join(file).parent().unwrap()).unwrap();
+    std::fs::write(dir.join(file), subject).unwrap();
+    git_in(dir, &["add", "-f", file]);
+    git_in(dir, &["commit", "-q", "-m", subject]);
+    git_in(dir, &["rev-parse", "HEAD"])
+}
+
+impl Repositories {
+    fn new() -> Repositories {
+        let dir = tempfile::tempdir().unwrap();
+        let real = dir.path().join("project");
+        std::fs::create_dir_all(&real).unwrap();
+        git_in(&real, &["init", "-q"]);
+        commit(&real, "a.txt", "first");
+        let session = dir.path().join("session");
+        std::fs::create_dir_all(session.join("mount")).unwrap();
+        let status =
+            Command::new("cp").arg("-a").arg(real.join(".")).arg(session.join("mount")).status().unwrap();
+        assert!(status.success());
+        let git_dir = real.join(".git");
+        let never = Instant { seconds: 0, nanos: 0 };
+        let record = MountRecord {
+            data: "mount".into(),
+            git: vec![GitRecord {
+                git_dir: git_dir.clone().into(),
+                common_dir: git_dir.into(),
+                data: "mount/.git".into(),
+                outside: Vec::new(),
+                skip_worktree: Vec::new(),
+                excluded: Vec::new(),
+            }],
+            ..MountRecord::bare(Backend::Copy, Sandbox::Off, real.into(), never)
+        };
+        let rules = vec![PathRule {
+            pattern: "CLAUDE.md".into(),
+            effect: Effect::Hidden,
+            source: RuleSource::BuiltinHarness,
+            origin: "built-in".into(),
+        }];
+        Repositories { dir, record, rules }
+    }
+
+    fn real(&self) -> PathBuf {
+        self.dir.path().join("project")
+    }
+
+    fn mount(&self) -> PathBuf {
+        self.dir.path().join("session/mount")
+    }
+
+    fn export(&self) -> GitExport {
+        export(&self.dir.path().join("session"), "s-1", &self.record, &self.rules).unwrap()
+    }
+
+    /// Everything of the user's that must not move.
+    fn users_state(&self) -> (String, String, Vec<u8>) {
+        let real = self.real();
+        let refs = git_in(&real, &["for-each-ref", "refs/heads", "refs/tags"]);
+        let head = git_in(&real, &["rev-parse", "HEAD"]);
+        (refs, head, std::fs::read(real.join(".git/index")).unwrap())
+    }
+}
+
+#[test]
+fn commits_become_refs_and_nothing_of_the_users_moves() {
+    let repositories = Repositories::new();
+    let mount = repositories.mount();
+    commit(&mount, "b.txt", "second");
+    let tip = commit(&mount, "c.txt", "third");
+    git_in(&mount, &["checkout", "-q", "-b", "topic/x"]);
+    let topic = commit(&mount, "d.txt", "fourth");
+    git_in(&mount, &["branch", "-q", "same-as-base", "HEAD~3"]);
+    let before = repositories.users_state();
+    let export = repositories.export();
+    assert_eq!(repositories.users_state(), before);
+    assert_eq!(export.held, []);
+    let names: Vec<(&Path, &str)> =
+        export.exported.iter().map(|branch| (branch.branch.0.as_path(), branch.tip.as_str())).collect();
+    assert_eq!(names, [(Path::new("main"), tip.as_str()), (Path::new("topic/x"), topic.as_str())]);
+    let subjects: Vec<&str> =
+        export.exported[0].commits.iter().map(|commit| commit.subject.as_str()).collect();
+    assert_eq!(subjects, ["third", "second"]);
+    let real = repositories.real();
+    assert_eq!(git_in(&real, &["rev-parse", "refs/agentworkforce/s-1/heads/topic/x"]), topic);
+    git_in(&real, &["fsck", "--strict"]);
+    // The mount may go now.
+    std::fs::remove_dir_all(&mount).unwrap();
+    assert_eq!(git_in(&real, &["show", &format!("{topic}:d.txt")]), "fourth");
+}
+
+#[test]
+fn the_command_works_after_an_apply() {
+    let repositories = Repositories::new();
+    let tip = commit(&repositories.mount(), "b.txt", "second");
+    let real = repositories.real();
+    // The files are applied already.
+    std::fs::write(real.join("b.txt"), "second").unwrap();
+    let command = repositories.export().exported[0].command.clone();
+    assert_eq!(command, "git reset refs/agentworkforce/s-1/heads/main");
+    git_in(&real, &["reset", "-q", "refs/agentworkforce/s-1/heads/main"]);
+    assert_eq!(git_in(&real, &["rev-parse", "HEAD"]), tip);
+    assert_eq!(git_in(&real, &["status", "--porcelain"]), "");
+    // When the user has gone on, a cherry-pick is named, which finds the applied files in its way.
+    let repositories = Repositories::new();
+    commit(&repositories.mount(), "b.txt", "second");
+    commit(&repositories.real(), "u.txt", "the user's");
+    let command = repositories.export().exported[0].command.clone();
+    let pick = command.strip_prefix("agentworkforce sessions undo s-1 && git ").expect(&command);
+    assert!(pick.starts_with("cherry-pick "), "{command}");
+    let words: Vec<&str> = pick.split(' ').collect();
+    git_in(&repositories.real(), &words);
+    assert!(repositories.real().join("b.txt").exists());
+}
+
+#[test]
+fn exported_twice_is_exported_once() {
+    let repositories = Repositories::new();
+    commit(&repositories.mount(), "b.txt", "second");
+    let first = repositories.export();
+    assert_eq!(repositories.export(), first);
+    let tip = commit(&repositories.mount(), "c.txt", "third");
+    assert_eq!(repositories.export().exported[0].tip, tip);
+}
+
+#[test]
+fn a_commit_with_a_protected_path_is_held() {
+    let repositories = Repositories::new();
+    let bad = commit(&repositories.mount(), "sub/CLAUDE.md", "injected");
+    commit(&repositories.mount(), "b.txt", "after it");
+    let export = repositories.export();
+    assert_eq!(export.exported, []);
+    let held = &export.held[0];
+    assert_eq!(held.commit.as_deref(), Some(bad.as_str()));
+    assert_eq!(held.path, Some("sub/CLAUDE.md".into()));
+    assert_eq!(held.rule.as_ref().unwrap().pattern, "CLAUDE.md");
+    assert_eq!(git_in(&repositories.real(), &["for-each-ref", "refs/agentworkforce"]), "");
+}
+
+#[test]
+fn nothing_that_the_agent_wrote_is_run() {
+    let repositories = Repositories::new();
+    let mount = repositories.mount();
+    let tip = commit(&mount, "b.txt", "second");
+    let marker = repositories.dir.path().join("ran");
+    let touch = format!("touch {}", marker.display());
+    let hooks = mount.join(".git/hooks");
+    std::fs::create_dir_all(&hooks).unwrap();
+    for hook in ["reference-transaction", "post-index-change", "post-checkout", "fsmonitor-watchman"] {
+        let path = hooks.join(hook);
+        std::fs::write(&path, format!("#!/bin/sh\n{touch}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    for (key, value) in [
+        ("core.fsmonitor", touch.as_str()),
+        ("core.pager", &touch),
+        ("diff.external", &touch),
+        ("core.alternateRefsCommand", &touch),
+    ] {
+        git_in(&mount, &["config", key, value]);
+    }
+    std::fs::write(mount.join(".git/objects/info/alternates"), "/nowhere/objects\n").unwrap();
+    let _ = std::fs::remove_file(&marker);
+    assert_eq!(repositories.export().exported[0].tip, tip);
+    assert!(!marker.exists());
+}
+
+#[test]
+fn broken_and_odd_refs_are_held_or_passed_over() {
+    let repositories = Repositories::new();
+    let heads = repositories.mount().join(".git/refs/heads");
+    let missing = "1".repeat(40);
+    std::fs::write(heads.join("missing"), format!("{missing}\n")).unwrap();
+    std::fs::write(heads.join("garbage"), "not a commit").unwrap();
+    std::fs::write(heads.join("..bad name"), format!("{missing}\n")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", heads.join("link")).unwrap();
+    let export = repositories.export();
+    assert_eq!(export.exported, []);
+    let names: Vec<&Path> = export.held.iter().map(|held| held.branch.0.as_path()).collect();
+    assert_eq!(names, [Path::new("..bad name"), Path::new("missing")]);
+}

@@ -1,0 +1,9 @@
+//! The repositories of a project: found, read, copied for a mount, and the agent's commits exported to the real one.
+//! Files of the work tree are the business of `changes` and `apply`.
+
+pub mod copy;
+pub mod export;
+pub(crate) mod index_file;
+pub mod new_objects;
+pub(crate) mod refs;
+pub mod repository;

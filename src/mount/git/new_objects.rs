@@ -1,0 +1,115 @@
+//! Reads what the agent's commits add: the commits themselves and the files in them, piece by piece and up to a limit.
+
+use super::export::{Job, borrowed_objects, candidates, lines};
+use crate::git;
+use crate::model::mount_record::MountRecord;
+use crate::mount::fs::tree::Tree;
+use crate::rules::PathRules;
+use anyhow::{Context, anyhow};
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::Stdio;
+
+/// More than this of one branch is not read: a run must not take long because an agent brought a large history.
+const MOST_OBJECTS: usize = 20_000;
+const MOST_BYTES: u64 = 256 << 20;
+
+/// Who is shown what is new: where it is, in words for people, and the bytes.
+pub type Reader<'a> = dyn FnMut(&str, &mut dyn Read) -> std::io::Result<()> + 'a;
+
+/// Shows everything that the agent's branches add to the real repository. What was not read is in the answer.
+pub fn read_new_objects(session: &Path, record: &MountRecord, reader: &mut Reader<'_>) -> Vec<String> {
+    let mut unread = Vec::new();
+    let compiled = match PathRules::compile(&[]) {
+        Ok(compiled) => compiled,
+        Err(error) => return vec![error.to_string()],
+    };
+    for repository in &record.git {
+        let Ok(agents) = Tree::open(&session.join(&repository.data)) else { continue };
+        let found = candidates(repository, &agents);
+        if found.is_empty() {
+            continue;
+        }
+        let scratch = tempfile::Builder::new().prefix("look-").tempdir_in(session);
+        let objects = scratch
+            .as_ref()
+            .map_err(|error| anyhow!("{error}"))
+            .and_then(|dir| borrowed_objects(&agents, dir.path()));
+        let job = objects.map(|objects| Job {
+            session_id: session.file_name().and_then(OsStr::to_str).unwrap_or_default(),
+            repository,
+            record,
+            rules: &[],
+            compiled: &compiled,
+            objects,
+        });
+        for (branch, tip) in found {
+            let read = match &job {
+                Ok(job) => job.read_new(&branch, &tip, reader),
+                Err(error) => Err(anyhow!("{error:#}")),
+            };
+            match read {
+                Ok(None) => {}
+                Ok(Some(limit)) => unread.push(format!("commits on {}: {limit}", branch.display())),
+                Err(error) => unread.push(format!("commits on {}: {error:#}", branch.display())),
+            }
+        }
+    }
+    unread
+}
+
+impl Job<'_> {
+    /// The limit that was reached, if one was.
+    fn read_new(&self, branch: &OsStr, tip: &str, reader: &mut Reader<'_>) -> anyhow::Result<Option<String>> {
+        let mut list = self.git(true);
+        let ours = format!("--exclude=refs/agentworkforce/{}/*", self.session_id);
+        list.args(["rev-list", "--objects", tip, "--not", &ours, "--all"]);
+        let objects = lines(&git::run(list)?.stdout);
+        let mut cat = self.git(true);
+        cat.args(["cat-file", "--batch"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut cat = cat.spawn().context("cannot run git")?;
+        let mut input = cat.stdin.take().context("git takes no input")?;
+        let mut output = BufReader::new(cat.stdout.take().context("git gives no output")?);
+        let named: Vec<(&str, &str)> = objects
+            .iter()
+            .take(MOST_OBJECTS)
+            .map(|line| line.split_once(' ').unwrap_or((line, "")))
+            .collect();
+        let mut bytes = 0;
+        let mut limit = (objects.len() > named.len())
+            .then(|| format!("only {} of {} objects were read", named.len(), objects.len()));
+        let mut read_all = || -> anyhow::Result<()> {
+            for (id, path) in &named {
+                writeln!(input, "{id}")?;
+                input.flush()?;
+                let mut header = String::new();
+                output.read_line(&mut header)?;
+                let mut words = header.split_whitespace().skip(1);
+                let (kind, size) = (words.next().unwrap_or_default(), words.next());
+                let size: u64 = size.and_then(|size| size.parse().ok()).context("an object is missing")?;
+                let place = match kind {
+                    "commit" => format!("the message of commit {}", &id[..id.len().min(12)]),
+                    _ => format!("{path} (commits on {})", branch.display()),
+                };
+                let mut content = (&mut output).take(size);
+                if kind != "tree" {
+                    reader(&place, &mut content)?;
+                }
+                std::io::copy(&mut content, &mut std::io::sink())?;
+                output.read_exact(&mut [0])?;
+                bytes += size;
+                if bytes > MOST_BYTES {
+                    limit = Some(format!("only the first {} MB were read", MOST_BYTES >> 20));
+                    break;
+                }
+            }
+            Ok(())
+        };
+        let read = read_all();
+        drop(input);
+        drop(output);
+        let _ = cat.wait();
+        read.map(|()| limit)
+    }
+}

@@ -1,0 +1,371 @@
+//! Stays with a child to its end: passes signals on, watches the clock, reads its pipes if somebody listens, and stops with
+//! it at a terminal. One loop for interactive runs, headless runs and checks; no thread, because nothing here waits for
+//! anything else. What the output means is for the listener.
+
+use super::child::{ChildCommand, ChildEvent, ChildStdio, Helper, RunningChild, start_error};
+use super::inside::protocol::{Group, Report};
+use super::signals::SignalInbox;
+use super::terminal::{LentTerminal, has_job_control};
+use crate::error::{CommandError, Result};
+use crate::exit::Exit;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::getpid;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+/// How long a command may take to end after it was asked to.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How often a listener is called, whether something happened or not.
+const TICK: Duration = Duration::from_millis(250);
+
+/// No run lasts this long: a limit beyond it is no limit, and the clock could overflow.
+const LONGEST: Duration = Duration::from_hours(24 * 365 * 10);
+
+/// When a child is ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TimeLimits {
+    pub wall: Option<Duration>,
+    /// Without output, while the listener says that nothing is at work.
+    pub idle: Option<Duration>,
+}
+
+/// A number of seconds as a limit; `None` if it is longer than any run.
+pub fn limit_of(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds).ok().filter(|limit| *limit < LONGEST)
+}
+
+/// Which limit was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeLimit {
+    Wall,
+    Idle,
+}
+
+/// Which pipe something came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel {
+    Stdout,
+    Stderr,
+}
+
+/// Receives what a child writes.
+pub trait Listener {
+    fn output(&mut self, channel: Channel, bytes: &[u8]);
+    /// Whether the child is busy, so that silence does not count as idle.
+    fn is_at_work(&self) -> bool {
+        false
+    }
+    fn tick(&mut self) {}
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    Code(i32),
+    Signal(i32),
+    /// Everything was killed before the command ended by itself.
+    Killed,
+}
+
+/// What became of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChildOutcome {
+    pub ending: Ending,
+    /// How often it was stopped and continued with us.
+    pub stops: u32,
+    /// The limit that was reached, if one was.
+    pub reached: Option<TimeLimit>,
+    /// The signal that asked us to end, if one did.
+    pub interrupted_by: Option<i32>,
+}
+
+impl ChildOutcome {
+    /// The exit code that a wrapper passes on.
+    pub fn exit(&self) -> Exit {
+        let signal = |number: i32| Exit::Signal(u8::try_from(number).unwrap_or(0));
+        if self.reached.is_some() {
+            return Exit::TimedOut;
+        }
+        match (self.interrupted_by, self.ending) {
+            (Some(number), _) | (None, Ending::Signal(number)) => signal(number),
+            (None, Ending::Code(code)) => Exit::Harness(u8::try_from(code).unwrap_or(1)),
+            (None, Ending::Killed) => signal(9),
+        }
+    }
+}
+
+/// The signals of the runner itself, caught from now on: no number of Ctrl-C ends us before the work is safe.
+pub fn catch_runner_signals() -> Result<SignalInbox> {
+    Ok(SignalInbox::catch(&[SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT])?)
+}
+
+impl Helper {
+    /// Runs a command to its end. At a terminal it stays in our process group, which the terminal's signals go to;
+    /// otherwise it gets its own, so that a signal reaches all of it.
+    pub fn run(
+        &self,
+        command: &ChildCommand,
+        stdio: ChildStdio,
+        signals: &mut SignalInbox,
+        limit: Option<Duration>,
+    ) -> Result<ChildOutcome> {
+        let terminal = LentTerminal::lend();
+        let group = if terminal.is_some() || rustix::termios::isatty(std::io::stdin()) {
+            Group::Ours
+        } else {
+            Group::Own
+        };
+        let limits = TimeLimits { wall: limit, idle: None };
+        let child = self.spawn(command, stdio, group)?;
+        let outcome = attend(child, command, group, limits, signals, None);
+        if let Some(terminal) = terminal {
+            terminal.take_back();
+        }
+        let outcome = outcome?;
+        if outcome.ending == Ending::Killed && outcome.interrupted_by.is_none() && outcome.reached.is_none() {
+            return Err(CommandError::internal("the processes of the mount ended without saying how"));
+        }
+        Ok(outcome)
+    }
+
+    /// Runs a command without a terminal; the listener gets all of its piped output.
+    pub fn run_with_listener(
+        &self,
+        command: &ChildCommand,
+        stdio: ChildStdio,
+        limits: TimeLimits,
+        signals: &mut SignalInbox,
+        listener: &mut dyn Listener,
+    ) -> Result<ChildOutcome> {
+        let child = self.spawn(command, stdio, Group::Own)?;
+        attend(child, command, Group::Own, limits, signals, Some(listener))
+    }
+}
+
+/// Stays with the child until everything that it started is gone and all of its output is read.
+fn attend(
+    mut child: RunningChild,
+    command: &ChildCommand,
+    group: Group,
+    limits: TimeLimits,
+    signals: &mut SignalInbox,
+    mut listener: Option<&mut dyn Listener>,
+) -> Result<ChildOutcome> {
+    let mut pipes = Vec::new();
+    if listener.is_some() {
+        pipes.push(Pipe::of(child.take_stdout(), Channel::Stdout)?);
+        pipes.push(Pipe::of(child.take_stderr(), Channel::Stderr)?);
+    }
+    let mut watch = Watch::new(limits);
+    let mut stops = 0;
+    let ending = loop {
+        let tick = listener.is_some().then_some(TICK);
+        wait(&child, signals, &pipes, watch.until_next_deadline(tick))?;
+        for signal in signals.take() {
+            match signal {
+                // At a terminal the child has received these itself; a second one would count twice there.
+                SIGINT | SIGQUIT if group == Group::Ours => {}
+                // A wrapped command gets every signal; a run that is listened to ends at once at the second.
+                SIGINT | SIGQUIT | SIGTERM | SIGHUP => {
+                    watch.interrupt(signal, &mut child, listener.is_some())
+                }
+                SIGCONT => child.resume(),
+                _ => {}
+            }
+        }
+        if let Some(listener) = listener.as_deref_mut() {
+            for pipe in &mut pipes {
+                if pipe.read(listener) {
+                    watch.last_output = Instant::now();
+                }
+            }
+        }
+        watch.check(listener.as_deref().is_some_and(Listener::is_at_work), &mut child);
+        if let Some(listener) = listener.as_deref_mut() {
+            listener.tick();
+        }
+        match child.next(Some(Duration::ZERO))? {
+            ChildEvent::TimedOut | ChildEvent::Report(Report::Started) => {}
+            ChildEvent::Report(Report::Stopped(_)) => {
+                stops += 1;
+                stop_with(&mut child, group);
+            }
+            ChildEvent::Report(Report::Exited(code)) => break Ending::Code(code),
+            ChildEvent::Report(Report::Signaled(signal)) => break Ending::Signal(signal),
+            ChildEvent::Report(Report::Failed(failure)) => {
+                let program = command.argv.first().map(|name| name.to_string_lossy()).unwrap_or_default();
+                return Err(start_error(&failure, &program));
+            }
+            ChildEvent::Closed => break Ending::Killed,
+        }
+    };
+    // Everything that it started is gone after this: the pipes have all that will ever come, and the work can be compared.
+    drop(child);
+    if let Some(listener) = listener {
+        for pipe in &mut pipes {
+            while pipe.read(listener) {}
+        }
+    }
+    tracing::debug!(?ending, reached = ?watch.reached, interrupted_by = ?watch.interrupted_by, "command ended");
+    Ok(ChildOutcome { ending, stops, reached: watch.reached, interrupted_by: watch.interrupted_by })
+}
+
+/// The child was stopped, so we stop; whoever continues us continues it. Where nobody could, or nobody is watching, it goes
+/// on at once: a script must not hang.
+fn stop_with(child: &mut RunningChild, group: Group) {
+    if group == Group::Ours && has_job_control() {
+        let _ = kill(getpid(), Signal::SIGSTOP);
+    }
+    child.resume();
+}
+
+/// The clock of a run: its limits, and how far its end has got.
+struct Watch {
+    limits: TimeLimits,
+    started: Instant,
+    last_output: Instant,
+    reached: Option<TimeLimit>,
+    interrupted_by: Option<i32>,
+    /// Whether it was asked to end.
+    is_ending: bool,
+    /// When the request becomes a kill; `None` once it has.
+    forced_at: Option<Instant>,
+}
+
+impl Watch {
+    fn new(limits: TimeLimits) -> Watch {
+        let started = Instant::now();
+        Watch {
+            limits,
+            started,
+            last_output: started,
+            reached: None,
+            interrupted_by: None,
+            is_ending: false,
+            forced_at: None,
+        }
+    }
+
+    /// Passes the signal on and starts the grace period; a later one ends everything if `ends_at_second` says so.
+    fn interrupt(&mut self, signal: i32, child: &mut RunningChild, ends_at_second: bool) {
+        if self.interrupted_by.is_some() && ends_at_second {
+            child.end();
+            return;
+        }
+        self.interrupted_by.get_or_insert(signal);
+        child.signal(signal);
+        self.ask_to_end(Instant::now());
+    }
+
+    /// Starts the grace period, once.
+    fn ask_to_end(&mut self, now: Instant) {
+        if !self.is_ending {
+            self.is_ending = true;
+            self.forced_at = Some(now + GRACE);
+        }
+    }
+
+    fn check(&mut self, is_at_work: bool, child: &mut RunningChild) {
+        let now = Instant::now();
+        if self.is_ending {
+            if self.forced_at.take_if(|at| now >= *at).is_some() {
+                child.end();
+            }
+            return;
+        }
+        if is_at_work {
+            self.last_output = now;
+        }
+        let over = |since: Instant, limit: Option<Duration>| limit.is_some_and(|limit| now - since >= limit);
+        let reached = if over(self.started, self.limits.wall) {
+            TimeLimit::Wall
+        } else if over(self.last_output, self.limits.idle) {
+            TimeLimit::Idle
+        } else {
+            return;
+        };
+        self.reached = Some(reached);
+        child.signal(SIGTERM);
+        self.ask_to_end(now);
+    }
+
+    /// Time until the next deadline or tick; `None` if there is neither.
+    fn until_next_deadline(&self, tick: Option<Duration>) -> Option<Duration> {
+        let now = Instant::now();
+        let until = |since: Instant, limit: Option<Duration>| {
+            limit.map(|limit| (since + limit).saturating_duration_since(now))
+        };
+        let waits = if self.is_ending {
+            [self.forced_at.map(|at| at.saturating_duration_since(now)), None, tick]
+        } else {
+            [until(self.started, self.limits.wall), until(self.last_output, self.limits.idle), tick]
+        };
+        // A wait of no time would miss the deadline by less than the clock's resolution, again and again.
+        waits.into_iter().flatten().min().map(|wait| wait.max(Duration::from_millis(1)))
+    }
+}
+
+/// One of the child's output pipes.
+struct Pipe {
+    /// `None` once it is closed.
+    file: Option<File>,
+    buffer: Vec<u8>,
+    channel: Channel,
+}
+
+impl Pipe {
+    fn of<P: Into<OwnedFd>>(pipe: Option<P>, channel: Channel) -> Result<Pipe> {
+        let file = pipe.map(|pipe| File::from(pipe.into()));
+        if let Some(file) = &file {
+            let flags = rustix::fs::fcntl_getfl(file).map_err(std::io::Error::from)?;
+            rustix::fs::fcntl_setfl(file, flags | OFlags::NONBLOCK).map_err(std::io::Error::from)?;
+        }
+        Ok(Pipe { file, buffer: vec![0; 64 * 1024], channel })
+    }
+
+    /// Reads what is there, once; false when there is nothing.
+    fn read(&mut self, listener: &mut dyn Listener) -> bool {
+        let Some(file) = &mut self.file else { return false };
+        match file.read(&mut self.buffer) {
+            Ok(0) => self.file = None,
+            Ok(count) => {
+                listener.output(self.channel, &self.buffer[..count]);
+                return true;
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(_) => self.file = None,
+        }
+        false
+    }
+
+    fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.file.as_ref().map(AsFd::as_fd)
+    }
+}
+
+fn wait(
+    child: &RunningChild,
+    signals: &SignalInbox,
+    pipes: &[Pipe],
+    timeout: Option<Duration>,
+) -> Result<()> {
+    if child.has_waiting() {
+        return Ok(());
+    }
+    let mut ready = vec![
+        PollFd::from_borrowed_fd(child.status_fd(), PollFlags::IN),
+        PollFd::from_borrowed_fd(signals.wake_fd(), PollFlags::IN),
+    ];
+    ready.extend(pipes.iter().filter_map(Pipe::fd).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+    let timeout = timeout.map(|time| Timespec::try_from(time).expect("no wait is that long"));
+    match poll(&mut ready, timeout.as_ref()) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(errno) => Err(std::io::Error::from(errno).into()),
+    }
+}

@@ -1,0 +1,260 @@
+//! Starts a command in an open mount and hears what becomes of it. How its stdio is connected is the caller's choice;
+//! when to signal or end it too.
+
+use crate::error::{CommandError, Result};
+use crate::exit::Exit;
+use crate::model::mount_facts::OverlayWay;
+use crate::mount::process::inside::protocol::{
+    CONTROL_FD, Failure, Group, HELPER, HelperSpec, LOCK_FD, Order, Report, STATUS_FD, Stage, drain_lines,
+    line,
+};
+use command_fds::{CommandFdExt, FdMapping};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+/// What to run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChildCommand {
+    /// The program and its arguments. A plain name is looked up in `PATH`, inside.
+    pub argv: Vec<OsString>,
+    /// Changes to our own environment: a value, or `None` to take the variable away.
+    pub env: Vec<(OsString, Option<OsString>)>,
+}
+
+/// Where the child's standard streams go.
+#[derive(Debug)]
+pub struct ChildStdio {
+    pub stdin: Stdio,
+    pub stdout: Stdio,
+    pub stderr: Stdio,
+}
+
+impl ChildStdio {
+    /// Ours: for a person at a terminal.
+    pub fn inherited() -> ChildStdio {
+        ChildStdio { stdin: Stdio::inherit(), stdout: Stdio::inherit(), stderr: Stdio::inherit() }
+    }
+
+    /// Ours, with what it prints on our stderr: for a caller whose stdout is its own.
+    pub fn all_on_stderr() -> std::io::Result<ChildStdio> {
+        let stderr = std::io::stderr().as_fd().try_clone_to_owned()?;
+        Ok(ChildStdio { stdout: Stdio::from(stderr), ..ChildStdio::inherited() })
+    }
+
+    /// No input, and output that the caller reads.
+    pub fn piped() -> ChildStdio {
+        ChildStdio { stdin: Stdio::null(), stdout: Stdio::piped(), stderr: Stdio::piped() }
+    }
+}
+
+/// A command that was started. Dropping it ends everything that it started, too.
+#[derive(Debug)]
+pub struct RunningChild {
+    helper: Child,
+    /// Held by us alone: its end tells the inside that we are gone.
+    control: Option<PipeWriter>,
+    status: PipeReader,
+    buffer: Vec<u8>,
+    waiting: VecDeque<Report>,
+    closed: bool,
+}
+
+/// What [`RunningChild::next`] came back with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChildEvent {
+    Report(Report),
+    /// The time is up.
+    TimedOut,
+    /// Nothing more will come: the inside is gone.
+    Closed,
+}
+
+/// How commands are started in a mount: by our own binary, which first sets up what the spec says.
+#[derive(Debug)]
+pub struct Helper {
+    /// Our own binary.
+    pub program: PathBuf,
+    pub spec: HelperSpec,
+    /// The session's lock, which our processes inside hold too.
+    pub lock: Option<File>,
+}
+
+impl Helper {
+    pub fn try_clone(&self) -> std::io::Result<Helper> {
+        let lock = self.lock.as_ref().map(File::try_clone).transpose()?;
+        Ok(Helper { program: self.program.clone(), spec: self.spec.clone(), lock })
+    }
+
+    /// Starts a command. The report [`Report::Started`] or [`Report::Failed`] follows.
+    pub fn spawn(&self, command: &ChildCommand, stdio: ChildStdio, group: Group) -> Result<RunningChild> {
+        let mut spec = self.spec.clone();
+        spec.group = group;
+        let (control_in, control) = std::io::pipe()?;
+        let (status, status_out) = std::io::pipe()?;
+        let mut fds = vec![
+            FdMapping { parent_fd: control_in.into(), child_fd: CONTROL_FD },
+            FdMapping { parent_fd: status_out.into(), child_fd: STATUS_FD },
+        ];
+        if let Some(lock) = &self.lock {
+            fds.push(FdMapping { parent_fd: OwnedFd::from(lock.try_clone()?), child_fd: LOCK_FD });
+        }
+        let mut helper = Command::new(&self.program);
+        helper
+            .arg0("agentworkforce")
+            .arg(HELPER)
+            .arg(serde_json::to_string(&spec).expect("our own specs always serialise"))
+            .args(&command.argv)
+            .env("PWD", &*spec.workdir)
+            .stdin(stdio.stdin)
+            .stdout(stdio.stdout)
+            .stderr(stdio.stderr);
+        if let Some(ssh) = self.ssh_command() {
+            helper.env("GIT_SSH_COMMAND", ssh);
+        }
+        for (name, value) in &command.env {
+            match value {
+                Some(value) => helper.env(name, value),
+                None => helper.env_remove(name),
+            };
+        }
+        if group == Group::Own {
+            helper.process_group(0);
+        }
+        helper.fd_mappings(fds).expect("three different numbers");
+        let child = helper.spawn().map_err(|error| {
+            CommandError::internal(format!("`{}` cannot be started", self.program.display())).caused_by(error)
+        })?;
+        // With `helper` go our copies of the inside's ends of the pipes.
+        drop(helper);
+        Ok(RunningChild {
+            helper: child,
+            control: Some(control),
+            status,
+            buffer: Vec::new(),
+            waiting: VecDeque::new(),
+            closed: false,
+        })
+    }
+
+    /// What git needs to use ssh inside, unless the user has said what it is to use.
+    fn ssh_command(&self) -> Option<String> {
+        let said = ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| std::env::var_os(name).is_some());
+        if self.spec.way != OverlayWay::UserNamespace || said {
+            return None;
+        }
+        let system = std::fs::read_to_string("/etc/ssh/ssh_config").unwrap_or_default();
+        let user = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".ssh/config"));
+        crate::mount::process::ssh::command_for_git(&system, user.filter(|path| path.is_file()).as_deref())
+    }
+}
+
+impl RunningChild {
+    pub fn take_stdin(&mut self) -> Option<ChildStdin> {
+        self.helper.stdin.take()
+    }
+
+    pub fn take_stdout(&mut self) -> Option<ChildStdout> {
+        self.helper.stdout.take()
+    }
+
+    pub fn take_stderr(&mut self) -> Option<ChildStderr> {
+        self.helper.stderr.take()
+    }
+
+    /// Readable when [`RunningChild::next`] has something to say, for callers with a loop of their own.
+    pub fn status_fd(&self) -> BorrowedFd<'_> {
+        self.status.as_fd()
+    }
+
+    /// Whether a report is there already, so that the descriptor need not become readable.
+    pub fn has_waiting(&self) -> bool {
+        self.closed || !self.waiting.is_empty()
+    }
+
+    /// The next report; waits for it at most as long as `patience` says.
+    pub fn next(&mut self, patience: Option<Duration>) -> Result<ChildEvent> {
+        loop {
+            if let Some(report) = self.waiting.pop_front() {
+                return Ok(ChildEvent::Report(report));
+            }
+            if self.closed {
+                return Ok(ChildEvent::Closed);
+            }
+            let mut ready = [PollFd::new(&self.status, PollFlags::IN)];
+            let timeout = patience.map(|time| Timespec::try_from(time).expect("no wait is that long"));
+            match poll(&mut ready, timeout.as_ref()) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(ChildEvent::TimedOut),
+                Ok(_) => self.read()?,
+                Err(errno) => return Err(std::io::Error::from(errno).into()),
+            }
+        }
+    }
+
+    fn read(&mut self) -> Result<()> {
+        let mut bytes = [0_u8; 4096];
+        match self.status.read(&mut bytes) {
+            Ok(0) => self.closed = true,
+            Ok(count) => {
+                self.buffer.extend_from_slice(&bytes[..count]);
+                self.waiting.extend(drain_lines(&mut self.buffer));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Sends a signal to the child (to all of its group if it has its own).
+    pub fn signal(&mut self, signal: i32) {
+        self.order(Order::Signal(signal));
+    }
+
+    /// Lets a stopped child go on.
+    pub fn resume(&mut self) {
+        self.order(Order::Continue);
+    }
+
+    /// Ends everything at once. [`ChildEvent::Closed`] follows when nothing is left.
+    pub fn end(&mut self) {
+        self.control = None;
+    }
+
+    fn order(&mut self, order: Order) {
+        if let Some(control) = &mut self.control {
+            // An inside that is gone says so on the other pipe.
+            let _ = control.write_all(&line(&order));
+        }
+    }
+}
+
+impl Drop for RunningChild {
+    fn drop(&mut self) {
+        self.control = None;
+        // The helper ends after init, and init after everything else.
+        let _ = self.helper.wait();
+    }
+}
+
+/// A failure to start, as the user is told of it.
+pub fn start_error(failure: &Failure, program: &str) -> CommandError {
+    const NOT_FOUND: i32 = rustix::io::Errno::NOENT.raw_os_error();
+    match (failure.stage, failure.errno) {
+        (Stage::Exec, Some(NOT_FOUND)) => {
+            CommandError::new(Exit::NotFound, format!("`{program}` was not found"))
+                .hint("is it installed and in `PATH`?")
+        }
+        (Stage::Exec, _) => CommandError::new(Exit::NotExecutable, format!("`{program}` cannot be executed"))
+            .caused_by(&failure.message),
+        _ => CommandError::internal("the mount cannot be made")
+            .caused_by(&failure.message)
+            .hint("`--mount copy` works without mounting"),
+    }
+}

@@ -1,0 +1,84 @@
+//! The helper: enters the namespaces, mounts, starts init in them and stays until it ends.
+//! It never runs the harness itself and decides nothing: the runner's spec does.
+
+use super::init::PASSED_BY;
+use super::namespaces::{self, failure};
+use super::protocol::{
+    CONTROL_FD, DroppedCapabilities, Failure, HelperSpec, INIT, InitSpec, LOCK_FD, Report, STATUS_FD, Stage,
+    line,
+};
+use super::{caps, init, layers};
+use crate::model::mount_facts::OverlayWay;
+use crate::mount::process::signals::SignalInbox;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Runs until everything inside has ended. The outcome goes to the runner over the status pipe.
+pub(super) fn run(spec: &HelperSpec, argv: &[OsString]) -> u8 {
+    // Descriptors of the user's shell could lead to the real project, past the mount.
+    close_fds::set_fds_cloexec(3, &[CONTROL_FD, STATUS_FD, LOCK_FD]);
+    // Opened before the namespaces change what `/proc/self` is.
+    let Ok(mut status) = File::options().write(true).open(format!("/proc/self/fd/{STATUS_FD}")) else {
+        return 125;
+    };
+    // The terminal's signals are for the harness; we go when init goes.
+    let Ok(_held) = SignalInbox::catch(&PASSED_BY) else { return 125 };
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    match prepare(spec).and_then(|()| if spec.pid_namespace { start_init(spec, argv) } else { Ok(()) }) {
+        Ok(()) if spec.pid_namespace => 0,
+        Ok(()) => init::run(init_spec(spec), argv),
+        Err(failed) => {
+            let _ = status.write_all(&line(&Report::Failed(failed)));
+            125
+        }
+    }
+}
+
+fn prepare(spec: &HelperSpec) -> Result<(), Failure> {
+    if spec.way != OverlayWay::Unavailable {
+        // Writing the id maps needs the own `/proc` entries, which a process that may not be dumped does not own.
+        let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable);
+        namespaces::enter(spec.way, spec.pid_namespace)?;
+        let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+        layers::mount_all(spec)?;
+        if let Some(writable) = &spec.writable {
+            let writable: Vec<PathBuf> = writable.iter().map(|path| path.to_path_buf()).collect();
+            layers::make_strict(spec, &writable)?;
+        }
+    }
+    // Only now: a working directory from before would still be the real project.
+    std::env::set_current_dir(&*spec.workdir)
+        .map_err(|error| failure(Stage::Mount, &format!("cannot enter `{}`", spec.workdir.display()), &error))
+}
+
+/// Starts init as the first process of the new PID namespace and waits for it: when it has ended, nothing inside is left.
+fn start_init(spec: &HelperSpec, argv: &[OsString]) -> Result<(), Failure> {
+    if spec.way == OverlayWay::UserNamespace {
+        caps::keep_over_exec().map_err(|errno| {
+            failure(Stage::Capabilities, "cannot keep capabilities for init", &errno.into())
+        })?;
+    }
+    let order = serde_json::to_string(&init_spec(spec)).expect("our own specs always serialise");
+    let mut child = Command::new("/proc/self/exe")
+        .arg0("agentworkforce")
+        .arg(INIT)
+        .arg(order)
+        .args(argv)
+        .spawn()
+        .map_err(|error| failure(Stage::Namespace, "init cannot be started", &error))?;
+    let _ = child.wait();
+    Ok(())
+}
+
+fn init_spec(spec: &HelperSpec) -> InitSpec {
+    let drop = match spec.way {
+        OverlayWay::UserNamespace => DroppedCapabilities::All,
+        OverlayWay::Capable if !spec.overlays.is_empty() => DroppedCapabilities::Dangerous,
+        OverlayWay::Capable | OverlayWay::Unavailable => DroppedCapabilities::None,
+    };
+    InitSpec { drop, group: spec.group, pid_namespace: spec.pid_namespace }
+}

@@ -1,0 +1,236 @@
+//! The first process of a run: starts the child, reaps, passes signals in and stops out, and ends everything when it ends.
+//! It is not the harness, because PID 1 ignores signals that have no handler; it mounts nothing but its own `/proc`.
+
+use super::caps;
+use super::namespaces::{self, failure};
+use super::protocol::{
+    CONTROL_FD, DroppedCapabilities, Failure, Group, InitSpec, Order, Report, STATUS_FD, Stage, drain_lines,
+    line,
+};
+use crate::mount::process::signals::SignalInbox;
+use crate::mount::process::terminal::without_being_stopped;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::{Pid, getpgid, tcsetpgrp};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{WaitOptions, WaitStatus};
+use signal_hook::consts::{
+    SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2,
+};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Signals that may reach our whole group and are for the child alone; they must neither end nor stop us.
+pub(super) const PASSED_BY: [i32; 11] =
+    [SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2, SIGALRM];
+
+/// Runs the child to its end. Returning ends the PID namespace, and with it every process in it.
+pub(super) fn run(spec: InitSpec, argv: &[OsString]) -> u8 {
+    let Some((control, mut status)) = pipes() else { return 125 };
+    // Nothing of ours reaches the child: neither the pipes nor the lock.
+    close_fds::set_fds_cloexec(3, &[]);
+    let code = match start(spec, argv) {
+        Ok((child, mut signals)) => {
+            let mut init = Init { child, group: spec.group, stopped: false, ended: None, status };
+            init.report(&Report::Started);
+            init.attend(&mut signals, control)
+        }
+        Err(failed) => {
+            let _ = status.write_all(&line(&Report::Failed(failed)));
+            125
+        }
+    };
+    if !spec.pid_namespace {
+        sweep_descendants();
+    }
+    code
+}
+
+fn pipes() -> Option<(File, File)> {
+    let control = File::open(format!("/proc/self/fd/{CONTROL_FD}")).ok()?;
+    let status = File::options().write(true).open(format!("/proc/self/fd/{STATUS_FD}")).ok()?;
+    Some((control, status))
+}
+
+fn start(spec: InitSpec, argv: &[OsString]) -> Result<(Pid, SignalInbox), Failure> {
+    if spec.pid_namespace {
+        namespaces::mount_proc()
+            .map_err(|error| failure(Stage::Mount, "the own `/proc` cannot be mounted", &error))?;
+    } else {
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+            .map_err(|errno| failure(Stage::Namespace, "cannot become a subreaper", &errno.into()))?;
+    }
+    match spec.drop {
+        DroppedCapabilities::None => Ok(()),
+        DroppedCapabilities::Dangerous => caps::drop_from_root(),
+        DroppedCapabilities::All => caps::drop_all(),
+    }
+    .map_err(|errno| failure(Stage::Capabilities, "capabilities cannot be dropped", &errno.into()))?;
+    // The child shares our uid; it shall not look into our descriptors or memory all the same.
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+    // Before the child exists, so that its end cannot be missed.
+    let signals = SignalInbox::catch(&PASSED_BY)
+        .map_err(|error| failure(Stage::Namespace, "signals cannot be caught", &error))?;
+    let (program, rest) = argv.split_first().ok_or_else(|| Failure {
+        stage: Stage::Exec,
+        message: "there is no command to run".into(),
+        errno: None,
+    })?;
+    let mut command = Command::new(program);
+    command.args(rest);
+    if spec.group == Group::Own {
+        command.process_group(0);
+    }
+    let child = command.spawn().map_err(|error| {
+        // A directory of `PATH` that may not be entered hides the plain truth.
+        let error = if is_nowhere(program) { rustix::io::Errno::NOENT.into() } else { error };
+        failure(Stage::Exec, &format!("cannot run `{}`", program.display()), &error)
+    })?;
+    Ok((Pid::from_raw(child.id().cast_signed()), signals))
+}
+
+/// Whether a plain name is in no directory of `PATH` that can be looked into.
+fn is_nowhere(program: &OsStr) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    !program.as_bytes().contains(&b'/') && !std::env::split_paths(&path).any(|dir| dir.join(program).exists())
+}
+
+struct Init {
+    child: Pid,
+    group: Group,
+    stopped: bool,
+    /// The exit code, once the child has ended.
+    ended: Option<u8>,
+    status: File,
+}
+
+impl Init {
+    /// Waits for the child's end, the runner's orders and the runner's death.
+    fn attend(&mut self, signals: &mut SignalInbox, mut control: File) -> u8 {
+        let mut orders = Vec::new();
+        loop {
+            let mut ready = [
+                PollFd::from_borrowed_fd(signals.wake_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(std::os::fd::AsFd::as_fd(&control), PollFlags::IN),
+            ];
+            if poll(&mut ready, None).is_err() {
+                continue;
+            }
+            let (signalled, spoken) = (!ready[0].revents().is_empty(), !ready[1].revents().is_empty());
+            if signalled {
+                signals.take();
+                self.reap();
+            }
+            if spoken {
+                let mut bytes = [0_u8; 512];
+                match control.read(&mut bytes) {
+                    Ok(0) => return 137,
+                    Ok(count) => orders.extend_from_slice(&bytes[..count]),
+                    Err(_) => {}
+                }
+                for order in drain_lines(&mut orders) {
+                    self.obey(order);
+                }
+            }
+            if let Some(code) = self.ended {
+                return code;
+            }
+        }
+    }
+
+    /// Collects whoever changed state.
+    fn reap(&mut self) {
+        let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
+        while let Ok(Some((pid, status))) = rustix::process::wait(options) {
+            if pid.as_raw_nonzero().get() == self.child.as_raw() {
+                self.child_changed(status);
+            }
+        }
+    }
+
+    fn child_changed(&mut self, status: WaitStatus) {
+        if let Some(code) = status.exit_status() {
+            self.report(&Report::Exited(code));
+            self.ended = Some(u8::try_from(code).unwrap_or(1));
+        } else if let Some(signal) = status.terminating_signal() {
+            self.report(&Report::Signaled(signal));
+            self.ended = Some(u8::try_from(128 + signal).unwrap_or(1));
+        } else if let Some(signal) = status.stopping_signal() {
+            self.stopped = true;
+            self.report(&Report::Stopped(signal));
+        } else if status.continued() {
+            self.stopped = false;
+        }
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Signal(number) => {
+                if let Ok(signal) = Signal::try_from(number) {
+                    let _ = match self.group {
+                        Group::Own => killpg(self.child, signal),
+                        Group::Ours => kill(self.child, signal),
+                    };
+                }
+            }
+            Order::Continue => self.resume(),
+        }
+    }
+
+    /// The shell's `fg` continued the runner's group. A child that made a group of its own gets the terminal and the signal
+    /// from us; one that was continued with us needs nothing.
+    fn resume(&mut self) {
+        // Seen first: the shell's signal may have reached the child already.
+        self.reap();
+        if !self.stopped || self.ended.is_some() {
+            return;
+        }
+        let own_group = getpgid(Some(self.child)).is_ok_and(|group| group == self.child);
+        if own_group {
+            without_being_stopped(|| {
+                let _ = tcsetpgrp(std::io::stdin(), self.child);
+            });
+            let _ = killpg(self.child, Signal::SIGCONT);
+        } else {
+            let _ = kill(self.child, Signal::SIGCONT);
+        }
+        self.stopped = false;
+    }
+
+    fn report(&mut self, report: &Report) {
+        // A runner that is gone is seen on the other pipe.
+        let _ = self.status.write_all(&line(report));
+    }
+}
+
+/// Without a PID namespace: kills children until there are none. Those of a killed child become ours, so none is missed.
+fn sweep_descendants() {
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    loop {
+        for child in children_of(own) {
+            let _ = kill(Pid::from_raw(child), Signal::SIGKILL);
+        }
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(_) => while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {},
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn children_of(parent: i32) -> Vec<i32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter(|pid| parent_of(*pid) == Some(parent)).collect()
+}
+
+/// The fourth field of `/proc/<pid>/stat`; the second is a name in parentheses that may hold anything.
+fn parent_of(pid: i32) -> Option<i32> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let after_name = &stat[stat.iter().rposition(|&byte| byte == b')')? + 1..];
+    let mut fields = std::str::from_utf8(after_name).ok()?.split_ascii_whitespace();
+    fields.nth(1)?.parse().ok()
+}

@@ -1,0 +1,191 @@
+//! Mounts the overlays and the covers inside the helper's namespace, each on its own path.
+//! What lies in the upper directories was put there before, by the runner.
+
+use super::namespaces::failure;
+use super::protocol::{Cover, Failure, HelperSpec, OverlaySpec, Protect, Stage};
+use crate::model::mount_facts::OverlayWay;
+use rustix::fs::{CWD, Mode, OFlags, StatVfsMountFlags, openat, statvfs};
+use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, mount_remount, move_mount, open_tree};
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// Mounts everything that the spec names.
+pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
+    // What is shown again must be held before it is covered.
+    let mut exposed = Vec::new();
+    for cover in &spec.covers {
+        let mut held = Vec::new();
+        let read_only = cover.expose.iter().map(|path| (path, Access::ReadOnly));
+        let lent = cover.lend.iter().map(|path| (path, Access::Write));
+        for (path, access) in read_only.chain(lent) {
+            held.push((path, access, hold(path).map_err(|error| at("cannot show", path, &error))?));
+        }
+        exposed.push((cover, held));
+    }
+    for overlay in &spec.overlays {
+        mount_overlay(overlay, spec.way).map_err(|error| at("no overlay on", &overlay.target, &error))?;
+    }
+    for protect in &spec.protect {
+        make_read_only(protect).map_err(|error| at("cannot protect", &protect.dir, &error))?;
+    }
+    for (cover, held) in exposed {
+        mount_cover(cover).map_err(|error| at("cannot cover", &cover.dir, &error))?;
+        for (path, access, tree) in held {
+            show_again(path, &tree, access).map_err(|error| at("cannot show", path, &error))?;
+        }
+    }
+    Ok(())
+}
+
+/// One overlay. The layers are named by descriptor: no path needs escaping or is too long for the option string.
+pub(super) fn mount_overlay(overlay: &OverlaySpec, way: OverlayWay) -> io::Result<()> {
+    let lowers: Vec<OwnedFd> = overlay.lowers.iter().map(|path| open_dir(path)).collect::<io::Result<_>>()?;
+    let (upper, work) = (open_dir(&overlay.upper)?, open_dir(&overlay.work)?);
+    let lower = lowers.iter().map(by_descriptor).collect::<Vec<_>>().join(":");
+    // Explicit, because the defaults are a build option of the kernel: with any of them on, the upper directory holds zeros
+    // or empty directories instead of the agent's work. `nofollow` is `off` that also ignores old redirects; `userxattr` takes
+    // no other.
+    let mut options = format!(
+        "lowerdir={lower},upperdir={},workdir={},metacopy=off,redirect_dir=nofollow,index=off",
+        by_descriptor(&upper),
+        by_descriptor(&work),
+    );
+    if way == OverlayWay::UserNamespace {
+        options.push_str(",userxattr");
+    }
+    let options = CString::new(options).expect("numbers and words only");
+    mount("agentworkforce", &*overlay.target, "overlay", flags_of(&overlay.target)?, options.as_c_str())?;
+    Ok(())
+}
+
+/// The project's own restrictions hold for the view of it too.
+fn flags_of(path: &Path) -> io::Result<MountFlags> {
+    let now = statvfs(path)?.f_flag;
+    let mut flags = MountFlags::empty();
+    for (held, wanted) in [
+        (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
+        (StatVfsMountFlags::NODEV, MountFlags::NODEV),
+        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
+    ] {
+        if now.contains(held) {
+            flags |= wanted;
+        }
+    }
+    Ok(flags)
+}
+
+fn mount_cover(cover: &Cover) -> io::Result<()> {
+    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let options = CString::new(format!("mode=0700,uid={uid},gid={gid}")).expect("numbers only");
+    mount(
+        "agentworkforce",
+        &*cover.dir,
+        "tmpfs",
+        MountFlags::NOSUID | MountFlags::NODEV,
+        options.as_c_str(),
+    )?;
+    Ok(())
+}
+
+/// A private handle on what is at a path now, whatever is mounted over it later.
+pub(super) fn hold(path: &Path) -> io::Result<OwnedFd> {
+    let flags =
+        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
+    Ok(open_tree(CWD, path, flags)?)
+}
+
+/// Puts a held tree at a path.
+pub(super) fn put(tree: &OwnedFd, path: &Path) -> io::Result<()> {
+    Ok(move_mount(tree, "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
+}
+
+/// Shows a directory as it is and takes the right to write it away.
+fn make_read_only(protect: &Protect) -> io::Result<()> {
+    let mut kept = Vec::new();
+    for path in protect.except.iter().filter(|path| path.is_dir()) {
+        kept.push((path, hold(path)?));
+    }
+    put(&hold(&protect.dir)?, &protect.dir)?;
+    let flags = MountFlags::BIND | MountFlags::RDONLY | flags_of(&protect.dir)?;
+    mount_remount(&*protect.dir, flags, "")?;
+    for (path, tree) in kept {
+        put(&tree, path)?;
+    }
+    Ok(())
+}
+
+/// What the inside may do with something that is shown again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    ReadOnly,
+    Write,
+}
+
+fn show_again(path: &Path, tree: &OwnedFd, access: Access) -> io::Result<()> {
+    let is_dir =
+        rustix::fs::fstat(tree).is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir());
+    if is_dir {
+        std::fs::create_dir_all(path)?;
+    } else {
+        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
+        std::fs::write(path, "")?;
+    }
+    put(tree, path)?;
+    if access == Access::ReadOnly {
+        mount_remount(path, MountFlags::BIND | MountFlags::RDONLY | flags_of(path)?, "")?;
+    }
+    Ok(())
+}
+
+/// Makes every mount read-only except the overlays, the covers, `/proc` (nested sandboxes map ids through it) and
+/// what the spec names as writable.
+pub(super) fn make_strict(spec: &HelperSpec, writable: &[PathBuf]) -> Result<(), Failure> {
+    // Held after the overlays are mounted: a writable directory above the project then contains the overlay, not the project.
+    let mut held = Vec::new();
+    for path in writable {
+        // A mount is put on a directory, not on a link to it.
+        match path.canonicalize().and_then(|path| Ok((hold(&path)?, path))) {
+            Ok((tree, path)) => held.push((path, tree)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(at("cannot keep writable", path, &error)),
+        }
+    }
+    let ours = |path: &Path| {
+        path == Path::new("/proc")
+            || spec.overlays.iter().any(|overlay| path == &*overlay.target)
+            || spec.covers.iter().any(|cover| path.starts_with(&cover.dir))
+    };
+    let table = std::fs::read("/proc/self/mountinfo")
+        .map_err(|error| failure(Stage::Mount, "the table of mounts cannot be read", &error))?;
+    for mounted in crate::mount::process::mount_table::parse(&table) {
+        if ours(&mounted.path) {
+            continue;
+        }
+        match mount_remount(&*mounted.path, MountFlags::BIND | MountFlags::RDONLY | mounted.flags, "") {
+            // Covered by another mount or behind a directory that may not be entered: nobody inside gets there either.
+            Ok(()) | Err(rustix::io::Errno::NOENT | rustix::io::Errno::ACCESS | rustix::io::Errno::INVAL) => {
+            }
+            Err(errno) => return Err(at("cannot make read-only", &mounted.path, &errno.into())),
+        }
+    }
+    for (path, tree) in held {
+        put(&tree, &path).map_err(|error| at("cannot keep writable", &path, &error))?;
+    }
+    Ok(())
+}
+
+fn open_dir(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    openat(CWD, path, flags, Mode::empty())
+        .map_err(|errno| io::Error::new(errno.kind(), format!("{}: {errno}", path.display())))
+}
+
+fn by_descriptor(fd: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", fd.as_raw_fd())
+}
+
+fn at(what: &str, path: &Path, error: &io::Error) -> Failure {
+    failure(Stage::Mount, &format!("{what} `{}`", path.display()), error)
+}

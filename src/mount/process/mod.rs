@@ -1,0 +1,15 @@
+//! Runs commands in a mount: starts them behind a helper of ours that makes the namespaces, and stays with them to their end.
+//! How a mount is laid out is decided in `view`; what the commands changed is not looked at.
+
+pub mod attend;
+pub mod child;
+pub mod inside;
+pub(crate) mod mount_table;
+pub mod probe;
+pub mod signals;
+mod ssh;
+mod terminal;
+
+pub use attend::{ChildOutcome, Ending, catch_runner_signals};
+pub use child::{ChildCommand, ChildStdio, RunningChild};
+pub use signals::SignalInbox;

@@ -1,0 +1,237 @@
+//! Finds out what kind of mount this machine and this project allow, by trying; the answer is plain data.
+//! It decides nothing: the plan does.
+
+use crate::error::{CommandError, Result};
+use crate::model::mount_facts::{HostMounts, MountFacts, OverlayWay};
+use crate::mount::process::inside::ProbeAnswer;
+use crate::mount::process::inside::protocol::PROBE;
+use crate::mount::process::mount_table;
+use rustix::fs::{AtFlags, CWD, statat, statfs};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const CACHE_FILE: &str = "cache/mount-probe.json";
+
+/// How many entries the search for foreign owners looks at.
+const OWNERS_LOOKED_AT: usize = 2_000;
+
+/// Filesystems that an upper directory cannot or should not be on, by magic number.
+const UNFIT_FOR_STATE: [(u64, &str); 9] = [
+    (0x794c_7630, "overlay"),
+    (0x6969, "NFS"),
+    (0xff53_4d42, "CIFS"),
+    (0xfe53_4d42, "SMB"),
+    (0x517b, "SMB"),
+    (0x6573_5546, "FUSE"),
+    (0x0102_1997, "9p"),
+    (0x5346_414f, "AFS"),
+    (0x00c3_6400, "Ceph"),
+];
+
+/// The facts for one project. `helper` is our own binary, `state` the directory that sessions are kept in.
+pub fn facts(helper: &Path, state: &Path, root: &Path) -> Result<MountFacts> {
+    let host = host(helper, state)?;
+    let obstacles = obstacles(root, host.overlay);
+    Ok(MountFacts { host, obstacles })
+}
+
+/// The same for a dry run: nothing is left in the state directory, which may not even exist.
+pub fn facts_without_writing(helper: &Path, state: &Path, root: &Path) -> Result<MountFacts> {
+    let known = Key::now(state).ok().and_then(|key| {
+        read_cache(&state.join(CACHE_FILE)).filter(|known| known.key == key).map(|known| known.host)
+    });
+    let sessions = state.join("sessions");
+    let place = if sessions.is_dir() { sessions } else { std::env::temp_dir() };
+    let host = match known {
+        Some(host) => host,
+        None => try_at(helper, state, &place)?,
+    };
+    let obstacles = obstacles(root, host.overlay);
+    Ok(MountFacts { host, obstacles })
+}
+
+/// What the machine can do, from the cache if it was found out since boot on this filesystem.
+pub fn host(helper: &Path, state: &Path) -> Result<HostMounts> {
+    make_private(state)?;
+    let key = Key::now(state)?;
+    let cache = state.join(CACHE_FILE);
+    if let Some(known) = read_cache(&cache).filter(|known| known.key == key) {
+        return Ok(known.host);
+    }
+    let host = try_here(helper, state)?;
+    // Only good news is kept: what is written here may be written by an agent, and must not talk us into a weaker mount.
+    if host.overlay != OverlayWay::Unavailable && host.pid_namespace {
+        write_cache(&cache, &Known { key, host: host.clone() });
+    }
+    Ok(host)
+}
+
+#[derive(Serialize, Deserialize)]
+struct Known {
+    key: Key,
+    host: HostMounts,
+}
+
+/// What the answer depends on.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Key {
+    boot: String,
+    device: u64,
+    uid: u32,
+    can_mount: bool,
+    version: String,
+    /// A container or an outer run of ours is another place, though it is the same boot.
+    mount_namespace: String,
+}
+
+impl Key {
+    fn now(state: &Path) -> Result<Key> {
+        let device = fs::metadata(state).map_err(|error| at(state, error))?.dev();
+        let link = fs::read_link("/proc/self/ns/mnt").unwrap_or_default();
+        Ok(Key {
+            boot: fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().into(),
+            device,
+            uid: rustix::process::geteuid().as_raw(),
+            can_mount: crate::mount::process::inside::caps::can_mount(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            mount_namespace: link.to_string_lossy().into_owned(),
+        })
+    }
+}
+
+fn read_cache(path: &Path) -> Option<Known> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// A cache that cannot be written costs a probe the next time and nothing else.
+fn write_cache(path: &Path, known: &Known) {
+    let Some(dir) = path.parent() else { return };
+    let written =
+        fs::create_dir_all(dir).and_then(|()| tempfile::NamedTempFile::new_in(dir)).and_then(|file| {
+            serde_json::to_writer(&file, known)?;
+            file.persist(path).map_err(|error| error.error)
+        });
+    drop(written);
+}
+
+fn try_here(helper: &Path, state: &Path) -> Result<HostMounts> {
+    // Where mounts will be: inside of another run that is the only place of ours that can be written.
+    let place = state.join("sessions");
+    make_private(&place)?;
+    try_at(helper, state, &place)
+}
+
+fn try_at(helper: &Path, state: &Path, place: &Path) -> Result<HostMounts> {
+    let scratch =
+        tempfile::Builder::new().prefix(".probe-").tempdir_in(place).map_err(|error| at(place, error))?;
+    let reflink = can_reflink(scratch.path());
+    let unavailable = |reason: String| HostMounts {
+        overlay: OverlayWay::Unavailable,
+        overlay_reason: Some(reason.clone()),
+        pid_namespace: false,
+        pid_namespace_reason: Some(reason),
+        reflink,
+    };
+    let output = Command::new(helper).arg(PROBE).arg(scratch.path()).stdin(Stdio::null()).output();
+    let answer = output.ok().and_then(|output| serde_json::from_slice::<ProbeAnswer>(&output.stdout).ok());
+    crate::mount::fs::cleanup::unlock_work_dirs(scratch.path());
+    let Some(answer) = answer else { return Ok(unavailable("the probe did not answer".into())) };
+    if answer.namespace_refused {
+        return Ok(unavailable(format!(
+            "namespaces are forbidden here ({})",
+            answer.overlay_error.unwrap_or_default()
+        )));
+    }
+    let mut host = HostMounts {
+        overlay: answer.way,
+        overlay_reason: answer
+            .overlay_error
+            .map(|error| format!("overlay mounts do not work here ({error})")),
+        pid_namespace: answer.pid_namespace_error.is_none(),
+        pid_namespace_reason: answer.pid_namespace_error,
+        reflink,
+    };
+    if let Some(name) = unfit_filesystem(state) {
+        host.overlay = OverlayWay::Unavailable;
+        host.overlay_reason = Some(format!("the state directory `{}` is on {name}", state.display()));
+    }
+    Ok(host)
+}
+
+fn unfit_filesystem(state: &Path) -> Option<&'static str> {
+    let magic = u64::try_from(statfs(state).ok()?.f_type).ok()?;
+    UNFIT_FOR_STATE.iter().find(|(number, _)| *number == magic).map(|(_, name)| *name)
+}
+
+fn can_reflink(dir: &Path) -> bool {
+    let clone = || -> std::io::Result<()> {
+        fs::write(dir.join("from"), "x")?;
+        let (from, to) = (fs::File::open(dir.join("from"))?, fs::File::create(dir.join("to"))?);
+        Ok(rustix::fs::ioctl_ficlone(&to, &from)?)
+    };
+    clone().is_ok()
+}
+
+/// Why a project cannot be overlaid, although the machine could.
+pub fn obstacles(root: &Path, way: OverlayWay) -> Vec<String> {
+    let mut found = Vec::new();
+    let table = mount_table::parse(&fs::read("/proc/self/mountinfo").unwrap_or_default());
+    let mut places = vec![root.to_path_buf()];
+    if let Some(repo) = crate::mount::git::repository::Repository::at(root) {
+        places.extend(repo.outside(root));
+    }
+    for place in places {
+        if let Some(below) = mount_table::below(&table, &place) {
+            found.push(format!("another filesystem is mounted at `{}`", below.display()));
+        }
+        if way == OverlayWay::UserNamespace
+            && let Some(foreign) = foreign_owner(&place)
+        {
+            found.push(format!("`{}` belongs to another user or group", foreign.display()));
+        }
+    }
+    found
+}
+
+/// A file among the first two levels that only its own user namespace could copy up (EOVERFLOW).
+fn foreign_owner(root: &Path) -> Option<PathBuf> {
+    let own = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let is_foreign = |path: &Path| {
+        statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| (stat.st_uid, stat.st_gid) != own)
+    };
+    let entries = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    if is_foreign(root) {
+        return Some(root.to_path_buf());
+    }
+    let mut looked_at = 0;
+    for first in entries(root) {
+        looked_at += 1;
+        if is_foreign(&first) {
+            return Some(first);
+        }
+        if !first.is_symlink() && first.is_dir() {
+            for second in entries(&first) {
+                looked_at += 1;
+                if looked_at > OWNERS_LOOKED_AT {
+                    return None;
+                }
+                if is_foreign(&second) {
+                    return Some(second);
+                }
+            }
+        }
+    }
+    None
+}
+
+fn make_private(dir: &Path) -> Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|error| at(dir, error))
+}
+
+fn at(path: &Path, error: impl std::fmt::Display) -> CommandError {
+    CommandError::internal(format!("`{}`: {error}", path.display()))
+}

@@ -1,0 +1,71 @@
+//! From a mount's record to what the helper has to mount, cover and protect. It touches no file.
+
+use super::request::OpenRequest;
+use crate::model::mount::{Backend, Sandbox};
+use crate::model::mount_facts::OverlayWay;
+use crate::model::mount_record::{Containment, MountRecord, PrivateDir};
+use crate::model::raw_path::RawPath;
+use crate::mount::process::inside::protocol::{Cover, Group, HelperSpec, OverlaySpec, Protect};
+use std::path::{Path, PathBuf};
+
+pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord) -> HelperSpec {
+    let session = request.session_dir;
+    let overlay = record.backend == Backend::Overlay;
+    let mut overlays = Vec::new();
+    if overlay {
+        overlays.push(OverlaySpec {
+            target: record.root.clone(),
+            lowers: vec![record.root.clone()],
+            upper: session.join(&record.data).into(),
+            work: session.join("work").into(),
+        });
+        for dir in record.git.iter().flat_map(|git| &git.outside) {
+            let (upper, work) = private_dirs(session, dir);
+            overlays.push(OverlaySpec {
+                target: dir.target.clone(),
+                lowers: vec![dir.target.clone()],
+                upper: upper.into(),
+                work: work.into(),
+            });
+        }
+    }
+    let pid_namespace = record.containment == Containment::PidNamespace;
+    let way = match (overlay, pid_namespace) {
+        (true, _) => request.facts.host.overlay,
+        (false, true) => OverlayWay::Capable,
+        (false, false) => OverlayWay::Unavailable,
+    };
+    let cover = Cover {
+        dir: request.sessions_dir.into(),
+        expose: request.expose.iter().cloned().map(RawPath).collect(),
+        lend: request.lend.iter().cloned().map(RawPath).collect(),
+    };
+    let base =
+        if record.backend == Backend::Copy { session.join(&record.data) } else { record.root.to_path_buf() };
+    HelperSpec {
+        way,
+        pid_namespace,
+        overlays,
+        covers: if overlay { vec![cover] } else { Vec::new() },
+        protect: if overlay { vec![protected_home(request.sessions_dir)] } else { Vec::new() },
+        writable: (record.sandbox == Sandbox::Strict)
+            .then(|| request.writable.iter().cloned().map(RawPath).collect()),
+        // Joining an empty path would add a slash.
+        workdir: base.join(&request.spec.cwd).components().collect::<PathBuf>().into(),
+        group: Group::Ours,
+    }
+}
+
+/// Our own home: an agent that could write its config and personas would decide what the next run hides. What runs inside of
+/// runs need stays writable; the cache is checked whenever it is used.
+fn protected_home(sessions_dir: &Path) -> Protect {
+    let home = sessions_dir.parent().unwrap_or(sessions_dir);
+    Protect { dir: home.into(), except: ["cache", "locks"].map(|name| home.join(name).into()).to_vec() }
+}
+
+/// The upper and work directories of a private view, absolute.
+pub(super) fn private_dirs(session: &Path, dir: &PrivateDir) -> (PathBuf, PathBuf) {
+    let upper = session.join(&dir.upper);
+    let work = upper.with_file_name("work");
+    (upper, work)
+}

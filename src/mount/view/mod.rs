@@ -1,0 +1,21 @@
+//! Makes what the commands of a mount see: an overlay over the project or a copy of it, without what is hidden and with the
+//! files that are injected. It runs nothing, and never writes the project.
+
+mod copy;
+mod git_marks;
+mod heavy;
+mod inject;
+mod layout;
+mod newly_hidden;
+mod open;
+mod overlay;
+pub(crate) mod quick_rules;
+mod record;
+mod request;
+pub mod root;
+mod scan_hidden;
+
+pub use inject::InjectedFile;
+pub use newly_hidden::{hide_newly_hidden, newly_hidden};
+pub use open::{OpenMount, open, reopen};
+pub use request::OpenRequest;

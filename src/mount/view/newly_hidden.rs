@@ -1,0 +1,46 @@
+//! What became hidden after a mount was made: found, and hidden before the mount is used again.
+
+use super::record::write_record;
+use super::request::{OpenRequest, at, compile};
+use crate::error::Result;
+use crate::model::mount::{Backend, MountSpec};
+use crate::model::mount_record::{HiddenPath, MountRecord};
+use crate::mount::view::inject::Upper;
+use crate::mount::view::scan_hidden::scan_hidden;
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Hidden paths of the project that this mount does not hide, because they were not there when it was made. Overlay only: a copy
+/// has nothing that came later.
+pub fn newly_hidden(spec: &MountSpec, record: &MountRecord) -> Result<Vec<HiddenPath>> {
+    if record.backend != Backend::Overlay {
+        return Ok(Vec::new());
+    }
+    let rules = compile(spec)?;
+    let found = scan_hidden(&spec.root, &rules, &spec.rules).map_err(|error| at(&spec.root, error))?;
+    let known: BTreeSet<&Path> = record.hidden.iter().map(|hidden| hidden.path.0.as_path()).collect();
+    let is_new = |hidden: &HiddenPath| !hidden.path.0.ancestors().any(|above| known.contains(above));
+    Ok(found.hidden.into_iter().filter(is_new).collect())
+}
+
+/// Hides what came later, before a mount is used again. What the agent itself has at such a path stays.
+pub fn hide_newly_hidden(request: &OpenRequest, record: &mut MountRecord) -> Result<()> {
+    let late = newly_hidden(request.spec, record)?;
+    let Some(xattrs) = record.xattrs.filter(|_| !late.is_empty()) else { return Ok(()) };
+    let dir = request.session_dir.join(&record.data);
+    let hide = || -> io::Result<()> {
+        let mut upper = Upper::new(&request.spec.root, &dir, xattrs)?;
+        for hidden in late {
+            if fs::symlink_metadata(dir.join(&hidden.path)).is_err() {
+                upper.hide(&hidden.path)?;
+                record.hidden.push(hidden);
+            }
+        }
+        upper.finish()
+    };
+    hide().map_err(|error| at(&dir, error))?;
+    record.hidden.sort_by(|a, b| a.path.cmp(&b.path));
+    write_record(request.session_dir, record)
+}

@@ -1,0 +1,193 @@
+//! Opens a mount: scans the project for hidden paths, fills the upper directory or the copy, and writes the record.
+//! Nothing is mounted and nothing runs before [`OpenMount::spawn`]; the project itself is never written.
+
+use super::copy::open_copy;
+use super::layout::helper_spec;
+use super::overlay::open_overlay;
+use super::record::write_record;
+use super::request::{OpenRequest, at, make_dir};
+use crate::error::{CommandError, Result};
+use crate::exit::Exit;
+use crate::model::mount::{Backend, Sandbox};
+use crate::model::mount_facts::MountFacts;
+use crate::model::mount_record::{Containment, Instant, MountRecord};
+use crate::mount::fs::cleanup::remove_tree;
+use crate::mount::fs::duplicate::duplicate;
+use crate::mount::process::attend::{ChildOutcome, Listener, TimeLimits};
+use crate::mount::process::child::{ChildCommand, ChildStdio, Helper, RunningChild};
+use crate::mount::process::inside::caps;
+use crate::mount::process::inside::protocol::Group;
+use crate::mount::process::signals::SignalInbox;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A mount that commands can be run in, as often as one likes.
+#[derive(Debug)]
+pub struct OpenMount {
+    pub record: MountRecord,
+    pub session_dir: PathBuf,
+    pub(super) helper: Helper,
+}
+
+/// Makes the mount that the spec asks for and writes its record.
+pub fn open(request: &OpenRequest) -> Result<OpenMount> {
+    let (backend, fallback) = request.facts.choose(request.spec.backend);
+    let sandbox = reachable(request, backend)?;
+    let root_meta = fs::metadata(&request.spec.root).map_err(|error| {
+        CommandError::usage(format!("`{}` cannot be mounted", request.spec.root.display())).caused_by(error)
+    })?;
+    let root = request.spec.root.clone().into();
+    let mut record = MountRecord {
+        fallback,
+        containment: containment(request.facts, backend),
+        root_dev: root_meta.dev(),
+        root_ino: root_meta.ino(),
+        ..MountRecord::bare(backend, sandbox, root, file_clock())
+    };
+    let made = match backend {
+        Backend::Overlay => open_overlay(request, &mut record),
+        Backend::Copy => open_copy(request, &mut record),
+        Backend::Auto | Backend::None => {
+            record.data = request.spec.root.clone().into();
+            Ok(())
+        }
+    };
+    if let Some(signal) = request.signals.and_then(SignalInbox::asked_to_end) {
+        let exit = Exit::Signal(u8::try_from(signal).unwrap_or(0));
+        return Err(CommandError::new(exit, "interrupted before anything was started"));
+    }
+    made?;
+    request.crash_points.at("open: made");
+    write_record(request.session_dir, &record)?;
+    request.crash_points.at("open: recorded");
+    reopen(request, record)
+}
+
+/// A mount that was opened before, as its record says: for going on with a session. Nothing on disk is changed.
+pub fn reopen(request: &OpenRequest, record: MountRecord) -> Result<OpenMount> {
+    let helper = Helper {
+        program: request.helper.to_path_buf(),
+        spec: helper_spec(request, &record),
+        lock: request.lock.map(fs::File::try_clone).transpose()?,
+    };
+    Ok(OpenMount { record, session_dir: request.session_dir.to_path_buf(), helper })
+}
+
+impl OpenMount {
+    /// The directory that commands start in, as they see it.
+    pub fn workdir(&self) -> &Path {
+        &self.helper.spec.workdir
+    }
+
+    /// Starts a command. The report [`Report::Started`](crate::mount::process::inside::protocol::Report) or `Failed` follows.
+    pub fn spawn(&self, command: &ChildCommand, stdio: ChildStdio, group: Group) -> Result<RunningChild> {
+        self.helper.spawn(command, stdio, group)
+    }
+
+    /// Runs a command to its end, for a person at the terminal or for a script.
+    pub fn run(
+        &self,
+        command: &ChildCommand,
+        stdio: ChildStdio,
+        signals: &mut SignalInbox,
+        limit: Option<Duration>,
+    ) -> Result<ChildOutcome> {
+        self.helper.run(command, stdio, signals, limit)
+    }
+
+    /// Runs a command without a terminal; the listener gets all of its piped output.
+    pub fn run_with_listener(
+        &self,
+        command: &ChildCommand,
+        stdio: ChildStdio,
+        limits: TimeLimits,
+        signals: &mut SignalInbox,
+        listener: &mut dyn Listener,
+    ) -> Result<ChildOutcome> {
+        self.helper.run_with_listener(command, stdio, limits, signals, listener)
+    }
+
+    /// The same project seen with everything that was changed in it so far; what is written in this view goes to `scratch` and
+    /// nowhere else. Overlay only.
+    pub fn scratch_view(&self, scratch: &Path) -> Result<OpenMount> {
+        let mut view = self.same_view()?;
+        for (number, overlay) in view.helper.spec.overlays.iter_mut().enumerate() {
+            let dir = scratch.join(number.to_string());
+            let below = std::mem::replace(&mut overlay.upper, dir.join("upper").into());
+            overlay.work = dir.join("work").into();
+            make_dir(&overlay.upper).map_err(|error| at(&overlay.upper, error))?;
+            make_dir(&overlay.work).map_err(|error| at(&overlay.work, error))?;
+            overlay.lowers.insert(0, below);
+        }
+        Ok(view)
+    }
+
+    /// The copy once more, in `scratch`, for something that must leave no trace. Copy only.
+    pub fn scratch_copy(&self, scratch: &Path) -> Result<OpenMount> {
+        let copied = self.session_dir.join(&self.record.data);
+        duplicate(&copied, scratch)?;
+        let mut view = self.same_view()?;
+        let below = self.helper.spec.workdir.strip_prefix(&copied).unwrap_or(Path::new(""));
+        view.helper.spec.workdir = scratch.join(below).components().collect::<PathBuf>().into();
+        Ok(view)
+    }
+
+    /// The same mount, for another command.
+    pub fn same_view(&self) -> Result<OpenMount> {
+        Ok(OpenMount {
+            record: self.record.clone(),
+            session_dir: self.session_dir.clone(),
+            helper: self.helper.try_clone()?,
+        })
+    }
+
+    /// Removes the mount's directories from the session; the record stays.
+    pub fn remove(self) -> Result<()> {
+        for name in ["upper", "work", "mount", "git"] {
+            let dir = self.session_dir.join(name);
+            remove_tree(&dir).map_err(|error| at(&dir, error))?;
+        }
+        Ok(())
+    }
+}
+
+/// The level that this run will have, or a refusal if a higher one was asked for.
+fn reachable(request: &OpenRequest, backend: Backend) -> Result<Sandbox> {
+    if let (Backend::Overlay, Some(reason)) = (backend, request.facts.why_not_overlay()) {
+        return Err(CommandError::usage(format!("the project cannot be overlaid: {reason}"))
+            .hint("use `--mount copy`, or `--mount auto` to take whatever works"));
+    }
+    let best = request.facts.best_sandbox(backend);
+    match request.spec.sandbox {
+        Some(Sandbox::Strict) if best == Sandbox::Project => Ok(Sandbox::Strict),
+        Some(asked) if asked > best => {
+            let why = match backend {
+                Backend::Overlay => "root needs a PID namespace for it".into(),
+                _ => request.facts.why_not_overlay().unwrap_or_else(|| "the mount is not an overlay".into()),
+            };
+            Err(CommandError::new(
+                Exit::Refused,
+                format!("the sandbox level that was asked for cannot be had: {why}"),
+            )
+            .hint("use `--sandbox off` to run without it"))
+        }
+        _ => Ok(best),
+    }
+}
+
+fn containment(facts: &MountFacts, backend: Backend) -> Containment {
+    // For a copy alone a user namespace would cost more (sudo, ssh) than it gives.
+    if facts.host.pid_namespace && (backend == Backend::Overlay || caps::can_mount()) {
+        Containment::PidNamespace
+    } else {
+        Containment::Subreaper
+    }
+}
+
+/// The clock that file times are taken from; the precise one runs ahead of it, and a change right after it would look older.
+fn file_clock() -> Instant {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+    Instant { seconds: now.tv_sec, nanos: u32::try_from(now.tv_nsec).unwrap_or(0) }
+}

@@ -1,0 +1,65 @@
+//! What opening a mount depends on, and the helpers that every way of opening shares.
+
+use super::inject::InjectedFile;
+use crate::error::{CommandError, Result};
+use crate::model::mount::MountSpec;
+use crate::model::mount_facts::MountFacts;
+use crate::model::mount_record::InjectedRecord;
+use crate::mount::CrashPoints;
+use crate::mount::process::signals::SignalInbox;
+use crate::rules::PathRules;
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// Everything that opening a mount depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenRequest<'a> {
+    pub spec: &'a MountSpec,
+    pub facts: &'a MountFacts,
+    /// Our own binary, for the processes inside: `/proc/self/exe` unless a test says otherwise.
+    pub helper: &'a Path,
+    /// The directory of all sessions, which nothing inside may reach.
+    pub sessions_dir: &'a Path,
+    /// The directory of this session; it exists and is locked.
+    pub session_dir: &'a Path,
+    pub injected: &'a [InjectedFile],
+    /// Below the session directory: what the harness has to read, shown read-only.
+    pub expose: &'a [PathBuf],
+    /// Below the session directory: directories that the harness may write as well.
+    pub lend: &'a [PathBuf],
+    /// What stays writable at the sandbox level `strict`, besides the mount.
+    pub writable: &'a [PathBuf],
+    /// Asked while opening takes its time: a Ctrl-C gives up before anything is started.
+    pub signals: Option<&'a SignalInbox>,
+    /// The session's lock; our processes inside hold it too.
+    pub lock: Option<&'a fs::File>,
+    /// Moments at which a crash test ends us.
+    pub crash_points: &'a CrashPoints,
+}
+
+pub(super) fn compile(spec: &MountSpec) -> Result<PathRules> {
+    PathRules::compile(&spec.rules).map_err(|error| {
+        let origin = spec.rules.get(error.index).map_or("a rule", |rule| rule.origin.as_str());
+        CommandError::usage(format!("{origin}: {}", error.message))
+    })
+}
+
+pub(super) fn injected_records(request: &OpenRequest) -> Vec<InjectedRecord> {
+    let record = |file: &InjectedFile| InjectedRecord {
+        path: file.path.clone().into(),
+        blake3: blake3::hash(&file.bytes).to_hex().to_string(),
+        mode: file.mode & 0o7777,
+        replaces: fs::symlink_metadata(request.spec.root.join(&file.path)).is_ok(),
+    };
+    request.injected.iter().map(record).collect()
+}
+
+pub(super) fn make_dir(dir: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+pub(super) fn at(path: &Path, error: impl std::fmt::Display) -> CommandError {
+    CommandError::internal(format!("`{}`: {error}", path.display()))
+}

@@ -1,0 +1,177 @@
+//! Which directory is mounted, and which are refused. It looks for `.git` and compares paths; it mounts nothing.
+
+use crate::error::{CommandError, Result};
+use std::path::{Path, PathBuf};
+
+/// What the choice depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    pub cwd: &'a Path,
+    pub home: Option<&'a Path>,
+    /// Where sessions are kept; a mount must not contain it.
+    pub state: &'a Path,
+}
+
+/// The directory to mount and where in it the child starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MountRoot {
+    /// Absolute, without symlinks.
+    pub root: PathBuf,
+    /// Relative to the root.
+    pub cwd: PathBuf,
+}
+
+/// What is mounted: the git top level, else the directory with `.agentworkforce`, else the working directory; or what was
+/// asked for. Whether it may be mounted is another question. `wanted` is `--root`; `project` the directory with
+/// `.agentworkforce`, if there is one.
+pub fn find(around: Surroundings, wanted: Option<&Path>, project: Option<&Path>) -> Result<MountRoot> {
+    let cwd = resolved(around.cwd)?;
+    let home = around.home.map(canonical_or_same);
+    let root = match wanted {
+        Some(dir) => resolved(&cwd.join(dir))?,
+        None => match git_top_level(&cwd).filter(|top| home.as_ref() != Some(top)) {
+            Some(top) => top,
+            None => resolved(project.unwrap_or(&cwd))?,
+        },
+    };
+    // With `--root` elsewhere the child starts at the root.
+    let relative = cwd.strip_prefix(&root).map(Path::to_path_buf).unwrap_or_default();
+    Ok(MountRoot { root, cwd: relative })
+}
+
+/// Fails for a directory that cannot be mounted as a project.
+pub fn refuse(root: &Path, around: Surroundings) -> Result<()> {
+    let home = around.home.map(canonical_or_same);
+    let (home, state) = (home.as_deref(), &canonical_or_same(around.state));
+    let no = |why: &str| {
+        Err(CommandError::usage(format!("`{}` cannot be mounted: {why}", root.display()))
+            .hint("change to a project directory, or name one with `--root DIR`"))
+    };
+    if root == Path::new("/") {
+        return no("it is the root of the filesystem");
+    }
+    if home == Some(root) {
+        return no("it is the home directory");
+    }
+    if home.is_some_and(|home| home.starts_with(root)) {
+        return no("it contains the home directory");
+    }
+    // An upper directory inside its own lower is a loop (ELOOP).
+    if state.starts_with(root) {
+        return no(&format!("it contains our own state directory `{}`", state.display()));
+    }
+    if root.starts_with(state.join("sessions")) {
+        return no("it is inside a session of ours");
+    }
+    Ok(())
+}
+
+/// The nearest directory at or above `dir` that has a `.git`.
+pub fn git_top_level(dir: &Path) -> Option<PathBuf> {
+    dir.ancestors()
+        .find(|dir| crate::mount::git::repository::Repository::at(dir).is_some())
+        .map(Path::to_path_buf)
+}
+
+fn resolved(path: &Path) -> Result<PathBuf> {
+    let real = path.canonicalize().map_err(|error| {
+        CommandError::usage(format!("`{}` cannot be mounted", path.display())).caused_by(error)
+    })?;
+    if real.is_dir() {
+        Ok(real)
+    } else {
+        Err(CommandError::usage(format!("`{}` cannot be mounted: it is not a directory", path.display())))
+    }
+}
+
+/// The state directory may not exist yet; then its nearest parent that does decides.
+fn canonical_or_same(path: &Path) -> PathBuf {
+    for above in path.ancestors() {
+        if let Ok(real) = above.canonicalize() {
+            return path.strip_prefix(above).map_or_else(|_| real.clone(), |rest| real.join(rest));
+        }
+    }
+    path.to_path_buf()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    struct World {
+        _dir: tempfile::TempDir,
+        top: PathBuf,
+    }
+
+    impl World {
+        /// A home with a repository `repo`, a plain directory `plain/sub` and the state directory.
+        fn new() -> World {
+            let dir = tempfile::tempdir().unwrap();
+            let top = dir.path().canonicalize().unwrap();
+            for path in [
+                "home/repo/.git/refs",
+                "home/repo/.git/objects",
+                "home/repo/src/deep",
+                "home/plain/sub",
+                "home/.aw",
+            ] {
+                fs::create_dir_all(top.join(path)).unwrap();
+            }
+            fs::write(top.join("home/repo/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
+            World { _dir: dir, top }
+        }
+
+        fn choose(&self, cwd: &str, wanted: Option<&str>) -> Result<MountRoot> {
+            let home = self.top.join("home");
+            let around = Surroundings {
+                cwd: &self.top.join(cwd),
+                home: Some(&home),
+                state: &self.top.join("home/.aw"),
+            };
+            let found = find(around, wanted.map(Path::new), None)?;
+            refuse(&found.root, around).map(|()| found)
+        }
+    }
+
+    #[test]
+    fn a_subdirectory_of_a_repository_mounts_the_whole_repository() {
+        let world = World::new();
+        let found = world.choose("home/repo/src/deep", None).unwrap();
+        assert_eq!(found, MountRoot { root: world.top.join("home/repo"), cwd: "src/deep".into() });
+    }
+
+    #[test]
+    fn without_a_repository_it_is_the_working_directory() {
+        let world = World::new();
+        let found = world.choose("home/plain/sub", None).unwrap();
+        assert_eq!(found, MountRoot { root: world.top.join("home/plain/sub"), cwd: "".into() });
+    }
+
+    #[test]
+    fn a_home_that_is_a_repository_is_not_taken_for_the_project() {
+        let world = World::new();
+        fs::create_dir_all(world.top.join("home/.git/refs")).unwrap();
+        fs::create_dir_all(world.top.join("home/.git/objects")).unwrap();
+        fs::write(world.top.join("home/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        assert_eq!(world.choose("home/plain", None).unwrap().root, world.top.join("home/plain"));
+    }
+
+    #[test]
+    fn dangerous_roots_are_refused_with_a_hint() {
+        let world = World::new();
+        let above = world.top.to_string_lossy().into_owned();
+        for root in ["/", &format!("{above}/home"), &above, &format!("{above}/home/.aw")] {
+            let error = world.choose("home/plain", Some(root)).unwrap_err();
+            assert!(error.message.contains("cannot be mounted"), "{root}: {error:?}");
+            assert_eq!(error.hints.len(), 1, "{root}");
+        }
+    }
+
+    #[test]
+    fn a_root_below_a_session_is_refused() {
+        let world = World::new();
+        fs::create_dir_all(world.top.join("home/.aw/sessions/x/mount")).unwrap();
+        assert!(world.choose("home/.aw/sessions/x/mount", None).is_err());
+    }
+}

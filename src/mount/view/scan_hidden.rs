@@ -1,0 +1,128 @@
+//! One walk over the project before it is mounted: what is hidden and by which rule, and which repositories are inside.
+//! It reads names and types; it changes nothing.
+
+use crate::model::mount::PathRule;
+use crate::model::mount_record::HiddenPath;
+use crate::model::raw_path::RawPath;
+use crate::mount::fs::walk::{Kind, Step, Visitor, threads, walk};
+use crate::mount::view::quick_rules::QuickRules;
+use crate::rules::{Decision, PathRules};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What the walk found.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct HiddenScan {
+    /// The top-most hidden paths, sorted.
+    pub hidden: Vec<HiddenPath>,
+    /// Work trees below the root, relative to it, sorted.
+    pub nested_repositories: Vec<PathBuf>,
+    /// Directories that could not be read: what is in them is neither hidden nor shown, because nobody can read it.
+    pub unreadable: Vec<PathBuf>,
+}
+
+/// Walks the project.
+pub fn scan_hidden(root: &Path, rules: &PathRules, list: &[PathRule]) -> io::Result<HiddenScan> {
+    let rules = QuickRules::new(rules, list);
+    let visitors =
+        (0..threads()).map(|_| Found { rules: &rules, list, scan: HiddenScan::default() }).collect();
+    let mut all = HiddenScan::default();
+    for Found { scan, .. } in walk(root, Decision::ROOT, visitors)? {
+        all.hidden.extend(scan.hidden);
+        all.nested_repositories.extend(scan.nested_repositories);
+        all.unreadable.extend(scan.unreadable);
+    }
+    all.hidden.sort_by(|a, b| a.path.cmp(&b.path));
+    all.nested_repositories.sort();
+    all.unreadable.sort();
+    Ok(all)
+}
+
+impl HiddenScan {
+    /// Notes a hidden path.
+    pub(super) fn hide(&mut self, path: &Path, is_dir: bool, decision: &Decision, list: &[PathRule]) {
+        let rule = decision.rule.and_then(|index| list.get(index));
+        let rule = rule.unwrap_or_else(|| unreachable!("inside the root, only a rule hides")).clone();
+        self.hidden.push(HiddenPath { path: RawPath::from(path), is_dir, rule });
+    }
+
+    /// Notes a work tree below the root. Its `.git` is none of the rules' business: a branch may be called `x.key`.
+    pub(super) fn is_git_of_work_tree(&mut self, path: &Path) -> bool {
+        if path.file_name().is_none_or(|name| name != ".git") {
+            return false;
+        }
+        if let Some(work_tree) = path.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+            self.nested_repositories.push(work_tree.to_path_buf());
+        }
+        true
+    }
+}
+
+struct Found<'a> {
+    rules: &'a QuickRules<'a>,
+    list: &'a [PathRule],
+    scan: HiddenScan,
+}
+
+impl Visitor for Found<'_> {
+    type State = Decision;
+
+    fn entry(&mut self, parent: &Decision, path: &Path, kind: Kind) -> Step<Decision> {
+        let is_dir = kind == Kind::Dir;
+        let decision = self.rules.decide_child(parent, path, is_dir);
+        if decision.is_hidden() {
+            self.scan.hide(path, is_dir, &decision, self.list);
+            return Step::Skip;
+        }
+        if self.scan.is_git_of_work_tree(path) {
+            return Step::Skip;
+        }
+        Step::Descend(decision)
+    }
+
+    fn unreadable(&mut self, path: &Path, _: io::Error) {
+        self.scan.unreadable.push(path.to_path_buf());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::mount::{Effect, RuleSource};
+    use std::fs;
+
+    #[test]
+    fn the_topmost_hidden_paths_are_found_and_git_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        for path in
+            ["a/.env", "a/secrets/x", "a/secrets/.env", ".git/refs/x.key", "sub/.git/x.key", "x.key", "ok"]
+        {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let list: Vec<PathRule> = [".env", "secrets/", "*.key"]
+            .map(|pattern| PathRule {
+                pattern: pattern.into(),
+                effect: Effect::Hidden,
+                source: RuleSource::Config,
+                origin: format!("test: {pattern}"),
+            })
+            .to_vec();
+        let found = scan_hidden(dir.path(), &PathRules::compile(&list).unwrap(), &list).unwrap();
+        let hidden: Vec<_> = found
+            .hidden
+            .iter()
+            .map(|hidden| (hidden.path.to_str().unwrap(), hidden.is_dir, hidden.rule.origin.as_str()))
+            .collect();
+        assert_eq!(
+            hidden,
+            [
+                ("a/.env", false, "test: .env"),
+                ("a/secrets", true, "test: secrets/"),
+                ("x.key", false, "test: *.key")
+            ]
+        );
+        assert_eq!(found.nested_repositories, [PathBuf::from("sub")]);
+    }
+}

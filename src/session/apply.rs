@@ -1,0 +1,114 @@
+//! Applies the work of a session, or discards it.
+
+use super::sessions::{Sessions, ignored};
+use super::status::SessionState;
+use super::store::{Session, SessionEntry};
+use crate::error::Result;
+use crate::exit::Exit;
+use crate::mount::apply::{self, ApplyOutcome, ApplyResult, Selection};
+use crate::mount::git::export::{GitExport, export};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ApplyRequest {
+    pub session: String,
+    pub selection: Selection,
+    pub include_ignored: bool,
+    /// Keep the mount after all is applied.
+    pub keep: bool,
+}
+
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Applied {
+    pub session: String,
+    pub state: SessionState,
+    pub outcome: ApplyOutcome,
+    pub git: GitExport,
+    pub mount_removed: bool,
+    pub warnings: Vec<String>,
+}
+
+impl Applied {
+    pub fn exit(&self) -> Exit {
+        if self.outcome.status == ApplyResult::Conflict { Exit::Conflict } else { Exit::Done }
+    }
+}
+
+impl Sessions<'_> {
+    pub fn apply(&self, request: &ApplyRequest) -> Result<Applied> {
+        let mut session = self.store.find(&request.session)?;
+        session.lock()?;
+        self.apply_locked(&session, request)
+    }
+
+    /// For the runner, which holds the session already.
+    pub fn apply_locked(&self, session: &Session, request: &ApplyRequest) -> Result<Applied> {
+        self.end_journals(session)?;
+        let work = session.work()?.ok_or_else(|| session.mount_is_gone())?;
+        let sides = work.three_way()?;
+        let outcome = self.store.with_context(session, self.crash_points, |context| {
+            apply::apply(context, &sides, &request.selection, ignored(request.include_ignored))
+        })?;
+        let mut warnings: Vec<String> = Vec::new();
+        for path in request.selection.unknown(&outcome.review) {
+            warnings.push(format!("no change of the agent is at `{}`", path.display()));
+        }
+        self.crash_points.at("apply: ended");
+        let mut git = GitExport::default();
+        let mut has_unknown_commits = false;
+        if outcome.status != ApplyResult::Conflict {
+            match export(&session.dir, session.id.as_str(), &work.record, &work.rules) {
+                Ok(export) => git = export,
+                Err(error) => {
+                    has_unknown_commits = true;
+                    warnings.push(format!("the agent's commits could not be looked at: {error:#}"));
+                }
+            }
+        }
+        let is_complete = outcome.status != ApplyResult::Conflict && outcome.remaining.is_empty();
+        let state = match (is_complete, outcome.status) {
+            (false, _) => SessionState::Held,
+            (true, ApplyResult::Nothing) if !session.was_applied()? => SessionState::Nothing,
+            (true, _) => SessionState::Applied,
+        };
+        self.crash_points.at("apply: commits kept");
+        session.set_state(self.host, state)?;
+        self.crash_points.at("apply: state written");
+        // What was kept out exists nowhere else, so the mount stays with it until the session is pruned.
+        let stashed = session.has_stash(&work.record);
+        if stashed {
+            warnings.push("a stash of the agent's stays in the session".into());
+        }
+        let keeps_something =
+            outcome.review.keeps_something_out() || !git.held.is_empty() || has_unknown_commits || stashed;
+        let mount_removed = is_complete && !request.keep && !keeps_something;
+        drop(sides);
+        if mount_removed {
+            session.remove_mount(self.crash_points)?;
+            self.crash_points.at("apply: mount removed");
+        }
+        Ok(Applied { session: session.id.to_string(), state, outcome, git, mount_removed, warnings })
+    }
+
+    /// The commits of a session whose files are all applied or never changed; what could not be kept.
+    pub(super) fn keep_commits(&self, session: &Session) -> Result<Option<String>> {
+        let rest = ApplyRequest { session: session.id.to_string(), keep: true, ..ApplyRequest::default() };
+        let applied = self.apply_locked(session, &rest)?;
+        let held = applied.git.held.first().map(|branch| format!("commits are held: {}", branch.reason));
+        Ok(applied.warnings.into_iter().next().or(held))
+    }
+
+    /// The agent's work goes; what was applied of it before stays applied and can still be undone.
+    pub fn discard(&self, wanted: &str) -> Result<SessionEntry> {
+        let mut session = self.store.find(wanted)?;
+        session.lock()?;
+        self.end_journals(&session)?;
+        session.set_state(self.host, SessionState::Discarded)?;
+        session.remove_mount(self.crash_points)?;
+        let mut entry = session.entry()?;
+        entry.live = false;
+        Ok(entry)
+    }
+}
