@@ -46,7 +46,7 @@ pub struct UpdateArgs {
     pub dry_run: bool,
     /// Keep these personas as you have them, on top of the new version; without an ID, all that you changed.
     /// A role is `role:KEY`. The lock notes it, and the next change by the pack is a conflict again
-    #[arg(long, value_name = "ID", num_args = 0.., conflicts_with = "diff")]
+    #[arg(long, value_name = "ID", num_args = 0.., conflicts_with_all = ["diff", "take_theirs"])]
     pub keep_mine: Option<Vec<String>>,
     /// Take these personas as the pack has them, over what you changed; without an ID, all that are in conflict
     #[arg(long, value_name = "ID", num_args = 0.., conflicts_with = "diff")]

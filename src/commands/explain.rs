@@ -1,6 +1,8 @@
 //! The one place where a room's typed error becomes an exit code and hints. The rooms say what happened; what that means for
 //! a script and what the user can do next is decided here.
 
+mod pack;
+
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::files::error::FilesError;
@@ -8,6 +10,7 @@ use crate::load::error::LoadError;
 use crate::model::plan::{Refusal, RefusalCode};
 use crate::model::selector::SelectorError;
 use crate::model::tier::Tier;
+use crate::pack::error::PackError;
 use crate::resolve::inputs::InputErrors;
 use crate::run::{FailedRun, RunError};
 use crate::workforce::WorkforceError;
@@ -58,7 +61,7 @@ macro_rules! explained {
     };
 }
 
-explained!(FilesError, LoadError, RunError, SelectorError, WorkforceError);
+explained!(FilesError, LoadError, PackError, RunError, SelectorError, WorkforceError);
 
 /// One line for every room that has typed errors.
 fn advice(error: &(dyn Error + 'static)) -> Option<Advice> {
@@ -76,6 +79,9 @@ fn advice(error: &(dyn Error + 'static)) -> Option<Advice> {
     }
     if let Some(error) = error.downcast_ref() {
         return Some(run(error));
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(pack::advice(error));
     }
     None
 }

@@ -79,7 +79,7 @@ fn origins(workforce: &Workforce, request: &Wanted, ui: &mut Ui) -> Result<Exit>
         let mut table = Table::new(&["FIELD", "LAYER", "FILE"]);
         for (path, sources) in &resolved.origins() {
             for source in sources {
-                table.row([path.clone(), source.layer.clone(), source.describe()]);
+                table.row([path.clone(), source.layer.to_string(), source.describe()]);
             }
         }
         ui.table(&table);

@@ -14,6 +14,8 @@ pub enum FileMode {
     Private,
     /// Those of the file that is replaced, 0644 for a new one: files that users edit too.
     Keep,
+    /// 0644, or 0755 for an executable file: what packs install.
+    Public { executable: bool },
 }
 
 /// Replaces a file in one step: written to a temporary file beside it, synced, renamed, and the directory synced.
@@ -78,14 +80,14 @@ fn parent(path: &Path) -> &Path {
 fn temporary_beside(path: &Path, bytes: &[u8], mode: FileMode) -> io::Result<NamedTempFile> {
     let mut temporary = tempfile::Builder::new().prefix(".agentworkforce-").tempfile_in(parent(path))?;
     temporary.write_all(bytes)?;
-    // A temporary file is made with 0600.
-    if mode == FileMode::Keep {
-        let permissions = match path.metadata() {
-            Ok(metadata) => metadata.permissions(),
-            Err(_) => PermissionsExt::from_mode(0o644),
-        };
-        temporary.as_file().set_permissions(permissions)?;
-    }
+    let permissions = match (mode, path.metadata()) {
+        // A temporary file is made with 0600.
+        (FileMode::Private, _) => return Ok(temporary),
+        (FileMode::Keep, Ok(metadata)) => metadata.permissions(),
+        (FileMode::Public { executable: true }, _) => PermissionsExt::from_mode(0o755),
+        (FileMode::Keep | FileMode::Public { .. }, _) => PermissionsExt::from_mode(0o644),
+    };
+    temporary.as_file().set_permissions(permissions)?;
     Ok(temporary)
 }
 

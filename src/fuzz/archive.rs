@@ -3,7 +3,7 @@
 
 use crate::pack::contents::{self, Contents};
 use crate::pack::lockfile::{Lock, LockedPack, hashes};
-use crate::pack::tree::{Tree, clean};
+use crate::pack::tree::{Tree, clean_path};
 use crate::pack::{archive, write_archive};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -43,7 +43,7 @@ fn used(tree: &Tree) {
     let files = tree.files_below("");
     for (path, _) in &files {
         assert!(stays(path), "{path}");
-        assert_eq!(clean(path).ok().as_ref(), Some(path));
+        assert_eq!(clean_path(path).ok().as_ref(), Some(path));
         assert!(tree.file(path).is_some());
     }
     for path in ["..", "../x"] {
@@ -63,7 +63,7 @@ fn installed(contents: &Contents) {
         for path in unit.files.keys() {
             assert!(stays(path.strip_prefix("../roles/").unwrap_or(path)), "{path}");
         }
-        pack.of_mut(unit.kind).insert(unit.id.clone(), hashes(unit));
+        pack.units_of_mut(unit.kind).insert(unit.id.clone(), hashes(unit));
     }
     let lock = Lock { schema_version: 1, packs: BTreeMap::from([("pack".to_owned(), pack)]) };
     let text = String::from_utf8(lock.bytes()).expect("text");

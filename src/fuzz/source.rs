@@ -31,7 +31,7 @@ fn source(text: &str) {
         stderr_is_terminal: false,
     };
     let Ok(source) = PackSource::of_text(text, &host, base) else { return };
-    let kept = source.kept(base);
+    let kept = source.lock_text(base);
     assert_eq!(userinfo(&kept).filter(|user| *user != "***"), None, "{kept}");
     let again = PackSource::of_text(&kept, &host, base);
     // A path is kept in its plain form, which may mean something else than what was typed: `r.git//tree/x` is a

@@ -1,5 +1,6 @@
 //! Everything a run will do, decided, as one printable value. `--dry-run --json` is this value; a run obeys it.
 
+use super::decided::{Decided, InputValue, Level};
 use super::mount::MountSpec;
 use super::persona::{Limits, SidecarMode};
 use super::raw_path::RawPath;
@@ -54,7 +55,7 @@ pub struct AgentPlan {
     pub persona: PlannedPersona,
     pub harness: PlannedHarness,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<Sourced>,
+    pub model: Option<Decided<String>>,
     /// How hard the model thinks, where the persona says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
@@ -71,7 +72,7 @@ pub struct AgentPlan {
     /// Where the harness finds them, once they are staged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skills_path: Option<Template>,
-    pub inputs: Vec<PlannedInput>,
+    pub inputs: Vec<InputValue>,
     pub mcp_servers: Vec<String>,
     /// Variables that the run passes on by name; their values are in no file that is written.
     pub references: Vec<String>,
@@ -203,8 +204,7 @@ pub struct PlannedRole {
 #[serde(rename_all = "camelCase")]
 pub struct PlannedHarness {
     pub kind: Harness,
-    /// `flag`, `persona`, `role`, `config` or `default`.
-    pub from: String,
+    pub from: Level,
 }
 
 /// The harness's own conversation that a run goes on with.
@@ -213,13 +213,6 @@ pub enum Conversation {
     Id(String),
     /// The last one in this directory: an interactive harness does not say which one it had.
     Latest,
-}
-
-/// A value with the level that decided it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Sourced {
-    pub value: String,
-    pub from: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -347,14 +340,6 @@ pub enum SkillKind {
     SkillsSh,
     /// No known form; the run goes on without it.
     Unknown,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct PlannedInput {
-    pub name: String,
-    pub value: String,
-    /// `flag`, `env:<VAR>`, `default` or `optional`.
-    pub from: String,
 }
 
 /// What becomes of one demand of the persona.

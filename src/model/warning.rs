@@ -32,6 +32,20 @@ pub enum WarningCode {
     SecretScan,
     /// A path that was named matches nothing.
     NoMatch,
+    /// A persona or role replaces or changes another one.
+    Overrides,
+    /// A persona extends one that does not exist.
+    MissingBase,
+    /// A persona of a pack weakens protection or starts programs.
+    Power,
+    /// Something was left as the user has it, although the pack has another version.
+    Conflict,
+    /// A persona, or all of them, no longer belongs to a pack.
+    PackOwnership,
+    /// The source of a pack could mean something else, too.
+    AmbiguousSource,
+    /// A part of an imported agent was guessed, changed or left out.
+    Conversion,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

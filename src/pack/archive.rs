@@ -1,17 +1,17 @@
-//! Reads a tar archive, compressed or not, into a tree. Nothing is unpacked to disk, and it stops at the first byte too many.
+//! Reads a tar archive, compressed or not, into a tree. Nothing is unpacked to disk, and reading stops at the size limit.
 
-use super::limits::{MOST_FILES, MOST_UNPACKED};
-use super::tree::{Tree, clean};
+use super::limits::{MAX_FILES, MAX_UNPACKED};
+use super::tree::{Tree, clean_path};
 use anyhow::{Context, Result, bail};
 use std::io::{self, BufRead, Read};
 use tar::EntryType;
 
-/// It may be something else altogether: whoever named it should know what can be named.
+/// The file is probably not an archive at all.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct NoArchive(&'static str);
+pub struct NotAnArchive(&'static str);
 
-/// Bytes that gzip and tar may make of an archive, no more.
+/// Fails once more bytes were read than an archive may unpack to.
 struct Limited<R> {
     inner: R,
     left: u64,
@@ -21,7 +21,7 @@ impl<R: Read> Read for Limited<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.left = self.left.checked_sub(read as u64).ok_or_else(|| {
-            io::Error::other(format!("it unpacks to more than {} MB", MOST_UNPACKED / 1024 / 1024))
+            io::Error::other(format!("it unpacks to more than {} MB", MAX_UNPACKED / 1024 / 1024))
         })?;
         Ok(read)
     }
@@ -32,30 +32,30 @@ pub fn read(file: impl Read) -> Result<Tree> {
     let is_compressed = file.fill_buf()?.starts_with(&[0x1f, 0x8b]);
     let unpacked: Box<dyn Read> =
         if is_compressed { Box::new(flate2::bufread::GzDecoder::new(file)) } else { Box::new(file) };
-    let mut archive = tar::Archive::new(Limited { inner: unpacked, left: MOST_UNPACKED });
+    let mut archive = tar::Archive::new(Limited { inner: unpacked, left: MAX_UNPACKED });
     let mut tree = Tree::default();
     for (index, entry) in archive.entries()?.enumerate() {
-        if index > 2 * MOST_FILES {
-            bail!("it has more than {MOST_FILES} files");
+        if index > 2 * MAX_FILES {
+            bail!("it has more than {MAX_FILES} files");
         }
         add(&mut entry.map_err(|error| not_an_archive(&error))?, &mut tree)?;
     }
-    // The checksum stands at the very end.
+    // The checksum is at the very end.
     io::copy(&mut archive.into_inner(), &mut io::sink()).context("it is damaged")?;
     if tree.is_empty() {
-        return Err(NoArchive("it is empty, or no tar archive").into());
+        return Err(NotAnArchive("it is empty or not a tar archive").into());
     }
     tree.check()?;
-    rooted(tree)
+    strip_top_directory(tree)
 }
 
-/// What the reader of archives says of other files helps nobody; what our own limit says does.
+/// The tar reader's messages about other files do not help; the message of our own limit does.
 fn not_an_archive(error: &io::Error) -> anyhow::Error {
     let text = error.to_string();
     if text.contains("unpacks to more than") {
         anyhow::anyhow!(text)
     } else {
-        NoArchive("it is no `.tgz` or `.tar` archive, or a damaged one").into()
+        NotAnArchive("it is not a `.tgz` or `.tar` archive, or it is damaged").into()
     }
 }
 
@@ -64,10 +64,10 @@ fn add(entry: &mut tar::Entry<'_, impl Read>, tree: &mut Tree) -> Result<()> {
     let kind = entry.header().entry_type();
     match kind {
         EntryType::XGlobalHeader => Ok(()),
-        EntryType::Directory => clean(&path).map(drop),
+        EntryType::Directory => clean_path(&path).map(drop),
         EntryType::Regular | EntryType::Continuous => {
             if entry.size() > tree.left() {
-                // The budget has the words for it.
+                // Makes the budget return its error.
                 return tree.add_file(&path, vec![0; usize::try_from(tree.left())? + 1], false);
             }
             let mut bytes = Vec::new();
@@ -81,18 +81,18 @@ fn add(entry: &mut tar::Entry<'_, impl Read>, tree: &mut Tree) -> Result<()> {
             tree.add_file(&path, bytes, executable)
         }
         EntryType::Symlink => {
-            let target = entry.link_name_bytes().context("a link leads nowhere")?;
+            let target = entry.link_name_bytes().context("a link has no target")?;
             tree.add_link(&path, &text(&target)?)
         }
         EntryType::Link => {
-            // It speaks of the archive, not of the directory that it is in, and is as good as the file.
-            let target = text(&entry.link_name_bytes().context("a hard link leads nowhere")?)?;
-            let Some(file) = tree.file(&clean(&target)?).cloned() else {
-                bail!("the hard link `{path}` leads to `{target}`, which is not in the archive before it");
+            // The target is relative to the archive, and the link is equal to the file.
+            let target = text(&entry.link_name_bytes().context("a hard link has no target")?)?;
+            let Some(file) = tree.file(&clean_path(&target)?).cloned() else {
+                bail!("the hard link `{path}` names `{target}`, which is not in the archive before it");
             };
             tree.add_file(&path, file.bytes.to_vec(), file.executable)
         }
-        _ => bail!("`{path}` is neither a file nor a directory nor a link"),
+        _ => bail!("`{path}` is not a file, directory or link"),
     }
 }
 
@@ -103,9 +103,9 @@ fn text(bytes: &[u8]) -> Result<String> {
     }
 }
 
-/// Archives of npm and of git hosts have everything in one directory; that one is the pack.
-fn rooted(tree: Tree) -> Result<Tree> {
-    let top = tree.top();
+/// Archives of npm and of git hosts have everything in one directory, which is the root of the pack.
+fn strip_top_directory(tree: Tree) -> Result<Tree> {
+    let top = tree.top_level();
     let is_root = top.iter().any(|name| matches!(*name, "package.json" | "personas"));
     match top[..] {
         [only] if !is_root && tree.is_dir(only) => {

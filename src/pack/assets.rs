@@ -1,13 +1,13 @@
-//! The files that one persona or role names, each with its place in the `<id>__assets` directory.
+//! The files that one persona or role names, each with its path in the directory `<id>__assets`. Writes nothing.
 
-use super::references::{Kind, Reference, is_file_url};
-use super::tree::{File, Tree, basename, clean, join, parent};
+use super::references::{Reference, ReferenceKind, is_file_url};
+use super::tree::{File, Tree, basename, clean_path, join, parent};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 const SKILL_FILE: &str = "SKILL.md";
 
-/// A file alone (its path is empty), or the files of a directory by their paths inside of it.
+/// A single file (its path is empty), or the files of a directory by their relative paths.
 type Content = BTreeMap<String, File>;
 
 pub struct Assets<'a> {
@@ -15,11 +15,11 @@ pub struct Assets<'a> {
     /// `<id>__assets`.
     dir: String,
     taken: Vec<(String, Content)>,
-    /// The paths in the pack of everything that was taken.
+    /// The paths of these files in the pack.
     pub origins: Vec<String>,
 }
 
-/// The content as lower-case hexadecimal digits, for names and for the lock.
+/// The SHA-256 of the content in hexadecimal, for names and for the lock.
 pub fn hash(bytes: &[u8]) -> String {
     format!("{:x}", Sha256::digest(bytes))
 }
@@ -29,32 +29,35 @@ impl<'a> Assets<'a> {
         Assets { tree, dir: format!("{owner}__assets"), taken: Vec::new(), origins: Vec::new() }
     }
 
-    /// Takes what a reference in this JSON names along, and returns the path that it has from now on.
+    /// Adds the file that a reference in this JSON names, and returns its new path.
     pub fn take(&mut self, reference: &Reference, json: &str) -> Result<String, String> {
-        let path = inside(&reference.path).map_err(|reason| match self.meant(reference) {
-            Some(path) => format!("{reason}; write `./{path}`, as seen from the root of the pack"),
+        let path = path_in_pack(&reference.path).map_err(|reason| match self.suggestion(reference) {
+            Some(path) => format!("{reason}; write `./{path}`, relative to the root of the pack"),
             None => reason,
         })?;
         let (name, content) = match reference.kind {
-            Kind::Text => self.text(&join(parent(json), &path))?,
-            Kind::Skill => self.skill(&path, json)?,
+            ReferenceKind::Text => self.text(&join(parent(json), &path))?,
+            ReferenceKind::Skill => self.skill(&path, json)?,
         };
         let is_directory = !content.contains_key("");
-        let name = self.name_for(&name, content);
+        let name = self.unique_name(&name, content);
         let place = join(&self.dir, &name);
-        // Without the dot, two words with a slash are a package.
+        // Without the dot, `a/b` would be read as a package.
         Ok(if is_directory { format!("./{place}") } else { place })
     }
 
-    /// The skill that a path with `..` at its start would name if it were seen from the pack.
-    fn meant(&self, reference: &Reference) -> Option<String> {
-        let path = clean(reference.path.trim_start_matches("./").trim_start_matches("../")).ok()?;
+    /// The existing skill that a path starting with `..` would name if it were relative to the pack.
+    fn suggestion(&self, reference: &Reference) -> Option<String> {
+        let path = clean_path(reference.path.trim_start_matches("./").trim_start_matches("../")).ok()?;
         let is_there = self.tree.is_dir(&path) || self.tree.file(&path).is_some();
-        (reference.kind == Kind::Skill && reference.path.contains("..") && !path.is_empty() && is_there)
+        (reference.kind == ReferenceKind::Skill
+            && reference.path.contains("..")
+            && !path.is_empty()
+            && is_there)
             .then_some(path)
     }
 
-    /// Everything that was taken, by its place.
+    /// All files by their new paths.
     pub fn files(self) -> impl Iterator<Item = (String, File)> {
         let dir = self.dir;
         self.taken.into_iter().flat_map(move |(name, content)| {
@@ -78,10 +81,10 @@ impl<'a> Assets<'a> {
         Ok((basename(path).to_owned(), Content::from([(String::new(), file.clone())])))
     }
 
-    /// As the persona's file sees it, else as the pack does.
+    /// Relative to the persona's file, else to the pack.
     fn skill(&mut self, path: &str, json: &str) -> Result<(String, Content), String> {
         if path.is_empty() {
-            return Err("names no skill, but the directory of everything".into());
+            return Err("names the whole directory, not a skill".into());
         }
         let beside = join(parent(json), path);
         let exists = |path: &&String| self.tree.file(path).is_some() || self.tree.is_dir(path);
@@ -92,7 +95,7 @@ impl<'a> Assets<'a> {
             return self.skill_directory(&found);
         }
         if basename(&found).eq_ignore_ascii_case(SKILL_FILE) {
-            // The files beside it belong to it, but not the rest of the pack.
+            // The files beside it belong to the skill, but at the root of the pack they do not.
             return match parent(&found) {
                 "" => {
                     let (_, content) = self.text(&found)?;
@@ -109,8 +112,8 @@ impl<'a> Assets<'a> {
     }
 
     fn skill_directory(&mut self, dir: &str) -> Result<(String, Content), String> {
-        if let Some(link) = self.tree.odd_link_below(dir) {
-            return Err(format!("the link `{link}` leads to no file of the pack"));
+        if let Some(link) = self.tree.broken_link_below(dir) {
+            return Err(format!("the link `{link}` does not lead to a file of the pack"));
         }
         let files = self.tree.files_below(dir).into_iter().map(|(path, file)| (path, file.clone()));
         let content: Content = files.collect();
@@ -121,8 +124,8 @@ impl<'a> Assets<'a> {
         Ok((basename(dir).to_owned(), content))
     }
 
-    /// The name itself, shared where the same is there already, with a piece of its hash where something else is.
-    fn name_for(&mut self, name: &str, content: Content) -> String {
+    /// The name itself; the same one for the same content, and with a part of the hash where it is taken.
+    fn unique_name(&mut self, name: &str, content: Content) -> String {
         let mut digits = 0;
         loop {
             let name = suffixed(name, &content, digits);
@@ -157,15 +160,15 @@ fn suffixed(name: &str, content: &Content, digits: usize) -> String {
     }
 }
 
-/// A path that may stand in a pack's JSON.
-fn inside(path: &str) -> Result<String, String> {
+/// Checks that a path in a pack's JSON stays in the pack.
+fn path_in_pack(path: &str) -> Result<String, String> {
     if path.starts_with('~') {
-        return Err("must be a path inside of the pack, not of somebody's home".into());
+        return Err("must be a path in the pack, not in a home directory".into());
     }
     if is_file_url(path) {
-        return Err("must be a path inside of the pack, not a place on somebody's machine".into());
+        return Err("must be a path in the pack, not on somebody's machine".into());
     }
-    clean(path).map_err(|error| error.to_string())
+    clean_path(path).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -181,12 +184,12 @@ mod tests {
         tree
     }
 
-    fn take(assets: &mut Assets<'_>, kind: Kind, path: &str) -> Result<String, String> {
+    fn take(assets: &mut Assets<'_>, kind: ReferenceKind, path: &str) -> Result<String, String> {
         assets.take(&Reference { at: KeyPath::default(), path: path.into(), kind }, "personas/p.json")
     }
 
     #[test]
-    fn same_bytes_are_shared_and_others_get_a_name_of_their_own() {
+    fn equal_files_are_shared_and_others_get_unique_names() {
         let tree = tree(&[
             ("personas/a/x.md", "one"),
             ("personas/b/x.md", "one"),
@@ -196,7 +199,7 @@ mod tests {
         let mut assets = Assets::new(&tree, "p");
         let mut names = Vec::new();
         for path in ["a/x.md", "b/x.md", "x-3fc4ccfe.md", "c/x.md", "./c/x.md"] {
-            names.push(take(&mut assets, Kind::Text, path).unwrap());
+            names.push(take(&mut assets, ReferenceKind::Text, path).unwrap());
         }
         let long = format!("p__assets/x-{}.md", &hash(b"two")[..16]);
         assert_eq!(&hash(b"two")[..8], "3fc4ccfe");
@@ -205,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skill_is_looked_for_beside_the_persona_and_then_in_the_pack() {
+    fn a_skill_is_searched_beside_the_persona_and_then_in_the_pack() {
         let tree = tree(&[
             ("skills/s/SKILL.md", "s"),
             ("skills/s/run.sh", "r"),
@@ -214,12 +217,12 @@ mod tests {
             ("SKILL.md", "root"),
         ]);
         let mut assets = Assets::new(&tree, "p");
-        assert_eq!(take(&mut assets, Kind::Skill, "./skills/s").unwrap(), "./p__assets/s");
-        assert_eq!(take(&mut assets, Kind::Skill, "skills/s/SKILL.md").unwrap(), "./p__assets/s");
-        assert_eq!(take(&mut assets, Kind::Skill, "skills/one.md").unwrap(), "p__assets/one.md");
-        assert_eq!(take(&mut assets, Kind::Skill, "./SKILL.md").unwrap(), "./p__assets/skill");
+        assert_eq!(take(&mut assets, ReferenceKind::Skill, "./skills/s").unwrap(), "./p__assets/s");
+        assert_eq!(take(&mut assets, ReferenceKind::Skill, "skills/s/SKILL.md").unwrap(), "./p__assets/s");
+        assert_eq!(take(&mut assets, ReferenceKind::Skill, "skills/one.md").unwrap(), "p__assets/one.md");
+        assert_eq!(take(&mut assets, ReferenceKind::Skill, "./SKILL.md").unwrap(), "./p__assets/skill");
         for bad in ["skills/other", "skills/other/a.txt", "skills/none", ".", "../x", "/etc", "~/x"] {
-            assert!(take(&mut assets, Kind::Skill, bad).is_err(), "{bad}");
+            assert!(take(&mut assets, ReferenceKind::Skill, bad).is_err(), "{bad}");
         }
         let files: Vec<String> = assets.files().map(|(path, _)| path).collect();
         let expected =

@@ -1,25 +1,23 @@
-//! What a pack holds, checked: its personas and the roles that they follow, each with all of its files under the names that
-//! they are installed by. A pure function of the files; every problem is found before anything is written.
+//! The checked contents of a pack: its personas and their roles, each with all of its files under the names that they are
+//! installed by. A pure function of the files; every problem is found before anything is written.
 
 use super::assets::Assets;
+use super::error::{InvalidPack, PackError};
 use super::powers::{self, Power};
-use super::references::{self, Reference, rewritten};
-use super::refused;
-use super::tree::{File, Tree, basename, clean, join};
-use crate::error::{CommandError, Result};
+use super::references::{self, Reference, rewrite};
+use super::tree::{File, Tree, basename, clean_path, join};
 use crate::load::file::{self, FileProblem};
 use crate::load::library;
 use crate::model::formats::{PERSONA, ROLE};
 use crate::model::shape::{KeyPath, Object, Problem, Severity};
 use crate::model::text_rules;
-use crate::model::words::nearest;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 pub(super) const MANIFEST: &str = "package.json";
 const ROLES: &str = "roles";
-/// Role files go beside the personas' directory, as the layers have it.
+/// Roles go into the directory `roles` beside `personas`, as in every layer.
 pub const ROLES_PREFIX: &str = "../roles/";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +27,7 @@ pub enum UnitKind {
 }
 
 impl UnitKind {
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             UnitKind::Persona => "persona",
             UnitKind::Role => "role",
@@ -37,24 +35,24 @@ impl UnitKind {
     }
 }
 
-/// A persona or a role with its files, by their paths seen from the directory of personas.
+/// A persona or a role with its files, by paths relative to the directory of personas.
 #[derive(Debug)]
 pub struct Unit {
     pub kind: UnitKind,
     pub id: String,
     pub files: BTreeMap<String, File>,
-    /// Where they are in the pack, the JSON first.
+    /// The paths of the files in the pack, the JSON first.
     pub origins: Vec<String>,
     pub base: Base,
-    /// What a persona asks for that its user should know.
+    /// Dangerous settings of a persona, which the user is warned about.
     pub powers: Vec<Power>,
 }
 
-/// What a persona builds on.
+/// What a persona extends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Base {
     None,
-    /// The same id in a lower layer, where there is one.
+    /// The same id in a lower layer, if there is one.
     SameId,
     Named(String),
 }
@@ -94,8 +92,8 @@ struct Candidate {
     id: String,
 }
 
-/// What is in the pack of these personas, or of all where none is named.
-pub fn read(tree: &Tree, wanted: &[String]) -> Result<Contents> {
+/// Reads these personas of the pack, or all where none is named.
+pub fn read(tree: &Tree, wanted: &[String]) -> Result<Contents, PackError> {
     let manifest = Manifest::read(tree)?;
     let candidates = candidates(tree, &manifest.personas)?;
     let ids: Vec<String> = candidates.iter().map(|candidate| candidate.id.clone()).collect();
@@ -130,11 +128,11 @@ pub fn read(tree: &Tree, wanted: &[String]) -> Result<Contents> {
             Err(problem) => problems.push(problem),
         }
     }
-    rejected(problems)?;
+    reject(problems)?;
     Ok(Contents { name: manifest.name, version: manifest.version, personas: manifest.personas, units })
 }
 
-/// A base is looked for in lower layers, and all personas of a pack go to one.
+/// A base must be in a lower layer, but all personas of a pack go to the same one.
 fn base_beside(candidate: &Candidate, chosen: &[&Candidate]) -> Option<FileProblem> {
     let Base::Named(key) = Base::of(&candidate.object) else { return None };
     let is_base = |other: &&&Candidate| {
@@ -148,17 +146,14 @@ fn base_beside(candidate: &Candidate, chosen: &[&Candidate]) -> Option<FileProbl
         return None;
     }
     let base = chosen.iter().filter(|other| other.id != candidate.id).find(is_base)?;
-    let text = format!(
-        "`{}` is a persona of the same pack: both go to one layer, and a base is looked for in lower layers only",
-        base.id
-    );
+    let text = format!("`{}` is a persona of the same pack, and a base must be in a lower layer", base.id);
     let fix = format!("let `{}` stand alone, or share `{}` as a pack of its own", candidate.id, base.id);
     let problem = Problem::new(Severity::Error, KeyPath::default().key("extends"), text).fix(fix);
     Some(FileProblem::located(Path::new(&candidate.path), &candidate.text, problem))
 }
 
-/// The ids of all personas in the pack, whatever else is wrong with them.
-pub fn ids(tree: &Tree) -> Result<Vec<String>> {
+/// The ids of all personas in the pack, valid or not.
+pub fn ids(tree: &Tree) -> Result<Vec<String>, PackError> {
     let candidates = candidates(tree, &Manifest::read(tree)?.personas)?;
     Ok(candidates.into_iter().map(|candidate| candidate.id).collect())
 }
@@ -178,11 +173,11 @@ fn unit(
             Ok(new) => changes.push((reference.at.clone(), new)),
             Err(reason) => {
                 let problem = Problem::new(Severity::Error, reference.at.clone(), reason);
-                // The shape of the file has been checked, and a path that breaks its law is told already.
-                let told = |other: &FileProblem| {
+                // The shape check may have reported this path already.
+                let is_same = |other: &FileProblem| {
                     other.file == Path::new(path) && other.key == problem.at.to_string()
                 };
-                if !problems.iter().any(told) {
+                if !problems.iter().any(is_same) {
                     problems.push(FileProblem::located(Path::new(path), text, problem));
                 }
             }
@@ -190,7 +185,7 @@ fn unit(
     }
     let json = match (changes.is_empty(), tree.file(path)) {
         (true, Some(file)) => file.bytes.clone(),
-        _ => rewritten(text, &changes).into_bytes().into(),
+        _ => rewrite(text, &changes).into_bytes().into(),
     };
     let mut origins = vec![path.to_owned()];
     origins.append(&mut assets.origins);
@@ -200,7 +195,7 @@ fn unit(
     Unit { kind, id: id.to_owned(), files, origins, base: Base::None, powers: Vec::new() }
 }
 
-/// What `package.json` says, where there is one.
+/// The relevant keys of `package.json`, if there is one.
 struct Manifest {
     name: Option<String>,
     version: Option<String>,
@@ -209,40 +204,42 @@ struct Manifest {
 }
 
 impl Manifest {
-    fn read(tree: &Tree) -> Result<Manifest> {
+    fn read(tree: &Tree) -> Result<Manifest, PackError> {
         let Some(manifest) = tree.file(MANIFEST) else {
             let personas = if tree.is_dir("personas") { "personas" } else { "" };
             return Ok(Manifest { name: None, version: None, personas: personas.into() });
         };
-        let whole = |problem: FileProblem| rejected(vec![problem]).err().unwrap_or_else(|| refused(MANIFEST));
-        let (_, object) = text_and_object(MANIFEST, manifest).map_err(whole)?;
+        let invalid = |problem| PackError::Invalid { problems: vec![problem], reason: None };
+        let (_, object) = text_and_object(MANIFEST, manifest).map_err(invalid)?;
         let at = |key: &str, message: &str| {
             let mut problem = FileProblem::whole_file(Path::new(MANIFEST), message);
             problem.key = key.into();
-            whole(problem)
+            problem
         };
         let text = |key: &str, is_good: &dyn Fn(&str) -> bool| match object.get(key) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) if is_good(text) => Ok(Some(text.clone())),
-            Some(other) => Err(at(key, &format!("{other} is no {key} of a package"))),
+            Some(other) => Err(invalid(at(key, &format!("{other} is not a valid package {key}")))),
         };
         let name = text("name", &is_package_name)?;
         let version = text("version", &is_version)?;
         let problem = |message: &str| at("agentworkforce.personas", message);
         let personas = match object.get("agentworkforce").and_then(|ours| ours.get("personas")) {
             None | Some(Value::Null) => "personas".to_owned(),
-            Some(Value::String(dir)) => clean(dir).map_err(|error| problem(&error.to_string()))?,
-            Some(_) => return Err(problem("must be text: the directory of the personas")),
+            Some(Value::String(dir)) => {
+                clean_path(dir).map_err(|error| invalid(problem(&error.to_string())))?
+            }
+            Some(_) => return Err(invalid(problem("must be text: the directory of the personas"))),
         };
         if !tree.is_dir(&personas) {
-            let text = format!("there is no directory `{personas}` in the pack");
-            return Err(problem(&text).hint("`agentworkforce.personas` in package.json names the directory"));
+            let problems = vec![problem(&format!("there is no directory `{personas}` in the pack"))];
+            return Err(PackError::Invalid { problems, reason: Some(InvalidPack::PersonaDirectory) });
         }
         Ok(Manifest { name, version, personas })
     }
 }
 
-/// `name` or `@scope/name`, as npm has them: it becomes part of file names and is typed as a word.
+/// `name` or `@scope/name`, as in npm: it becomes part of file names, and users type it.
 fn is_package_name(text: &str) -> bool {
     let is_good = |part: &str| is_word(part, "._-~") && !part.starts_with(['.', '_', '-']);
     let (scope, name) = match text.strip_prefix('@').map(|text| text.split_once('/')) {
@@ -261,14 +258,14 @@ fn is_word(text: &str, more: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
 }
 
-fn candidates(tree: &Tree, dir: &str) -> Result<Vec<Candidate>> {
+fn candidates(tree: &Tree, dir: &str) -> Result<Vec<Candidate>, PackError> {
     let files = tree.files_below(dir);
     let skills: BTreeSet<&str> = files
         .iter()
         .filter(|(path, _)| basename(path).eq_ignore_ascii_case("SKILL.md"))
         .filter_map(|(path, _)| path.rsplit_once('/').map(|(dir, _)| dir))
         .collect();
-    // What belongs to a skill is no persona, nor is a role or what the pack says about itself.
+    // Files of skills, roles and the manifest are not personas.
     let in_skill = |path: &str| path.match_indices('/').any(|(at, _)| skills.contains(&path[..at]));
     let is_own = |path: &str| dir.is_empty() && (path == MANIFEST || path.starts_with("roles/"));
     let hidden = |path: &str| path.split('/').any(|part| part.starts_with('.'));
@@ -287,7 +284,7 @@ fn candidates(tree: &Tree, dir: &str) -> Result<Vec<Candidate>> {
                     let text = if id == its {
                         format!("has the same id as {}: `{id}`", other.path)
                     } else {
-                        format!("`{id}` and `{its}` of {} differ only in case: that is one id", other.path)
+                        format!("`{id}` and `{its}` of {} differ only in case", other.path)
                     };
                     problems.push(FileProblem::whole_file(Path::new(&path), text));
                 }
@@ -296,11 +293,9 @@ fn candidates(tree: &Tree, dir: &str) -> Result<Vec<Candidate>> {
             Err(problem) => problems.push(problem),
         }
     }
-    rejected(problems)?;
+    reject(problems)?;
     if found.is_empty() {
-        let place = if dir.is_empty() { "the pack".to_owned() } else { format!("`{dir}` of the pack") };
-        return Err(refused(format!("there are no persona files in {place}"))
-            .hint("a pack has `.json` files in `personas/`, or where `agentworkforce.personas` of its package.json says"));
+        return Err(PackError::NoPersonas { dir: (!dir.is_empty()).then(|| dir.to_owned()) });
     }
     Ok(found)
 }
@@ -326,7 +321,7 @@ fn candidate(path: &str, file: &File) -> Result<Candidate, FileProblem> {
     };
     text_rules::slug(&id).map_err(at_id)?;
     if id.to_ascii_lowercase().ends_with("__assets") {
-        return Err(at_id("must not end in `__assets`: that is where the files of personas go".into()));
+        return Err(at_id("must not end in `__assets`, which is reserved for the files of personas".into()));
     }
     Ok(Candidate { path: path.to_owned(), text: text.clone(), object, id })
 }
@@ -337,25 +332,14 @@ fn text_and_object(path: &str, file: &File) -> Result<(String, Object), FileProb
     Ok((text, object))
 }
 
-fn check_wanted(wanted: &[String], ids: &[String]) -> Result<()> {
-    let missing: Vec<&String> = wanted.iter().filter(|id| !ids.contains(id)).collect();
-    let Some(first) = missing.first() else { return Ok(()) };
-    let list: Vec<String> = missing.iter().map(|id| format!("`{id}`")).collect();
-    let near = nearest(first, ids.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
-    Err(CommandError::usage(format!("the pack has no persona {}", list.join(", ")))
-        .maybe_hint(near)
-        .hint(format!("it has {}", ids.join(", "))))
-}
-
-fn rejected(problems: Vec<FileProblem>) -> Result<()> {
-    if problems.is_empty() {
+fn check_wanted(wanted: &[String], ids: &[String]) -> Result<(), PackError> {
+    let missing: Vec<String> = wanted.iter().filter(|id| !ids.contains(id)).cloned().collect();
+    if missing.is_empty() {
         return Ok(());
     }
-    let mut error = refused("the pack is not valid; nothing was written");
-    for problem in problems {
-        error.causes.push(problem.to_string());
-        error.hints.extend(problem.fix);
-    }
-    error.hints.dedup();
-    Err(error)
+    Err(PackError::UnknownPersonas { missing, available: ids.to_vec() })
+}
+
+fn reject(problems: Vec<FileProblem>) -> Result<(), PackError> {
+    if problems.is_empty() { Ok(()) } else { Err(PackError::Invalid { problems, reason: None }) }
 }

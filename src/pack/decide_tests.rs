@@ -1,12 +1,13 @@
-//! The laws of installing, updating and uninstalling, tried for every combination of what can be on the three sides.
+//! The rules of installing, updating and uninstalling, for every combination of contents on the three sides.
 
 use super::contents::{Base, Unit, UnitKind};
-use super::decide::Way;
-use super::decide::{Action, Decision, Existing, OnDisk, among_others, gone, install, uninstall, update};
+use super::decide::{
+    Action, Decision, Existing, OnDisk, install, removed_from_pack, respect_other_packs, uninstall, update,
+};
 use super::drift;
 use super::lockfile::{Lock, LockedFiles, LockedPack, hash};
-use super::settle::settle;
-use super::settlement::Settlement;
+use super::policy::{ConflictChoice, Policy, takes_theirs_in_conflicts, update_policy};
+use super::record::record_decisions;
 use super::tree::File;
 use std::collections::BTreeMap;
 
@@ -47,9 +48,9 @@ fn locked(files: &Files) -> LockedPack {
     LockedPack { personas: BTreeMap::from([("p".to_owned(), hashes)]), ..LockedPack::default() }
 }
 
-fn look(files: &Files) -> impl Fn(&str) -> OnDisk {
+fn state(files: &Files) -> impl Fn(&str) -> OnDisk {
     let files = files.clone();
-    move |path| files.get(path).map_or(OnDisk::Nothing, |text| OnDisk::File(hash(text.as_bytes())))
+    move |path| files.get(path).map_or(OnDisk::Missing, |text| OnDisk::File(hash(text.as_bytes())))
 }
 
 /// What is on disk afterwards.
@@ -71,7 +72,7 @@ fn an_install_writes_all_of_a_persona_or_nothing_and_over_nothing_of_the_users()
     for new in all().into_iter().filter(|files| files.contains_key("p.json")) {
         for disk in all() {
             let unit = [unit(&new)];
-            let [decision] = &install(&unit, None, Existing::Keep, &look(&disk))[..] else { panic!("one") };
+            let [decision] = &install(&unit, None, Existing::Keep, &state(&disk))[..] else { panic!("one") };
             let after = applied(&disk, decision);
             for (path, text) in &disk {
                 assert_eq!(after.get(path), Some(text), "{new:?} over {disk:?}");
@@ -81,10 +82,10 @@ fn an_install_writes_all_of_a_persona_or_nothing_and_over_nothing_of_the_users()
             assert_eq!(decision.changes_files(), after != disk);
             if !differs {
                 assert!(new.iter().all(|(path, text)| after.get(path) == Some(text)));
-                let again = &install(&unit, None, Existing::Keep, &look(&after))[0];
+                let again = &install(&unit, None, Existing::Keep, &state(&after))[0];
                 assert_eq!((again.action, again.changes_files()), (Action::Unchanged, false));
             }
-            let forced = &install(&unit, None, Existing::Overwrite, &look(&disk))[0];
+            let forced = &install(&unit, None, Existing::Overwrite, &state(&disk))[0];
             let after = applied(&disk, forced);
             assert!(new.iter().all(|(path, text)| after.get(path) == Some(text)), "{new:?} over {disk:?}");
         }
@@ -97,7 +98,7 @@ fn an_update_never_touches_what_the_user_changed_and_reaches_the_new_version_oth
         for new in all() {
             for disk in all() {
                 let (units, known) = ([unit(&new)], locked(&base));
-                let decision = &update(&units, &known, &Settlement::default(), &look(&disk))[0];
+                let decision = &update(&units, &known, None, &state(&disk))[0];
                 let after = applied(&disk, decision);
                 let case = format!("{base:?} -> {new:?} with {disk:?}");
                 for path in PATHS {
@@ -124,18 +125,18 @@ fn an_update_never_touches_what_the_user_changed_and_reaches_the_new_version_oth
 }
 
 #[test]
-fn what_is_gone_upstream_or_uninstalled_goes_only_where_it_is_the_packs() {
+fn removed_or_uninstalled_files_go_only_where_the_pack_installed_them() {
     for base in all() {
         for disk in all() {
             let known = locked(&base);
-            let gone = &update(&[], &known, &Settlement::default(), &look(&disk))[0];
+            let gone = &update(&[], &known, None, &state(&disk))[0];
             let lock = Lock { schema_version: 1, packs: BTreeMap::from([("k".to_owned(), known.clone())]) };
-            let taken = &uninstall("k", &lock, &look(&disk))[0];
+            let taken = &uninstall("k", &lock, &state(&disk))[0];
             for decision in [gone, taken] {
                 let after = applied(&disk, decision);
                 for (path, text) in &disk {
-                    let is_packs = base.get(path) == Some(text);
-                    assert!(is_packs || after.get(path) == Some(text), "{base:?} with {disk:?}");
+                    let is_from_pack = base.get(path) == Some(text);
+                    assert!(is_from_pack || after.get(path) == Some(text), "{base:?} with {disk:?}");
                 }
                 if disk == base {
                     assert!(after.is_empty(), "{base:?}");
@@ -146,13 +147,13 @@ fn what_is_gone_upstream_or_uninstalled_goes_only_where_it_is_the_packs() {
 }
 
 #[test]
-fn drift_is_every_difference_and_a_missing_file_is_none() {
+fn drift_is_every_difference_but_a_missing_file() {
     for base in all().into_iter().filter(|files| files.contains_key("p.json")) {
         for new in all() {
-            let lines = drift::against(&[unit(&new)], &locked(&base), &look(&base));
+            let lines = drift::in_pack(&[unit(&new)], &locked(&base), &state(&base));
             assert_eq!(lines.is_empty(), new == base, "{base:?} {new:?}: {lines:?}");
         }
-        assert!(drift::here(&locked(&base), &look(&Files::new())).is_empty());
+        assert!(drift::here(&locked(&base), &state(&Files::new())).is_empty());
     }
 }
 
@@ -161,13 +162,13 @@ fn a_pack_that_replaces_a_persona_owns_it_and_an_empty_pack_is_forgotten() {
     let files: Files = BTreeMap::from([("p.json", "one")]);
     let other: Files = BTreeMap::from([("p.json", "two")]);
     let mut lock = Lock { schema_version: 1, packs: BTreeMap::from([("old".to_owned(), locked(&other))]) };
-    let mut decisions = install(&[unit(&files)], None, Existing::Overwrite, &look(&other));
-    among_others("new", &lock, &mut decisions);
+    let mut decisions = install(&[unit(&files)], None, Existing::Overwrite, &state(&other));
+    respect_other_packs("new", &lock, &mut decisions);
     assert_eq!(decisions[0].action, Action::Replaced);
-    settle(&mut lock, "new", LockedPack::default(), &decisions);
+    record_decisions(&mut lock, "new", LockedPack::default(), &decisions);
     assert_eq!(lock.packs.keys().collect::<Vec<_>>(), ["new"]);
-    let gone = uninstall("new", &lock, &look(&files));
-    settle(&mut lock, "new", LockedPack::default(), &gone);
+    let gone = uninstall("new", &lock, &state(&files));
+    record_decisions(&mut lock, "new", LockedPack::default(), &gone);
     assert!(lock.packs.is_empty());
 }
 
@@ -175,19 +176,19 @@ fn a_pack_that_replaces_a_persona_owns_it_and_an_empty_pack_is_forgotten() {
 fn after(known: &LockedPack, decision: Decision) -> Option<LockedPack> {
     let mut lock = Lock { schema_version: 1, packs: BTreeMap::from([("k".to_owned(), known.clone())]) };
     let pack = LockedPack { resolved: Some("2".into()), ..known.clone() };
-    settle(&mut lock, "k", pack, &[decision]);
+    record_decisions(&mut lock, "k", pack, &[decision]);
     lock.packs.remove("k")
 }
 
 #[test]
-fn an_install_over_an_older_one_replaces_only_what_is_the_packs_and_the_lock_stays_true() {
+fn an_install_over_an_older_one_replaces_only_the_packs_files_and_the_lock_stays_true() {
     for base in all().into_iter().filter(|files| files.contains_key("p.json")) {
         for new in all().into_iter().filter(|files| files.contains_key("p.json")) {
             for disk in all() {
                 let case = format!("{base:?} -> {new:?} with {disk:?}");
                 let known = locked(&base);
-                let mut decisions = install(&[unit(&new)], Some(&known), Existing::Keep, &look(&disk));
-                decisions.extend(gone(&[unit(&new)], &known, Way::Install, &look(&disk)));
+                let mut decisions = install(&[unit(&new)], Some(&known), Existing::Keep, &state(&disk));
+                decisions.extend(removed_from_pack(&[unit(&new)], &known, Policy::Install, &state(&disk)));
                 let [decision] = <[Decision; 1]>::try_from(decisions).expect("one");
                 let now = applied(&disk, &decision);
                 for (path, text) in &disk {
@@ -203,7 +204,7 @@ fn an_install_over_an_older_one_replaces_only_what_is_the_packs_and_the_lock_sta
                         "{case}"
                     );
                 } else {
-                    assert!(drift::against(&[unit(&new)], &then, &look(&now)).is_empty(), "{case}");
+                    assert!(drift::in_pack(&[unit(&new)], &then, &state(&now)).is_empty(), "{case}");
                     assert!(new.iter().all(|(path, text)| now.get(path) == Some(text)), "{case}");
                 }
                 if disk == base {
@@ -215,25 +216,25 @@ fn an_install_over_an_older_one_replaces_only_what_is_the_packs_and_the_lock_sta
 }
 
 #[test]
-fn whatever_side_is_taken_the_conflict_is_settled_until_the_pack_changes_again() {
+fn either_choice_ends_the_conflict_until_the_pack_changes_again() {
     let sides = [
-        (Way::KeepMine, Settlement { mine: Some(Vec::new()), theirs: None }),
-        (Way::TakeTheirs, Settlement { mine: None, theirs: Some(vec!["p".into()]) }),
+        (Policy::KeepMine, ConflictChoice::KeepMine(Vec::new())),
+        (Policy::TakeTheirs, ConflictChoice::TakeTheirs(vec!["p".into()])),
     ];
     let units = |files: &Files| if files.is_empty() { Vec::new() } else { vec![unit(files)] };
-    for (way, settlement) in &sides {
+    for (policy, choice) in &sides {
         for base in all().into_iter().filter(|files| !files.is_empty()) {
             for new in all() {
                 for disk in all() {
-                    let case = format!("{way:?}: {base:?} -> {new:?} with {disk:?}");
+                    let case = format!("{policy:?}: {base:?} -> {new:?} with {disk:?}");
                     let known = locked(&base);
-                    let mut decisions = update(&units(&new), &known, settlement, &look(&disk));
+                    let mut decisions = update(&units(&new), &known, Some(choice), &state(&disk));
                     let decision = decisions.remove(0);
                     let now = applied(&disk, &decision);
-                    if *way == Way::TakeTheirs {
-                        let is_packs = |path: &&str| base.contains_key(path) || new.contains_key(path);
+                    if *policy == Policy::TakeTheirs {
+                        let is_from_pack = |path: &&str| base.contains_key(path) || new.contains_key(path);
                         for path in PATHS {
-                            let expected = if is_packs(&path) { new.get(path) } else { disk.get(path) };
+                            let expected = if is_from_pack(&path) { new.get(path) } else { disk.get(path) };
                             assert_eq!(now.get(path), expected, "{case}");
                         }
                     } else {
@@ -242,18 +243,17 @@ fn whatever_side_is_taken_the_conflict_is_settled_until_the_pack_changes_again()
                     }
                     let Some(then) = after(&known, decision) else { continue };
                     assert_eq!(then.behind, BTreeMap::new(), "{case}");
-                    assert_eq!(drift::against(&units(&new), &then, &look(&now)), [], "{case}");
-                    let plain = Settlement::default();
-                    let again = &update(&units(&new), &then, &plain, &look(&now))[0];
+                    assert_eq!(drift::in_pack(&units(&new), &then, &state(&now)), [], "{case}");
+                    let again = &update(&units(&new), &then, None, &state(&now))[0];
                     assert!(!again.action.is_left_alone() && !again.changes_files(), "{case}: {again:?}");
-                    let installed = &install(&units(&new), Some(&then), Existing::Keep, &look(&now))[0];
+                    let installed = &install(&units(&new), Some(&then), Existing::Keep, &state(&now))[0];
                     assert!(!installed.action.is_left_alone() && !installed.changes_files(), "{case}");
                     // The next change of a file that differs is a conflict.
                     let next: Files = BTreeMap::from([("p.json", "next")]);
                     if now.get("p.json") != new.get("p.json") && new.contains_key("p.json") {
                         let next = [unit(&next)];
                         assert_eq!(
-                            update(&next, &then, &plain, &look(&now))[0].action,
+                            update(&next, &then, None, &state(&now))[0].action,
                             Action::Conflict,
                             "{case}"
                         );
@@ -265,13 +265,17 @@ fn whatever_side_is_taken_the_conflict_is_settled_until_the_pack_changes_again()
 }
 
 #[test]
-fn what_is_named_goes_before_what_is_meant_by_all() {
-    let side = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
-    let mixed = Settlement { mine: side(&[]), theirs: side(&["p", "role:r"]) };
-    assert_eq!(mixed.way(UnitKind::Persona, "p"), Way::TakeTheirs);
-    assert_eq!(mixed.way(UnitKind::Role, "p"), Way::KeepMine);
-    assert_eq!(mixed.way(UnitKind::Role, "r"), Way::TakeTheirs);
-    let mixed = Settlement { mine: side(&["p"]), theirs: side(&[]) };
-    assert_eq!(mixed.way(UnitKind::Persona, "p"), Way::KeepMine);
-    assert_eq!((mixed.way(UnitKind::Persona, "q"), mixed.is_theirs_in_conflict()), (Way::Update, true));
+fn a_named_persona_or_role_is_chosen_and_no_other() {
+    let labels = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let mine = ConflictChoice::KeepMine(labels(&["p"]));
+    let policy = |choice, kind, id| update_policy(Some(choice), kind, id);
+    assert_eq!(policy(&mine, UnitKind::Persona, "p"), Policy::KeepMine);
+    assert_eq!(policy(&mine, UnitKind::Role, "p"), Policy::Update);
+    let theirs = ConflictChoice::TakeTheirs(labels(&["role:r"]));
+    assert_eq!(policy(&theirs, UnitKind::Role, "r"), Policy::TakeTheirs);
+    assert_eq!(policy(&theirs, UnitKind::Persona, "r"), Policy::Update);
+    assert!(!takes_theirs_in_conflicts(Some(&theirs)));
+    let all = ConflictChoice::TakeTheirs(Vec::new());
+    assert_eq!(policy(&all, UnitKind::Persona, "p"), Policy::Update);
+    assert!(takes_theirs_in_conflicts(Some(&all)));
 }

@@ -1,7 +1,7 @@
-//! Reads a directory into a tree, once and without following anything: every step is taken from an open directory, so
-//! whoever swaps a name for a link meanwhile gains nothing.
+//! Reads a directory into a tree, once and without following links: every step starts at an open directory, so replacing a
+//! name by a link meanwhile has no effect.
 
-use super::limits::DEEPEST;
+use super::limits::MAX_DEPTH;
 use super::tree::{Tree, join};
 use anyhow::{Context, Result, bail};
 use rustix::fs::{Dir, Mode, OFlags, fstat, openat, readlinkat};
@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What every project has and no pack means.
+/// Directories that never belong to a pack.
 const LEFT_OUT: [&str; 2] = [".git", "node_modules"];
 
 pub fn read(dir: &Path) -> Result<Tree> {
@@ -25,8 +25,8 @@ pub fn read(dir: &Path) -> Result<Tree> {
 }
 
 fn walk(dir: &OwnedFd, path: &str, depth: usize, tree: &mut Tree) -> Result<()> {
-    if depth > DEEPEST {
-        bail!("`{path}` is more than {DEEPEST} directories deep");
+    if depth > MAX_DEPTH {
+        bail!("`{path}` is more than {MAX_DEPTH} directories deep");
     }
     let mut names = Vec::new();
     for entry in Dir::read_from(dir)? {
@@ -51,9 +51,9 @@ fn entry(dir: &OwnedFd, name: &str, path: &str, depth: usize, tree: &mut Tree) -
     let open = match openat(dir.as_fd(), name, flags, Mode::empty()) {
         Ok(open) => open,
         Err(rustix::io::Errno::LOOP) => {
-            // It was a link a moment ago.
+            // It may have been replaced since it was opened.
             let target = readlinkat(dir.as_fd(), name, Vec::new()).context("changed while it was read")?;
-            let target = target.into_string().context("leads to a name that is not UTF-8")?;
+            let target = target.into_string().context("links to a name that is not UTF-8")?;
             return tree.add_link(path, &target);
         }
         // A socket cannot be opened at all.
@@ -65,7 +65,7 @@ fn entry(dir: &OwnedFd, name: &str, path: &str, depth: usize, tree: &mut Tree) -
         rustix::fs::FileType::Directory => walk(&open, path, depth + 1, tree),
         rustix::fs::FileType::RegularFile => {
             let mut bytes = Vec::new();
-            // One more than there is room for: the budget then says no.
+            // One byte more than allowed makes the budget refuse it.
             File::from(open).take(tree.left() + 1).read_to_end(&mut bytes)?;
             tree.add_file(path, bytes, stat.st_mode & 0o111 != 0)
         }
@@ -73,7 +73,7 @@ fn entry(dir: &OwnedFd, name: &str, path: &str, depth: usize, tree: &mut Tree) -
     }
 }
 
-/// Only these paths, each a file or a whole directory. What is not there is left out.
+/// Reads only these paths, each a file or a whole directory. Missing ones are skipped.
 pub fn read_some(dir: &Path, paths: &BTreeSet<String>, tree: &mut Tree) -> Result<()> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     'paths: for path in paths {
@@ -92,7 +92,7 @@ pub fn read_some(dir: &Path, paths: &BTreeSet<String>, tree: &mut Tree) -> Resul
     Ok(())
 }
 
-/// A file of the user's, whole, if it is one.
+/// Opens a regular file.
 pub fn open_file(path: &Path) -> Result<File> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path.as_os_str().as_bytes(), flags, Mode::empty())?);

@@ -1,10 +1,9 @@
-//! From a source to the files of a pack in memory, whatever it takes to get them.
+//! Reads the files of a pack from any kind of source into memory. What they mean is decided in `contents`.
 
-use super::source::{ACCEPTED, PackSource};
+use super::error::{FetchFailure, PackError};
+use super::source::PackSource;
 use super::tree::Tree;
-use super::{archive, directory, git, npm, refused, single};
-use crate::error::{CommandError, Result};
-use crate::exit::Exit;
+use super::{archive, directory, git, npm, single_persona};
 use crate::host::Host;
 use crate::remote::git_source::{userinfo, without_password};
 use crate::remote::surroundings::Surroundings;
@@ -12,11 +11,11 @@ use crate::tool::ToolError;
 use std::path::Path;
 use std::time::Duration;
 
-/// How to fetch.
+/// The limits of a fetch.
 pub struct Fetching<'a> {
     pub host: &'a Host,
     pub time: Duration,
-    /// Asked again and again while something is fetched: whether the user wants to stop.
+    /// Called repeatedly during a fetch; `true` stops it.
     pub stop: &'a dyn Fn() -> bool,
 }
 
@@ -27,25 +26,31 @@ pub struct Fetched {
 }
 
 /// `pinned` is the commit that a lock names.
-pub fn fetch(source: &PackSource, pinned: Option<&str>, fetching: &Fetching<'_>) -> Result<Fetched> {
+pub fn fetch(
+    source: &PackSource,
+    pinned: Option<&str>,
+    fetching: &Fetching<'_>,
+) -> Result<Fetched, PackError> {
     let fetched = match source {
         PackSource::Directory(dir) => directory::read(dir).map(|tree| (tree, None)),
         PackSource::Archive(file) => {
             directory::open_file(file).and_then(archive::read).map(|tree| (tree, None))
         }
-        PackSource::Persona(file) => single::read(file).map(|tree| (tree, None)),
-        PackSource::Npm(spec) => aside(fetching, |around| npm::fetch(spec, around)).map(|tree| (tree, None)),
-        PackSource::Git(source) => aside(fetching, |around| git::fetch(source, pinned, around))
+        PackSource::Persona(file) => single_persona::read(file).map(|tree| (tree, None)),
+        PackSource::Npm(spec) => {
+            with_scratch(fetching, |around| npm::fetch(spec, around)).map(|tree| (tree, None))
+        }
+        PackSource::Git(source) => with_scratch(fetching, |around| git::fetch(source, pinned, around))
             .map(|(tree, commit)| (tree, Some(commit))),
     };
     match fetched {
         Ok((tree, commit)) => Ok(Fetched { tree, commit }),
-        Err(error) => Err(explained(source, &error)),
+        Err(error) => Err(without_secrets(source, &error)),
     }
 }
 
-/// With a directory that is thrown away afterwards, whatever happens.
-fn aside<T>(
+/// With a directory that is removed afterwards.
+fn with_scratch<T>(
     fetching: &Fetching<'_>,
     work: impl FnOnce(&Surroundings<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
@@ -54,8 +59,9 @@ fn aside<T>(
     work(&Surroundings { host, scratch: scratch.path(), time, stop })
 }
 
-fn explained(source: &PackSource, error: &anyhow::Error) -> CommandError {
-    let shown = source.kept(Path::new("/nonexistent"));
+/// The error without the password that the source may contain.
+fn without_secrets(source: &PackSource, error: &anyhow::Error) -> PackError {
+    let shown = source.lock_text(Path::new("/nonexistent"));
     let secret = match source {
         PackSource::Npm(spec) => userinfo(spec),
         PackSource::Git(source) => userinfo(&source.url),
@@ -65,16 +71,12 @@ fn explained(source: &PackSource, error: &anyhow::Error) -> CommandError {
         Some(secret) => text.replace(secret, "***"),
         None => without_password(&text),
     };
-    let mut explained = refused(format!("{shown} is not installed"));
-    explained.causes = error.chain().map(|cause| hide(cause.to_string())).collect();
-    match (error.downcast_ref::<ToolError>(), source) {
-        (Some(ToolError::TimedOut { .. }), _) => {
-            explained.exit = Exit::TimedOut;
-            explained.hint("check the network and the registry, or give it longer with `--timeout`")
-        }
-        (_, PackSource::Archive(_)) if error.downcast_ref::<archive::NoArchive>().is_some() => {
-            explained.hint(ACCEPTED)
-        }
-        _ => explained,
-    }
+    let is_archive = matches!(source, PackSource::Archive(_));
+    let reason = match error.downcast_ref::<ToolError>() {
+        Some(ToolError::TimedOut { .. }) => FetchFailure::TimedOut,
+        _ if is_archive && error.is::<archive::NotAnArchive>() => FetchFailure::NotAnArchive,
+        _ => FetchFailure::Other,
+    };
+    let causes = error.chain().map(|cause| hide(cause.to_string())).collect();
+    PackError::Fetch { shown, reason, causes }
 }

@@ -1,6 +1,6 @@
 //! Reads a pack out of a git repository: fetched shallow, read from the objects, never checked out.
 
-use super::limits::{MOST_BYTES, MOST_FILES};
+use super::limits::{MAX_BYTES, MAX_FILES};
 use super::tree::Tree;
 use crate::remote::git_source::{GitSource, split_tail};
 use crate::remote::repository::{Entry, Repository};
@@ -8,14 +8,14 @@ use crate::remote::surroundings::Surroundings;
 use anyhow::{Result, anyhow, bail};
 use std::path::Path;
 
-/// The files and the commit that they are of. `at` is a commit to take instead of what the source names.
+/// The files and their commit. `at` is a commit to use instead of the one that the source names.
 pub fn fetch(source: &GitSource, at: Option<&str>, around: &Surroundings<'_>) -> Result<(Tree, String)> {
     let git = Repository::new(around)?;
     let tail = source.tail.as_deref().or(source.name.as_deref());
     let (reference, path) = match tail {
         Some(tail) => {
             let refs = git.refs(&source.url)?;
-            split_tail(tail, &refs).ok_or_else(|| anyhow!("it has no branch or tag `{tail}`"))?
+            split_tail(tail, &refs).ok_or_else(|| anyhow!("the repository has no branch or tag `{tail}`"))?
         }
         None => ("HEAD".to_owned(), ""),
     };
@@ -31,14 +31,14 @@ pub fn fetch(source: &GitSource, at: Option<&str>, around: &Surroundings<'_>) ->
             wanted.push((inside, entry));
         }
     }
-    if wanted.len() > MOST_FILES {
-        bail!("it has more than {MOST_FILES} files");
+    if wanted.len() > MAX_FILES {
+        bail!("it has more than {MAX_FILES} files");
     }
-    if wanted.iter().map(|(_, entry)| entry.size).sum::<u64>() > MOST_BYTES {
-        bail!("it is larger than {} MB", MOST_BYTES / 1024 / 1024);
+    if wanted.iter().map(|(_, entry)| entry.size).sum::<u64>() > MAX_BYTES {
+        bail!("it is larger than {} MB", MAX_BYTES / 1024 / 1024);
     }
     let entries: Vec<&Entry> = wanted.iter().map(|(_, entry)| *entry).collect();
-    let blobs = git.blobs(&entries, MOST_BYTES)?;
+    let blobs = git.blobs(&entries, MAX_BYTES)?;
     let mut tree = Tree::default();
     for (file, entry) in wanted {
         let bytes = blobs.get(&entry.object).cloned().unwrap_or_default();

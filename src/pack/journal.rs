@@ -1,13 +1,13 @@
-//! What files were before they are changed one by one, kept beside the personas until all is done. Whoever comes after a
-//! process that was killed puts them back. It lies in the project, so anybody may have written it: it is followed only to
-//! places where packs write, and only where a file is what the killed process made of it.
+//! The content of files before they are changed one by one, stored beside the personas until the change is complete. After
+//! a killed process the next one restores them. The journal is in the project, so anybody may have written it: it is
+//! followed only to places where packs write, and only where a file is what the killed process made of it.
 
-use super::apply::{Edits, remove, replace};
 use super::contents::ROLES_PREFIX;
 use super::decide::OnDisk;
-use super::lockfile::mark_of;
+use super::edits::{Edits, remove, replace};
+use super::lockfile::fingerprint_of;
 use super::target::Target;
-use super::tree::{File, clean};
+use super::tree::{File, clean_path};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -24,9 +24,9 @@ pub struct Journal {
 #[derive(Debug, Serialize, Deserialize)]
 struct Change {
     path: String,
-    /// What was there; `None`: nothing.
+    /// The old content; `None`: there was no file.
     before: Option<Content>,
-    /// The hash of what comes; `None`: nothing.
+    /// The fingerprint of the new content; `None`: the file is removed.
     after: Option<String>,
 }
 
@@ -37,11 +37,11 @@ struct Content {
 }
 
 impl Journal {
-    /// What these edits are about to change.
+    /// The state before these edits.
     pub fn of(target: &Target, edits: &[&Edits]) -> io::Result<Journal> {
         let mut journal = Journal { schema_version: 1, changes: Vec::new() };
         let writes = edits.iter().flat_map(|edits| &edits.writes);
-        let writes = writes.map(|(path, file)| (path, Some(mark_of(file))));
+        let writes = writes.map(|(path, file)| (path, Some(fingerprint_of(file))));
         let removes = edits.iter().flat_map(|edits| &edits.removes).map(|path| (path, None));
         for (path, after) in writes.chain(removes) {
             let place = target.path(path);
@@ -58,22 +58,22 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Brings it to disk before anything that it tells of is changed.
+    /// Writes it to disk. Called before any of the files is changed.
     pub fn write(&self, target: &Target) -> io::Result<()> {
         let bytes = serde_json::to_vec(self).map_err(io::Error::other)?;
         replace(&target.personas.join(JOURNAL), &File { bytes: bytes.into(), executable: false })?;
         std::fs::File::open(&target.personas)?.sync_all()
     }
 
-    /// Puts everything back that is still as it was changed. What somebody else wrote meanwhile is theirs.
+    /// Restores every file that is still as it was changed. What somebody else wrote since then is left alone.
     pub fn roll_back(&self, target: &Target) {
         for Change { path, before, after } in self.changes.iter().rev() {
-            let changed = after.clone().map_or(OnDisk::Nothing, OnDisk::File);
-            if !is_inside(path) || target.look(path) != changed {
+            let expected = after.clone().map_or(OnDisk::Missing, OnDisk::File);
+            if !is_inside(path) || target.on_disk(path) != expected {
                 continue;
             }
             let (dir, inside) = target.split(path);
-            // Nothing is left to try where even this fails.
+            // Nothing else can be tried where this fails.
             let _ = match before {
                 Some(Content { hex, executable }) => {
                     let place = dir.join(inside);
@@ -86,28 +86,28 @@ impl Journal {
                 None => remove(dir, inside),
             };
         }
-        // One that was made for the roles is empty again.
+        // Removes the directory only if it is empty, because it was made for these roles.
         let _ = std::fs::remove_dir(&target.roles);
     }
 
-    pub fn forget(target: &Target) -> io::Result<()> {
+    pub fn remove(target: &Target) -> io::Result<()> {
         std::fs::remove_file(target.personas.join(JOURNAL))
     }
 
-    /// What a killed process left, if it left something.
-    pub fn left(target: &Target) -> Option<Journal> {
+    /// The journal of a killed process, if there is one.
+    pub fn read(target: &Target) -> Option<Journal> {
         let path = target.personas.join(JOURNAL);
         let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
         let bytes = is_file.then(|| std::fs::read(&path).ok()).flatten()?;
-        // One that cannot be understood is not ours: ours appear whole.
+        // Ours are written in one step, so an invalid one is not ours.
         Some(serde_json::from_slice(&bytes).unwrap_or_default())
     }
 }
 
-/// Whether it is a path of the directories that packs write to.
+/// Whether a pack may write to this path.
 fn is_inside(path: &str) -> bool {
     let inside = path.strip_prefix(ROLES_PREFIX).unwrap_or(path);
-    clean(inside).is_ok_and(|clean| clean == inside && !clean.is_empty())
+    clean_path(inside).is_ok_and(|clean| clean == inside && !clean.is_empty())
 }
 
 fn to_hex(bytes: &[u8]) -> String {
@@ -128,14 +128,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_come_back() {
+    fn bytes_survive_the_encoding() {
         let all: Vec<u8> = (0..=255).collect();
         assert_eq!(from_hex(&to_hex(&all)), Some(all));
         assert_eq!((from_hex("a"), from_hex("zz")), (None, None));
     }
 
     #[test]
-    fn only_places_of_packs_are_followed() {
+    fn only_paths_of_packs_are_followed() {
         for good in ["a.json", "a__assets/x.md", "../roles/r.json"] {
             assert!(is_inside(good), "{good}");
         }

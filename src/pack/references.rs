@@ -1,4 +1,4 @@
-//! The files that a persona or a role names, found in its JSON and changed there without touching anything else.
+//! Finds the files that a persona or a role names in its JSON, and rewrites these paths without changing any other byte.
 
 use crate::model::plan::SkillKind;
 use crate::model::shape::{KeyPath, Object, Step};
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ReferenceKind {
     /// A `.md` beside the JSON.
     Text,
     /// A directory with SKILL.md, or a `.md`.
@@ -19,10 +19,10 @@ pub enum Kind {
 pub struct Reference {
     pub at: KeyPath,
     pub path: String,
-    pub kind: Kind,
+    pub kind: ReferenceKind,
 }
 
-/// What a persona names, in the order of its file.
+/// The files that a persona names, in the order of its JSON.
 pub fn of_persona(object: &Object) -> Vec<Reference> {
     let mut found = Vec::new();
     for (key, value) in object {
@@ -44,7 +44,7 @@ pub fn of_persona(object: &Object) -> Vec<Reference> {
                     let Some(Value::String(source)) = skill.get("source") else { continue };
                     if is_local(source) {
                         let at = at.index(index).key("source");
-                        found.push(Reference { at, path: source.clone(), kind: Kind::Skill });
+                        found.push(Reference { at, path: source.clone(), kind: ReferenceKind::Skill });
                     }
                 }
             }
@@ -54,7 +54,7 @@ pub fn of_persona(object: &Object) -> Vec<Reference> {
     found
 }
 
-/// What a role names.
+/// The files that a role names.
 pub fn of_role(object: &Object) -> Vec<Reference> {
     match object.get("charterFile") {
         Some(Value::String(path)) => vec![text(KeyPath::default().key("charterFile"), path)],
@@ -63,10 +63,10 @@ pub fn of_role(object: &Object) -> Vec<Reference> {
 }
 
 fn text(at: KeyPath, path: &str) -> Reference {
-    Reference { at, path: path.to_owned(), kind: Kind::Text }
+    Reference { at, path: path.to_owned(), kind: ReferenceKind::Text }
 }
 
-/// A source that would mean something else on another machine: also a repository that is named by its path.
+/// A source that means something else on another machine, including the path of a repository.
 fn is_local(source: &str) -> bool {
     if is_file_url(source) {
         return true;
@@ -78,14 +78,14 @@ fn is_local(source: &str) -> bool {
     }
 }
 
-/// A place on one machine in the form of a url.
+/// A local path as a URL.
 pub fn is_file_url(source: &str) -> bool {
     let source = source.to_ascii_lowercase();
     source.strip_prefix("git+").unwrap_or(&source).starts_with("file:")
 }
 
-/// The JSON text with other texts at these places, and every other byte as it was.
-pub fn rewritten(text: &str, changes: &[(KeyPath, String)]) -> String {
+/// The JSON with new texts at these keys and every other byte unchanged.
+pub fn rewrite(text: &str, changes: &[(KeyPath, String)]) -> String {
     let mut spans: Vec<(usize, usize, &str)> = changes
         .iter()
         .filter_map(|(at, new)| {
@@ -105,7 +105,7 @@ pub fn rewritten(text: &str, changes: &[(KeyPath, String)]) -> String {
     result
 }
 
-/// Where the value at a path stands in the text.
+/// The byte range of a value in the text.
 fn span(text: &str, path: &KeyPath) -> Option<(usize, usize)> {
     let mut here = text.trim();
     for step in &path.0 {
@@ -145,11 +145,11 @@ mod tests {
             .replace("\"./a.md\"", r#""n\"0""#)
             .replace("\"./s/x.md\"", r#""n\"1""#)
             .replace("\"b\\u002emd\"", r#""n\"2""#);
-        assert_eq!(rewritten(PERSONA, &changes), expected);
+        assert_eq!(rewrite(PERSONA, &changes), expected);
     }
 
     #[test]
-    fn repositories_by_path_do_not_travel() {
+    fn repositories_named_by_path_are_local() {
         for (source, local) in [
             ("./r.git", true),
             ("~/s", true),

@@ -1,6 +1,6 @@
-//! Tells the forms of a pack's source apart, and writes a source down so that it can be followed again.
+//! The kinds of sources that packs come from, and how a source is written in the lock. Fetches nothing.
 
-use crate::error::{CommandError, Result};
+use super::error::PackError;
 use crate::host::Host;
 use crate::remote::git_source::{GitSource, without_password};
 use std::path::{Path, PathBuf};
@@ -9,51 +9,42 @@ use std::path::{Path, PathBuf};
 pub enum PackSource {
     Directory(PathBuf),
     Archive(PathBuf),
-    /// The JSON of one persona: a pack of one, with the files that it names.
+    /// The JSON file of a single persona, with the files that it names.
     Persona(PathBuf),
-    /// What npm understands: a name with or without a version or tag, an archive on a server, `file:<path>`.
+    /// A package for npm: a name with or without a version or tag, the URL of an archive, `file:<path>`.
     Npm(String),
     Git(GitSource),
 }
 
-/// What people can name.
-pub const ACCEPTED: &str = "name a directory, a `.tgz`, a persona's `.json`, a git url or an npm package";
-
 impl PackSource {
-    /// What this text of the user means.
-    pub fn parse(text: &str, host: &Host) -> Result<PackSource> {
+    /// Parses what the user wrote; a local path must exist.
+    pub fn parse(text: &str, host: &Host) -> Result<PackSource, PackError> {
         let source = PackSource::of_text(text, host, &host.cwd)?;
-        match source.place().and_then(|path| path.metadata().err().zip(Some(path))) {
-            Some((error, path)) => {
-                Err(CommandError::usage(format!("there is no pack at {}", path.display()))
-                    .caused_by(error)
-                    .hint(ACCEPTED))
-            }
+        match source.local_path().and_then(|path| path.metadata().err().zip(Some(path))) {
+            Some((error, path)) => Err(PackError::NotFound { path: path.to_owned(), source: error }),
             None => Ok(source),
         }
     }
 
-    /// Where it is on this machine, if it is a file or a directory here.
-    pub fn place(&self) -> Option<&Path> {
+    /// The path of a local file or directory.
+    pub fn local_path(&self) -> Option<&Path> {
         match self {
             PackSource::Directory(path) | PackSource::Archive(path) | PackSource::Persona(path) => Some(path),
             PackSource::Npm(_) | PackSource::Git(_) => None,
         }
     }
 
-    /// The same for what a lock kept, whether or not it is still there. `base` is where relative paths start.
-    pub fn of_text(text: &str, host: &Host, base: &Path) -> Result<PackSource> {
+    /// Parses a source of the lock, whether or not it still exists. Relative paths start at `base`.
+    pub fn of_text(text: &str, host: &Host, base: &Path) -> Result<PackSource, PackError> {
         let text = text.trim();
         if text.is_empty() || text.starts_with('-') || text.contains(char::is_control) {
-            return Err(CommandError::usage(format!("`{}` is no source of a pack", text.escape_debug()))
-                .hint(ACCEPTED));
+            return Err(PackError::InvalidSource(text.to_owned()));
         }
         if let Some(spec) = text.strip_prefix("npm:") {
             return if is_package(spec) {
                 Ok(PackSource::Npm(spec.to_owned()))
             } else {
-                Err(CommandError::usage(format!("`{spec}` is no npm package"))
-                    .hint("write `npm:name`, `npm:@scope/name` or either with `@version`"))
+                Err(PackError::InvalidPackage(spec.to_owned()))
             };
         }
         let at = |text: &str| host.absolute(&base.join(host.expand_tilde(text)));
@@ -85,27 +76,26 @@ impl PackSource {
         }
         if !is_package(text) {
             // npm would clone a repository and run its scripts.
-            return Err(CommandError::usage(format!("`{text}` is neither a path here nor an npm package"))
-                .hint("for a repository write its whole url; for a directory start with `./`"));
+            return Err(PackError::UnknownSource(text.to_owned()));
         }
         Ok(PackSource::Npm(text.to_owned()))
     }
 
-    /// The source as the lock keeps it: no password, and paths near `base` seen from there.
-    pub fn kept(&self, base: &Path) -> String {
-        let path = |path: &Path| seen_from(base, path);
+    /// The source as in the lock: without a password, and with paths relative to `base` where they are close to it.
+    pub fn lock_text(&self, base: &Path) -> String {
+        let path = |path: &Path| relative_to(base, path);
         match self {
             PackSource::Directory(dir) => {
                 let text = path(dir);
-                // A blank at the end would be taken for one that the user typed, and `x.tgz` for an archive.
+                // A blank at the end would be trimmed, and `x.tgz` read as an archive.
                 let needs_end = text.ends_with(char::is_whitespace) || is_archive(&text) || is_json(&text);
                 if needs_end { text + "/" } else { text }
             }
             PackSource::Archive(file) | PackSource::Persona(file) => path(file),
             PackSource::Npm(spec) => match spec.strip_prefix("file:") {
                 Some(file) => format!("file:{}", path(Path::new(file))),
-                // A package may be called as a file or a repository is.
-                None if is_package(spec) && looks_like_a_place(spec) => format!("npm:{spec}"),
+                // The name of a package may look like a file or a repository.
+                None if is_package(spec) && looks_like_path_or_git(spec) => format!("npm:{spec}"),
                 None => without_password(spec),
             },
             PackSource::Git(source) => {
@@ -117,19 +107,19 @@ impl PackSource {
                 if let Some(tail) = &source.tail {
                     text = format!("{text}/tree/{tail}");
                 }
-                // The last `#` is where the name starts: one in the place itself needs another behind it.
+                // The last `#` starts the name, so a `#` in the path needs another one after it.
                 if source.name.is_some() || text.contains('#') {
                     text = format!("{text}#{}", source.name.as_deref().unwrap_or_default());
                 }
-                // Whatever it is called may look like a url, too.
+                // The name may look like a URL, too.
                 let text = without_password(&text);
                 if is_git(&text) { text } else { format!("git+{text}") }
             }
         }
     }
 
-    /// Whether both give versions of one pack: then one may follow the other.
-    pub fn is_kin(&self, other: &PackSource) -> bool {
+    /// Whether both are versions of one pack, so that one may replace the other.
+    pub fn is_same_pack(&self, other: &PackSource) -> bool {
         match (self, other) {
             (PackSource::Npm(a), PackSource::Npm(b)) => npm_name(a) == npm_name(b),
             (PackSource::Git(a), PackSource::Git(b)) => {
@@ -141,7 +131,7 @@ impl PackSource {
         }
     }
 
-    /// A name for a pack that has none of its own.
+    /// The name of a pack without a manifest.
     pub fn name(&self) -> String {
         let tail = |text: &str| {
             let text = text.trim_end_matches('/');
@@ -163,10 +153,10 @@ impl PackSource {
     }
 }
 
-/// `name`, `name@version` or `name@tag`, with or without a scope: what comes from a registry and from nowhere else.
+/// `name`, `name@version` or `name@tag`, with or without a scope: only what npm fetches from a registry.
 fn is_package(spec: &str) -> bool {
     let name = npm_name(spec);
-    // npm would take a name with a hyphen in front for an option.
+    // npm would read a name that starts with a hyphen as an option.
     let word = |text: &str| {
         !text.is_empty()
             && !text.starts_with('-')
@@ -187,8 +177,8 @@ fn npm_name(spec: &str) -> &str {
     }
 }
 
-/// A path as another checkout of both would have it. Where they share nothing but the root, that says nothing.
-fn seen_from(base: &Path, path: &Path) -> String {
+/// A relative path, valid in another checkout of both. Absolute where they share nothing but the root.
+fn relative_to(base: &Path, path: &Path) -> String {
     let shared = base.components().zip(path.components()).take_while(|(a, b)| a == b).count();
     let up = base.components().count() - shared;
     let rest: PathBuf = path.components().skip(shared).collect();
@@ -202,7 +192,7 @@ fn seen_from(base: &Path, path: &Path) -> String {
     }
 }
 
-fn looks_like_a_place(text: &str) -> bool {
+fn looks_like_path_or_git(text: &str) -> bool {
     is_archive(text) || is_json(text) || is_git(text) || text.starts_with(['.', '~'])
 }
 
@@ -214,21 +204,21 @@ fn is_archive(text: &str) -> bool {
     [".tgz", ".tar.gz", ".tar"].iter().any(|ending| text.to_ascii_lowercase().ends_with(ending))
 }
 
-/// `packs/mine` where there is such a directory: npm would take it for a repository.
+/// An existing path such as `packs/mine`, which npm would read as a repository.
 fn is_relative_path(text: &str, path: &Path) -> bool {
     !text.starts_with('@') && text.contains('/') && path.exists()
 }
 
 fn is_git(text: &str) -> bool {
     let place = text.split('#').next().unwrap_or_default().trim_end_matches('/');
-    let ends_so =
+    let ends_in_git =
         |place: &str| place.strip_suffix(".git").is_some_and(|rest| !rest.is_empty() && !rest.ends_with('/'));
     let has_scheme = ["ssh://", "git://", "file://"].iter().any(|scheme| text.starts_with(scheme));
     let is_page = (text.starts_with("https://") || text.starts_with("http://")) && !is_archive(place);
     text.starts_with("git@")
         || has_scheme
         || is_page
-        || ends_so(place.split("/tree/").next().unwrap_or(place))
+        || ends_in_git(place.split("/tree/").next().unwrap_or(place))
 }
 
 #[cfg(test)]
@@ -245,12 +235,12 @@ mod tests {
         }
     }
 
-    fn parsed(text: &str) -> Result<PackSource> {
+    fn parsed(text: &str) -> Result<PackSource, PackError> {
         PackSource::parse(text, &host())
     }
 
     #[test]
-    fn packages_of_a_registry_are_told_from_repositories() {
+    fn packages_and_repositories_are_distinguished() {
         for spec in ["personas", "@scope/pack", "@scope/pack@^1.2", "pack@next", "https://h.example/p.tgz"] {
             assert_eq!(parsed(spec).unwrap(), PackSource::Npm(spec.into()), "{spec}");
         }
@@ -288,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_means_the_same_again() {
+    fn the_text_in_the_lock_means_the_same_source() {
         let base = Path::new("/nowhere/here");
         for text in [
             "@scope/pack@^1.2",
@@ -302,20 +292,20 @@ mod tests {
             "git+../r",
         ] {
             let source = parsed(text).unwrap();
-            assert_eq!(parsed(&source.kept(base)).unwrap(), source, "{text}");
+            assert_eq!(parsed(&source.lock_text(base)).unwrap(), source, "{text}");
         }
         let blank = PackSource::Directory("/nowhere/here/a ".into());
-        assert_eq!(PackSource::of_text(&blank.kept(base), &host(), base).unwrap(), blank);
-        assert_eq!(parsed("https://u:p@h.example/o/r").unwrap().kept(base), "https://***@h.example/o/r");
+        assert_eq!(PackSource::of_text(&blank.lock_text(base), &host(), base).unwrap(), blank);
+        assert_eq!(parsed("https://u:p@h.example/o/r").unwrap().lock_text(base), "https://***@h.example/o/r");
         assert_eq!(
-            parsed("git@h.example:r#https://u:p@h").unwrap().kept(base),
+            parsed("git@h.example:r#https://u:p@h").unwrap().lock_text(base),
             "git@h.example:r#https://***@h"
         );
     }
 
     #[test]
-    fn paths_are_kept_as_another_checkout_has_them() {
-        let kept = |path: &str| seen_from(Path::new("/home/u/project"), Path::new(path));
+    fn paths_in_the_lock_are_relative() {
+        let kept = |path: &str| relative_to(Path::new("/home/u/project"), Path::new(path));
         assert_eq!(kept("/home/u/project/packs/a"), "./packs/a");
         assert_eq!(kept("/home/u/packs/a"), "../packs/a");
         assert_eq!(kept("/home/u"), "..");
@@ -324,12 +314,14 @@ mod tests {
     }
 
     #[test]
-    fn names_and_kin() {
+    fn names_and_versions_of_one_pack() {
         let source = |text: &str| parsed(text).unwrap();
         assert_eq!(source("@s/p@1.0.0").name(), "@s/p");
         assert_eq!(source("https://h.example/o/r.git#v1").name(), "r");
         assert_eq!(PackSource::Archive("/a/p-1.0.tar.gz".into()).name(), "p-1.0");
-        assert!(source("@s/p@1").is_kin(&source("@s/p@2")) && !source("@s/p").is_kin(&source("@s/q")));
-        assert!(!source("@s/p").is_kin(&source("https://h.example/s/p")));
+        assert!(
+            source("@s/p@1").is_same_pack(&source("@s/p@2")) && !source("@s/p").is_same_pack(&source("@s/q"))
+        );
+        assert!(!source("@s/p").is_same_pack(&source("https://h.example/s/p")));
     }
 }

@@ -1,8 +1,8 @@
-//! The directories that packs are installed to, and what is there now. Never looks through a link.
+//! The directories that packs are installed to, and what is there now. Never follows a link.
 
 use super::contents::ROLES_PREFIX;
 use super::decide::OnDisk;
-use super::limits::MOST_BYTES;
+use super::limits::MAX_BYTES;
 use super::lockfile;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 pub struct Target {
     pub personas: PathBuf,
     pub roles: PathBuf,
-    /// Where relative sources in the lock start.
+    /// Relative sources in the lock start here.
     pub base: PathBuf,
 }
 
 impl Target {
-    /// The directory that a path of a pack belongs to, and the path inside of it.
+    /// The directory of a path of a pack, and the path in it.
     pub fn split<'p>(&self, path: &'p str) -> (&Path, &'p str) {
         match path.strip_prefix(ROLES_PREFIX) {
             Some(inside) => (&self.roles, inside),
@@ -24,8 +24,8 @@ impl Target {
         }
     }
 
-    /// The directory of personas for people, and where it really is if that is elsewhere.
-    pub fn shown(&self) -> String {
+    /// The directory of personas for messages, with its real path where it is a link.
+    pub fn display(&self) -> String {
         let shown = self.personas.display();
         match self.personas.canonicalize() {
             Ok(real) if real != self.personas => format!("{shown} (really {})", real.display()),
@@ -38,7 +38,7 @@ impl Target {
         dir.join(inside)
     }
 
-    pub fn look(&self, path: &str) -> OnDisk {
+    pub fn on_disk(&self, path: &str) -> OnDisk {
         let (dir, inside) = self.split(path);
         let mut at = dir.to_owned();
         let parts: Vec<&str> = inside.split('/').collect();
@@ -48,20 +48,20 @@ impl Target {
             match at.symlink_metadata() {
                 Ok(found) if !is_last && found.is_dir() => {}
                 Ok(found) if is_last && found.is_file() => {
-                    // Nothing so large came out of a pack.
-                    let bytes = if found.len() > MOST_BYTES { None } else { std::fs::read(&at).ok() };
+                    // No file of a pack is that large.
+                    let bytes = if found.len() > MAX_BYTES { None } else { std::fs::read(&at).ok() };
                     let executable = found.permissions().mode() & 0o111 != 0;
-                    let marked = bytes.map(|bytes| OnDisk::File(lockfile::mark(&bytes, executable)));
-                    return marked.unwrap_or(OnDisk::Other);
+                    let file = bytes.map(|bytes| OnDisk::File(lockfile::fingerprint(&bytes, executable)));
+                    return file.unwrap_or(OnDisk::Other);
                 }
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return OnDisk::Nothing,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return OnDisk::Missing,
                 Ok(_) | Err(_) => return OnDisk::Other,
             }
         }
         OnDisk::Other
     }
 
-    /// What stands at a path or on the way to it that is no plain file, and what it is.
+    /// The part of a path that is not a regular file or directory as expected, and what it is.
     pub fn obstacle(&self, path: &str) -> Option<(PathBuf, &'static str)> {
         let (dir, inside) = self.split(path);
         let mut at = dir.to_owned();
@@ -83,9 +83,9 @@ impl Target {
         None
     }
 
-    /// The text at a path, for people to look at.
+    /// The text at a path, for a diff.
     pub fn text(&self, path: &str) -> String {
-        match self.look(path) {
+        match self.on_disk(path) {
             OnDisk::File(_) => {
                 std::fs::read(self.path(path)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             }

@@ -1,13 +1,13 @@
-//! The files of a pack in memory, by their paths inside of it. Links are kept as links and followed inside only.
-//! Reads no file; whoever does adds what it found.
+//! The files of a pack in memory, by their paths in the pack. Links stay links and are followed only inside the pack.
+//! Reads no files: the readers of directories, archives and repositories add them.
 
-use super::limits::{Budget, DEEPEST, LONGEST_PATH};
+use super::limits::{Budget, MAX_DEPTH, MAX_PATH_LENGTH};
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// More links than this in a row are a circle.
-const MOST_LINKS: usize = 40;
+/// A longer chain of links is taken for a cycle.
+const MAX_LINKS: usize = 40;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
@@ -18,7 +18,7 @@ pub struct File {
 #[derive(Debug)]
 enum Node {
     File(File),
-    /// Where it leads, seen from the directory that it is in.
+    /// The target, relative to the directory of the link.
     Link(String),
 }
 
@@ -28,11 +28,11 @@ pub struct Tree {
     budget: Budget,
 }
 
-/// A name as other people's tools write it, without `.` and doubled slashes. Empty: the pack itself.
-pub fn clean(path: &str) -> Result<String> {
+/// The path without `.` and double slashes; an error where it could leave the pack. Empty: the root of the pack.
+pub fn clean_path(path: &str) -> Result<String> {
     let shown = path.escape_debug();
-    if path.len() > LONGEST_PATH {
-        bail!("it has a path of {} characters", path.len());
+    if path.len() > MAX_PATH_LENGTH {
+        bail!("a path of {} characters is too long", path.len());
     }
     if path.contains(|c: char| c.is_control() || c == '\\') {
         bail!("`{shown}` has a control character or a backslash in its name");
@@ -44,8 +44,8 @@ pub fn clean(path: &str) -> Result<String> {
     if parts.contains(&"..") {
         bail!("`{shown}` leaves the pack with `..`");
     }
-    if parts.len() > DEEPEST {
-        bail!("`{shown}` is more than {DEEPEST} directories deep");
+    if parts.len() > MAX_DEPTH {
+        bail!("`{shown}` is more than {MAX_DEPTH} directories deep");
     }
     Ok(parts.join("/"))
 }
@@ -54,7 +54,7 @@ fn has_drive(path: &str) -> bool {
     matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
 }
 
-/// The directory of a path, empty for the pack itself.
+/// The directory of a path; empty for the root of the pack.
 pub fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(dir, _)| dir)
 }
@@ -68,7 +68,7 @@ pub fn join(dir: &str, name: &str) -> String {
 }
 
 impl Tree {
-    /// How many more bytes a file may have.
+    /// How many bytes the next file may have.
     pub fn left(&self) -> u64 {
         self.budget.left()
     }
@@ -80,37 +80,37 @@ impl Tree {
 
     pub fn add_link(&mut self, path: &str, target: &str) -> Result<()> {
         self.budget.spend(target.len() as u64)?;
-        // Following a long one again and again would take for ever.
-        if target.len() > LONGEST_PATH {
-            bail!("it has a link of {} characters", target.len());
+        // Following long links repeatedly would take too long.
+        if target.len() > MAX_PATH_LENGTH {
+            bail!("a link of {} characters is too long", target.len());
         }
         self.add(path, Node::Link(target.to_owned()))
     }
 
     fn add(&mut self, path: &str, node: Node) -> Result<()> {
-        let path = clean(path)?;
+        let path = clean_path(path)?;
         if path.is_empty() {
-            bail!("it has a file without a name");
+            bail!("a file has no name");
         }
         if self.nodes.contains_key(&path) {
-            bail!("`{path}` is in it twice");
+            bail!("`{path}` occurs twice");
         }
         self.nodes.insert(path, node);
         Ok(())
     }
 
-    /// What can only be seen when all of it is there: no file is also a directory, and no link leaves.
+    /// Checks the complete tree: no file is also a directory, and no link leaves the pack.
     pub fn check(&self) -> Result<()> {
         for (path, node) in &self.nodes {
             let mut dir = parent(path);
             while !dir.is_empty() {
                 if self.nodes.contains_key(dir) {
-                    bail!("`{dir}` is a file or a link, and a directory as well");
+                    bail!("`{dir}` is both a file or link and a directory");
                 }
                 dir = parent(dir);
             }
             if let Node::Link(target) = node
-                && led(parent(path), target).is_none()
+                && link_destination(parent(path), target).is_none()
             {
                 bail!("the link `{path}` leads out of the pack");
             }
@@ -118,9 +118,9 @@ impl Tree {
         Ok(())
     }
 
-    /// The tree of one directory, which becomes the pack. A link that leads out of it is no part of it.
+    /// The tree of one directory, which becomes the root. A link that leads out of it is an error.
     pub fn below(self, dir: &str) -> Result<Tree> {
-        let dir = clean(dir)?;
+        let dir = clean_path(dir)?;
         if dir.is_empty() {
             return Ok(self);
         }
@@ -136,8 +136,8 @@ impl Tree {
         self.nodes.is_empty()
     }
 
-    /// The names of what is directly in the pack.
-    pub fn top(&self) -> Vec<&str> {
+    /// The names of the top-level entries.
+    pub fn top_level(&self) -> Vec<&str> {
         let mut names: Vec<&str> =
             self.nodes.keys().map(|path| path.split('/').next().unwrap_or_default()).collect();
         names.dedup();
@@ -145,39 +145,39 @@ impl Tree {
     }
 
     pub fn is_dir(&self, path: &str) -> bool {
-        self.real(path).is_some_and(|path| self.holds(&path))
+        self.resolve(path).is_some_and(|path| self.has_entries(&path))
     }
 
-    fn holds(&self, dir: &str) -> bool {
+    fn has_entries(&self, dir: &str) -> bool {
         let start = if dir.is_empty() { String::new() } else { format!("{dir}/") };
         self.nodes.range(start.clone()..).next().is_some_and(|(path, _)| path.starts_with(&start))
     }
 
     pub fn file(&self, path: &str) -> Option<&File> {
-        match self.nodes.get(&self.real(path)?) {
+        match self.nodes.get(&self.resolve(path)?) {
             Some(Node::File(file)) => Some(file),
             _ => None,
         }
     }
 
-    /// Every file and link at any depth below a directory, relative to it, links to directories left out.
+    /// Every file and every link to a file below a directory, relative to it.
     pub fn files_below(&self, dir: &str) -> Vec<(String, &File)> {
-        let Some(dir) = self.real(dir) else { return Vec::new() };
+        let Some(dir) = self.resolve(dir) else { return Vec::new() };
         let start = if dir.is_empty() { String::new() } else { format!("{dir}/") };
         let below = self.nodes.range(start.clone()..).take_while(|(path, _)| path.starts_with(&start));
         below.filter_map(|(path, _)| Some((path[start.len()..].to_owned(), self.file(path)?))).collect()
     }
 
-    /// A link at any depth below a directory that leads to no file of the pack.
-    pub fn odd_link_below(&self, dir: &str) -> Option<String> {
-        let start = format!("{}/", self.real(dir)?);
+    /// A link below a directory that does not lead to a file of the pack.
+    pub fn broken_link_below(&self, dir: &str) -> Option<String> {
+        let start = format!("{}/", self.resolve(dir)?);
         let below = self.nodes.range(start.clone()..).take_while(|(path, _)| path.starts_with(&start));
         let mut paths = below.map(|(path, _)| path);
         paths.find(|path| self.file(path).is_none()).cloned()
     }
 
-    /// The path with every link on the way followed. `None`: it leads out, nowhere, or in a circle.
-    fn real(&self, path: &str) -> Option<String> {
+    /// The path with every link resolved; `None` where it leaves the pack or is a cycle.
+    fn resolve(&self, path: &str) -> Option<String> {
         let mut at = String::new();
         let mut ahead: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
         let mut links = 0;
@@ -196,7 +196,7 @@ impl Tree {
             match self.nodes.get(&next) {
                 Some(Node::Link(target)) => {
                     links += 1;
-                    if links > MOST_LINKS || target.starts_with('/') {
+                    if links > MAX_LINKS || target.starts_with('/') {
                         return None;
                     }
                     ahead.extend(target.split('/').rev().map(str::to_owned));
@@ -208,8 +208,8 @@ impl Tree {
     }
 }
 
-/// Where a link leads by its text alone, if that is inside.
-fn led(dir: &str, target: &str) -> Option<String> {
+/// The destination of a link by its text alone; `None` where it leaves the pack.
+fn link_destination(dir: &str, target: &str) -> Option<String> {
     if target.starts_with('/') || target.contains(['\\', '\0']) || has_drive(target) {
         return None;
     }
@@ -244,11 +244,11 @@ mod tests {
 
     #[test]
     fn names_are_cleaned_or_refused() {
-        assert_eq!(clean("./a//b/./c").unwrap(), "a/b/c");
+        assert_eq!(clean_path("./a//b/./c").unwrap(), "a/b/c");
         for bad in
             ["../a", "a/../b", "/a", "a\\b", "C:/a", "a\nb", "a\0", &"a/".repeat(40), &"a".repeat(2000)]
         {
-            assert!(clean(bad).is_err(), "{bad:?}");
+            assert!(clean_path(bad).is_err(), "{bad:?}");
         }
     }
 
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_end() {
+    fn cycles_of_links_end() {
         let tree = tree(&[("x", "")], &[("a", "b"), ("b", "a"), ("c", "c/c")]).unwrap();
         assert!(tree.file("a").is_none() && tree.file("c").is_none());
     }

@@ -1,15 +1,15 @@
-//! Writes a pack as the archive that npm would make of it: the same bytes for the same files, whenever and by whom.
+//! Writes a pack as an archive like npm's. The same files always give the same bytes.
 
 use super::tree::Tree;
 use anyhow::{Context, Result};
 use flate2::{Compression, GzBuilder};
 use std::io::Write;
 
-/// The files at these paths of the pack, and `made` ones that it has not.
-pub fn write(tree: &Tree, paths: &[String], made: &[(String, Vec<u8>)]) -> Result<Vec<u8>> {
+/// The archive of these paths of the pack and of `generated` files.
+pub fn write(tree: &Tree, paths: &[String], generated: &[(String, Vec<u8>)]) -> Result<Vec<u8>> {
     let zipped = GzBuilder::new().mtime(0).write(Vec::new(), Compression::best());
     let mut archive = tar::Builder::new(zipped);
-    for (path, bytes) in made {
+    for (path, bytes) in generated {
         add(&mut archive, path, bytes, false)?;
     }
     for path in paths {
@@ -19,7 +19,7 @@ pub fn write(tree: &Tree, paths: &[String], made: &[(String, Vec<u8>)]) -> Resul
     Ok(archive.into_inner()?.finish()?)
 }
 
-/// What an install would read out of it.
+/// Reads the archive as an install does.
 pub fn read_back(bytes: &[u8]) -> Result<Tree> {
     super::archive::read(bytes)
 }

@@ -1,13 +1,12 @@
 //! Which settings of a persona hold in a run, and by what means. The adapters add the rows of their harness.
 
-use super::job::HarnessPlan;
 use super::parts::{RunFlags, RunParts};
+use crate::harness::adapter;
+use crate::harness::job::HarnessPlan;
 use crate::model::mount::{Backend, Effect, MountSpec, Sandbox};
 use crate::model::persona::{Limits, McpServer, SidecarMode};
 use crate::model::plan::{Enforcement, PlannedSidecar};
-use crate::model::tier::Harness;
 use crate::model::warning::{Warning, WarningCode};
-use crate::resolve::sidecar::Channel;
 use crate::rules::PathRules;
 use std::collections::BTreeMap;
 
@@ -22,24 +21,21 @@ pub fn agent_rows(
     warnings: &mut Vec<Warning>,
 ) -> Vec<Enforcement> {
     let mut rows = HarnessPlan::default();
-    let persona = &parts.resolved.persona;
-    let bare = persona.bare_mode.or(parts.settings.bare_mode).unwrap_or(false);
-    match sidecar {
-        Some(planned) if bare && parts.selection.harness.value == Harness::Claude => {
-            rows.unsupported(
-                "sidecar",
-                format!("{} is written, and bare mode keeps claude from reading it", planned.target),
-            );
+    match (sidecar, adapted.sidecar_unread) {
+        (Some(planned), Some(why)) => {
+            rows.unsupported("sidecar", format!("{} is written, and {why}", planned.target));
         }
-        Some(planned) => {
+        (Some(planned), None) => {
             let how = match planned.mode {
                 SidecarMode::Overwrite => "is exactly the persona's text in the mount",
                 SidecarMode::Extend => "is the repository's text and then the persona's in the mount",
             };
             rows.enforced("sidecar", format!("{} {how}", planned.target));
         }
-        None if parts.sidecar.is_some() => rows.unsupported("sidecar", "not delivered: see the warnings"),
-        None => {}
+        (None, _) if parts.sidecar.is_some() => {
+            rows.unsupported("sidecar", "not delivered: see the warnings");
+        }
+        (None, _) => {}
     }
     mount_rows(&mut rows, mount);
     if limits.wall_seconds.is_some() {
@@ -65,8 +61,9 @@ pub fn agent_rows(
             rows.unsupported(&format!("mount.{key}"), "not supported by this runner");
         }
     }
-    if let Some(text) = crate::resolve::sidecar::only_for_others(parts.resolved, parts.selection) {
-        rows.unsupported(Channel::of(parts.selection.harness.value).other().key(), text.clone());
+    let channel = adapter(parts.selection.harness.value).sidecar;
+    if let Some(text) = crate::resolve::sidecar::only_for_others(parts.resolved, parts.selection, channel) {
+        rows.unsupported(channel.other().key(), text.clone());
         warnings.push(Warning::new(WarningCode::NotUsed, text));
     }
     if let Err(error) = PathRules::compile(&mount.rules) {

@@ -1,8 +1,6 @@
 //! From a resolved persona to everything a run will do, as pure functions. Starts and touches nothing.
 
 pub mod enforcement;
-mod harness;
-pub mod job;
 pub mod mount;
 pub mod parts;
 pub mod prompt;

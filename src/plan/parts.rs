@@ -1,12 +1,12 @@
 //! What a plan is made from: the wishes of the caller, the facts of the place, and the persona with its texts.
 
 use super::mount::{MountFlags, MountPlace};
+use crate::model::decided::InputValue;
 use crate::model::mount_facts::MountFacts;
 use crate::model::persona::Limits;
 use crate::model::plan::{ApplyPolicy, ChangePolicy, Conversation, PersonaRef, PlannedCheck};
 use crate::model::settings::Settings;
 use crate::model::warning::Warning;
-use crate::resolve::inputs::InputValue;
 use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::role::RolePart;
 use crate::resolve::select::Selection;

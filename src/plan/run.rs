@@ -1,32 +1,30 @@
 //! Puts the plan of a run together from everything that was decided and found out before. Pure.
 
 use super::enforcement::{agent_rows, mount_rows, supply_rows};
-use super::harness;
-use super::job::{HarnessPlan, Job};
 use super::mount;
 use super::parts::{RunFacts, RunFlags, RunParts};
 use super::prompt::system_prompt;
 use super::refusals::refusals;
 use super::servers;
+use crate::harness::adapter;
+use crate::harness::job::{HarnessPlan, Job};
 use crate::model::mount::{Backend, MountSpec, Sandbox};
 use crate::model::persona::{Limits, McpServer, MountPolicy};
 use crate::model::plan::{
-    AgentPlan, CommandPlan, Mode, PlannedCommand, PlannedHarness, PlannedInput, PlannedPersona, PlannedRole,
-    PlannedSidecar, PlannedSkill, PlannedSubject, RunPlan, SkillKind, Sourced, Stdin,
+    AgentPlan, CommandPlan, Mode, PlannedCommand, PlannedHarness, PlannedPersona, PlannedRole,
+    PlannedSidecar, PlannedSkill, PlannedSubject, RunPlan, SkillKind, Stdin,
 };
 use crate::model::raw_path::RawPath;
 use crate::model::settings::Settings;
 use crate::model::skill_source as skill;
 use crate::model::source::Source;
 use crate::model::template::{Hole, Template};
-use crate::model::tier::Harness;
 use crate::model::warning::{Warning, WarningCode};
-use crate::resolve::inputs::{InputValue, by_name};
+use crate::resolve::inputs::by_name;
 use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::references::{Piece, env_names, env_pieces, fill_inputs};
-use crate::resolve::select::{Decided, Level};
 use crate::resolve::sidecar::SidecarText;
-use crate::rules::pointless;
+use crate::rules::unmatchable_patterns;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::PathBuf;
@@ -40,7 +38,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     let selection = parts.selection;
     let kind = selection.harness.value;
     let mut warnings = facts.warnings.clone();
-    warnings.extend(as_warnings(WarningCode::NotUsed, &selection.warnings));
+    warnings.extend(selection.warnings.iter().cloned());
 
     let values = by_name(parts.inputs);
     let system_prompt = system_prompt(parts, &values);
@@ -56,16 +54,14 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         // What the plan calls hidden is hidden from this level on.
         mount.sandbox = mount.sandbox.max(Some(Sandbox::Project));
     }
-    warnings.extend(as_warnings(WarningCode::NoMatch, &pointless(&mount.rules)));
+    warnings.extend(unmatchable_patterns(&mount.rules));
     let sidecar = planned_sidecar(parts, &values, &mount, &mut warnings);
     let limits = limits(parts, flags);
 
     let available =
         |name: &str| facts.env.get(name).or_else(|| values.get(name)).is_some_and(|value| !value.is_empty());
-    let mut left_out = Vec::new();
-    let mut env = servers::supplied(&persona.env, "env", &available, &mut left_out);
-    let mcp_servers = servers::startable(&persona.mcp_servers, &available, &mut left_out);
-    warnings.extend(as_warnings(WarningCode::NotUsed, &left_out));
+    let mut env = servers::supplied(&persona.env, "env", &available, &mut warnings);
+    let mcp_servers = servers::startable(&persona.mcp_servers, &available, &mut warnings);
     let skills = planned_skills(parts, &mut warnings);
 
     let job = Job {
@@ -87,11 +83,11 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         mounted: mount.backend != Backend::None,
         root_is_repository: facts.place.is_repository,
         home: facts.home.as_ref(),
-        codex_home: facts.env.get("CODEX_HOME").map(String::as_str).filter(|dir| !dir.is_empty()),
+        env: &facts.env,
     };
     let mode = job.mode;
-    let mut adapted = harness::plan(kind, &job);
-    warnings.extend(as_warnings(WarningCode::NotEnforced, &adapted.warnings));
+    let mut adapted = (adapter(kind).plan)(&job);
+    warnings.append(&mut adapted.warnings);
     adapted.args.extend(flags.extra_args.iter().map(Template::text));
     for (name, value) in environment(parts, &env) {
         match adapted.env.entry(name) {
@@ -116,12 +112,12 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
 
     let agent = AgentPlan {
         persona: planned_persona(parts),
-        harness: PlannedHarness { kind, from: word(selection.harness.from) },
-        model: selection.model.as_ref().map(sourced),
+        harness: PlannedHarness { kind, from: selection.harness.from },
+        model: selection.model.clone(),
         reasoning: selection.settings.reasoning.clone(),
         mode,
         command: PlannedCommand {
-            program: adapted.program.to_owned(),
+            program: adapter(kind).program.to_owned(),
             args: adapted.args,
             env: adapted.env,
             stdin: if mode == Mode::Headless { Stdin::Prompt } else { Stdin::Inherit },
@@ -131,7 +127,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         files: adapted.files,
         skills,
         skills_path: adapted.skills_path,
-        inputs: parts.inputs.iter().map(planned_input).collect(),
+        inputs: parts.inputs.to_vec(),
         mcp_servers: mcp_servers.into_keys().collect(),
         references,
         origins: origins(parts.resolved),
@@ -187,10 +183,6 @@ fn bare(subject: PlannedSubject, mount: MountSpec, flags: &RunFlags, facts: &Run
 fn with_refusals(mut plan: RunPlan, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     plan.refusals = refusals(&plan, flags.attended, &facts.obstacles);
     plan
-}
-
-fn as_warnings(code: WarningCode, texts: &[impl ToString]) -> impl Iterator<Item = Warning> {
-    texts.iter().map(move |text| Warning::new(code, text.to_string()))
 }
 
 /// The harness's own state, caches and temp: what stays writable outside the mount at the sandbox level `strict`.
@@ -260,8 +252,9 @@ fn planned_sidecar(
         warnings.push(Warning::new(WarningCode::NotUsed, text));
         return None;
     }
-    if skips_codex(parts) {
-        let text = format!("codex gets no {name}: `sidecar.codex` is `skip` in the config");
+    let harness = parts.selection.harness.value;
+    if parts.settings.sidecar.skips(harness) {
+        let text = format!("{harness} gets no {name}: `sidecar.{harness}` is `skip` in the config");
         warnings.push(Warning::new(WarningCode::NotUsed, text));
         return None;
     }
@@ -277,10 +270,6 @@ fn planned_sidecar(
     })
 }
 
-fn skips_codex(parts: &RunParts) -> bool {
-    parts.selection.harness.value == Harness::Codex && parts.settings.sidecar.codex.as_deref() == Some("skip")
-}
-
 fn planned_skills(parts: &RunParts, warnings: &mut Vec<Warning>) -> Vec<PlannedSkill> {
     let skill = |skill: &crate::model::persona::Skill| PlannedSkill {
         id: skill.id.clone().unwrap_or_else(|| skill::name_of(&skill.source)),
@@ -294,10 +283,6 @@ fn planned_skills(parts: &RunParts, warnings: &mut Vec<Warning>) -> Vec<PlannedS
         warnings.push(Warning::new(WarningCode::Skill, text));
     }
     skills
-}
-
-fn planned_input(input: &InputValue) -> PlannedInput {
-    PlannedInput { name: input.name.clone(), value: input.value.clone(), from: input.from.clone() }
 }
 
 /// Flags over the persona over the config; a tier's timeout is a wall-clock limit where no other is said.
@@ -331,21 +316,6 @@ fn environment(parts: &RunParts, env: &BTreeMap<String, String>) -> BTreeMap<Str
     ];
     all.extend(ours.map(|(name, value)| (name.to_owned(), value)));
     all
-}
-
-fn sourced(decided: &Decided<String>) -> Sourced {
-    Sourced { value: decided.value.clone(), from: word(decided.from) }
-}
-
-fn word(level: Level) -> String {
-    match level {
-        Level::Flag => "flag",
-        Level::Persona => "persona",
-        Level::Role => "role",
-        Level::Config => "config",
-        Level::Default => "default",
-    }
-    .to_owned()
 }
 
 fn origins(resolved: &ResolvedPersona) -> BTreeMap<String, Vec<Source>> {

@@ -5,12 +5,12 @@ use super::open::{OpenRun, VersionQuestion};
 use super::outcome::HarnessOutcome;
 use super::recorder::Recorder;
 use super::view;
-use crate::launch::{events, headless, staging};
+use crate::harness::adapter;
+use crate::launch::{headless, staging};
 use crate::model::mount::Backend;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::{AgentPlan, Conversation, Mode, PlannedSubject, RunPlan};
 use crate::model::raw_path::RawPath;
-use crate::model::tier::Harness;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::process::attend::{TimeLimits, limit_of};
 use crate::mount::{ChildCommand, ChildStdio};
@@ -111,10 +111,12 @@ impl OpenRun<'_> {
         }
         self.report.warnings.extend(outcome.warnings.iter().cloned());
         if let Some(agent) = &agent
-            && agent.harness.kind == Harness::Codex
+            && adapter(agent.harness.kind).counts_whole_conversation
             && self.run.resumed.as_ref().is_some_and(|resumed| resumed.note.session_id.is_some())
         {
-            let text = "the usage is that of the whole conversation: codex counts no single run";
+            let harness = agent.harness.kind;
+            let text =
+                format!("the usage is that of the whole conversation: {harness} does not count a single run");
             self.report.warnings.push(Warning::new(WarningCode::Harness, text));
         }
         self.report.outcome = Some(outcome.clone());
@@ -210,7 +212,7 @@ impl OpenRun<'_> {
                 wall: plan.limits.wall_seconds.and_then(limit_of),
                 idle: plan.limits.idle_seconds.and_then(limit_of),
             };
-            let reader = events::reader(agent.harness.kind, &agent.persona.id);
+            let reader = (adapter(agent.harness.kind).reader)(&agent.persona.id);
             let changed = || changed_so_far(&mount.record, &session.dir);
             let live = Live { changed_files: &changed };
             let note = conversation.clone().expect("an agent has a conversation");

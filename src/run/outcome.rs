@@ -124,8 +124,7 @@ impl HarnessOutcome {
 fn warnings(outcome: &HeadlessOutcome) -> Vec<Warning> {
     let warning = |text: String| Warning::new(WarningCode::Harness, text);
     let conclusion = &outcome.conclusion;
-    let mut warnings: Vec<Warning> =
-        conclusion.warnings.iter().map(|text| warning(text.to_string())).collect();
+    let mut warnings = conclusion.warnings.clone();
     if !conclusion.denials.is_empty() {
         warnings.push(warning(format!(
             "denied to the agent: {} (the persona's `permissions.allow` says what it may do unasked)",

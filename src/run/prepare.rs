@@ -4,8 +4,10 @@
 use super::conversation::{self, Resumed};
 use super::error::RunError;
 use super::request::{Overrides, RunRequest, Subject};
+use crate::harness::adapter;
 use crate::host::Host;
 use crate::load::rule_files::RuleFiles;
+use crate::model::decided::InputValue;
 use crate::model::features::Feature;
 use crate::model::mount::Backend;
 use crate::model::plan::{AgentPlan, RunPlan, SkillKind};
@@ -15,7 +17,7 @@ use crate::mount::{probe, root};
 use crate::plan::mount::{MountFlags, MountPlace};
 use crate::plan::parts::{Obstacles, RunFacts, RunFlags, RunParts};
 use crate::plan::{refusals::needs_probe, run as plan_run};
-use crate::resolve::inputs::{self, InputValue};
+use crate::resolve::inputs;
 use crate::resolve::role::RolePart;
 use crate::resolve::select::{Levels, Selection, select};
 use crate::resolve::sidecar::{self as resolve_sidecar, Sidecar};
@@ -82,7 +84,8 @@ impl PersonaParts {
         let inputs = inputs::resolve(declared, &overrides.inputs, &workforce.host.env)
             .map_err(|errors| RunError::Inputs { persona: persona.name.clone(), errors })?;
 
-        let sidecar = match resolve_sidecar::choose(&found.resolved, &selection) {
+        let channel = adapter(selection.harness.value).sidecar;
+        let sidecar = match resolve_sidecar::choose(&found.resolved, &selection, channel) {
             Some(sidecar) => match workforce.sidecar_text(&sidecar) {
                 Ok(text) => Some((sidecar, text)),
                 Err(problem) => {

@@ -99,7 +99,7 @@ fn hard_links_of_an_archive_are_files() {
     let ran = env.run(["install", "../linked.tgz"]);
     ran.fails(
         1,
-        "the hard link `package/personas/p.md` leads to `package/x`, which is not in the archive before it",
+        "the hard link `package/personas/p.md` names `package/x`, which is not in the archive before it",
     );
     assert!(!ran.stderr.contains("name a directory"), "the source is of a known form: {ran:#?}");
     env.write("linked.tgz", "no archive");
@@ -122,8 +122,8 @@ fn a_pack_that_loses_all_it_has_to_another_one_is_named() {
     assert_eq!(report["packs"][1]["emptied"], json!(["@team/sa"]), "{report:#}");
     assert_eq!(report["packs"][1]["units"][0]["takenFrom"], json!(["@team/sa", "@team/sc"]), "{report:#}");
     let ran = env.run(["update", "@team/sb"]);
-    ran.fails(0, "pack @team/sa has nothing left here and is gone from the lock");
-    ran.fails(0, "p is no longer of pack @team/sc");
+    ran.fails(0, "pack @team/sa has nothing left here and was removed from the lock");
+    ran.fails(0, "p no longer belongs to pack @team/sc");
     let names: Vec<String> = lock(&env)["packs"].as_object().unwrap().keys().cloned().collect();
     assert_eq!(names, ["@team/sb", "@team/sc"]);
 }
@@ -136,7 +136,7 @@ fn a_pack_that_was_emptied_by_the_one_before_it_does_not_fail() {
         env.run(["install", &format!("../{name}")]).succeeds();
     }
     pack(&env, "sa", "2.0.0", &[("personas/p.json", &flat("p", "2").to_string())]);
-    env.run(["update"]).fails(0, "pack @team/sb has nothing left here and is gone from the lock");
+    env.run(["update"]).fails(0, "pack @team/sb has nothing left here and was removed from the lock");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn a_role_stays_while_a_kept_persona_follows_it() {
     let mine = with(flat("a", "my own"), &json!({"role": "keeper"}));
     env.write(format!("{PERSONAS}/a.json"), mine.to_string());
     let ran = env.run(["uninstall", "@team/mine"]);
-    ran.fails(1, "kept role keeper: a, which you keep, follows it");
+    ran.fails(1, "kept role keeper: a, which you keep, has this role");
     assert!(ran.stdout.contains("removed role other"), "{ran:#?}");
     assert_eq!(files(&env.root().join(ROLES)).into_keys().collect::<Vec<_>>(), ["keeper.json"]);
     // Without anybody who follows them the directory goes as well.
@@ -230,8 +230,7 @@ fn what_is_wrong_is_said_in_true_words() {
     two(&env, "mine");
     for args in [&["install", "../mine"][..], &["update"], &["uninstall", "x"]] {
         let ran = env.run(args);
-        ran.fails(2, "workforce/personas is a file where the directory of personas belongs")
-            .fails(2, "move it away");
+        ran.fails(2, "workforce/personas is a file, not the directory of personas").fails(2, "move it away");
         assert!(!ran.stderr.contains("agentworkforce.lock"), "{ran:#?}");
     }
 
@@ -242,7 +241,7 @@ fn what_is_wrong_is_said_in_true_words() {
     env.run(["install", "../odd"]).fails(1, "write `./skills/s`");
     for source in ["file:///etc", "git+file:///etc", "FILE:///etc"] {
         env.write("odd/personas/p.json", skill(source).to_string());
-        env.run(["install", "../odd"]).fails(1, "skills[0].source").fails(1, "inside of the pack");
+        env.run(["install", "../odd"]).fails(1, "skills[0].source").fails(1, "must be a path in the pack");
     }
     env.write("odd/personas/p.json", flat("abc", "x").to_string());
     env.write("odd/personas/q.json", flat("ABC", "x").to_string());
@@ -282,7 +281,7 @@ fn what_is_replaced_can_be_had_again() {
     let ran = env.run(["update", "--take-theirs", "--dry-run"]);
     assert!(backed(&env).is_empty(), "{ran:#?}");
     let ran = env.run(["update", "--take-theirs"]);
-    assert!(ran.succeeds().stdout.contains("what you had is in "), "{ran:#?}");
+    assert!(ran.succeeds().stdout.contains("your previous files are in "), "{ran:#?}");
     let kept = backed(&env);
     assert_eq!(kept.values().collect::<Vec<_>>(), ["mine\n"]);
     assert!(kept.keys().next().unwrap().ends_with("/a__assets/a.md"), "{kept:?}");

@@ -77,11 +77,11 @@ fn skills_that_leave_the_pack_or_lead_nowhere() {
     for (source, says) in [
         ("../../outside", "leaves the pack with `..`"),
         ("/etc", "is an absolute path"),
-        ("~/.ssh", "not of somebody's home"),
+        ("~/.ssh", "not in a home directory"),
         ("./none", "there is no `none` in the pack"),
         ("none.md", "there is no `none.md` in the pack"),
         ("./personas", "has no SKILL.md"),
-        (".", "names no skill"),
+        (".", "names the whole directory, not a skill"),
         ("./repository.git", "there is no `repository.git`"),
         ("./personas/p.json", "neither a directory with SKILL.md nor a `.md`"),
     ] {
@@ -286,14 +286,14 @@ fn archives_whose_entries_escape() {
         (vec![Entry::link("package/l", b'1', "/etc/passwd")], "is an absolute path"),
         (
             vec![Entry::link("package/l", b'2', "personas"), Entry::file("package/l/x", "x")],
-            "and a directory as well",
+            "is both a file or link and a directory",
         ),
-        (vec![Entry::file("package/personas/p.md/x", "x")], "and a directory as well"),
-        (vec![Entry::file("package/personas/p.json", "{}")], "is in it twice"),
-        (vec![Entry::file("package/./personas//p.json", "{}")], "is in it twice"),
-        (vec![Entry::link("package/dev", b'3', "")], "neither a file nor a directory nor a link"),
-        (vec![Entry::link("package/dev", b'4', "")], "neither a file nor a directory nor a link"),
-        (vec![Entry::link("package/fifo", b'6', "")], "neither a file nor a directory nor a link"),
+        (vec![Entry::file("package/personas/p.md/x", "x")], "is both a file or link and a directory"),
+        (vec![Entry::file("package/personas/p.json", "{}")], "occurs twice"),
+        (vec![Entry::file("package/./personas//p.json", "{}")], "occurs twice"),
+        (vec![Entry::link("package/dev", b'3', "")], "is not a file, directory or link"),
+        (vec![Entry::link("package/dev", b'4', "")], "is not a file, directory or link"),
+        (vec![Entry::link("package/fifo", b'6', "")], "is not a file, directory or link"),
         (vec![Entry::link("../dir", b'5', "")], "leaves the pack with `..`"),
     ];
     for (entries, says) in cases {
@@ -376,9 +376,9 @@ fn repositories_that_mean_harm() {
 fn registries_that_mean_harm() {
     let dest = "while [ $# -gt 1 ]; do if [ \"$1\" = --pack-destination ]; then dest=$2; fi; shift; done\n";
     for (script, says) in [
-        ("exit 0", "left 0 files"),
-        ("echo x > $dest/a.tgz; echo x > $dest/b.tgz", "left 2 files"),
-        ("echo x > $dest/a.tgz", "what npm brought is of no use"),
+        ("exit 0", "wrote 0 files"),
+        ("echo x > $dest/a.tgz; echo x > $dest/b.tgz", "wrote 2 files"),
+        ("echo x > $dest/a.tgz", "npm did not fetch a pack"),
         ("mkdir $dest/a.tgz", "neither a file nor a directory"),
         ("ln -s \"$HOME/../outside\" $dest/a.tgz", "is not installed"),
         ("cp \"$HOME/../evil.tgz\" $dest/", "leaves the pack with `..`"),
@@ -484,7 +484,7 @@ fn locks_that_lead_elsewhere_are_not_followed() {
         for args in
             [&["uninstall", "evil"][..], &["update"], &["install", "../good"], &["install", "--locked"]]
         {
-            env.run(args).fails(2, "agentworkforce.lock cannot be understood");
+            env.run(args).fails(2, "agentworkforce.lock cannot be read");
         }
         assert_eq!(env.everything(), before);
     }
@@ -492,7 +492,7 @@ fn locks_that_lead_elsewhere_are_not_followed() {
         let env = victim();
         env.write(format!("{PERSONAS}/agentworkforce.lock"), text);
         let before = env.everything();
-        env.run(["install", "../good"]).fails(2, "agentworkforce.lock cannot be understood");
+        env.run(["install", "../good"]).fails(2, "agentworkforce.lock cannot be read");
         assert_eq!(env.everything(), before);
     }
 }

@@ -26,19 +26,28 @@ fn write(env: &TestEnv, version: &str, persona: &Value) {
 
 fn kinds(ran: &crate::support::Ran) -> Vec<String> {
     let report: Value = serde_json::from_str(&ran.stdout).expect("one object");
-    let warnings = report["packs"][0]["warnings"].as_array().expect("a list");
-    warnings.iter().map(|warning| warning["kind"].as_str().expect("text").to_owned()).collect()
+    let powers = report["packs"][0]["powers"].as_array().expect("a list");
+    powers.iter().map(|power| power["kind"].as_str().expect("text").to_owned()).collect()
 }
 
 #[test]
 fn every_power_that_a_pack_asks_for_is_told() {
     let env = TestEnv::new();
     write(&env, "1.0.0", &dangerous());
-    let all = ["hides", "permission-mode", "sandbox-mode", "reveals", "sandbox-off", "starts", "environment"];
-    assert_eq!(kinds(&env.run(["install", "../evil", "--dry-run", "--json"])), all);
+    let all = ["permission-mode", "sandbox-mode", "reveals", "sandbox-off", "starts", "environment"];
+    let report = env.run(["install", "../evil", "--dry-run", "--json"]);
+    assert_eq!(kinds(&report), all);
+    let codes: Vec<Value> = report.json()["warnings"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|warning| warning["code"].clone())
+        .collect();
+    assert_eq!(codes[0], "overrides");
+    assert_eq!(codes[1..], vec![json!("power"); all.len()]);
     let ran = env.run(["install", "../evil"]);
     for says in [
-        "warning: code-reviewer takes the place of the built-in persona `code-reviewer`",
+        "warning: code-reviewer replaces the built-in persona `code-reviewer`",
         "permissions.mode: bypassPermissions",
         "danger-full-access",
         "mount.revealPatterns: .env",
@@ -56,7 +65,7 @@ fn a_persona_of_a_lower_layer_is_not_hidden_without_a_word() {
     let env = TestEnv::new();
     env.write("home/.agentworkforce/workforce/personas/mine.json", flat("mine", "x").to_string());
     write(&env, "1.0.0", &flat("mine", "y"));
-    env.run(["install", "../evil"]).fails(0, "mine takes the place of the persona `mine` in ");
+    env.run(["install", "../evil"]).fails(0, "mine replaces the persona `mine` in ");
     let overlay = json!({"id": "Debugger", "extends": "debugger", "systemPrompt": "x"});
     write(&env, "2.0.0", &overlay);
     env.run(["update"]).fails(0, "Debugger changes the built-in persona `debugger`");

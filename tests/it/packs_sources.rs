@@ -65,7 +65,7 @@ fn a_tag_and_a_directory_of_a_repository_can_be_named() {
     env.run(["install", &format!("{url}/tree/v1/personas")]).succeeds();
     assert_eq!(installed(&env).len(), 5);
     let before = env.everything();
-    env.run(["install", &format!("{url}#v9")]).fails(1, "it has no branch or tag `v9`");
+    env.run(["install", &format!("{url}#v9")]).fails(1, "the repository has no branch or tag `v9`");
     env.run(["install", &format!("{url}/tree/v1/none")]).fails(1, "it has no files at `none`");
     env.run(["install", "file:///nonexistent/x.git"]).fails(1, "git failed");
     assert_eq!(env.everything(), before);
@@ -201,8 +201,8 @@ fn a_source_that_could_be_two_things_is_not_guessed() {
     let ran = env.run(["install", "mine"]);
     assert!(ran.succeeds().stderr.contains("`./mine` is the directory"), "{ran:#?}");
     assert!(installed(&env).contains(&"p.json".to_owned()));
-    env.run(["install", "owner/repository"]).fails(2, "neither a path here nor an npm package");
-    env.run(["install", "./none"]).fails(2, "there is no pack at");
+    env.run(["install", "owner/repository"]).fails(2, "neither a local path nor an npm package");
+    env.run(["install", "./none"]).fails(2, "no pack at");
     env.run(["install"]).fails(2, "required");
 }
 
@@ -239,10 +239,11 @@ fn the_json_of_one_persona_is_a_pack_of_one() {
     env.run(["install", "../bag/solo.json"]).fails(1, "there is no `solo.md` in the pack");
     env.run(["install", "../bag/other.json"]).fails(1, "other.json");
     env.write("bag/package.json", "{}");
-    env.run(["install", "../bag/package.json"]).fails(1, "name the directory that it is in");
+    env.run(["install", "../bag/package.json"]).fails(1, "name its directory");
     env.write("bag/notes.txt", "text");
     let ran = env.run(["install", "../bag/notes.txt"]);
-    ran.fails(1, "no `.tgz` or `.tar` archive").fails(1, "name a directory, a `.tgz`, a persona's `.json`");
+    ran.fails(1, "not a `.tgz` or `.tar` archive")
+        .fails(1, "name a directory, a `.tgz`, a persona's `.json`");
     assert_eq!(installed(&env), Vec::<String>::new());
 }
 
@@ -255,8 +256,8 @@ fn a_package_can_be_named_as_one() {
     let ran = env.run(["install", "npm:mine"]);
     assert!(!ran.succeeds().stderr.contains("is the directory"), "{ran:#?}");
     assert!(env.read("home/npm-args").ends_with("--\nmine\n"));
-    env.run(["install", "npm:owner/repository"]).fails(2, "`owner/repository` is no npm package");
-    env.run(["install", "npm:../x"]).fails(2, "is no npm package");
+    env.run(["install", "npm:owner/repository"]).fails(2, "`owner/repository` is not an npm package");
+    env.run(["install", "npm:../x"]).fails(2, "is not an npm package");
 }
 
 #[test]
@@ -276,7 +277,7 @@ fn a_lock_works_from_another_checkout_and_says_where_it_looked() {
     elsewhere.run(["update"]).succeeds();
     std::fs::rename(elsewhere.root().join("packs"), elsewhere.root().join("moved")).unwrap();
     let ran = elsewhere.run(["update"]);
-    ran.fails(1, "there is no ../packs/mine, where the lock says it is from");
+    ran.fails(1, "there is no ../packs/mine, which is its source in the lock");
     std::fs::remove_file(elsewhere.root().join(PERSONAS).join("a.json")).unwrap();
     elsewhere.run(["install", "--locked"]).fails(1, "there is no ../packs/mine");
     elsewhere.run(["install", "../moved/mine"]).succeeds();
@@ -303,7 +304,7 @@ fn names_and_versions_that_are_paths_are_refused() {
         env.write("mine/package.json", manifest.to_string());
         let before = env.everything();
         for args in [["install", "../mine"], ["pack", "../mine"]] {
-            env.run(args).fails(1, &format!("package.json: {key}: {value} is no {key} of a package"));
+            env.run(args).fails(1, &format!("package.json: {key}: {value} is not a valid package {key}"));
         }
         assert_eq!(env.everything(), before);
     }
@@ -317,7 +318,7 @@ fn drift_names_the_command_that_mends_it_and_it_does() {
     // Edited here.
     env.write(format!("{PERSONAS}/a__assets/a.md"), "mine\n");
     let ran = env.run(["install", "--locked"]);
-    ran.fails(4, "a__assets/a.md here is not what the lock says: it was edited");
+    ran.fails(4, "a__assets/a.md was edited and differs from the lock");
     ran.fails(4, "`agentworkforce update --take-theirs a`");
     assert!(!ran.stderr.contains("update --diff"), "nothing is new in the pack: {ran:#?}");
     env.run(["update", "--take-theirs", "a"]).succeeds();
@@ -327,7 +328,7 @@ fn drift_names_the_command_that_mends_it_and_it_does() {
     env.write("mine/personas/a.md", "A2\n");
     let ran = env.run(["install", "../mine", "--locked"]);
     ran.fails(4, "pack `@team/mine` is at 2.0.0, the lock says 1.0.0");
-    ran.fails(4, "`agentworkforce update @team/mine` takes it");
+    ran.fails(4, "`agentworkforce update @team/mine` installs it");
     assert!(!ran.stderr.contains("--keep-mine"), "nothing was edited: {ran:#?}");
     env.run(["update", "@team/mine"]).succeeds();
     env.run(["install", "../mine", "--locked"]).succeeds();

@@ -1,9 +1,9 @@
 //! `import`: agent files of other tools as personas, with an account of every field.
 
-mod find;
-mod say;
+mod candidates;
+mod report;
 
-use self::find::Candidate;
+use self::candidates::Candidate;
 use super::target::{self, Existing, Placed, Target};
 use crate::cli::{FromArg, ImportArgs};
 use crate::convert::detect::{self, Kind};
@@ -87,7 +87,7 @@ impl Row {
 
 pub fn run(args: &ImportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let workforce = Workforce::open(host)?;
-    let candidates = find::candidates(host, &args.paths)?;
+    let candidates = candidates::candidates(host, &args.paths)?;
     let target = target::target(&workforce, args.to.as_deref());
     let existing = if args.overwrite { Existing::Replace } else { Existing::Keep };
     let mut import = Import {
@@ -122,7 +122,7 @@ pub fn run(args: &ImportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     }
     let bad = import.count(Status::Failed) + import.count(Status::Differs);
     let nothing = written == 0 && import.count(Status::Unchanged) == 0;
-    say::say(&import, nothing && bad == 0, ui);
+    report::report(&import, nothing && bad == 0, ui);
     Ok(if bad > 0 || nothing { Exit::Failed } else { Exit::Done })
 }
 

@@ -1,4 +1,4 @@
-//! What the commands for packs share: where packs go, fetching with a sign of life, writing what was decided, telling it.
+//! What the commands for packs share: the target directories, fetching with progress, and writing what was decided.
 
 use super::edit::{audit, layer_dir, user_personas};
 use crate::cli::LayerArg;
@@ -8,13 +8,14 @@ use crate::host::Host;
 use crate::load::places::PROJECT_DIR;
 use crate::mount::CrashPoints;
 use crate::mount::process::signals::SignalInbox;
-use crate::pack::apply::{self, Edits};
+use crate::pack::apply;
 use crate::pack::contents::UnitKind;
-use crate::pack::decide::{Action, Because, Decision, OnDisk, Way};
+use crate::pack::decide::{Action, Decision, OnDisk, Reason};
+use crate::pack::edits::Edits;
 use crate::pack::fetch::{Fetched, Fetching, fetch};
 use crate::pack::lockfile::{LOCK_FILE, Lock, LockedPack};
-use crate::pack::settle::settle;
-use crate::pack::settlement::Settlement;
+use crate::pack::policy::{ConflictChoice, Policy, update_policy};
+use crate::pack::record::record_decisions;
 use crate::pack::source::PackSource;
 use crate::pack::target::Target;
 use crate::pack::tree::File;
@@ -26,16 +27,17 @@ use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+mod backup;
 pub mod install;
+mod installation;
 mod locked;
 pub mod pack;
-mod replaced;
-mod tell;
+mod summary;
 pub mod uninstall;
 pub mod update;
 mod warnings;
 
-/// Where packs of a layer are.
+/// The directories of a layer.
 fn target_of(workforce: &Workforce, layer: LayerArg) -> Result<Target> {
     let dir = layer_dir(workforce, layer);
     let target = match layer {
@@ -53,30 +55,30 @@ fn target_of(workforce: &Workforce, layer: LayerArg) -> Result<Target> {
     };
     let personas = &target.personas;
     if personas.metadata().is_ok_and(|found| !found.is_dir()) {
-        let text = format!("{} is a file where the directory of personas belongs", personas.display());
+        let text = format!("{} is a file, not the directory of personas", personas.display());
         return Err(CommandError::usage(text).hint("move it away and run this again"));
     }
     Ok(target)
 }
 
-/// A project that was cloned must not lead anybody to write elsewhere.
+/// A cloned project must not make anybody write outside of it.
 fn stay_inside(base: &Path, dir: &Path) -> Result<()> {
     let Ok(root) = base.canonicalize() else { return Ok(()) };
     let steps: Vec<&Path> = dir.ancestors().take_while(|step| *step != base).collect();
     for step in steps.into_iter().rev().filter(|step| step.is_symlink()) {
         let leads = match step.canonicalize() {
             Ok(real) if real.starts_with(&root) => continue,
-            Ok(real) => format!("leaves the project: it leads to {}", real.display()),
-            Err(_) => "leads nowhere".to_owned(),
+            Ok(real) => format!("leaves the project: it points to {}", real.display()),
+            Err(_) => "is broken".to_owned(),
         };
         return Err(CommandError::new(Exit::Refused, format!("{} is a link that {leads}", step.display()))
-            .hint("put a directory in its place to have packs in the project")
-            .hint("`--to user` installs them for yourself instead"));
+            .hint("replace it by a directory to install packs into the project")
+            .hint("`--to user` installs them into your own layer instead"));
     }
     Ok(())
 }
 
-/// Fetches packs, stays alive on a terminal, and ends in good order when it is told to.
+/// Fetches packs, shows progress on a terminal, and stops cleanly on a signal.
 pub struct Fetcher<'a> {
     host: &'a Host,
     time: Duration,
@@ -85,7 +87,7 @@ pub struct Fetcher<'a> {
 
 impl<'a> Fetcher<'a> {
     fn new(host: &'a Host, seconds: f64) -> Result<Fetcher<'a>> {
-        // From here on a signal is asked for, so that nobody is ended in the middle of writing.
+        // From here on signals are only checked between steps, so that none interrupts a write.
         let signals = SignalInbox::catch(&[SIGINT, SIGTERM, SIGHUP])?;
         let time = Duration::try_from_secs_f64(seconds)
             .map_err(|_| CommandError::usage("`--timeout` is too long"))?;
@@ -94,7 +96,7 @@ impl<'a> Fetcher<'a> {
 
     fn fetch(&self, source: &PackSource, pinned: Option<&str>, ui: &mut Ui) -> Result<Fetched> {
         let is_shown = self.host.stderr_is_terminal && !ui.is_json();
-        let shown = printable(&source.kept(&self.host.cwd)).into_owned();
+        let shown = printable(&source.lock_text(&self.host.cwd)).into_owned();
         let started = Instant::now();
         let second = Cell::new(0);
         let screen = RefCell::new(&mut *ui);
@@ -113,10 +115,10 @@ impl<'a> Fetcher<'a> {
             ui.end_progress();
         }
         self.check_signals()?;
-        fetched
+        Ok(fetched?)
     }
 
-    /// Before anything is written: whether the user wants to stop.
+    /// Fails if a signal arrived. Called before anything is written.
     fn check_signals(&self) -> Result<()> {
         match self.signals.asked_to_end() {
             Some(signal) => {
@@ -129,16 +131,16 @@ impl<'a> Fetcher<'a> {
 }
 
 /// The lock after these decisions.
-fn settled(before: &Lock, name: &str, pack: LockedPack, decisions: &[Decision]) -> Lock {
+fn recorded(before: &Lock, name: &str, pack: LockedPack, decisions: &[Decision]) -> Lock {
     let mut after = before.clone();
-    settle(&mut after, name, pack, decisions);
+    record_decisions(&mut after, name, pack, decisions);
     after
 }
 
-/// Other packs that lost all that they had.
+/// Other packs that are no longer in the lock.
 fn emptied(before: &Lock, after: &Lock, name: &str) -> Vec<String> {
-    let gone = before.packs.keys().filter(|other| *other != name && !after.packs.contains_key(*other));
-    gone.cloned().collect()
+    let removed = before.packs.keys().filter(|other| *other != name && !after.packs.contains_key(*other));
+    removed.cloned().collect()
 }
 
 /// Writes what was decided, with the lock, in one step. The caller holds the lock of the directory.
@@ -162,12 +164,12 @@ fn write(
         let lock = File { bytes: after.bytes().into(), executable: false };
         edits.writes.insert(LOCK_FILE.to_owned(), lock);
     }
-    if edits.writes.is_empty() && edits.removes.is_empty() {
+    if edits.is_empty() {
         return Ok(());
     }
     let crash_points = CrashPoints::of(host);
     let is_shown = host.stderr_is_terminal && !ui.is_json();
-    let number = edits.writes.len() + edits.removes.len();
+    let number = edits.len();
     if is_shown {
         ui.progress(&format!("changing {number} files ..."));
     }
@@ -175,7 +177,7 @@ fn write(
     let done = Cell::new(0);
     let applied = apply::apply(target, edits, &|name| {
         crash_points.at(name);
-        // One by one is slow where there are many.
+        // Replacing many files one by one is slow.
         if is_shown && matches!(name, "written" | "removed") {
             done.set(done.get() + 1);
             if done.get() % 100 == 0 {
@@ -186,70 +188,70 @@ fn write(
     if is_shown {
         ui.end_progress();
     }
-    applied
+    Ok(applied?)
 }
 
-/// A persona whose id is taken by a file of another name is left out: two of them would spoil both.
-fn yield_to_rivals(
+/// Skips a persona whose id is used by a file of another name: with two files neither would work.
+fn skip_taken_ids(
     workforce: &Workforce,
     target: &Target,
     known: Option<&LockedPack>,
-    settlement: &Settlement,
+    choice: Option<&ConflictChoice>,
     decisions: &mut [Decision],
 ) {
     let is_new = |decision: &&mut Decision| {
         let json = format!("{}.json", decision.id);
         decision.kind == UnitKind::Persona
             && decision.writes.contains_key(&json)
-            && target.look(&json) == OnDisk::Nothing
+            && target.on_disk(&json) == OnDisk::Missing
     };
     for decision in decisions.iter_mut().filter(is_new) {
-        let rival = workforce.catalogue.entries.iter().find_map(|entry| {
+        let other = workforce.catalogue.entries.iter().find_map(|entry| {
             let file = entry.source.file.as_deref()?;
             let is_here = file.parent() == Some(&target.personas);
             (is_here && same_id(&entry.header.id, &decision.id)).then(|| file.file_name()?.to_str())?
         });
-        let Some(rival) = rival else { continue };
-        decision.differing = vec![rival.to_owned()];
-        if settlement.way(decision.kind, &decision.id) == Way::KeepMine {
-            // Theirs is the one of the other name: none of the pack's files is wanted.
+        let Some(other) = other else { continue };
+        decision.differing = vec![other.to_owned()];
+        if update_policy(choice, decision.kind, &decision.id) == Policy::KeepMine {
+            // The user's persona is in the other file, so none of the pack's files is written.
             decision.action = Action::Kept;
             decision.kept = decision.writes.keys().map(|path| (path.clone(), None)).collect();
             decision.writes.clear();
             decision.removes.clear();
         } else {
-            decision.leave(Action::Skipped, Because::IdIsTaken, known);
+            decision.leave(Action::Skipped, Reason::IdTaken, known);
         }
     }
 }
 
-/// A pack that the lock names, from where the lock says.
+/// Fetches a pack from its source in the lock.
 fn fetch_locked(
     fetcher: &Fetcher<'_>,
     source: &PackSource,
     (kept, commit): (&str, Option<&str>),
     ui: &mut Ui,
 ) -> Result<Fetched> {
-    if let Some(place) = source.place().filter(|place| place.symlink_metadata().is_err()) {
+    if let Some(place) = source.local_path().filter(|path| path.symlink_metadata().is_err()) {
         return Err(CommandError::new(
             Exit::Failed,
-            format!("there is no {kept}, where the lock says it is from"),
+            format!("there is no {kept}, which is its source in the lock"),
         )
-        .caused_by(format!("that would be {}", place.display()))
-        .hint("put it there again, or `agentworkforce install` it from where it is now"));
+        .caused_by(format!("its full path is {}", place.display()))
+        .hint("restore it, or `agentworkforce install` it from its new place"));
     }
     fetcher.fetch(source, commit, ui)
 }
 
-/// The error of one pack, where there may be others.
-fn of_pack(name: &str, what: &str, error: CommandError) -> CommandError {
+/// The error with the pack that it is about.
+fn about_pack(name: &str, what: &str, error: CommandError) -> CommandError {
     let CommandError { exit, message, mut causes, hints } = error;
     causes.insert(0, message);
     CommandError { exit, message: format!("pack `{name}` {what}"), causes, hints }
 }
 
-/// A line in the home's log. What is installed is installed, also where the home cannot be written.
-fn note(workforce: &Workforce, text: &str) {
+/// Appends a line to the audit log. Where the home is not writable, the change stays valid without it.
+fn log_change(workforce: &Workforce, text: &str) {
     let _ = audit(workforce, text);
 }
 
@@ -259,13 +261,13 @@ fn installed<'l>(lock: &'l Lock, name: &str, target: &Target) -> Result<&'l Lock
         let names: Vec<&str> = lock.packs.keys().map(String::as_str).collect();
         let near = crate::model::words::nearest(name, names.iter().copied());
         let known = if names.is_empty() {
-            "no pack is installed here".to_owned()
+            "no pack is installed there".to_owned()
         } else {
-            format!("installed here: {}", names.join(", "))
+            format!("installed: {}", names.join(", "))
         };
-        CommandError::usage(format!("there is no pack `{name}` in {}", target.personas.display()))
+        CommandError::usage(format!("no pack `{name}` is installed in {}", target.personas.display()))
             .maybe_hint(near.map(|near| format!("did you mean `{near}`?")))
             .hint(known)
-            .hint("`--to user` looks among your own personas instead of the project's")
+            .hint("`--to user` selects your own layer instead of the project's")
     })
 }

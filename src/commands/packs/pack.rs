@@ -1,9 +1,10 @@
-//! `pack`: checks a directory of personas and writes it as an archive that `install` takes.
+//! `pack`: checks a directory of personas and writes it as an archive for `install`.
 
-use super::tell::counted;
+use super::summary::counted;
 use crate::cli::PackArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::files::atomic::{self, FileMode};
 use crate::files::error::cannot_write;
 use crate::host::Host;
 use crate::model::path_text::path_text;
@@ -17,12 +18,11 @@ use crate::pack::write_archive;
 use crate::ui::{Ui, printable};
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What people like to find in an archive, besides the personas.
-const KEPT: [&str; 7] =
+/// Files that are added to the archive besides the personas.
+const DOCUMENTS: [&str; 7] =
     ["package.json", "README.md", "README", "LICENSE", "LICENSE.md", "LICENCE", "CHANGELOG.md"];
 
 pub fn run(args: &PackArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
@@ -39,8 +39,8 @@ pub fn run(args: &PackArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         name => name,
     });
     let version = contents.version.clone().unwrap_or_else(|| "0.0.0".into());
-    let (paths, made) = members(&tree, &contents, &name, &version);
-    let bytes = write_archive::write(&tree, &paths, &made)?;
+    let (paths, generated) = members(&tree, &contents, &name, &version);
+    let bytes = write_archive::write(&tree, &paths, &generated)?;
     check(&bytes, &contents)?;
     let file_name = format!("{}-{version}.tgz", name.trim_start_matches('@').replace('/', "-"));
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(file_name));
@@ -49,11 +49,12 @@ pub fn run(args: &PackArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         write(&out, &bytes, args.overwrite)?;
     }
     let ids: Vec<&str> = contents.units.iter().map(|unit| unit.id.as_str()).collect();
-    let files: Vec<&String> = made.iter().map(|(path, _)| path).chain(&paths).collect();
+    let files: Vec<&String> = generated.iter().map(|(path, _)| path).chain(&paths).collect();
     if ui.is_json() {
         ui.json(&json!({
-            "schemaVersion": 1, "dryRun": args.dry_run, "name": name, "version": version,
+            "schemaVersion": 2, "dryRun": args.dry_run, "name": name, "version": version,
             "archive": path_text(&out), "bytes": bytes.len(), "ids": ids, "files": files,
+            "warnings": [],
         }));
         return Ok(Exit::Done);
     }
@@ -70,7 +71,7 @@ pub fn run(args: &PackArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The paths that go into the archive, and a manifest where the pack has none.
+/// The paths that go into the archive, and a generated manifest where the pack has none.
 fn members(
     tree: &Tree,
     contents: &Contents,
@@ -78,19 +79,19 @@ fn members(
     version: &str,
 ) -> (Vec<String>, Vec<(String, Vec<u8>)>) {
     let mut paths: BTreeSet<String> = contents.units.iter().flat_map(|unit| unit.origins.clone()).collect();
-    paths.extend(KEPT.iter().filter(|path| tree.file(path).is_some()).map(ToString::to_string));
-    let mut made = Vec::new();
+    paths.extend(DOCUMENTS.iter().filter(|path| tree.file(path).is_some()).map(ToString::to_string));
+    let mut generated = Vec::new();
     if !paths.contains("package.json") {
         let dir = if contents.personas.is_empty() { "." } else { &contents.personas };
         let manifest = json!({"name": name, "version": version, "agentworkforce": {"personas": dir}});
         let mut text = serde_json::to_string_pretty(&manifest).expect("our own values always serialise");
         text.push('\n');
-        made.push(("package.json".to_owned(), text.into_bytes()));
+        generated.push(("package.json".to_owned(), text.into_bytes()));
     }
-    (paths.into_iter().collect(), made)
+    (paths.into_iter().collect(), generated)
 }
 
-/// The archive must say the same as the directory.
+/// The archive must contain the same personas as the directory.
 fn check(bytes: &[u8], contents: &Contents) -> Result<()> {
     let again = contents::read(&write_archive::read_back(bytes)?, &[])?;
     let all = |contents: &Contents| -> BTreeSet<String> {
@@ -99,22 +100,20 @@ fn check(bytes: &[u8], contents: &Contents) -> Result<()> {
     if all(&again) == all(contents) {
         Ok(())
     } else {
-        Err(CommandError::internal("the archive does not hold what the directory does; nothing was written"))
+        Err(CommandError::internal(
+            "the archive does not contain what the directory does; nothing was written",
+        ))
     }
 }
 
 fn write(out: &Path, bytes: &[u8], overwrite: bool) -> Result<()> {
     let fail = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {
-            CommandError::usage(format!("{} exists already", out.display())).hint("`--overwrite` replaces it")
+            CommandError::usage(format!("{} already exists", out.display())).hint("`--overwrite` replaces it")
         }
         _ => cannot_write(out, error).into(),
     };
-    let dir = out.parent().unwrap_or(Path::new("/"));
-    let mut file = tempfile::Builder::new().prefix(".agentworkforce-").tempfile_in(dir).map_err(fail)?;
-    file.write_all(bytes).map_err(fail)?;
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    file.as_file().set_permissions(mode).map_err(fail)?;
-    let kept = if overwrite { file.persist(out) } else { file.persist_noclobber(out) };
-    kept.map(drop).map_err(|error| fail(error.error))
+    let staged = atomic::stage(out, bytes, FileMode::Public { executable: false }).map_err(fail)?;
+    let written = if overwrite { staged.commit() } else { staged.commit_new() };
+    written.map_err(fail)
 }

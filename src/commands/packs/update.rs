@@ -1,23 +1,25 @@
-//! `update [--diff]`: what new versions of installed packs change. What the user edited is a conflict and stays.
+//! `update`: installs new versions of packs. What the user edited is never overwritten: it stays, as a conflict where
+//! the pack changed it, too.
 
-use super::replaced;
-use super::tell::{self, count, counted, main_file, named, rows};
-use super::warnings::{self, Scope, Warning};
+use super::summary::{self, count, counted, display_name, main_file, rows};
+use super::warnings::{self, Scope};
 use super::{
-    Fetcher, emptied, fetch_locked, installed, note, of_pack, settled, target_of, write, yield_to_rivals,
+    Fetcher, about_pack, backup, emptied, fetch_locked, installed, log_change, recorded, skip_taken_ids,
+    target_of, write,
 };
 use crate::cli::UpdateArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::path_text::path_text;
+use crate::model::warning::Warning;
 use crate::model::words::nearest;
 use crate::pack::apply;
 use crate::pack::contents::{self, Contents, Unit};
 use crate::pack::decide::{self, Action, Decision};
 use crate::pack::fetch::Fetched;
-use crate::pack::lockfile::{Lock, LockedPack, is_executable, label, mark_of};
-use crate::pack::settlement::Settlement;
+use crate::pack::lockfile::{Lock, LockedPack, fingerprint_of, is_executable, label};
+use crate::pack::policy::ConflictChoice;
 use crate::pack::source::PackSource;
 use crate::pack::target::Target;
 use crate::ui::{Ui, printable};
@@ -27,25 +29,27 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// A pack that was fetched.
-struct New {
+/// A fetched pack.
+struct NewVersion {
     name: String,
     source: PackSource,
     contents: Contents,
     version: Option<String>,
 }
 
-/// What a new version of one pack does.
+/// The result for one pack.
 struct Outcome {
     name: String,
     source: PackSource,
     from: Option<String>,
     to: Option<String>,
     decisions: Vec<Decision>,
-    /// Other packs that lost all that they had to this one.
+    /// Other packs whose last files this one took over.
     emptied: Vec<String>,
     warnings: Vec<Warning>,
-    /// Where that is which the user had in place of what was written.
+    /// The powers of its personas, for `--json`.
+    powers: Vec<Value>,
+    /// Backup of the user's files that were replaced.
     backup: Option<PathBuf>,
     diff: String,
 }
@@ -55,7 +59,7 @@ struct Job<'a> {
     workforce: &'a Workforce,
     target: &'a Target,
     fetcher: &'a Fetcher<'a>,
-    settlement: Settlement,
+    choice: Option<ConflictChoice>,
 }
 
 pub fn run(args: &UpdateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
@@ -71,61 +75,48 @@ pub fn run(args: &UpdateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     if lock.packs.is_empty() {
         return Err(CommandError::usage(format!("no pack is installed in {}", target.personas.display()))
             .hint("`agentworkforce install <source>` installs one")
-            .hint("`--to user` looks among your own personas instead of the project's"));
+            .hint("`--to user` selects your own layer instead of the project's"));
     }
     let fetcher = Fetcher::new(host, args.timeout)?;
-    let settlement = settlement(args, &lock)?;
-    let job = Job { args, workforce: &workforce, target: &target, fetcher: &fetcher, settlement };
+    let choice = conflict_choice(args, &lock)?;
+    let job = Job { args, workforce: &workforce, target: &target, fetcher: &fetcher, choice };
     job.run(&lock, ui)
 }
 
-/// What the flags say, as far as it can be meant.
-fn settlement(args: &UpdateArgs, lock: &Lock) -> Result<Settlement> {
-    let settlement = Settlement { mine: args.keep_mine.clone(), theirs: args.take_theirs.clone() };
-    let (Some(mine), Some(theirs)) = (&settlement.mine, &settlement.theirs) else {
-        return check_names(settlement, lock);
-    };
-    if mine.is_empty() && theirs.is_empty() {
-        return Err(CommandError::usage("`--keep-mine` and `--take-theirs` cannot both be for everything")
-            .hint("name the personas of one of them"));
-    }
-    match mine.iter().find(|id| theirs.contains(id)) {
-        Some(id) => Err(CommandError::usage(format!("`{id}` cannot be both kept and taken"))),
-        None => check_names(settlement, lock),
-    }
-}
-
-fn check_names(settlement: Settlement, lock: &Lock) -> Result<Settlement> {
-    let pack = settlement.named().find(|name| lock.packs.contains_key(*name)).cloned();
-    match pack {
+/// The choice that the flags make. Only one of them can be given.
+fn conflict_choice(args: &UpdateArgs, lock: &Lock) -> Result<Option<ConflictChoice>> {
+    let mine = args.keep_mine.clone().map(ConflictChoice::KeepMine);
+    let choice = mine.or_else(|| args.take_theirs.clone().map(ConflictChoice::TakeTheirs));
+    let labels = choice.as_ref().map(ConflictChoice::labels).unwrap_or_default();
+    match labels.iter().find(|label| lock.packs.contains_key(*label)) {
         Some(pack) => Err(CommandError::usage(format!("`{pack}` is a pack, not a persona")).hint(format!(
             "packs come before `--keep-mine` and `--take-theirs`: `agentworkforce update {pack} --keep-mine`"
         ))),
-        None => Ok(settlement),
+        None => Ok(choice),
     }
 }
 
 impl Job<'_> {
     fn run(&self, lock: &Lock, ui: &mut Ui) -> Result<Exit> {
-        let is_meant = |name: &&String| self.args.packs.is_empty() || self.args.packs.contains(name);
-        let names: Vec<&String> = lock.packs.keys().filter(is_meant).collect();
-        let wrapped = |name: &str, error| of_pack(name, "was not updated", error);
-        let mut results: Vec<(&String, Result<New>)> = Vec::new();
+        let is_selected = |name: &&String| self.args.packs.is_empty() || self.args.packs.contains(name);
+        let names: Vec<&String> = lock.packs.keys().filter(is_selected).collect();
+        let wrapped = |name: &str, error| about_pack(name, "was not updated", error);
+        let mut results: Vec<(&String, Result<NewVersion>)> = Vec::new();
         for name in names {
             let new = self.fetch(name, &lock.packs[name], ui);
-            // A pack that cannot be updated does not keep the others from it; a signal does.
+            // The other packs are still updated where one cannot be fetched, but not after a signal.
             self.fetcher.check_signals()?;
             results.push((name, new.map_err(|error| wrapped(name, error))));
         }
-        self.check_known(lock, &results)?;
+        self.check_labels(lock, &results)?;
         let mut outcomes: Vec<(&String, Result<Outcome>)> = Vec::new();
         for (name, new) in results {
             let done = outcomes.iter().filter_map(|(_, outcome)| outcome.as_ref().ok());
             if !self.is_dry() && done.flat_map(|outcome| &outcome.emptied).any(|gone| gone == name) {
-                // A pack before it took the last that it had, and says so.
+                // An earlier pack took over all of its files; the report says so.
                 continue;
             }
-            let outcome = new.and_then(|new| self.one(new, ui).map_err(|error| wrapped(name, error)));
+            let outcome = new.and_then(|new| self.update(new, ui).map_err(|error| wrapped(name, error)));
             if let Err(error) = &outcome
                 && matches!(error.exit, Exit::Signal(_))
             {
@@ -133,34 +124,35 @@ impl Job<'_> {
             }
             outcomes.push((name, outcome));
         }
-        // One pack that was asked for has one answer.
+        // The failure of the only pack is the error of the command.
         if let [(_, Err(_))] = &outcomes[..] {
             return outcomes.pop().map_or(Ok(Exit::Done), |(_, outcome)| outcome.map(|_| Exit::Done));
         }
         Ok(self.report(&outcomes, ui))
     }
 
-    fn fetch(&self, name: &str, known: &LockedPack, ui: &mut Ui) -> Result<New> {
+    fn fetch(&self, name: &str, known: &LockedPack, ui: &mut Ui) -> Result<NewVersion> {
         let source = PackSource::of_text(&known.source, &self.workforce.host, &self.target.base)?;
         let fetched = fetch_locked(self.fetcher, &source, (&known.source, None), ui)?;
-        let contents = selected(&fetched, known, name)?;
+        let contents = read_selected(&fetched, known, name)?;
         let version = fetched.commit.clone().or_else(|| contents.version.clone());
-        Ok(New { name: name.to_owned(), source, contents, version })
+        Ok(NewVersion { name: name.to_owned(), source, contents, version })
     }
 
-    /// Whether all that is to be settled is there.
-    fn check_known(&self, lock: &Lock, results: &[(&String, Result<New>)]) -> Result<()> {
+    /// Whether the packs have every persona that the user named.
+    fn check_labels(&self, lock: &Lock, results: &[(&String, Result<NewVersion>)]) -> Result<()> {
         let mut labels: BTreeSet<String> = BTreeSet::new();
         for (name, result) in results {
             labels.extend(lock.packs[*name].units().map(|(kind, id, _)| label(kind, id)));
             let units = result.iter().flat_map(|new| &new.contents.units);
             labels.extend(units.map(|unit| label(unit.kind, &unit.id)));
         }
-        let Some(unknown) = self.settlement.named().find(|name| !labels.contains(*name)) else {
+        let named = self.choice.as_ref().map(ConflictChoice::labels).unwrap_or_default();
+        let Some(unknown) = named.iter().find(|name| !labels.contains(*name)) else {
             return Ok(());
         };
         let near = nearest(unknown, labels.iter().map(String::as_str));
-        Err(CommandError::usage(format!("no persona `{unknown}` is in these packs"))
+        Err(CommandError::usage(format!("these packs have no persona `{unknown}`"))
             .maybe_hint(near.map(|near| format!("did you mean `{near}`?")))
             .hint(format!("they have {}", labels.iter().cloned().collect::<Vec<_>>().join(", "))))
     }
@@ -169,34 +161,47 @@ impl Job<'_> {
         self.args.dry_run || self.args.diff
     }
 
-    fn one(&self, new: New, ui: &mut Ui) -> Result<Outcome> {
+    fn update(&self, new: NewVersion, ui: &mut Ui) -> Result<Outcome> {
         let Job { args, target, .. } = *self;
-        let New { name, source, contents, version: to } = new;
-        let look = |path: &str| target.look(path);
+        let NewVersion { name, source, contents, version: to } = new;
+        let on_disk = |path: &str| target.on_disk(path);
         let is_dry = self.is_dry();
         self.fetcher.check_signals()?;
         warnings::refuse_bypass(target, &contents.units, args.allow_bypass)?;
         let _locks = if is_dry { None } else { Some(apply::lock(target)?) };
         let before = Lock::read(&target.personas)?;
         let known = installed(&before, &name, target)?;
-        let mut decisions = decide::update(&contents.units, known, &self.settlement, &look);
-        yield_to_rivals(self.workforce, target, Some(known), &self.settlement, &mut decisions);
-        decide::among_others(&name, &before, &mut decisions);
-        let warnings = warnings::of(self.workforce, target, &contents.units, Scope::New);
+        let mut decisions = decide::update(&contents.units, known, self.choice.as_ref(), &on_disk);
+        skip_taken_ids(self.workforce, target, Some(known), self.choice.as_ref(), &mut decisions);
+        decide::respect_other_packs(&name, &before, &mut decisions);
+        let findings = warnings::find(self.workforce, target, &contents.units, Scope::New);
         let diff = if args.diff { diff_of(&decisions, &contents.units, target) } else { String::new() };
         let from = known.resolved.clone();
         let pack = LockedPack { resolved: to.clone(), ..known.clone() };
-        let after = settled(&before, &name, pack, &decisions);
+        let after = recorded(&before, &name, pack, &decisions);
         let emptied = emptied(&before, &after, &name);
+        let mut warnings = findings.warnings;
+        warnings.extend(summary::warnings(target, &decisions, &emptied));
         let mut backup = None;
         if !is_dry {
-            backup = replaced::keep(self.workforce, target, &decisions)?;
+            backup = backup::back_up(self.workforce, target, &decisions)?;
             write(&self.workforce.host, target, (&before, &after), &decisions, ui)?;
             if decisions.iter().any(Decision::changes_files) {
-                note(self.workforce, &format!("update {name}"));
+                log_change(self.workforce, &format!("update {name}"));
             }
         }
-        Ok(Outcome { name, source, from, to, decisions, emptied, warnings, backup, diff })
+        Ok(Outcome {
+            name,
+            source,
+            from,
+            to,
+            decisions,
+            emptied,
+            warnings,
+            powers: findings.powers,
+            backup,
+            diff,
+        })
     }
 
     fn report(&self, outcomes: &[(&String, Result<Outcome>)], ui: &mut Ui) -> Exit {
@@ -212,18 +217,18 @@ impl Job<'_> {
             let packs: Vec<Value> =
                 outcomes.iter().map(|(name, outcome)| self.pack_json(name, outcome)).collect();
             ui.json(&json!({
-                "schemaVersion": 1, "ok": exit == Exit::Done, "dryRun": is_dry,
+                "schemaVersion": 2, "ok": exit == Exit::Done, "dryRun": is_dry,
                 "target": path_text(&self.target.personas), "packs": packs,
+                "warnings": done().flat_map(|outcome| &outcome.warnings).collect::<Vec<_>>(),
             }));
         }
         for (_, outcome) in outcomes {
             match outcome {
                 Ok(outcome) => {
                     if !ui.is_json() {
-                        self.tell(outcome, ui);
+                        self.print(outcome, ui);
                     }
-                    warnings::tell(&outcome.warnings, ui);
-                    tell::warn(self.target, &outcome.decisions, &outcome.emptied, ui);
+                    summary::print_warnings(&outcome.warnings, ui);
                 }
                 Err(error) => {
                     ui.flush();
@@ -231,9 +236,9 @@ impl Job<'_> {
                 }
             }
         }
-        let mut hints = tell::settling(done().flat_map(|outcome| &outcome.decisions), self.args.to);
+        let mut hints = summary::resolving(done().flat_map(|outcome| &outcome.decisions), self.args.to);
         if !hints.is_empty() && !self.args.diff {
-            hints.push(format!("{} shows the difference", tell::command("update --diff", self.args.to)));
+            hints.push(format!("{} shows the differences", summary::command("update --diff", self.args.to)));
         }
         for hint in hints {
             ui.hint(printable(&hint));
@@ -252,7 +257,7 @@ impl Job<'_> {
         };
         let mut value = json!({
             "name": outcome.name, "from": outcome.from, "to": outcome.to,
-            "units": rows(self.target, &outcome.decisions), "warnings": warnings::rows(&outcome.warnings),
+            "units": rows(self.target, &outcome.decisions), "powers": outcome.powers,
             "emptied": outcome.emptied, "backup": outcome.backup.as_deref().map(path_text),
         });
         if self.args.diff {
@@ -261,20 +266,20 @@ impl Job<'_> {
         value
     }
 
-    fn tell(&self, outcome: &Outcome, ui: &mut Ui) {
+    fn print(&self, outcome: &Outcome, ui: &mut Ui) {
         let would = if self.args.dry_run || self.args.diff { "would be " } else { "" };
         for decision in &outcome.decisions {
-            let (name, file) = (named(decision), main_file(self.target, decision));
+            let (name, file) = (display_name(decision), main_file(self.target, decision));
             match decision.action {
                 Action::Unchanged | Action::Skipped | Action::Conflict => {}
                 Action::Kept | Action::Shared => {
-                    let reason = tell::reason(self.target, decision).unwrap_or_default();
+                    let reason = summary::reason(self.target, decision).unwrap_or_default();
                     ui.line(printable(&format!("{would}kept {name}: {reason}")));
                 }
                 Action::Removed => {
-                    ui.line(printable(&format!("{would}removed {name}: the pack has it no more")));
+                    ui.line(printable(&format!("{would}removed {name}: the pack no longer has it")));
                 }
-                action => ui.line(printable(&format!("{would}{} {name} -> {file}", action.word()))),
+                action => ui.line(printable(&format!("{would}{} {name} -> {file}", action.name()))),
             }
         }
         for line in outcome.diff.lines() {
@@ -285,50 +290,53 @@ impl Job<'_> {
             use Action::{Installed, Removed, Replaced, Updated};
             matches!(decision.action, Installed | Replaced | Updated | Removed)
         };
-        let changed = tell::amount(&outcome.decisions, is_change);
+        let changed = summary::amount(&outcome.decisions, is_change);
         let open = count(&outcome.decisions, Action::is_left_alone);
         let pack = if outcome.from == outcome.to {
             format!("{} {}", outcome.name, shown(&outcome.to))
         } else {
             format!("{} {} -> {}", outcome.name, shown(&outcome.from), shown(&outcome.to))
         };
-        let is_still = outcome.from == outcome.to && changed.is_none() && open == 0;
+        let is_up_to_date = outcome.from == outcome.to && changed.is_none() && open == 0;
         let changed = changed.unwrap_or_else(|| "nothing".into());
         let text = match open {
-            _ if is_still => format!("{pack} is up to date"),
+            _ if is_up_to_date => format!("{pack} is up to date"),
             0 => format!("{pack}: {changed} {would}changed"),
             _ => {
                 let open = counted(open, "conflict");
-                format!("{pack}: {changed} {would}changed, {open} left as you have {}", tell::pronoun(&open))
+                format!(
+                    "{pack}: {changed} {would}changed, {open} left as you have {}",
+                    summary::pronoun(&open)
+                )
             }
         };
         ui.line(printable(&text));
-        tell::kept(outcome.backup.as_deref(), ui);
-        if is_still && matches!(outcome.source, PackSource::Archive(_)) {
+        summary::print_backup(outcome.backup.as_deref(), ui);
+        if is_up_to_date && matches!(outcome.source, PackSource::Archive(_)) {
             ui.flush();
             ui.hint(printable(&format!(
-                "{} is installed from an archive: `agentworkforce install <archive>` takes a newer one",
+                "{} is installed from an archive: `agentworkforce install <archive>` installs a newer one",
                 outcome.name
             )));
         }
     }
 }
 
-/// The personas that were asked for, as far as the new version has them.
-fn selected(fetched: &Fetched, known: &LockedPack, name: &str) -> Result<Contents> {
+/// The selected personas that the new version has.
+fn read_selected(fetched: &Fetched, known: &LockedPack, name: &str) -> Result<Contents> {
     if known.selected.is_empty() {
-        return contents::read(&fetched.tree, &[]);
+        return Ok(contents::read(&fetched.tree, &[])?);
     }
     let ids = contents::ids(&fetched.tree)?;
     let wanted: Vec<String> = known.selected.iter().filter(|id| ids.contains(id)).cloned().collect();
     if wanted.is_empty() {
-        return Err(CommandError::new(Exit::Failed, "the pack has none of the installed personas any more")
+        return Err(CommandError::new(Exit::Failed, "the pack no longer has any of the installed personas")
             .hint(format!("`agentworkforce uninstall {name}` removes them")));
     }
-    contents::read(&fetched.tree, &wanted)
+    Ok(contents::read(&fetched.tree, &wanted)?)
 }
 
-/// What is on disk against what the pack has, for every file that one would change in the other.
+/// The differences between the files on disk and in the pack.
 fn diff_of(decisions: &[Decision], units: &[Unit], target: &Target) -> String {
     let mut text = String::new();
     for decision in decisions {
@@ -339,7 +347,7 @@ fn diff_of(decisions: &[Decision], units: &[Unit], target: &Target) -> String {
         }
         for path in paths {
             let new = unit.and_then(|unit| unit.files.get(path));
-            let modes = new.map(mark_of).zip(target.look(path).kept());
+            let modes = new.map(fingerprint_of).zip(target.on_disk(path).kept());
             let modes = modes.map(|(new, old)| (is_executable(&old), is_executable(&new)));
             if let Some((was, is)) = modes.filter(|(was, is)| was != is) {
                 let word = |is| if is { "executable" } else { "not executable" };
