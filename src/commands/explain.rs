@@ -1,6 +1,7 @@
 //! The one place where a room's typed error becomes an exit code and hints. The rooms say what happened; what that means for
 //! a script and what the user can do next is decided here.
 
+mod mount;
 mod pack;
 
 use crate::error::CommandError;
@@ -8,10 +9,13 @@ use crate::exit::Exit;
 use crate::files::error::FilesError;
 use crate::host::HostError;
 use crate::load::error::LoadError;
+use crate::model::plan::{Refusal, RefusalCode};
 use crate::model::selector::SelectorError;
 use crate::model::tier::Tier;
 use crate::mount::MountError;
 use crate::pack::error::PackError;
+use crate::resolve::inputs::InputErrors;
+use crate::run::{FailedRun, RunError};
 use crate::session::SessionError;
 use crate::workforce::WorkforceError;
 use std::error::Error;
@@ -62,14 +66,15 @@ macro_rules! explained {
 }
 
 explained!(
-    HostError,
-    SelectorError,
     FilesError,
+    HostError,
     LoadError,
-    WorkforceError,
-    PackError,
     MountError,
-    SessionError
+    PackError,
+    RunError,
+    SelectorError,
+    SessionError,
+    WorkforceError
 );
 
 /// One line for every room that has typed errors.
@@ -87,13 +92,16 @@ fn advice(error: &(dyn Error + 'static)) -> Option<Advice> {
         return Some(workforce(error));
     }
     if let Some(error) = error.downcast_ref() {
-        return Some(host(error));
+        return Some(run(error));
     }
     if let Some(error) = error.downcast_ref() {
-        return Some(mount(error));
+        return Some(mount::host(error));
     }
     if let Some(error) = error.downcast_ref() {
-        return Some(session(error));
+        return Some(mount::mount(error));
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(mount::session(error));
     }
     if let Some(error) = error.downcast_ref() {
         return Some(pack::advice(error));
@@ -198,62 +206,97 @@ fn workforce(error: &WorkforceError) -> Advice {
     }
 }
 
-fn host(error: &HostError) -> Advice {
+/// A run that a failure ended, with the session that keeps its work and the log that says more.
+pub fn failed_run(mut failed: FailedRun) -> (CommandError, FailedRun) {
+    let error = std::mem::replace(&mut failed.error, anyhow::anyhow!("explained"));
+    let mut explained = CommandError::from(error);
+    if let Some(session) = &failed.session {
+        explained = explained.hint(format!(
+            "its work is kept in session {session}: `agentworkforce sessions recover {session}`, then `sessions apply {session}`"
+        ));
+    }
+    if let Some(log) = &failed.log {
+        explained = explained.hint(format!("the log is {}", log.display()));
+    }
+    (explained, failed)
+}
+
+/// The refusals of a plan as one error: the first decides about the exit code.
+pub fn refused(refusals: &[Refusal]) -> CommandError {
+    RunError::Refused(refusals.to_vec()).into()
+}
+
+fn run(error: &RunError) -> Advice {
+    let advice = Advice::usage();
     match error {
-        HostError::NoWorkingDirectory(_) => Advice::usage().hint("change to a directory that exists"),
-        HostError::NoHome => {
-            Advice::usage().hint("set `HOME`, or `AGENT_WORKFORCE_HOME` to a directory of your choice")
+        RunError::Refused(refusals) => refusal(refusals),
+        RunError::Selection { hint, .. } => match hint {
+            Some(hint) => advice.hint(hint),
+            None => advice,
+        },
+        RunError::Inputs { errors, .. } => inputs(errors),
+        RunError::NoConversation { .. } => advice.hint("only runs of `agentworkforce agent` have one"),
+        RunError::OtherPersona { session, owner, .. } => {
+            advice.hint(format!("`agentworkforce agent {owner} --resume {session}`"))
+        }
+        RunError::OtherHarness { .. } => advice,
+        RunError::OtherProject { .. } => advice.hint("continue it there"),
+        RunError::UnfinishedApply { session } => {
+            advice.hint(format!("`agentworkforce sessions recover {session}` first"))
+        }
+        RunError::MissingSkills { reasons } => {
+            Advice { exit: Exit::Refused, causes: reasons.clone(), hints: Vec::new() }
+        }
+        RunError::Sidecar { .. } => {
+            advice.hint("the persona extends this file; make it readable, or use `overwrite`")
+        }
+        RunError::CheckInterrupted { signal, .. } => {
+            Advice { exit: Exit::Signal(u8::try_from(*signal).unwrap_or(0)), ..advice }
         }
     }
 }
 
-fn mount(error: &MountError) -> Advice {
-    match error {
-        MountError::UnreadableRoot { .. }
-        | MountError::NotADirectory { .. }
-        | MountError::InvalidRule { .. }
-        | MountError::InvalidInclude { .. } => Advice::usage(),
-        MountError::RefusedRoot { .. } => {
-            Advice::usage().hint("change to a project directory, or name one with `--root DIR`")
-        }
-        MountError::NoOverlay { .. } => {
-            Advice::usage().hint("use `--mount copy`, or `--mount auto` to take whatever works")
-        }
-        MountError::NoSandbox { .. } => {
-            Advice::exit(Exit::Refused).hint("use `--sandbox off` to run without it")
-        }
-        MountError::Interrupted { signal } => Advice::exit(Exit::Signal(u8::try_from(*signal).unwrap_or(0))),
-        MountError::ProgramNotFound { .. } => {
-            Advice::exit(Exit::NotFound).hint("is it installed and in `PATH`?")
-        }
-        MountError::ProgramNotExecutable { reason, .. } => Advice::exit(Exit::NotExecutable).cause(reason),
-        MountError::CannotMount { reason } => {
-            Advice::exit(Exit::Internal).cause(reason).hint("`--mount copy` works without mounting")
-        }
+fn inputs(errors: &InputErrors) -> Advice {
+    let mut advice = Advice::usage();
+    for (name, near) in &errors.unknown {
+        let near = near.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        advice = advice.cause(format!("`{name}` is not declared{near}"));
     }
+    for input in &errors.missing {
+        let what = input.description.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
+        advice = advice.cause(format!("`{}` has no value{what}", input.name)).hint(format!(
+            "give `{0}` with `--input {0}=...`, or set the variable `{1}`",
+            input.name, input.variable
+        ));
+    }
+    advice
 }
 
-fn session(error: &SessionError) -> Advice {
-    match error {
-        SessionError::NotFound { .. } => {
-            Advice::usage().hint("`agentworkforce sessions list` shows all sessions")
+fn refusal(refusals: &[Refusal]) -> Advice {
+    let Some((first, others)) = refusals.split_first() else { return Advice::usage() };
+    let (exit, hint) = match first.code {
+        RefusalCode::InvalidFiles => (
+            Exit::Usage,
+            "`agentworkforce lint` shows every problem; without these files the run could do more than you allow",
+        ),
+        RefusalCode::Root => (Exit::Usage, "change to a project directory, or name one with `--root DIR`"),
+        RefusalCode::NothingToHold => (Exit::Usage, "leave out `--apply never` or `--install-in-repo`"),
+        RefusalCode::NoTerminal => {
+            (Exit::Usage, "`--apply ask` needs a terminal: use `--apply auto` or `--apply never` in scripts")
         }
-        SessionError::Ambiguous { ids, .. } => {
-            let names: Vec<&str> = ids.iter().take(5).map(|id| id.as_str()).collect();
-            Advice::usage().hint(format!("give more of the name: {}", names.join(", ")))
+        RefusalCode::ZeroBudget => (Exit::Refused, "raise `limits.usd` of the persona, or use `--max-usd`"),
+        RefusalCode::OverlayUnavailable => {
+            (Exit::Usage, "use `--mount copy`, or `--mount auto` to take whatever works")
         }
-        SessionError::InUse { .. } => {
-            Advice::usage().hint("its runner is still at work; wait for it, or stop it")
+        RefusalCode::SandboxUnavailable => {
+            (Exit::Refused, "leave out `--mount`, or ask for less with `--sandbox off`")
         }
-        SessionError::NoMount { id, is_undone: true } => {
-            Advice::usage().hint(format!("`agentworkforce sessions redo {id}` applies again what was undone"))
-        }
-        SessionError::NoMount { .. } => Advice::usage()
-            .hint("its work was applied, taken back or discarded; `agentworkforce sessions show` says which"),
-        SessionError::RulesMissing { data, .. } => {
-            Advice::exit(Exit::Internal).hint(format!("the work itself is in {}", data.display()))
-        }
-        SessionError::Unusable { .. } => Advice::exit(Exit::Internal)
-            .hint("check that the directory can be written and that the disk is not full"),
-    }
+        RefusalCode::NotEnforced => (
+            Exit::Refused,
+            "run it without `--strict`, on another harness, or remove the setting from the persona",
+        ),
+    };
+    let also = others.iter().map(|refusal| format!("also: {}", refusal.message));
+    let causes = first.causes.iter().cloned().chain(also).collect();
+    Advice { exit, causes, hints: vec![hint.to_owned()] }
 }

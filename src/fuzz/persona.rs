@@ -2,7 +2,8 @@
 //! planned and exported.
 
 use crate::convert::export::{Outgoing, export};
-use crate::convert::{Format, Missing, Source as Agent, convert};
+use crate::convert::{Missing, Source as Agent, convert};
+use crate::harness::adapter;
 use crate::load::outline::{SOME_TEXT, outline};
 use crate::load::{check as load_check, file, normalise};
 use crate::model::formats::PERSONA;
@@ -12,7 +13,9 @@ use crate::model::shape::Severity;
 use crate::model::source::{LayerId, Source};
 use crate::model::tier::Harness;
 use crate::plan::mount::MountPlace;
-use crate::plan::run::{RunFacts, RunFlags, RunParts, before_job, plan};
+use crate::plan::parts::{RunFacts, RunFlags, RunParts};
+use crate::plan::prompt::before_job;
+use crate::plan::run::agent;
 use crate::resolve::merge::Layered;
 use crate::resolve::persona::{ResolvedPersona, resolve};
 use crate::resolve::select::{Levels, select};
@@ -178,7 +181,7 @@ fn used(resolved: &ResolvedPersona, harness: Harness) {
             inputs::resolve(declared, &given, &BTreeMap::new()).expect("all are given")
         }
     };
-    let chosen = sidecar::choose(resolved, &selection);
+    let chosen = sidecar::choose(resolved, &selection, adapter(harness).sidecar);
     let settings = Settings::default();
     let parts = RunParts {
         resolved,
@@ -191,9 +194,10 @@ fn used(resolved: &ResolvedPersona, harness: Harness) {
     let flags = RunFlags { prompt: Some("task".into()), ..RunFlags::default() };
     let place = MountPlace { root: "/project".into(), ..MountPlace::default() };
     let facts = RunFacts { place, ..RunFacts::default() };
-    let plan = plan(&parts, &flags, &facts, Vec::new());
+    let plan = agent(&parts, &flags, &facts);
     serde_json::to_string(&plan).expect("a plan can be printed");
-    exported(harness, &parts, &plan.system_prompt);
+    let planned = plan.agent().expect("an agent");
+    exported(harness, &parts, &planned.system_prompt);
 }
 
 /// The file that `export` writes is read by `import`, as the persona that it was.
@@ -214,15 +218,11 @@ fn exported(harness: Harness, parts: &RunParts, prompt: &str) {
         before_job: &before_job(parts),
         role: None,
     };
-    let exported = export(harness, &outgoing);
-    let format = match harness {
-        Harness::Claude => Format::Claude,
-        Harness::Opencode => Format::Opencode,
-        Harness::Codex => Format::Codex,
-    };
+    let Some(format) = adapter(harness).agent_file else { return };
+    let exported = export(format, &outgoing);
     let nearby = |_: &str| Err(Missing::Absent);
     let (path, text) = (exported.file_name.as_str(), exported.text.as_str());
-    let imported = convert(format, &Agent { path, below: path, text, nearby: &nearby });
+    let imported = convert(format.into(), &Agent { path, below: path, text, nearby: &nearby });
     let imported = imported.unwrap_or_else(|why| panic!("{why}: {text}"));
     // A persona without an id or a prompt is none that a command would export.
     if resolved.id().is_empty() || prompt.trim().is_empty() {

@@ -1,6 +1,6 @@
 //! `sessions`: what runs left behind, and what becomes of it.
 
-use super::changes_review;
+use super::review_prompt;
 use crate::cli::SessionsCommand;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -125,9 +125,9 @@ fn show(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
     }
     if let Some(review) = &shown.review {
         for change in &review.changes {
-            ui.line(format!("  {}", changes_review::line(change)));
+            ui.line(format!("  {}", review_prompt::line(change)));
         }
-        changes_review::say_kept_out(review, ui);
+        review_prompt::say_kept_out(review, ui);
     }
     for journal in &shown.journals {
         let what = if journal.is_undo { "undo" } else { "apply" };
@@ -174,7 +174,7 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
                 applied.session
             ));
             for change in conflicts {
-                ui.say(&format!("  {}", changes_review::line(change)));
+                ui.say(&format!("  {}", review_prompt::line(change)));
             }
             ui.hint(format!("`agentworkforce sessions diff {}` shows both sides", applied.session));
             ui.hint(format!(
@@ -186,7 +186,7 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
         ApplyResult::Applied => {
             ui.say(&format!("applied {} change(s) of session {}", outcome.applied.len(), applied.session));
             for change in outcome.applied.iter().take(20) {
-                ui.say(&format!("  {}", changes_review::line(change)));
+                ui.say(&format!("  {}", review_prompt::line(change)));
             }
             if outcome.applied.len() > 20 {
                 ui.say(&format!("  and {} more", outcome.applied.len() - 20));
@@ -197,7 +197,7 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
             ui.hint(format!("`agentworkforce sessions undo {}` takes it back", applied.session));
         }
     }
-    changes_review::say_kept_out(&outcome.review, ui);
+    review_prompt::say_kept_out(&outcome.review, ui);
     for branch in &applied.git.exported {
         let reference = crate::mount::changes::diff::printable_name(branch.reference.as_ref());
         ui.say(&format!("{} commit(s) of the agent are kept as {reference}", branch.commits.len()));

@@ -14,6 +14,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+const CACHE_FILE: &str = "cache/mount-probe.json";
+
 /// How many entries the search for foreign owners looks at.
 const OWNERS_LOOKED_AT: usize = 2_000;
 
@@ -37,11 +39,26 @@ pub fn facts(helper: &Path, state: &Path, root: &Path) -> Result<MountFacts> {
     Ok(MountFacts { host, obstacles })
 }
 
+/// The same for a dry run: nothing is left in the state directory, which may not even exist.
+pub fn facts_without_writing(helper: &Path, state: &Path, root: &Path) -> Result<MountFacts> {
+    let known = Key::now(state).ok().and_then(|key| {
+        read_cache(&state.join(CACHE_FILE)).filter(|known| known.key == key).map(|known| known.host)
+    });
+    let sessions = state.join("sessions");
+    let place = if sessions.is_dir() { sessions } else { std::env::temp_dir() };
+    let host = match known {
+        Some(host) => host,
+        None => try_at(helper, state, &place)?,
+    };
+    let obstacles = obstacles(root, host.overlay);
+    Ok(MountFacts { host, obstacles })
+}
+
 /// What the machine can do, from the cache if it was found out since boot on this filesystem.
 pub fn host(helper: &Path, state: &Path) -> Result<HostMounts> {
     make_private(state)?;
     let key = Key::now(state)?;
-    let cache = state.join("cache/mount-probe.json");
+    let cache = state.join(CACHE_FILE);
     if let Some(known) = read_cache(&cache).filter(|known| known.key == key) {
         return Ok(known.host);
     }
@@ -107,8 +124,12 @@ fn try_here(helper: &Path, state: &Path) -> Result<HostMounts> {
     // Where mounts will be: inside of another run that is the only place of ours that can be written.
     let place = state.join("sessions");
     make_private(&place)?;
+    try_at(helper, state, &place)
+}
+
+fn try_at(helper: &Path, state: &Path, place: &Path) -> Result<HostMounts> {
     let scratch =
-        tempfile::Builder::new().prefix(".probe-").tempdir_in(&place).map_err(|error| at(&place, error))?;
+        tempfile::Builder::new().prefix(".probe-").tempdir_in(place).map_err(|error| at(place, error))?;
     let reflink = can_reflink(scratch.path());
     let unavailable = |reason: String| HostMounts {
         overlay: OverlayWay::Unavailable,
