@@ -131,11 +131,13 @@ fn run_with(args: Vec<OsString>, ui: &mut Ui) -> Result<Exit, CommandError> {
         Ok(cli) => {
             let log = DebugLog::default();
             let kept = commands::keeps_log(&cli).then(|| log.clone());
-            ui::diagnostics::install(cli.verbose, host.var("AGENTWORKFORCE_LOG"), kept).map_err(|problem| {
-                CommandError::usage("`AGENTWORKFORCE_LOG` is not valid")
-                    .caused_by(problem)
-                    .hint("use a level such as `debug`, or `agentworkforce::mount=debug`")
-            })?;
+            ui::diagnostics::install(cli.verbose, host.var("AGENTWORKFORCE_LOG"), kept).map_err(
+                |problem| {
+                    CommandError::usage("`AGENTWORKFORCE_LOG` is not valid")
+                        .caused_by(problem)
+                        .hint("use a level such as `debug`, or `agentworkforce::mount=debug`")
+                },
+            )?;
             commands::run(&cli, &host, log, ui)
         }
         Err(error) => ui.usage(&error),
