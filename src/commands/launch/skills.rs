@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::load::snapshot::Snapshot;
 use crate::model::plan::{PlannedSkill, RunPlan, SkillKind};
 use crate::model::template::Hole;
+use crate::model::warning::{Warning, WarningCode};
 use crate::mount::{InjectedFile, SignalInbox};
 use crate::skills::{self, SkillRequest};
 use crate::workforce::Workforce;
@@ -62,25 +63,28 @@ pub fn stage(
         stop: &|| signals.asked_to_end().is_some(),
     })?;
     for skill in untrusted {
-        obtained.warnings.push(format!(
+        let text = format!(
             "skill `{}` is left out: {} is in the working tree, and `--persona-ref` takes nothing from there",
             skill.id, skill.source
-        ));
+        );
+        obtained.warnings.push(Warning::new(WarningCode::Skill, text));
         obtained.missing.push(skill.id);
     }
     if terms.strict && !obtained.missing.is_empty() {
         let mut error =
             CommandError::new(Exit::Refused, "skills are missing, and `--strict` refuses to go without");
-        error.causes = obtained.warnings;
+        error.causes = obtained.warnings.iter().map(ToString::to_string).collect();
         return Err(error);
     }
-    let mut staged = Staged { warnings: obtained.warnings, ..Staged::default() };
+    let warnings = obtained.warnings.iter().map(ToString::to_string).collect();
+    let mut staged = Staged { warnings, ..Staged::default() };
     let below: String = path.0.iter().filter_map(text_of).collect();
     let below = Path::new(below.trim_start_matches('/'));
     if path.0.first() == Some(&Hole::Mount) {
         let inject =
             |file: skills::SkillFile| InjectedFile { path: file.path, bytes: file.bytes, mode: file.mode };
-        staged.injected = skills::planted(&obtained.obtained, below)?.into_iter().map(inject).collect();
+        staged.injected =
+            skills::files_for_mount(&obtained.obtained, below)?.into_iter().map(inject).collect();
     } else {
         let target = session_dir.join(below);
         // An earlier run of the session may have left others.
