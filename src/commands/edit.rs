@@ -3,8 +3,8 @@
 use crate::cli::LayerArg;
 use crate::error::{CommandError, Result};
 use crate::files::error::cannot_write;
-use crate::load::layers::USER;
 use crate::load::places::PROJECT_DIR;
+use crate::model::source::LayerId;
 use crate::workforce::Workforce;
 use std::io::Write;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub fn layer_dir(workforce: &Workforce, layer: LayerArg) -> PathBuf {
 
 /// Where overlays of built-in personas go: the user's personas.
 pub fn user_personas(workforce: &Workforce) -> Result<PathBuf> {
-    let layer = workforce.layers.all.iter().find(|layer| layer.label == USER);
+    let layer = workforce.layers.all.iter().find(|layer| layer.id == LayerId::User);
     layer.and_then(|layer| layer.personas.clone()).ok_or_else(|| {
         CommandError::usage("the config leaves the user's own personas out of the layers").hint(
             "add their directory with `agentworkforce sources add`, or write the overlay into the project",

@@ -1,6 +1,6 @@
 //! `export`: writes a persona at a tier as another tool's agent file, and reports what the format cannot express.
 
-use super::request::{self, PlanRequest, parse_harness};
+use super::request::parse_harness;
 use super::target::{self, Existing, Placed};
 use crate::cli::ExportArgs;
 use crate::convert::EmbeddedRole;
@@ -9,13 +9,16 @@ use crate::convert::export::{Exported, Outgoing, export};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::files::lock;
+use crate::harness::adapter;
 use crate::host::Host;
 use crate::model::path_text::path_text;
 use crate::model::persona::Input;
 use crate::model::role::{Charter, Role};
 use crate::model::selector::Selector;
 use crate::model::shape::Object;
-use crate::plan::run::before_job;
+use crate::plan::prompt::before_job;
+use crate::run::prepare::Preview;
+use crate::run::request::Overrides;
 use crate::ui::{Ui, printable};
 use crate::workforce::Workforce;
 use serde::Deserialize;
@@ -24,15 +27,13 @@ use std::path::{Path, PathBuf};
 
 pub fn run(args: &ExportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let harness = parse_harness(&args.to)?;
+    let format = adapter(harness).agent_file.ok_or_else(|| {
+        CommandError::usage(format!("{harness} has no agent files, so nothing can be exported to it"))
+    })?;
     let selector = Selector::parse(&args.selector)?;
     let workforce = Workforce::open(host)?;
     let found = workforce.find(&selector.name)?;
-    let mut request = PlanRequest {
-        persona: selector.name.clone(),
-        tier: selector.tier,
-        harness: Some(harness),
-        ..PlanRequest::default()
-    };
+    let mut overrides = Overrides { harness: Some(harness), ..Overrides::default() };
     // Never from the environment: it may contain secrets, and the file is made to be shared.
     for (name, declared) in &found.resolved.persona.inputs {
         let declared = Input::deserialize(declared).unwrap_or_default();
@@ -41,9 +42,10 @@ pub fn run(args: &ExportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
             None if declared.optional => String::new(),
             None => format!("${name}"),
         };
-        request.inputs.insert(name.clone(), value);
+        overrides.inputs.insert(name.clone(), value);
     }
-    let (prepared, plan) = request::look(&workforce, &request)?;
+    let preview = Preview::of(&workforce, &selector, &overrides)?;
+    let prepared = &preview.parts;
     let resolved = &prepared.found.resolved;
     let persona = &resolved.persona;
     let before_job = before_job(&prepared.parts(&workforce));
@@ -53,12 +55,12 @@ pub fn run(args: &ExportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         with_charter(&mut object, charter.charter.as_deref().unwrap_or_default());
     }
     let exported = export(
-        harness,
+        format,
         &Outgoing {
             id: resolved.id(),
             tier: prepared.selection.tier,
             description: persona.description.as_deref(),
-            prompt: &plan.system_prompt,
+            prompt: &preview.agent().system_prompt,
             model: prepared.selection.model.as_ref().map(|model| model.value.as_str()),
             settings: &prepared.selection.settings,
             permissions: &persona.permissions,

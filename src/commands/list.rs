@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::features::Feature;
 use crate::model::plan::PersonaRef;
+use crate::model::source::LayerId;
 use crate::model::text_rules::slugged;
 use crate::model::tier::Tier;
 use crate::model::warning::Warning;
@@ -23,7 +24,7 @@ use std::collections::BTreeMap;
 #[serde(rename_all = "camelCase")]
 pub struct Row<'a> {
     pub persona: &'a str,
-    pub source: &'a str,
+    pub source: LayerId,
     pub harness: Option<&'static str>,
     pub model: Option<String>,
     pub intent: Option<&'a str>,
@@ -128,7 +129,7 @@ fn row<'a>(workforce: &Workforce, persona: &'a Found, role: &RoleOf, tier: Optio
     let p = &resolved.persona;
     Row {
         persona: resolved.id(),
-        source: &resolved.source().layer,
+        source: resolved.source().layer,
         harness: selected.as_ref().map(|selection| selection.harness.value.name()),
         rating: selected.as_ref().map(|selection| selection.tier),
         runnable: selected.is_some(),
@@ -165,7 +166,7 @@ fn print(rows: &[Row], args: &ListArgs, ui: &mut Ui) {
             row.rating.map(|tier| tier.name().to_owned()).unwrap_or_default(),
             row.harness.unwrap_or("-").to_owned(),
             row.model.clone().unwrap_or_else(|| "-".to_owned()),
-            shown_source(row.source),
+            row.source.title(),
         ];
         if describe {
             cells.push(match &row.reason {
@@ -180,13 +181,4 @@ fn print(rows: &[Row], args: &ListArgs, ui: &mut Ui) {
     ids.dedup();
     ui.line("");
     ui.line(format!("{} persona(s), {} row(s)", ids.len(), rows.len()));
-}
-
-/// What people call the layers.
-pub fn shown_source(label: &str) -> String {
-    match label {
-        "cwd" => "project".into(),
-        "library" => "built-in".into(),
-        other => other.to_owned(),
-    }
 }

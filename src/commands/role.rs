@@ -88,7 +88,7 @@ fn list(workforce: &Workforce, ui: &mut Ui) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     for (role, members) in &rows {
-        let origin = super::list::shown_source(&role.source.layer);
+        let origin = role.source.layer.title();
         ui.line(format!("{BOLD}{}{BOLD:#}  {} {DIM}({origin}){DIM:#}", role.key, printable(&role.label)));
         for member in members {
             let resolved = &member.resolved;

@@ -9,7 +9,7 @@ use crate::host::Host;
 use crate::load::file::FileProblem;
 use crate::load::layers::{configured_dir, user_personas};
 use crate::model::shape::Object;
-use crate::model::source::LIBRARY;
+use crate::model::source::LayerId;
 use crate::model::warning::Warning;
 use crate::ui::{Table, Ui, printable};
 use crate::workforce::Workforce;
@@ -44,7 +44,7 @@ fn list(workforce: &Workforce, ui: &mut Ui) -> Result<Exit> {
         .layers
         .all
         .iter()
-        .filter(|layer| layer.personas.is_some() || layer.label == LIBRARY)
+        .filter(|layer| layer.personas.is_some() || layer.id == LayerId::Library)
         .enumerate()
         .map(|(index, layer)| {
             let dir = layer.personas.as_deref();
@@ -53,7 +53,7 @@ fn list(workforce: &Workforce, ui: &mut Ui) -> Result<Exit> {
             [
                 (index + 1).to_string(),
                 number.map(|number| (number + 1).to_string()).unwrap_or_default(),
-                layer.label.clone(),
+                layer.id.to_string(),
                 if dir.is_none_or(Path::is_dir) { "yes".into() } else { "no".into() },
                 dir.map_or("(built-in)".into(), |dir| dir.display().to_string()),
             ]

@@ -1,5 +1,7 @@
 //! The tools whose agent files are read, and one file of them.
 
+use crate::harness::AgentFile;
+
 /// A tool whose agent files are imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
@@ -29,6 +31,16 @@ impl Format {
             Format::Opencode => "opencode",
             Format::Codex => "codex",
             Format::Claude | Format::Goose | Format::Copilot | Format::Minions => "claude",
+        }
+    }
+}
+
+impl From<AgentFile> for Format {
+    fn from(file: AgentFile) -> Format {
+        match file {
+            AgentFile::ClaudeMarkdown => Format::Claude,
+            AgentFile::OpencodeMarkdown => Format::Opencode,
+            AgentFile::CodexToml => Format::Codex,
         }
     }
 }

@@ -4,7 +4,8 @@ use super::draft::{Converted, Draft, Fate, FieldFate, RoleDraft};
 use super::format::{Format, Source};
 use super::persona_builder::PersonaBuilder;
 use super::{jsonc, names, text as texts, values};
-use crate::model::text_rules::{self, HARNESSES};
+use crate::model::text_rules;
+use crate::model::tier::Harness;
 use crate::model::warning::{Warning, WarningCode};
 use serde_json::{Map, Value};
 
@@ -79,7 +80,9 @@ fn role(source: &Source, said_key: &str, said: &Value) -> Result<RoleDraft, Stri
     if let Some(charter) = charter(source, &key, &text, &mut fates, &mut draft) {
         draft.role.insert("charter".into(), Value::String(texts::normalised(&charter)));
     }
-    if let Some(harness) = text("defaultHarness").filter(|harness| HARNESSES.contains(&harness.as_str())) {
+    if let Some(harness) =
+        text("defaultHarness").filter(|harness| Harness::names().contains(&harness.as_str()))
+    {
         draft.role.insert("defaultHarness".into(), Value::String(harness));
         fates.insert("defaultHarness".into(), "defaultHarness".into());
     }
@@ -168,7 +171,9 @@ fn agent(source: &Source, id: &str, said: Value, roles: &[String]) -> Result<Dra
             builder.mapped(key, "expertise");
         }
     }
-    if let Some(harness) = builder.text("harness").filter(|harness| HARNESSES.contains(&harness.trim())) {
+    if let Some(harness) =
+        builder.text("harness").filter(|harness| Harness::names().contains(&harness.trim()))
+    {
         builder.set("harness", harness.trim());
         builder.mapped("harness", "harness");
     }

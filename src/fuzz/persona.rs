@@ -2,17 +2,20 @@
 //! planned and exported.
 
 use crate::convert::export::{Outgoing, export};
-use crate::convert::{Format, Missing, Source as Agent, convert};
+use crate::convert::{Missing, Source as Agent, convert};
+use crate::harness::adapter;
 use crate::load::outline::{SOME_TEXT, outline};
 use crate::load::{check as load_check, file, normalise};
 use crate::model::formats::PERSONA;
 use crate::model::persona::{Persona, PersonaDoc, Runtime};
 use crate::model::settings::Settings;
 use crate::model::shape::Severity;
-use crate::model::source::Source;
+use crate::model::source::{LayerId, Source};
 use crate::model::tier::Harness;
 use crate::plan::mount::MountPlace;
-use crate::plan::run::{RunFacts, RunFlags, RunParts, before_job, plan};
+use crate::plan::parts::{RunFacts, RunFlags, RunParts};
+use crate::plan::prompt::before_job;
+use crate::plan::run::agent;
 use crate::resolve::merge::Layered;
 use crate::resolve::persona::{ResolvedPersona, resolve};
 use crate::resolve::select::{Levels, select};
@@ -28,7 +31,7 @@ pub fn check(data: &[u8]) {
     let mut docs = Vec::new();
     for (index, text) in super::parts(&text).take(3).enumerate() {
         holds(text);
-        docs.extend(document(text, &format!("layer{index}")));
+        docs.extend(document(text, LayerId::Directory(index + 1)));
     }
     merging(&docs);
     if docs.is_empty() {
@@ -63,7 +66,7 @@ pub(crate) fn careful(text: &str) -> Result<Persona, String> {
     if object.contains_key("extends") {
         return Err("builds on another file".into());
     }
-    let source = Arc::new(Source { layer: "user".into(), file: Some(path.to_owned()) });
+    let source = Arc::new(Source { layer: LayerId::User, file: Some(path.to_owned()) });
     let resolved =
         resolve(vec![PersonaDoc { object, source }]).map_err(|problems| format!("{problems:?}"))?;
     let worst = resolved.problems.iter().find(|problem| problem.severity > Severity::Note);
@@ -107,7 +110,7 @@ fn as_listed(persona: Persona) -> Persona {
 }
 
 /// What the careful way makes of one file of a chain.
-fn document(text: &str, layer: &str) -> Option<PersonaDoc> {
+fn document(text: &str, layer: LayerId) -> Option<PersonaDoc> {
     let path = Path::new("p.json");
     let object = file::parse_object(path, text).ok()?;
     let written = Value::Object(object.clone()).to_string();
@@ -123,7 +126,7 @@ fn document(text: &str, layer: &str) -> Option<PersonaDoc> {
     assert_eq!(again.0, object, "the normal form is its own");
     let errors = load_check::check(&object, PERSONA);
     assert!(errors.iter().all(|problem| problem.severity != Severity::Error), "{errors:?} in {object:?}");
-    let source = Arc::new(Source { layer: layer.to_owned(), file: Some(path.to_owned()) });
+    let source = Arc::new(Source { layer, file: Some(path.to_owned()) });
     Some(PersonaDoc { object, source })
 }
 
@@ -178,7 +181,7 @@ fn used(resolved: &ResolvedPersona, harness: Harness) {
             inputs::resolve(declared, &given, &BTreeMap::new()).expect("all are given")
         }
     };
-    let chosen = sidecar::choose(resolved, &selection);
+    let chosen = sidecar::choose(resolved, &selection, adapter(harness).sidecar);
     let settings = Settings::default();
     let parts = RunParts {
         resolved,
@@ -191,9 +194,10 @@ fn used(resolved: &ResolvedPersona, harness: Harness) {
     let flags = RunFlags { prompt: Some("task".into()), ..RunFlags::default() };
     let place = MountPlace { root: "/project".into(), ..MountPlace::default() };
     let facts = RunFacts { place, ..RunFacts::default() };
-    let plan = plan(&parts, &flags, &facts, Vec::new());
+    let plan = agent(&parts, &flags, &facts);
     serde_json::to_string(&plan).expect("a plan can be printed");
-    exported(harness, &parts, &plan.system_prompt);
+    let planned = plan.agent().expect("an agent");
+    exported(harness, &parts, &planned.system_prompt);
 }
 
 /// The file that `export` writes is read by `import`, as the persona that it was.
@@ -214,15 +218,11 @@ fn exported(harness: Harness, parts: &RunParts, prompt: &str) {
         before_job: &before_job(parts),
         role: None,
     };
-    let exported = export(harness, &outgoing);
-    let format = match harness {
-        Harness::Claude => Format::Claude,
-        Harness::Opencode => Format::Opencode,
-        Harness::Codex => Format::Codex,
-    };
+    let Some(format) = adapter(harness).agent_file else { return };
+    let exported = export(format, &outgoing);
     let nearby = |_: &str| Err(Missing::Absent);
     let (path, text) = (exported.file_name.as_str(), exported.text.as_str());
-    let imported = convert(format, &Agent { path, below: path, text, nearby: &nearby });
+    let imported = convert(format.into(), &Agent { path, below: path, text, nearby: &nearby });
     let imported = imported.unwrap_or_else(|why| panic!("{why}: {text}"));
     // A persona without an id or a prompt is none that a command would export.
     if resolved.id().is_empty() || prompt.trim().is_empty() {

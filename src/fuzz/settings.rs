@@ -39,5 +39,8 @@ fn role(text: &str) -> Option<RoleDoc> {
     }
     let object = normalise::role(object);
     assert_eq!(normalise::role(object.clone()), object, "the normal form is its own");
-    Some(RoleDoc { object, source: Arc::new(Source { layer: "user".into(), file: Some(path.to_owned()) }) })
+    Some(RoleDoc {
+        object,
+        source: Arc::new(Source { layer: crate::model::source::LayerId::User, file: Some(path.to_owned()) }),
+    })
 }

@@ -9,7 +9,7 @@ use super::{library, normalise};
 use crate::model::formats::PERSONA;
 use crate::model::persona::{Header, Persona, PersonaDoc};
 use crate::model::shape::{KeyPath, Object, Problem, Severity};
-use crate::model::source::Source;
+use crate::model::source::{LayerId, Source};
 use crate::model::text_rules;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -92,8 +92,8 @@ impl Catalogue {
         };
         for (index, layer) in layers.all.iter().enumerate() {
             match &layer.personas {
-                Some(dir) => catalogue.scan_directory(index, &layer.label, dir, reading),
-                None if layer.label == crate::model::source::LIBRARY => catalogue.add_library(index, reading),
+                Some(dir) => catalogue.scan_directory(index, layer.id, dir, reading),
+                None if layer.id == LayerId::Library => catalogue.add_library(index, reading),
                 None => {}
             }
         }
@@ -118,7 +118,7 @@ impl Catalogue {
         }));
     }
 
-    fn scan_directory(&mut self, layer: usize, label: &str, dir: &Path, reading: Reading) {
+    fn scan_directory(&mut self, layer: usize, layer_id: LayerId, dir: &Path, reading: Reading) {
         let mut folder = match self.files.folder(dir) {
             Ok(Some(folder)) => folder,
             Ok(None) => return,
@@ -131,9 +131,9 @@ impl Catalogue {
         for index in 0..folder.files.len() {
             let file = dir.join(&folder.files[index].name);
             let quick =
-                folder.quick_text(index).and_then(|text| quick_entry(&file, text, layer, label, reading));
+                folder.quick_text(index).and_then(|text| quick_entry(&file, text, layer, layer_id, reading));
             match quick.map_or_else(
-                || read_entry(&self.files, &file, layer, label, reading),
+                || read_entry(&self.files, &file, layer, layer_id, reading),
                 |entry| Ok(Some(entry)),
             ) {
                 Ok(Some(entry)) => self.add(entry, &mut ids),
@@ -248,7 +248,7 @@ fn said(text: Option<&str>) -> Option<String> {
 }
 
 /// The entry of a file that the quick pass of this reading is enough for.
-fn quick_entry(path: &Path, text: &str, layer: usize, label: &str, reading: Reading) -> Option<Entry> {
+fn quick_entry(path: &Path, text: &str, layer: usize, layer_id: LayerId, reading: Reading) -> Option<Entry> {
     let (header, understood) = match reading {
         Reading::Headers => {
             let raw: RawHeader =
@@ -266,7 +266,7 @@ fn quick_entry(path: &Path, text: &str, layer: usize, label: &str, reading: Read
         }
         Reading::Everything => return None,
     };
-    let source = Arc::new(Source { layer: label.to_owned(), file: Some(path.to_owned()) });
+    let source = Arc::new(Source { layer: layer_id, file: Some(path.to_owned()) });
     Some(Entry { header, source, text: Cow::Borrowed(""), understood: RefCell::new(understood) })
 }
 
@@ -275,7 +275,7 @@ fn read_entry(
     files: &Files,
     path: &Path,
     layer: usize,
-    label: &str,
+    layer_id: LayerId,
     reading: Reading,
 ) -> Result<Option<Entry>, FileProblem> {
     let Some(text) = files.read_text(path)? else { return Ok(None) };
@@ -309,7 +309,7 @@ fn read_entry(
     }
     let (intent, extends) = (said(header.intent.as_deref()), said(header.extends.as_deref()));
     let header = Header { id, intent, extends, layer };
-    let source = Arc::new(Source { layer: label.to_owned(), file: Some(path.to_owned()) });
+    let source = Arc::new(Source { layer: layer_id, file: Some(path.to_owned()) });
     let whole = object.map(|object| Understood::Whole(understand(path, &text, object, &source)));
     // A list has hundreds of files, and no more to say about their texts.
     let text = if reading == Reading::Outlines { String::new() } else { text };

@@ -5,20 +5,16 @@ use super::files::Files;
 use super::places::{PROJECT_DIR, same_directory};
 use super::snapshot::Snapshot;
 use crate::host::Host;
-use crate::model::source::LIBRARY;
+use crate::model::source::LayerId;
 use crate::model::warning::{Warning, WarningCode};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub const PROJECT: &str = "cwd";
-pub const USER: &str = "user";
-
 /// One layer. The library has no directories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layer {
-    /// `cwd`, `user`, `dir:<n>` or `library`.
-    pub label: String,
+    pub id: LayerId,
     /// Where its persona files are.
     pub personas: Option<PathBuf>,
     /// Where its role files are.
@@ -79,7 +75,7 @@ pub fn find(host: &Host, config: &Config, snapshot: Option<Snapshot>) -> Result<
     };
     if let Some(dir) = project_dir {
         all.push(Layer {
-            label: PROJECT.into(),
+            id: LayerId::Project,
             personas: Some(dir.join("personas")),
             roles: Some(dir.join("roles")),
             has_agents: files.is_dir(&dir.join("agents")),
@@ -105,7 +101,7 @@ pub fn find(host: &Host, config: &Config, snapshot: Option<Snapshot>) -> Result<
         } else {
             let nested = dir.join("personas");
             Layer {
-                label: format!("dir:{}", index + 1),
+                id: LayerId::Directory(index + 1),
                 personas: Some(if nested.is_dir() { nested } else { dir.clone() }),
                 roles: Some(dir.join("roles")),
                 has_agents: dir.join("agents").is_dir(),
@@ -113,14 +109,14 @@ pub fn find(host: &Host, config: &Config, snapshot: Option<Snapshot>) -> Result<
             }
         });
     }
-    if !all.iter().any(|layer| layer.label == USER) {
+    if !all.iter().any(|layer| layer.id == LayerId::User) {
         // Personas of the home count only where the config names them; its roles always do.
         all.push(user_layer(&home, None));
     }
     if let Some(snapshot) = files.snapshot.as_deref() {
         warnings.extend(all.iter().filter_map(|layer| in_working_tree(layer, snapshot)));
     }
-    all.push(Layer { label: LIBRARY.into(), personas: None, roles: None, root: None, has_agents: false });
+    all.push(Layer { id: LayerId::Library, personas: None, roles: None, root: None, has_agents: false });
     Ok(Layers { all, home, project_root, files, warnings })
 }
 
@@ -148,14 +144,14 @@ fn in_working_tree(layer: &Layer, snapshot: &Snapshot) -> Option<Warning> {
     let text = format!(
         "{} (layer `{}`) is in the working tree and is not read from the git ref",
         dir.display(),
-        layer.label
+        layer.id
     );
     Some(Warning::new(WarningCode::Layer, text))
 }
 
 fn user_layer(home: &Path, personas: Option<PathBuf>) -> Layer {
     Layer {
-        label: USER.into(),
+        id: LayerId::User,
         personas,
         roles: Some(home.join("roles")),
         root: Some(home.to_owned()),

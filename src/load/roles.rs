@@ -7,7 +7,7 @@ use super::{library, normalise};
 use crate::model::formats::ROLE;
 use crate::model::role::RoleDoc;
 use crate::model::shape::Severity;
-use crate::model::source::{LIBRARY, Source};
+use crate::model::source::{LayerId, Source};
 use crate::model::text_rules;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub fn docs(layers: &Layers, key: &str) -> (Vec<RoleDoc>, Vec<FileProblem>) {
     let (mut docs, mut problems) = (Vec::new(), Vec::new());
     for layer in layers.all.iter().rev() {
-        if layer.label == LIBRARY {
+        if layer.id == LayerId::Library {
             let embedded = library::roles().find(|role| role.key == key);
             docs.extend(embedded.map(|role| {
                 let object = serde_json::from_str(role.json).expect("build.rs wrote it");
@@ -26,7 +26,7 @@ pub fn docs(layers: &Layers, key: &str) -> (Vec<RoleDoc>, Vec<FileProblem>) {
             continue;
         }
         let Some(dir) = &layer.roles else { continue };
-        match read(&layers.files, &dir.join(format!("{key}.json")), &layer.label, &mut problems) {
+        match read(&layers.files, &dir.join(format!("{key}.json")), layer.id, &mut problems) {
             Ok(doc) => docs.extend(doc),
             Err(problem) => problems.push(problem),
         }
@@ -37,7 +37,7 @@ pub fn docs(layers: &Layers, key: &str) -> (Vec<RoleDoc>, Vec<FileProblem>) {
 fn read(
     files: &Files,
     path: &Path,
-    label: &str,
+    layer: LayerId,
     problems: &mut Vec<FileProblem>,
 ) -> Result<Option<RoleDoc>, FileProblem> {
     let Some(text) = files.read_text(path)? else { return Ok(None) };
@@ -45,7 +45,7 @@ fn read(
     let found = file::check_object(path, &text, &object, ROLE);
     let broken = found.iter().any(|problem| problem.severity == Severity::Error);
     problems.extend(found);
-    let source = Arc::new(Source { layer: label.to_owned(), file: Some(path.to_owned()) });
+    let source = Arc::new(Source { layer, file: Some(path.to_owned()) });
     Ok((!broken).then(|| RoleDoc { object: normalise::role(object), source }))
 }
 

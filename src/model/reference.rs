@@ -1,6 +1,7 @@
 //! Writes a file format's table as a Markdown reference, for people. What the JSON Schema says to editors, in tables.
 
 use super::shape::{Field, Law, Merge, Shape, Status};
+use super::tier::Harness;
 use std::fmt::Write as _;
 
 /// A table for the top level, one for each object below it, and a line for what is accepted without effect.
@@ -79,8 +80,8 @@ fn below(shape: Shape) -> Option<(&'static str, &'static [Field])> {
 fn value(shape: Shape) -> String {
     match shape {
         Shape::Text => "text".into(),
-        Shape::Checked(law) => checked(law).into(),
-        Shape::Choice(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
+        Shape::Checked(law) => checked(law),
+        Shape::Choice(words) => choice(words),
         Shape::Flag => "`true` or `false`".into(),
         Shape::Above(floor) => format!("number above {floor}"),
         Shape::AtLeast(floor) => format!("number from {floor} on"),
@@ -94,8 +95,9 @@ fn value(shape: Shape) -> String {
     }
 }
 
-fn checked(law: Law) -> &'static str {
-    match law {
+fn checked(law: Law) -> String {
+    let text = match law {
+        Law::Harness => return choice(&Harness::names()),
         Law::NotBlank => "text, not blank",
         Law::Slug => "slug: letters, digits, `.`, `_`, `-`",
         Law::RoleKey => "key of a role",
@@ -104,8 +106,12 @@ fn checked(law: Law) -> &'static str {
         Law::SidecarPath => "path of a `.md` file",
         Law::DisplayName => "text, at most 64 characters",
         Law::Emoji => "an emoji",
-        Law::Harness => "`claude`, `opencode`, `codex`",
-    }
+    };
+    text.to_owned()
+}
+
+fn choice(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn merge(field: &Field) -> String {

@@ -2,6 +2,7 @@
 //! Works on ids, intents and layers only; nothing is read or merged here.
 
 use crate::model::persona::Header;
+use crate::model::source::LayerId;
 use crate::model::words::nearest;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,18 +14,22 @@ pub struct ChainError {
 }
 
 /// Positions in `files` from the start down to the lowest base.
-pub fn chain(files: &[&Header], start: usize, layer_names: &[String]) -> Result<Vec<usize>, ChainError> {
+pub fn chain(files: &[&Header], start: usize, layers: &[Option<LayerId>]) -> Result<Vec<usize>, ChainError> {
     let mut chain = vec![start];
-    while let Some(next) = base_of(files, layer_names, &chain)? {
+    while let Some(next) = base_of(files, layers, &chain)? {
         chain.push(next);
     }
     Ok(chain)
 }
 
-fn base_of(files: &[&Header], layer_names: &[String], chain: &[usize]) -> Result<Option<usize>, ChainError> {
+fn base_of(
+    files: &[&Header],
+    layers: &[Option<LayerId>],
+    chain: &[usize],
+) -> Result<Option<usize>, ChainError> {
     let file = files[*chain.last().expect("a chain has a start")];
     match (&file.extends, &file.intent) {
-        (Some(key), _) => explicit_base(files, file, key, layer_names, chain).map(Some),
+        (Some(key), _) => explicit_base(files, file, key, layers, chain).map(Some),
         // A file with an intent and no `extends` stands alone.
         (None, Some(_)) => Ok(None),
         (None, None) => {
@@ -37,10 +42,10 @@ fn explicit_base(
     files: &[&Header],
     file: &Header,
     key: &str,
-    layer_names: &[String],
+    layers: &[Option<LayerId>],
     chain: &[usize],
 ) -> Result<usize, ChainError> {
-    for (layer, name) in layer_names.iter().enumerate().skip(file.layer + 1) {
+    for (layer, id) in layers.iter().enumerate().skip(file.layer + 1) {
         if let Some(base) = files.iter().position(|other| other.layer == layer && same_id(&other.id, key)) {
             return Ok(base);
         }
@@ -55,7 +60,8 @@ fn explicit_base(
                 return Err(ChainError {
                     at: *chain.last().expect("a chain has a start"),
                     message: format!(
-                        "extends `{key}` is ambiguous in {name}: it is the intent of {}",
+                        "extends `{key}` is ambiguous in {}: it is the intent of {}",
+                        name(*id),
                         ids.join(", ")
                     ),
                     hint: Some("extend one of these ids".into()),
@@ -63,14 +69,14 @@ fn explicit_base(
             }
         }
     }
-    Err(no_base(files, file, key, layer_names, chain))
+    Err(no_base(files, file, key, layers, chain))
 }
 
 fn no_base(
     files: &[&Header],
     file: &Header,
     key: &str,
-    layer_names: &[String],
+    layers: &[Option<LayerId>],
     chain: &[usize],
 ) -> ChainError {
     let at = *chain.last().expect("a chain has a start");
@@ -83,11 +89,7 @@ fn no_base(
         next = None;
     }
     let Some(found) = next else {
-        let lower: Vec<&str> = layer_names[file.layer + 1..]
-            .iter()
-            .map(String::as_str)
-            .filter(|name| !name.is_empty())
-            .collect();
+        let lower: Vec<String> = layers[file.layer + 1..].iter().flatten().map(ToString::to_string).collect();
         let lower = lower.join(", ");
         let lower = if lower.is_empty() { "none".to_owned() } else { lower };
         let below = files.iter().filter(|other| other.layer > file.layer).map(|other| other.id.as_str());
@@ -97,7 +99,7 @@ fn no_base(
             hint: nearest(key, below).map(|near| format!("did you mean `{near}`?")),
         };
     };
-    let place = layer_names[found.layer].clone();
+    let place = name(layers[found.layer]);
     for _ in 0..files.len() {
         let Some(key) = next.and_then(|file| file.extends.as_deref()) else { break };
         let repeated = path.iter().any(|id| same_id(id, key));
@@ -115,13 +117,18 @@ fn no_base(
         at,
         message: format!(
             "extends `{key}` names a persona in {place}, which is not below {}: {}",
-            layer_names[file.layer],
+            name(layers[file.layer]),
             path.join(" -> ")
         ),
         hint: Some("a base must be in a lower layer".into()),
     }
 }
 
+fn name(layer: Option<LayerId>) -> String {
+    layer.map(|id| id.to_string()).unwrap_or_default()
+}
+
+/// Ids that differ only in case are the same.
 pub fn same_id(a: &str, b: &str) -> bool {
     a.eq_ignore_ascii_case(b)
 }
@@ -140,9 +147,9 @@ mod tests {
     }
 
     fn ids(files: &[Header], start: usize) -> Result<Vec<(usize, &str)>, String> {
-        let names = ["cwd", "user", "library"].map(String::from);
+        let layers = [LayerId::Project, LayerId::User, LayerId::Library].map(Some);
         let headers: Vec<&Header> = files.iter().collect();
-        chain(&headers, start, &names)
+        chain(&headers, start, &layers)
             .map(|found| {
                 found.into_iter().map(|index| (files[index].layer, files[index].id.as_str())).collect()
             })

@@ -1,20 +1,10 @@
 //! Gives every declared input its value: flag, then environment variable, then default, then empty if optional.
 
+use crate::model::decided::{InputOrigin, InputValue};
 use crate::model::persona::Input;
 use crate::model::shape::Object;
 use crate::model::words::nearest;
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// A declared input with its value and what supplied it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct InputValue {
-    pub name: String,
-    pub value: String,
-    /// `flag`, `env:<VAR>`, `default` or `optional`.
-    pub from: String,
-}
 
 /// What keeps a run from starting: values nobody supplied, and flags nobody declared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,10 +36,10 @@ pub fn resolve(
         let variable = input.env.clone().unwrap_or_else(|| name.clone());
         let from_env = env.get(&variable).filter(|value| !value.is_empty());
         let (value, from) = match (given.get(name), from_env, input.default) {
-            (Some(value), _, _) => (value.clone(), "flag".to_owned()),
-            (None, Some(value), _) => (value.clone(), format!("env:{variable}")),
-            (None, None, Some(default)) => (default, "default".to_owned()),
-            (None, None, None) if input.optional => (String::new(), "optional".to_owned()),
+            (Some(value), _, _) => (value.clone(), InputOrigin::Flag),
+            (None, Some(value), _) => (value.clone(), InputOrigin::Variable(variable)),
+            (None, None, Some(default)) => (default, InputOrigin::Default),
+            (None, None, None) if input.optional => (String::new(), InputOrigin::Optional),
             (None, None, None) => {
                 errors.missing.push(MissingInput {
                     name: name.clone(),
@@ -87,7 +77,8 @@ mod tests {
         };
         let values =
             resolve(&declared, &map(&[("A", "flag")]), &map(&[("A", "env"), ("B_VAR", "env"), ("C", "")]));
-        let found: Vec<_> = values.unwrap().into_iter().map(|v| (v.name, v.value, v.from)).collect();
+        let found: Vec<_> =
+            values.unwrap().into_iter().map(|v| (v.name, v.value, v.from.to_string())).collect();
         let expected =
             [("A", "flag", "flag"), ("B", "env", "env:B_VAR"), ("C", "d", "default"), ("D", "", "optional")];
         assert_eq!(found, expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned())));

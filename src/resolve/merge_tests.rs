@@ -1,23 +1,23 @@
 use super::*;
 use crate::model::formats::PERSONA;
+use crate::model::source::LayerId;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use serde_json::json;
 
-fn layer(label: &str, value: Value) -> Layered {
+fn layer(id: LayerId, value: Value) -> Layered {
     let Value::Object(object) = value else { panic!("an object") };
-    let source = Arc::new(Source { layer: label.into(), file: None });
+    let source = Arc::new(Source { layer: id, file: None });
     Layered::from_file(&object, &source, PERSONA)
 }
 
-fn merged(layers: &[(&str, Value)]) -> Layered {
-    let under =
-        |low: Layered, (label, value): &(&str, Value)| low.under(&layer(label, value.clone()), PERSONA);
+fn merged(layers: &[(LayerId, Value)]) -> Layered {
+    let under = |low: Layered, (id, value): &(LayerId, Value)| low.under(&layer(*id, value.clone()), PERSONA);
     layers.iter().fold(Layered::default(), under).finished(PERSONA)
 }
 
-fn origin_labels(layered: &Layered) -> BTreeMap<String, Vec<String>> {
-    let labels = |sources: &Vec<Arc<Source>>| sources.iter().map(|source| source.layer.clone()).collect();
+fn origin_labels(layered: &Layered) -> BTreeMap<String, Vec<LayerId>> {
+    let labels = |sources: &Vec<Arc<Source>>| sources.iter().map(|source| source.layer).collect();
     layered.origins.iter().map(|(path, sources)| (path.clone(), labels(sources))).collect()
 }
 
@@ -30,13 +30,13 @@ fn object(value: Value) -> Object {
 fn each_field_merges_as_its_table_says() {
     let result = merged(&[
         (
-            "library",
+            LayerId::Library,
             json!({"id": "a", "tags": ["x"], "env": {"A": "1", "B": "2"}, "description": "low",
             "permissions": {"allow": ["r", "w"], "deny": ["d"], "mode": "plan"},
             "mount": {"ignoredPatterns": ["one"]}, "limits": {"turns": 3, "usd": 1}}),
         ),
         (
-            "cwd",
+            LayerId::Project,
             json!({"id": "a", "tags": ["y"], "env": {"B": null, "C": "3"},
             "permissions": {"allow": ["r", "n"], "removeAllow": ["w"], "removeDeny": ["d"]},
             "mount": {"ignoredPatterns": ["one", "!two"]}, "limits": {"usd": 2}}),
@@ -49,10 +49,10 @@ fn each_field_merges_as_its_table_says() {
             "mount": {"ignoredPatterns": ["one", "one", "!two"]}, "limits": {"turns": 3, "usd": 2}}))
     );
     let origins = origin_labels(&result);
-    assert_eq!(origins["permissions.allow"], ["library", "cwd"]);
-    assert_eq!(origins["limits.turns"], ["library"]);
-    assert_eq!(origins["limits.usd"], ["cwd"]);
-    assert_eq!(origins["env.C"], ["cwd"]);
+    assert_eq!(origins["permissions.allow"], [LayerId::Library, LayerId::Project]);
+    assert_eq!(origins["limits.turns"], [LayerId::Library]);
+    assert_eq!(origins["limits.usd"], [LayerId::Project]);
+    assert_eq!(origins["env.C"], [LayerId::Project]);
     assert!(!origins.contains_key("env.B"));
     assert!(!origins.contains_key("permissions.removeAllow"));
 }
@@ -61,10 +61,10 @@ fn each_field_merges_as_its_table_says() {
 fn a_top_level_prompt_replaces_inherited_tier_prompts_but_a_tier_of_the_same_file_wins() {
     let result = merged(&[
         (
-            "user",
+            LayerId::User,
             json!({"tiers": {"best": {"systemPrompt": "b", "model": "m"}, "minimum": {"systemPrompt": "c"}}}),
         ),
-        ("cwd", json!({"systemPrompt": "top", "tiers": {"minimum": {"systemPrompt": "own"}}})),
+        (LayerId::Project, json!({"systemPrompt": "top", "tiers": {"minimum": {"systemPrompt": "own"}}})),
     ]);
     assert_eq!(
         result.object,
@@ -77,8 +77,8 @@ fn a_top_level_prompt_replaces_inherited_tier_prompts_but_a_tier_of_the_same_fil
 #[test]
 fn a_path_clears_inherited_content_and_the_reverse() {
     let result = merged(&[
-        ("user", json!({"claudeMdContent": "text", "agentsMd": "a.md"})),
-        ("cwd", json!({"claudeMd": "c.md", "agentsMdContent": "inline"})),
+        (LayerId::User, json!({"claudeMdContent": "text", "agentsMd": "a.md"})),
+        (LayerId::Project, json!({"claudeMd": "c.md", "agentsMdContent": "inline"})),
     ]);
     assert_eq!(result.object, object(json!({"claudeMd": "c.md", "agentsMdContent": "inline"})));
     assert_eq!(origin_labels(&result).len(), 2);
@@ -141,22 +141,22 @@ fn without_nulls(object: Object) -> Object {
     object.into_iter().filter_map(keep).collect()
 }
 
-fn labelled(label: &str, object: &Object) -> Layered {
-    layer(label, Value::Object(object.clone()))
+fn labelled(id: LayerId, object: &Object) -> Layered {
+    layer(id, Value::Object(object.clone()))
 }
 
 proptest! {
     #[test]
     fn merging_an_empty_overlay_changes_nothing(doc in document()) {
-        let file = labelled("user", &doc);
-        let empty = labelled("cwd", &Object::new());
+        let file = labelled(LayerId::User, &doc);
+        let empty = labelled(LayerId::Project, &Object::new());
         prop_assert_eq!(file.clone().under(&empty, PERSONA), file.clone());
         prop_assert_eq!(empty.under(&file, PERSONA), file);
     }
 
     #[test]
     fn merging_three_layers_is_associative(low in document(), middle in document(), high in document()) {
-        let (low, middle, high) = (labelled("library", &low), labelled("user", &middle), labelled("cwd", &high));
+        let (low, middle, high) = (labelled(LayerId::Library, &low), labelled(LayerId::User, &middle), labelled(LayerId::Project, &high));
         let from_below = low.clone().under(&middle, PERSONA).under(&high, PERSONA);
         let from_above = low.under(&middle.under(&high, PERSONA), PERSONA);
         prop_assert_eq!(from_below, from_above);
@@ -165,26 +165,26 @@ proptest! {
     #[test]
     fn origins_name_exactly_the_layers_that_contributed(low in document(), high in document()) {
         let (low_only, both) = (
-            labelled("user", &low).finished(PERSONA),
-            labelled("user", &low).under(&labelled("cwd", &high), PERSONA).finished(PERSONA),
+            labelled(LayerId::User, &low).finished(PERSONA),
+            labelled(LayerId::User, &low).under(&labelled(LayerId::Project, &high), PERSONA).finished(PERSONA),
         );
         // A field with one origin has that layer's value; a list that both built has entries of both.
-        let high_only = labelled("cwd", &high).finished(PERSONA);
+        let high_only = labelled(LayerId::Project, &high).finished(PERSONA);
         for (path, sources) in &both.origins {
             let value = at(&both.object, path);
-            let labels: Vec<&str> = sources.iter().map(|source| source.layer.as_str()).collect();
+            let layers: Vec<LayerId> = sources.iter().map(|source| source.layer).collect();
             prop_assert!(value.is_some(), "{} has origins but no value", path);
-            match labels.as_slice() {
+            match layers.as_slice() {
                 // The higher layer may have taken entries out; that leaves the rest the lower one's.
-                ["user"] if path.starts_with("permissions.") => {
+                [LayerId::User] if path.starts_with("permissions.") => {
                     let below = at(&low_only.object, path).and_then(Value::as_array);
                     for entry in value.and_then(Value::as_array).into_iter().flatten() {
                         prop_assert!(below.is_some_and(|below| below.contains(entry)));
                     }
                 }
-                ["user"] => prop_assert_eq!(value, at(&low_only.object, path)),
-                ["cwd"] => prop_assert_eq!(value, at(&high_only.object, path)),
-                ["user", "cwd"] => prop_assert!(value.is_some_and(Value::is_array)),
+                [LayerId::User] => prop_assert_eq!(value, at(&low_only.object, path)),
+                [LayerId::Project] => prop_assert_eq!(value, at(&high_only.object, path)),
+                [LayerId::User, LayerId::Project] => prop_assert!(value.is_some_and(Value::is_array)),
                 other => prop_assert!(false, "{} has origins {:?}", path, other),
             }
         }

@@ -1,28 +1,11 @@
 //! Picks tier, harness and model for a run, each with the level that decided it.
 
 use super::persona::{Form, ResolvedPersona};
+use crate::model::decided::{Decided, Level};
 use crate::model::persona::{HarnessSettings, Runtime};
 use crate::model::role::Role;
 use crate::model::tier::{Harness, Tier};
-use schemars::JsonSchema;
-use serde::Serialize;
-
-/// Who decided a setting, highest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    Flag,
-    Persona,
-    Role,
-    Config,
-    Default,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Decided<T> {
-    pub value: T,
-    pub from: Level,
-}
+use crate::model::warning::{Warning, WarningCode};
 
 /// What the levels above and below the persona say.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,7 +27,7 @@ pub struct Selection {
     pub settings: HarnessSettings,
     /// The tier's own runtime, without what the top level adds.
     pub own: Runtime,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +55,7 @@ pub fn select(
 fn pick_tier(
     resolved: &ResolvedPersona,
     asked: Option<Tier>,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<Tier, SelectError> {
     let id = resolved.id();
     if let Some(reason) = resolved.not_runnable() {
@@ -85,8 +68,8 @@ fn pick_tier(
     let names = || offered.iter().map(|tier| tier.name()).collect::<Vec<_>>().join(", ");
     match (asked, resolved.form()) {
         (Some(tier), Form::Flat) => {
-            warnings
-                .push(format!("persona `{id}` has one runtime for every tier; `@{tier}` changes nothing"));
+            let text = format!("persona `{id}` has one runtime for every tier; `@{tier}` changes nothing");
+            warnings.push(Warning::new(WarningCode::NotUsed, text));
             Ok(tier)
         }
         (Some(tier), _) if offered.contains(&tier) => Ok(tier),
@@ -100,7 +83,8 @@ fn pick_tier(
                 return Ok(wanted);
             }
             let first = offered[0];
-            warnings.push(format!("persona `{id}` has no tier `{wanted}`; using `{first}`"));
+            let text = format!("persona `{id}` has no tier `{wanted}`; using `{first}`");
+            warnings.push(Warning::new(WarningCode::NotUsed, text));
             Ok(first)
         }
     }
@@ -113,13 +97,13 @@ fn pick_harness(id: &str, said: Option<&str>, levels: &Levels) -> Result<Decided
     let role = levels.role.and_then(|role| role.default_harness.as_deref());
     let said_by = [(said, Level::Persona), (role, Level::Role), (levels.config_harness, Level::Config)];
     let Some((name, from)) = said_by.into_iter().find_map(|(name, from)| Some((name?, from))) else {
-        return Ok(Decided { value: Harness::Claude, from: Level::Default });
+        return Ok(Decided { value: Harness::DEFAULT, from: Level::Default });
     };
     match name.parse() {
         Ok(value) => Ok(Decided { value, from }),
         Err(_) => Err(SelectError {
             message: format!("persona `{id}` runs on `{name}`, which this runner does not launch"),
-            hint: Some("run it on another one with `--harness claude`, `opencode` or `codex`".into()),
+            hint: Some(format!("run it on another one with `--harness`: {}", Harness::names().join(", "))),
         }),
     }
 }
@@ -132,12 +116,12 @@ fn pick_model(
     own: &Runtime,
     harness: &Decided<Harness>,
     levels: &Levels,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Option<Decided<String>> {
     if let Some(model) = levels.flag_model {
         return Some(Decided { value: model.to_owned(), from: Level::Flag });
     }
-    let config_harness = levels.config_harness.unwrap_or("claude");
+    let config_harness = levels.config_harness.unwrap_or(Harness::DEFAULT.name());
     let role_harness = levels.role.and_then(|role| role.default_harness.as_deref()).unwrap_or(config_harness);
     let role_model = levels.role.and_then(|role| role.default_model.as_deref());
 
@@ -162,10 +146,11 @@ fn pick_model(
             return Some(Decided { value: model.to_owned(), from });
         }
         if from == Level::Persona {
-            warnings.push(format!(
+            let text = format!(
                 "model `{model}` was chosen for {chosen_for} and is not passed to {}; name one with `--model`",
                 harness.value
-            ));
+            );
+            warnings.push(Warning::new(WarningCode::NotUsed, text));
         }
     }
     None

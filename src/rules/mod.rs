@@ -8,6 +8,7 @@
 //!   the allow-list `*`, `!agents/` leaves `agents/` and all its files writable.
 
 use crate::model::mount::{Effect, PathRule, RuleSource};
+use crate::model::warning::{Warning, WarningCode};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -123,9 +124,9 @@ impl PathRules {
     }
 }
 
-/// Patterns that can match no path, in words with the mend. gitignore grammar knows no way to leave the root or to start
-/// at a home directory, and whoever writes such a pattern believes that something is protected.
-pub fn pointless(rules: &[PathRule]) -> Vec<String> {
+/// Warns about patterns that can match no path, with the fix. gitignore patterns cannot leave the root or start at a
+/// home directory, and whoever writes such a pattern believes that something is protected.
+pub fn unmatchable_patterns(rules: &[PathRule]) -> Vec<Warning> {
     let why = |pattern: &str| {
         let bare = pattern.strip_prefix('!').unwrap_or(pattern);
         if let Some(rest) = bare.strip_prefix("./") {
@@ -144,7 +145,8 @@ pub fn pointless(rules: &[PathRule]) -> Vec<String> {
         .iter()
         .filter_map(|rule| {
             let why = why(&rule.pattern)?;
-            Some(format!("{}: pattern `{}` matches nothing: {why}", rule.origin, rule.pattern))
+            let text = format!("{}: pattern `{}` matches nothing: {why}", rule.origin, rule.pattern);
+            Some(Warning::new(WarningCode::NoMatch, text))
         })
         .collect()
 }
@@ -259,19 +261,12 @@ pub fn builtin_secret_rules() -> Vec<PathRule> {
     builtin(&PATTERNS, RuleSource::BuiltinSecret, "built-in: secrets")
 }
 
-/// The repository's own configuration of the harness, hidden so that the persona decides. A harness that is not
-/// known gets the whole list.
-pub fn builtin_harness_rules(harness: &str) -> Vec<PathRule> {
-    const CLAUDE: [&str; 5] = ["CLAUDE.md", "CLAUDE.local.md", ".claude", ".mcp.json", "AGENTS.md"];
-    const OTHERS: [&str; 6] =
-        ["AGENTS.override.md", ".opencode", "opencode.json*", ".codex", ".agents", ".skills"];
+/// The project's own configuration of the harness, hidden so that the persona decides, and the files that decide about runs.
+pub fn builtin_harness_rules(harness: &str, project_config: &[&str]) -> Vec<PathRule> {
     const OURS: [&str; 5] =
         ["/.agentworkforce/", "/.agentignore", "/.agentreadonly", "/.*.agentignore", "/.*.agentreadonly"];
     let origin = format!("built-in: configuration of {harness}");
-    let mut rules = builtin(&CLAUDE, RuleSource::BuiltinHarness, &origin);
-    if harness != "claude" {
-        rules.extend(builtin(&OTHERS, RuleSource::BuiltinHarness, &origin));
-    }
+    let mut rules = builtin(project_config, RuleSource::BuiltinHarness, &origin);
     // What decides about runs is not an agent's to change, unless its persona opens it.
     rules.extend(OURS.map(|pattern| PathRule {
         pattern: pattern.to_owned(),

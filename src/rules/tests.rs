@@ -1,4 +1,6 @@
 use super::*;
+use crate::harness::adapter;
+use crate::model::tier::Harness;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use std::os::unix::ffi::OsStrExt;
@@ -148,7 +150,7 @@ fn a_readonly_allow_list_opens_the_directory_and_all_below_it() {
 
 #[test]
 fn only_the_harness_names_are_hidden() {
-    let codex = builtin_harness_rules("codex");
+    let codex = builtin_harness_rules("codex", adapter(Harness::Codex).project_config);
     for name in
         ["AGENTS.md", "sub/AGENTS.md", ".codex/config.toml", ".skills/x", "opencode.jsonc", "CLAUDE.md"]
     {
@@ -157,7 +159,8 @@ fn only_the_harness_names_are_hidden() {
     for name in ["skills/a.md", "lib/skills/impl.py", "agents/x", "docs/CLAUDE.md.txt"] {
         assert_eq!(file(&codex, name), Writable, "{name}");
     }
-    assert_eq!(file(&builtin_harness_rules("claude"), ".opencode/x"), Writable);
+    let claude = builtin_harness_rules("claude", adapter(Harness::Claude).project_config);
+    assert_eq!(file(&claude, ".opencode/x"), Writable);
     let mut reopened = codex;
     reopened.push(rule("!CLAUDE.md", Effect::Hidden, RuleSource::Persona));
     assert_eq!(file(&reopened, "CLAUDE.md"), Writable);
@@ -312,7 +315,7 @@ fn braces_are_literal_as_in_git() {
 }
 
 #[test]
-fn patterns_that_match_nothing_are_told_and_others_are_not() {
+fn patterns_that_match_nothing_are_reported_and_others_are_not() {
     let rule = |pattern: &str| PathRule {
         pattern: pattern.into(),
         effect: Effect::Hidden,
@@ -320,8 +323,8 @@ fn patterns_that_match_nothing_are_told_and_others_are_not() {
         origin: "here".into(),
     };
     for pattern in ["./secrets", "!./secrets", "~/x", "../x", "a//b", "a/./b", "a/../b", "//"] {
-        let told = pointless(&[rule(pattern)]);
-        assert_eq!(told.len(), usize::from(pattern != "//"), "{pattern}");
+        let reported = unmatchable_patterns(&[rule(pattern)]);
+        assert_eq!(reported.len(), usize::from(pattern != "//"), "{pattern}");
         let compiled = PathRules::compile(&[rule(pattern)]).unwrap();
         for path in ["secrets", "x", "a/b", "b"] {
             assert!(!compiled.decide(Path::new(path), false).is_hidden(), "{pattern} hides {path}");
@@ -330,6 +333,6 @@ fn patterns_that_match_nothing_are_told_and_others_are_not() {
     for pattern in
         ["secrets", "/secrets", "secrets/", "a/**/b", "**/.env", "!keep", ".env.*", "a/.b/..c", "/"]
     {
-        assert_eq!(pointless(&[rule(pattern)]), Vec::<String>::new(), "{pattern}");
+        assert_eq!(unmatchable_patterns(&[rule(pattern)]), Vec::<Warning>::new(), "{pattern}");
     }
 }

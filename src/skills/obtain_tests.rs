@@ -1,11 +1,11 @@
 //! Skills from every kind of source, with real git repositories on disk and a pretended npx.
 
-use super::obtain::{ObtainedSkill, SkillRequest, Skills, obtain_within};
+use super::obtain::{SkillRequest, Skills, obtain, obtain_within};
 use super::stage::{files_for_mount, stage};
 use crate::host::Host;
 use crate::model::mount::Effect;
 use crate::model::mount::{PathRule, RuleSource};
-use crate::model::plan::PlannedSkill;
+use crate::model::plan::{PlannedSkill, SkillKind};
 use crate::model::skill_source::kind_of;
 use crate::model::warning::{Warning, WarningCode};
 use crate::rules::builtin_secret_rules;
@@ -105,7 +105,7 @@ impl World {
             host: &self.host,
             stop: &|| false,
         };
-        super::obtain_within(&request, time).unwrap()
+        obtain_within(&request, time).unwrap()
     }
 
     /// What is staged of these, as text by path.
@@ -166,7 +166,7 @@ fn a_missing_local_source_names_both_places_and_the_others_go_on() {
         (vec!["a"], vec!["gone".to_owned(), "odd".to_owned()])
     );
     assert!(
-        skills.warnings[0].starts_with("skill `gone` is left out: ./gone.md: there is no `"),
+        skills.warnings[0].message.starts_with("skill `gone` is left out: ./gone.md: there is no `"),
         "{skills:?}"
     );
     assert!(skills.warnings[0].message.contains("personas/./gone.md` and no `"), "{skills:?}");

@@ -8,7 +8,7 @@ use crate::load::file::FileProblem;
 use crate::load::layers::Layer;
 use crate::model::persona::Header;
 use crate::model::shape::{KeyPath, Problem, Severity};
-use crate::model::source::LIBRARY;
+use crate::model::source::LayerId;
 use crate::model::words::nearest_few;
 use crate::resolve::chain::{chain, same_id};
 use crate::resolve::persona::{self as resolve_persona, ResolvedPersona};
@@ -21,13 +21,11 @@ pub struct Found {
 }
 
 impl Workforce {
-    fn layer_names(&self) -> Vec<String> {
-        // A layer that has no personas is in no chain, and need not be named.
-        let name = |layer: &Layer| {
-            let has_personas = layer.personas.is_some() || layer.label == LIBRARY;
-            if has_personas { layer.label.clone() } else { String::new() }
-        };
-        self.catalogue.layers.iter().map(name).collect()
+    /// The layers that can be in a chain; `None` for one without personas.
+    fn layers_of_personas(&self) -> Vec<Option<LayerId>> {
+        let has_personas = |layer: &&Layer| layer.personas.is_some() || layer.id == LayerId::Library;
+        let id = |layer| Some(layer).filter(has_personas).map(|layer: &Layer| layer.id);
+        self.catalogue.layers.iter().map(id).collect()
     }
 
     fn entries_named<'w>(&'w self, name: &'w str) -> impl Iterator<Item = usize> + 'w {
@@ -123,7 +121,7 @@ impl Workforce {
             return Ok(vec![index]);
         }
         let headers: Vec<&Header> = entries.iter().map(|entry| &entry.header).collect();
-        chain(&headers, index, &self.layer_names()).map_err(|error| {
+        chain(&headers, index, &self.layers_of_personas()).map_err(|error| {
             let mut problem = Problem::new(Severity::Error, KeyPath::default().key("extends"), error.message);
             problem.fix = error.hint;
             vec![self.locate(&entries[error.at], problem)]

@@ -55,7 +55,7 @@ impl Workforce {
             }
         }
         let legacy = resolved.sources.iter().rev().find_map(|source| {
-            let layer = self.catalogue.layers.iter().find(|layer| layer.label == source.layer)?;
+            let layer = self.catalogue.layers.iter().find(|layer| layer.id == source.layer)?;
             roles::legacy_charter(&self.layers.files, layer, resolved.id())
         });
         if let Some((path, text)) = legacy {

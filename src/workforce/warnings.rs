@@ -3,7 +3,6 @@
 use crate::load::file::FileProblem;
 use crate::model::formats::PERSONA;
 use crate::model::shape::{Severity, Status, field};
-use crate::model::source::LIBRARY;
 use crate::model::warning::{Warning, WarningCode};
 use crate::resolve::persona::ResolvedPersona;
 
@@ -18,7 +17,7 @@ pub fn not_used(resolved: &ResolvedPersona) -> Option<Warning> {
         field(PERSONA, key).is_some_and(|field| field.status == Status::NotUsed) && key.as_str() != "builtin"
     };
     let keys: Vec<&str> = resolved.object.keys().filter(unused).map(String::as_str).collect();
-    let from_file = resolved.source().layer != LIBRARY;
+    let from_file = !resolved.source().is_library();
     (!keys.is_empty() && from_file).then(|| {
         let text = format!("persona `{}`: not used by this runner: {}", resolved.id(), keys.join(", "));
         Warning::new(WarningCode::NotUsed, text)

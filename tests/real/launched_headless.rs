@@ -202,7 +202,7 @@ fn an_opencode_that_hears_nothing_more_is_idle() {
     world.plain(Harness::Opencode, &json!({"limits": {"idleSeconds": 4}}));
     let (report, ran) = world.report(&["--timeout", "60"]);
     assert_eq!(ran.code, Some(124), "{report:#}");
-    assert!(report["outcome"]["reason"].to_string().contains("nothing was heard"), "{report:#}");
+    assert!(report["outcome"]["reason"].to_string().contains("was silent"), "{report:#}");
 }
 
 #[test]

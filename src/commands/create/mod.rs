@@ -128,7 +128,7 @@ fn refuse_taken(workforce: &Workforce, id: &str, base: Option<&str>, target: &Ta
             return Err(already_there(there));
         }
         if !base.is_some_and(|base| same_id(base, id)) {
-            let layer = super::list::shown_source(&entry.source.layer);
+            let layer = entry.source.layer.title();
             return Err(CommandError::usage(format!("there is a persona `{id}` already ({layer})"))
                 .hint(format!("`--extends {id}` writes an overlay of it; or choose another id")));
         }

@@ -5,6 +5,7 @@ use crate::load::catalogue::{Catalogue, Reading};
 use crate::load::file::FileProblem;
 use crate::load::folder::json_files;
 use crate::load::layers::Layer;
+use crate::model::source::LayerId;
 use crate::resolve::chain::same_id;
 use crate::workforce::{Found, Workforce, WorkforceError};
 use std::path::{Path, PathBuf};
@@ -112,7 +113,7 @@ fn add_path(workforce: &mut Workforce, path: &Path) {
     }
     let nested = dir.join("personas");
     let layer = Layer {
-        label: "lint".into(),
+        id: LayerId::Linted,
         personas: Some(if nested.is_dir() { nested } else { dir.clone() }),
         roles: Some(dir.join("roles")),
         has_agents: dir.join("agents").is_dir(),

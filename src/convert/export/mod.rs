@@ -8,11 +8,12 @@ use super::draft::{Fate, FieldFate};
 use super::embedded_persona::{self, EmbeddedPersona, EmbeddedRole};
 use super::format::{Format, Missing, Source};
 use super::{convert, values};
+use crate::harness::AgentFile;
 use crate::model::persona::{HarnessSettings, Limits, McpServer, Permissions};
 use crate::model::plan::SkillKind;
 use crate::model::shape::Object;
 use crate::model::skill_source::kind_of;
-use crate::model::tier::{Harness, Tier};
+use crate::model::tier::Tier;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashSet};
 
@@ -51,17 +52,17 @@ struct Native {
     tail: String,
 }
 
-pub fn export(harness: Harness, persona: &Outgoing) -> Exported {
-    let mut ledger = Ledger { fields: Vec::new(), harness };
+pub fn export(format: AgentFile, persona: &Outgoing) -> Exported {
+    let mut ledger = Ledger { fields: Vec::new(), format };
     let embeddable = ledger.embeddable(persona);
-    let native = match harness {
-        Harness::Claude => claude::export(persona, &mut ledger),
-        Harness::Opencode => opencode::export(persona, &mut ledger),
-        Harness::Codex => codex::export(persona, &mut ledger),
+    let native = match format {
+        AgentFile::ClaudeMarkdown => claude::export(persona, &mut ledger),
+        AgentFile::OpencodeMarkdown => opencode::export(persona, &mut ledger),
+        AgentFile::CodexToml => codex::export(persona, &mut ledger),
     };
     let alone = format!("{}{}", native.head, native.tail);
     let embedded = EmbeddedPersona {
-        fields: embedded_persona::field_fingerprints(&imported(harness, &native.file_name, &alone)),
+        fields: embedded_persona::field_fingerprints(&imported(format, &native.file_name, &alone)),
         file: embedded_persona::file_fingerprint(&alone),
         tier: persona.tier.name().to_owned(),
         before_job: (persona.before_job.len(), embedded_persona::fingerprint(persona.before_job)),
@@ -73,22 +74,17 @@ pub fn export(harness: Harness, persona: &Outgoing) -> Exported {
 }
 
 /// What an import makes of the file without the comment. A later import compares with it to find edits.
-fn imported(harness: Harness, file_name: &str, text: &str) -> Object {
-    let format = match harness {
-        Harness::Claude => Format::Claude,
-        Harness::Opencode => Format::Opencode,
-        Harness::Codex => Format::Codex,
-    };
+fn imported(format: AgentFile, file_name: &str, text: &str) -> Object {
     let nearby = |_: &str| Err(Missing::Absent);
     let source = Source { path: file_name, below: file_name, text, nearby: &nearby };
-    let drafts = convert(format, &source).map(|converted| converted.drafts).unwrap_or_default();
+    let drafts = convert(format.into(), &source).map(|converted| converted.drafts).unwrap_or_default();
     drafts.into_iter().next().map(|draft| draft.persona).unwrap_or_default()
 }
 
 /// What happened to the persona's fields.
 struct Ledger {
     fields: Vec<FieldFate>,
-    harness: Harness,
+    format: AgentFile,
 }
 
 impl Ledger {
@@ -166,7 +162,7 @@ impl Ledger {
         self.kept("limits.usd", limits.usd.is_some());
         let settings = persona.settings;
         self.kept("harnessSettings.timeoutSeconds", settings.timeout_seconds.is_some());
-        if self.harness != Harness::Codex {
+        if self.format != AgentFile::CodexToml {
             self.kept("harnessSettings.sandboxMode", settings.sandbox_mode.is_some());
             self.kept("harnessSettings.approvalPolicy", settings.approval_policy.is_some());
             let access = settings.workspace_write_network_access;
@@ -188,7 +184,7 @@ impl Ledger {
             if recorded.contains(key) && key != "tiers" {
                 continue;
             }
-            let own = format!("x-{}", self.harness);
+            let own = format!("x-{}", Format::from(self.format).name());
             match key.as_str() {
                 "id" => self.mapped(key, true, "name"),
                 "systemPrompt" => self.mapped(key, true, "prompt"),

@@ -1,0 +1,193 @@
+//! How a harness or command ended, in the terms of a report, and the exit code that follows. Pure.
+
+use crate::exit::Exit;
+use crate::launch::headless::HeadlessOutcome;
+use crate::model::persona::Limits;
+use crate::model::plan::Mode;
+use crate::model::report::{Status, Usage};
+use crate::model::warning::{Warning, WarningCode};
+use crate::mount::process::attend::TimeLimit;
+use crate::mount::{ChildOutcome, Ending};
+use serde::Serialize;
+
+/// What a harness or command came to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HarnessOutcome {
+    pub status: Status,
+    pub harness_exit_code: Option<i32>,
+    pub signal: Option<i32>,
+    pub reason: Option<String>,
+    pub result: Option<String>,
+    pub usage: Usage,
+    pub session_id: Option<String>,
+    pub model: Option<String>,
+    pub warnings: Vec<Warning>,
+    /// Variables whose values the harness wrote.
+    pub leaked: Vec<String>,
+}
+
+impl HarnessOutcome {
+    pub fn of_headless(outcome: HeadlessOutcome, limits: Limits) -> HarnessOutcome {
+        let warnings = warnings(&outcome);
+        let attended = outcome.attended;
+        let (harness_exit_code, killed_by) = codes(attended.ending);
+        let conclusion = outcome.conclusion;
+        let (status, signal, reason) = match (attended.reached, attended.interrupted_by) {
+            (Some(TimeLimit::Wall), _) => (Status::TimedOut, killed_by, Some(wall_reached(limits))),
+            (Some(TimeLimit::Idle), _) => {
+                let seconds = limits.idle_seconds.unwrap_or_default();
+                let reason = format!("the harness was silent for {seconds} seconds");
+                (Status::TimedOut, killed_by, Some(reason))
+            }
+            (None, Some(signal)) => {
+                (Status::Interrupted, Some(signal), Some(format!("ended by signal {signal}")))
+            }
+            (None, None) if conclusion.ok && attended.ending == Ending::Code(0) => {
+                (Status::Completed, None, None)
+            }
+            (None, None) => {
+                let reason = conclusion.reason.or_else(|| Some(described(attended.ending)));
+                (Status::Failed, killed_by, reason)
+            }
+        };
+        HarnessOutcome {
+            status,
+            harness_exit_code,
+            signal,
+            reason,
+            result: conclusion.result,
+            usage: conclusion.usage,
+            session_id: conclusion.session_id,
+            model: conclusion.model,
+            warnings,
+            leaked: Vec::new(),
+        }
+    }
+
+    pub fn of_interactive(outcome: ChildOutcome, limits: Limits) -> HarnessOutcome {
+        let (harness_exit_code, killed_by) = codes(outcome.ending);
+        let (status, signal, reason) =
+            match (outcome.reached.is_some(), outcome.interrupted_by, outcome.ending) {
+                (true, _, _) => (Status::TimedOut, killed_by, Some(wall_reached(limits))),
+                (false, Some(signal), _) => {
+                    (Status::Interrupted, Some(signal), Some(format!("ended by signal {signal}")))
+                }
+                (false, None, Ending::Code(0)) => (Status::Completed, None, None),
+                (false, None, ending) => (Status::Failed, killed_by, Some(described(ending))),
+            };
+        HarnessOutcome {
+            status,
+            harness_exit_code,
+            signal,
+            reason,
+            result: None,
+            usage: Usage::default(),
+            session_id: None,
+            model: None,
+            warnings: Vec::new(),
+            leaked: Vec::new(),
+        }
+    }
+
+    pub fn succeeded(&self) -> bool {
+        self.status == Status::Completed
+    }
+
+    /// A check that fails makes a completed run a failed one.
+    pub fn fail(&mut self, reason: String) {
+        if self.status == Status::Completed {
+            self.status = Status::Failed;
+            self.reason = Some(reason);
+        }
+    }
+
+    /// The exit code of the run. `own` is what became of the changes: a conflict must not hide behind the harness's own code.
+    pub fn exit(&self, mode: Mode, own: Exit) -> Exit {
+        let signal =
+            |number: Option<i32>| Exit::Signal(number.and_then(|n| u8::try_from(n).ok()).unwrap_or(0));
+        match (self.status, mode) {
+            (Status::TimedOut, _) => Exit::TimedOut,
+            (Status::Interrupted, _) => signal(self.signal),
+            (Status::Failed, Mode::Headless) => Exit::Failed,
+            (Status::Failed, Mode::Interactive) if own != Exit::Done => own,
+            (Status::Failed, Mode::Interactive) => match (self.harness_exit_code, self.signal) {
+                (Some(0), _) => Exit::Failed,
+                (Some(code), _) => Exit::Harness(u8::try_from(code).unwrap_or(1)),
+                (None, number) => signal(number),
+            },
+            (Status::Completed | Status::NotStarted, _) => own,
+        }
+    }
+}
+
+fn warnings(outcome: &HeadlessOutcome) -> Vec<Warning> {
+    let warning = |text: String| Warning::new(WarningCode::Harness, text);
+    let conclusion = &outcome.conclusion;
+    let mut warnings = conclusion.warnings.clone();
+    if !conclusion.denials.is_empty() {
+        warnings.push(warning(format!(
+            "denied to the agent: {} (the persona's `permissions.allow` says what it may do unasked)",
+            conclusion.denials.join(", ")
+        )));
+    }
+    if outcome.flooded > 0 {
+        let count = outcome.flooded;
+        warnings.push(warning(format!(
+            "{count} more lines of the harness's output are not events and are left out"
+        )));
+    }
+    warnings
+}
+
+fn codes(ending: Ending) -> (Option<i32>, Option<i32>) {
+    match ending {
+        Ending::Code(code) => (Some(code), None),
+        Ending::Signal(signal) => (None, Some(signal)),
+        Ending::Killed => (None, Some(9)),
+    }
+}
+
+fn described(ending: Ending) -> String {
+    match ending {
+        Ending::Code(0) => "the harness ended without a result".into(),
+        Ending::Code(code) => format!("the harness exited with code {code}"),
+        Ending::Signal(signal) => format!("the harness was killed by signal {signal}"),
+        Ending::Killed => "the harness was killed".into(),
+    }
+}
+
+fn wall_reached(limits: Limits) -> String {
+    format!("the time limit of {} seconds was reached", limits.wall_seconds.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interactive(ending: Ending, interrupted_by: Option<i32>) -> HarnessOutcome {
+        let outcome = ChildOutcome { ending, stops: 0, interrupted_by, reached: None };
+        HarnessOutcome::of_interactive(outcome, Limits::default())
+    }
+
+    #[test]
+    fn an_interactive_harness_passes_its_code_on_unless_something_of_ours_failed() {
+        let exit = |end: HarnessOutcome, own: Exit| end.exit(Mode::Interactive, own).code();
+        assert_eq!(exit(interactive(Ending::Code(0), None), Exit::Done), 0);
+        assert_eq!(exit(interactive(Ending::Code(7), None), Exit::Done), 7);
+        assert_eq!(exit(interactive(Ending::Code(7), None), Exit::Conflict), 3);
+        assert_eq!(exit(interactive(Ending::Signal(15), None), Exit::Done), 143);
+        assert_eq!(exit(interactive(Ending::Code(0), Some(15)), Exit::Done), 143);
+        let mut checked = interactive(Ending::Code(0), None);
+        checked.fail("a check failed".into());
+        assert_eq!(exit(checked, Exit::Done), 1);
+    }
+
+    #[test]
+    fn a_headless_harness_that_exits_with_anything_is_one() {
+        let end = |ending| HarnessOutcome { ..interactive(ending, None) };
+        assert_eq!(end(Ending::Code(7)).exit(Mode::Headless, Exit::Done).code(), 1);
+        assert_eq!(end(Ending::Signal(9)).exit(Mode::Headless, Exit::Done).code(), 1);
+        assert_eq!(end(Ending::Code(0)).exit(Mode::Headless, Exit::Conflict).code(), 3);
+    }
+}
