@@ -1,18 +1,23 @@
 //! The one place where a room's typed error becomes an exit code and hints. The rooms say what happened; what that means for
 //! a script and what the user can do next is decided here.
 
+mod mount;
 mod pack;
 
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::files::error::FilesError;
+use crate::host::HostError;
 use crate::load::error::LoadError;
 use crate::model::plan::{Refusal, RefusalCode};
 use crate::model::selector::SelectorError;
 use crate::model::tier::Tier;
+use crate::mount::MountError;
 use crate::pack::error::PackError;
 use crate::resolve::inputs::InputErrors;
 use crate::run::{FailedRun, RunError};
+use crate::session::SessionError;
+use crate::skills::error::SkillError;
 use crate::workforce::WorkforceError;
 use std::error::Error;
 
@@ -61,7 +66,17 @@ macro_rules! explained {
     };
 }
 
-explained!(FilesError, LoadError, PackError, RunError, SelectorError, WorkforceError);
+explained!(
+    FilesError,
+    HostError,
+    LoadError,
+    MountError,
+    PackError,
+    RunError,
+    SelectorError,
+    SessionError,
+    WorkforceError
+);
 
 /// One line for every room that has typed errors.
 fn advice(error: &(dyn Error + 'static)) -> Option<Advice> {
@@ -81,7 +96,19 @@ fn advice(error: &(dyn Error + 'static)) -> Option<Advice> {
         return Some(run(error));
     }
     if let Some(error) = error.downcast_ref() {
+        return Some(mount::host(error));
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(mount::mount(error));
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(mount::session(error));
+    }
+    if let Some(error) = error.downcast_ref() {
         return Some(pack::advice(error));
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(skill(error));
     }
     None
 }
@@ -89,6 +116,10 @@ fn advice(error: &(dyn Error + 'static)) -> Option<Advice> {
 impl Advice {
     fn usage() -> Advice {
         Advice { exit: Exit::Usage, causes: Vec::new(), hints: Vec::new() }
+    }
+
+    fn exit(exit: Exit) -> Advice {
+        Advice { exit, ..Advice::usage() }
     }
 
     fn cause(mut self, cause: impl ToString) -> Advice {
@@ -114,6 +145,12 @@ fn selector(error: &SelectorError) -> Advice {
             })
         }
     }
+}
+
+fn skill(error: &SkillError) -> Advice {
+    let SkillError::NotInCache { reason, .. } = error;
+    let hints = vec!["run it again: what is missing in the cache is fetched again".to_owned()];
+    Advice { exit: Exit::Internal, causes: vec![reason.clone()], hints }
 }
 
 fn files(error: &FilesError) -> Advice {

@@ -40,10 +40,10 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
             };
             let applied = sessions.apply(&request)?;
             if ui.is_json() {
-                answer(&applied, ui);
+                answer_with_version(2, &applied, ui);
             } else {
                 for warning in &applied.warnings {
-                    ui.warning(printable(warning));
+                    ui.warning(printable(&warning.message));
                 }
                 say_applied(&applied, ui);
             }
@@ -67,7 +67,11 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
 
 /// A result as the one JSON object, with our version in front.
 fn answer(value: &impl Serialize, ui: &mut Ui) {
-    let mut whole = json!({"schemaVersion": 1});
+    answer_with_version(1, value, ui);
+}
+
+fn answer_with_version(version: u32, value: &impl Serialize, ui: &mut Ui) {
+    let mut whole = json!({"schemaVersion": version});
     if let (Some(object), Ok(serde_json::Value::Object(fields))) =
         (whole.as_object_mut(), serde_json::to_value(value))
     {

@@ -1,11 +1,12 @@
 //! Finds out what kind of mount this machine and this project allow, by trying; the answer is plain data.
 //! It decides nothing: the plan does.
 
-use crate::error::{CommandError, Result};
+use crate::files::atomic::FileMode;
 use crate::model::mount_facts::{HostMounts, MountFacts, Obstacle, OverlayWay};
 use crate::mount::process::inside::ProbeAnswer;
 use crate::mount::process::inside::protocol::PROBE;
 use crate::mount::process::mount_table;
+use anyhow::Result;
 use rustix::fs::{AtFlags, CWD, statat, statfs};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -110,12 +111,13 @@ fn read_cache(path: &Path) -> Option<Known> {
 /// A cache that cannot be written costs a probe the next time and nothing else.
 fn write_cache(path: &Path, known: &Known) {
     let Some(dir) = path.parent() else { return };
-    let written =
-        fs::create_dir_all(dir).and_then(|()| tempfile::NamedTempFile::new_in(dir)).and_then(|file| {
-            serde_json::to_writer(&file, known)?;
-            file.persist(path).map_err(|error| error.error)
-        });
-    drop(written);
+    let written = fs::create_dir_all(dir).and_then(|()| {
+        let bytes = serde_json::to_vec(known)?;
+        crate::files::atomic::write_cache(path, &bytes, FileMode::Private)
+    });
+    if let Err(error) = written {
+        tracing::debug!(%error, path = %path.display(), "the answer of the probe is not kept");
+    }
 }
 
 fn try_here(helper: &Path, state: &Path) -> Result<HostMounts> {
@@ -235,6 +237,6 @@ fn make_private(dir: &Path) -> Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|error| at(dir, error))
 }
 
-fn at(path: &Path, error: impl std::fmt::Display) -> CommandError {
-    CommandError::internal(format!("`{}`: {error}", path.display()))
+fn at(path: &Path, error: impl std::fmt::Display) -> anyhow::Error {
+    anyhow::anyhow!("`{}`: {error}", path.display())
 }
