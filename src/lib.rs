@@ -17,7 +17,8 @@
 //! | `model` | plain data: formats, persona, role, plan, report |
 //! | `load` | finds and reads layers; nothing merged |
 //! | `resolve` | merges, selects, composes the prompt; says where every field came from |
-//! | `plan` | from a resolved persona to a `RunPlan`; one adapter file a harness |
+//! | `harness` | one folder per harness: how it is told what the persona says, how its output is read, its login |
+//! | `plan` | from a resolved persona to a `RunPlan` |
 //! | `convert` | other tools' agent files as personas and back, with an account of every field |
 //! | `mount` | the private view of the project: makes it, runs in it, says what changed, applies, undoes, recovers |
 //! | `launch` | puts a plan's files in place, runs the harness in the mount, reads its events, keeps its limits, runs checks |
@@ -52,6 +53,7 @@ pub mod files;
 #[cfg(test)]
 mod fuzz;
 pub mod git;
+pub mod harness;
 pub mod host;
 pub mod launch;
 pub mod load;

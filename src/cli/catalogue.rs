@@ -1,5 +1,6 @@
 //! Arguments of the commands that add to the catalogue and choose from it.
 
+use super::values::harness_names;
 use clap::Args;
 
 #[derive(Debug, Args)]
@@ -25,7 +26,7 @@ pub struct CreateArgs {
     #[arg(long, value_name = "A,B")]
     pub expertise: Option<String>,
     /// Which harness serves it
-    #[arg(long, value_name = "claude|opencode|codex")]
+    #[arg(long, value_name = harness_names())]
     pub harness: Option<String>,
     /// Which model; left out, the harness picks
     #[arg(long)]

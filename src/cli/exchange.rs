@@ -1,5 +1,6 @@
 //! Arguments of the commands that trade agents with other tools.
 
+use super::values::harness_names;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -45,7 +46,7 @@ pub struct ExportArgs {
     #[arg(value_name = "PERSONA[@TIER]")]
     pub selector: String,
     /// Whose form to write
-    #[arg(long, value_name = "claude|opencode|codex")]
+    #[arg(long, value_name = harness_names())]
     pub to: String,
     /// The file, or an existing directory for it; without one it is printed
     #[arg(long, short, value_name = "PATH")]

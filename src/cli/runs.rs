@@ -1,6 +1,6 @@
 //! Arguments of the commands that run something: `agent` and `mount`.
 
-use super::values::{name_and_value, not_negative, positive};
+use super::values::{harness_names, name_and_value, not_negative, positive};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -51,7 +51,7 @@ pub struct AgentArgs {
     #[arg(long, value_name = "NAME=VALUE", value_parser = name_and_value)]
     pub input: Vec<(String, String)>,
     /// Run on this harness instead of the tier's
-    #[arg(long, value_name = "claude|opencode|codex")]
+    #[arg(long, value_name = harness_names())]
     pub harness: Option<String>,
     /// Use this model instead of the tier's
     #[arg(long, value_name = "MODEL")]

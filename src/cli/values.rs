@@ -1,5 +1,12 @@
 //! Values of flags that are more than text.
 
+use crate::model::tier::Harness;
+
+/// The harnesses, as the help shows what a flag takes.
+pub fn harness_names() -> String {
+    Harness::names().join("|")
+}
+
 pub fn name_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),

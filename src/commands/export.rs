@@ -9,6 +9,7 @@ use crate::convert::export::{Exported, Outgoing, export};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::files::lock;
+use crate::harness::adapter;
 use crate::host::Host;
 use crate::model::path_text::path_text;
 use crate::model::persona::Input;
@@ -24,6 +25,9 @@ use std::path::{Path, PathBuf};
 
 pub fn run(args: &ExportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let harness = parse_harness(&args.to)?;
+    let format = adapter(harness).agent_file.ok_or_else(|| {
+        CommandError::usage(format!("{harness} has no agent files, so nothing can be exported to it"))
+    })?;
     let selector = Selector::parse(&args.selector)?;
     let workforce = Workforce::open(host)?;
     let found = workforce.find(&selector.name)?;
@@ -53,7 +57,7 @@ pub fn run(args: &ExportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         with_charter(&mut object, charter.charter.as_deref().unwrap_or_default());
     }
     let exported = export(
-        harness,
+        format,
         &Outgoing {
             id: resolved.id(),
             tier: prepared.selection.tier,

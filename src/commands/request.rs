@@ -3,6 +3,7 @@
 use super::mounted;
 use crate::cli::{AgentArgs, BackendArg, SandboxArg};
 use crate::error::{CommandError, Result};
+use crate::harness::adapter;
 use crate::load::file::FileProblem;
 use crate::model::decided::InputValue;
 use crate::model::features::Feature;
@@ -172,7 +173,11 @@ pub fn prepare(workforce: &Workforce, request: &PlanRequest) -> Result<Prepared>
     let inputs = inputs::resolve(&found.resolved.persona.inputs, &request.inputs, &workforce.host.env)
         .map_err(|errors| input_error(&request.persona, &errors))?;
 
-    let sidecar = match resolve_sidecar::choose(&found.resolved, &selection) {
+    let sidecar = match resolve_sidecar::choose(
+        &found.resolved,
+        &selection,
+        adapter(selection.harness.value).sidecar,
+    ) {
         Some(sidecar) => match workforce.sidecar_text(&sidecar) {
             Ok(text) => Some((sidecar, text)),
             Err(problem) => {

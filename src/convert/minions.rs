@@ -2,7 +2,8 @@
 
 use super::account::{Account, Fate, FieldFate};
 use super::{Converted, Draft, Format, RoleDraft, Source, frontmatter, jsonc, names, values};
-use crate::model::text_rules::{self, HARNESSES};
+use crate::model::text_rules;
+use crate::model::tier::Harness;
 use serde_json::{Map, Value};
 
 pub fn convert(source: &Source) -> Result<Converted, String> {
@@ -76,7 +77,9 @@ fn role(source: &Source, said_key: &str, said: &Value) -> Result<RoleDraft, Stri
     if let Some(charter) = charter(source, &key, &text, &mut fates, &mut draft) {
         draft.role.insert("charter".into(), Value::String(frontmatter::plain(&charter)));
     }
-    if let Some(harness) = text("defaultHarness").filter(|harness| HARNESSES.contains(&harness.as_str())) {
+    if let Some(harness) =
+        text("defaultHarness").filter(|harness| Harness::names().contains(&harness.as_str()))
+    {
         draft.role.insert("defaultHarness".into(), Value::String(harness));
         fates.insert("defaultHarness".into(), "defaultHarness".into());
     }
@@ -164,7 +167,9 @@ fn agent(source: &Source, id: &str, said: Value, roles: &[String]) -> Result<Dra
             account.mapped(key, "expertise");
         }
     }
-    if let Some(harness) = account.text("harness").filter(|harness| HARNESSES.contains(&harness.trim())) {
+    if let Some(harness) =
+        account.text("harness").filter(|harness| Harness::names().contains(&harness.trim()))
+    {
         account.set("harness", harness.trim());
         account.mapped("harness", "harness");
     }

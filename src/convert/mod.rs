@@ -1,6 +1,7 @@
 //! Other tools' agent files as personas, and personas as theirs: text in, documents and an account of every field out.
 //! Pure: finding, reading and writing files is the commands' business.
 
+use crate::harness::AgentFile;
 use crate::model::shape::Object;
 
 mod account;
@@ -55,6 +56,16 @@ impl Format {
             Format::Opencode => "opencode",
             Format::Codex => "codex",
             Format::Claude | Format::Goose | Format::Copilot | Format::Minions => "claude",
+        }
+    }
+}
+
+impl From<AgentFile> for Format {
+    fn from(file: AgentFile) -> Format {
+        match file {
+            AgentFile::ClaudeMarkdown => Format::Claude,
+            AgentFile::OpencodeMarkdown => Format::Opencode,
+            AgentFile::CodexToml => Format::Codex,
         }
     }
 }

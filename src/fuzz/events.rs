@@ -1,6 +1,7 @@
 //! What harnesses print: no line breaks a reader, and a run is only good when the reader has no reason why not.
 
-use crate::launch::events::{EventReader, reader};
+use crate::harness::adapter;
+use crate::harness::events::EventReader;
 use crate::launch::lines::Lines;
 use crate::model::event::Event;
 use crate::model::tier::Harness;
@@ -15,7 +16,8 @@ pub fn check(data: &[u8]) {
     let named = whole.first().and_then(|line| std::str::from_utf8(line).ok()?.parse::<Harness>().ok());
     for harness in Harness::ALL.into_iter().filter(|harness| named.is_none_or(|named| named == *harness)) {
         for clean_exit in [true, false] {
-            let (mut one, mut two) = (reader(harness, "agent"), reader(harness, "agent"));
+            let reader = || (adapter(harness).reader)("agent");
+            let (mut one, mut two) = (reader(), reader());
             let events = told(&mut *one, &whole);
             assert!(events == told(&mut *two, &whole), "the same lines say the same");
             let conclusion = one.conclude(clean_exit);

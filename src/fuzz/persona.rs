@@ -2,7 +2,8 @@
 //! planned and exported.
 
 use crate::convert::export::{Outgoing, export};
-use crate::convert::{Format, Missing, Source as Agent, convert};
+use crate::convert::{Missing, Source as Agent, convert};
+use crate::harness::adapter;
 use crate::load::outline::{SOME_TEXT, outline};
 use crate::load::{check as load_check, file, normalise};
 use crate::model::formats::PERSONA;
@@ -178,7 +179,7 @@ fn used(resolved: &ResolvedPersona, harness: Harness) {
             inputs::resolve(declared, &given, &BTreeMap::new()).expect("all are given")
         }
     };
-    let chosen = sidecar::choose(resolved, &selection);
+    let chosen = sidecar::choose(resolved, &selection, adapter(harness).sidecar);
     let settings = Settings::default();
     let parts = RunParts {
         resolved,
@@ -214,15 +215,11 @@ fn exported(harness: Harness, parts: &RunParts, prompt: &str) {
         before_job: &before_job(parts),
         role: None,
     };
-    let exported = export(harness, &outgoing);
-    let format = match harness {
-        Harness::Claude => Format::Claude,
-        Harness::Opencode => Format::Opencode,
-        Harness::Codex => Format::Codex,
-    };
+    let Some(format) = adapter(harness).agent_file else { return };
+    let exported = export(format, &outgoing);
     let nearby = |_: &str| Err(Missing::Absent);
     let (path, text) = (exported.file_name.as_str(), exported.text.as_str());
-    let imported = convert(format, &Agent { path, below: path, text, nearby: &nearby });
+    let imported = convert(format.into(), &Agent { path, below: path, text, nearby: &nearby });
     let imported = imported.unwrap_or_else(|why| panic!("{why}: {text}"));
     // A persona without an id or a prompt is none that a command would export.
     if resolved.id().is_empty() || prompt.trim().is_empty() {

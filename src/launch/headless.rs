@@ -1,8 +1,8 @@
 //! Runs a harness without a terminal: its task on its input, its output as events.
 
-use super::events::{Conclusion, EventReader};
 use super::lines::Lines;
 use crate::error::Result;
+use crate::harness::events::{Conclusion, EventReader};
 use crate::model::event::Event;
 use crate::mount::process::attend::{Channel, ChildOutcome, Listener, TimeLimits};
 use crate::mount::{ChildCommand, ChildStdio, Ending, OpenMount, SignalInbox};

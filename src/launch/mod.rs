@@ -2,7 +2,6 @@
 //! limit is reached. It decides nothing about the work that the harness leaves, and prints nothing.
 
 pub mod check;
-pub mod events;
 pub mod headless;
 pub(crate) mod lines;
 pub mod program;

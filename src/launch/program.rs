@@ -2,6 +2,7 @@
 
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::harness::adapter;
 use crate::host::Host;
 use crate::model::tier::Harness;
 use crate::tool::{self, Lookup};
@@ -9,7 +10,7 @@ use std::path::PathBuf;
 
 /// The program in `PATH`, as a shell would find it.
 pub fn find(name: &str, harness: Harness, host: &Host) -> Result<PathBuf> {
-    let install = format!("install it with `npm install -g {}`", harness.package());
+    let install = format!("install it with `{}`", adapter(harness).install_command());
     match tool::look_up(host, name) {
         Lookup::Found(path) => Ok(path),
         Lookup::NotExecutable(path) => {

@@ -5,6 +5,7 @@ use crate::model::shape::{
     Field, FieldStatus, KeyPath, Object, Problem, Severity, Shape, TextRule, field, is_free_key,
 };
 use crate::model::text_rules;
+use crate::model::tier::Harness;
 use crate::model::words::nearest;
 use serde_json::Value;
 
@@ -128,9 +129,8 @@ impl Checker {
             return;
         }
         if let Err(reason) = text_rules::check(rule, text) {
-            let near = (rule == TextRule::Harness)
-                .then(|| nearest(text, text_rules::HARNESSES.into_iter()))
-                .flatten();
+            let near =
+                (rule == TextRule::Harness).then(|| nearest(text, Harness::names().into_iter())).flatten();
             self.problems.push(Problem {
                 severity: Severity::Error,
                 at: at.to_key_path(),
@@ -144,7 +144,7 @@ impl Checker {
                     at.to_key_path(),
                     format!("this runner does not launch `{text}`"),
                 )
-                .fix(format!("use one of {}, or run it with `--harness`", text_rules::HARNESSES.join(", "))),
+                .fix(format!("use one of {}, or run it with `--harness`", Harness::names().join(", "))),
             );
         }
     }
@@ -247,7 +247,7 @@ mod tests {
                 "tags: must be a list, not text",
                 "permissions.mode: `plann` is not one of default, acceptEdits, bypassPermissions, plan (did you mean `plan`?)",
                 "skills[0].id: must be text, not a number",
-                "harness: `cluade` is not a harness: claude, opencode, codex (did you mean `claude`?)",
+                "harness: `cluade` is not a harness: claude, opencode, codex, example (did you mean `claude`?)",
                 "limits.turns: must be a whole number from 1 on",
                 "inputs.low: the name must be an upper-case name such as `TARGET_DIR`",
             ]

@@ -2,6 +2,7 @@
 
 use super::shape::{Field, FieldStatus, Shape, TextRule};
 use super::text_rules;
+use super::tier::Harness;
 use serde_json::{Map, Value, json};
 
 /// The schema of a whole file. Overlays say only what they change, so next to nothing is required.
@@ -57,7 +58,7 @@ fn shape(shape_of: Shape) -> Value {
 
 fn known_harnesses() -> Vec<&'static str> {
     // Blank counts as unset, so it is allowed wherever a harness may be named.
-    text_rules::HARNESSES.into_iter().chain(text_rules::FOREIGN_HARNESSES).chain([""]).collect()
+    Harness::names().into_iter().chain(text_rules::FOREIGN_HARNESSES).chain([""]).collect()
 }
 
 fn text(rule: TextRule) -> Value {

@@ -1,6 +1,7 @@
 //! Plain data: what a persona, a role, a plan and a report are. No I/O, no clock, no process.
 
 pub mod decided;
+pub mod demand;
 pub mod deprecations;
 pub mod event;
 pub mod features;

@@ -1,6 +1,7 @@
 //! Writes a file format's table as a Markdown reference, for people. What the JSON Schema says to editors, in tables.
 
 use super::shape::{Field, FieldStatus, Merge, Shape, TextRule};
+use super::tier::Harness;
 use std::fmt::Write as _;
 
 /// A table for the top level, one for each object below it, and a line for what is accepted without effect.
@@ -79,8 +80,8 @@ fn below(shape: Shape) -> Option<(&'static str, &'static [Field])> {
 fn value(shape: Shape) -> String {
     match shape {
         Shape::Text => "text".into(),
-        Shape::Checked(rule) => checked(rule).into(),
-        Shape::Choice(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
+        Shape::Checked(rule) => checked(rule),
+        Shape::Choice(words) => choice(words),
         Shape::Flag => "`true` or `false`".into(),
         Shape::Above(floor) => format!("number above {floor}"),
         Shape::AtLeast(floor) => format!("number from {floor} on"),
@@ -94,8 +95,9 @@ fn value(shape: Shape) -> String {
     }
 }
 
-fn checked(rule: TextRule) -> &'static str {
-    match rule {
+fn checked(rule: TextRule) -> String {
+    let text = match rule {
+        TextRule::Harness => return choice(&Harness::names()),
         TextRule::NotBlank => "text, not blank",
         TextRule::Slug => "slug: letters, digits, `.`, `_`, `-`",
         TextRule::RoleKey => "key of a role",
@@ -104,8 +106,12 @@ fn checked(rule: TextRule) -> &'static str {
         TextRule::SidecarPath => "path of a `.md` file",
         TextRule::DisplayName => "text, at most 64 characters",
         TextRule::Emoji => "an emoji",
-        TextRule::Harness => "`claude`, `opencode`, `codex`",
-    }
+    };
+    text.to_owned()
+}
+
+fn choice(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn merge(field: &Field) -> String {

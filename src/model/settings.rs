@@ -2,7 +2,9 @@
 
 use super::mount::{Backend, Sandbox};
 use super::persona::Limits;
+use super::tier::Harness;
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The settings, typed; `None` and empty where the file says nothing.
@@ -31,8 +33,14 @@ pub struct MountSettings {
     pub reveal_patterns: Vec<String>,
 }
 
+/// How each harness gets its sidecar, by the name of the harness.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
-pub struct SidecarSettings {
-    pub codex: Option<String>,
+#[serde(transparent)]
+pub struct SidecarSettings(BTreeMap<String, Value>);
+
+impl SidecarSettings {
+    /// Whether the user wants this harness to get none.
+    pub fn skips(&self, harness: Harness) -> bool {
+        self.0.get(harness.name()).and_then(Value::as_str) == Some("skip")
+    }
 }

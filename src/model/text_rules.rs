@@ -1,8 +1,8 @@
-//! The laws for texts that become names, paths or keys: pure predicates with the reason when they fail.
+//! The rules for texts that become names, paths or keys: pure predicates with the reason when they fail.
 
 use super::shape::TextRule;
+use super::tier::Harness;
 
-pub const HARNESSES: [&str; 3] = ["claude", "opencode", "codex"];
 /// Harness names that files in the wild carry and this runner does not launch.
 pub const FOREIGN_HARNESSES: [&str; 1] = ["grok"];
 
@@ -148,10 +148,10 @@ pub fn emoji(text: &str) -> Result<(), String> {
 }
 
 fn harness(text: &str) -> Result<(), String> {
-    if HARNESSES.contains(&text) || FOREIGN_HARNESSES.contains(&text) {
+    if Harness::names().contains(&text) || FOREIGN_HARNESSES.contains(&text) {
         Ok(())
     } else {
-        Err(format!("`{text}` is not a harness: {}", HARNESSES.join(", ")))
+        Err(format!("`{text}` is not a harness: {}", Harness::names().join(", ")))
     }
 }
 

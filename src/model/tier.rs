@@ -1,4 +1,4 @@
-//! Tiers and harnesses: the two closed sets that a selector and an adapter turn on.
+//! The closed sets that a run is chosen from: tiers and harnesses, with their names. What a harness can do is in `harness`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,33 +26,43 @@ impl Tier {
     }
 }
 
-/// A coding agent that this runner launches. A fourth one is one more variant and one more adapter file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Harness {
-    Claude,
-    Opencode,
-    Codex,
+/// Declares the enum, the list of its variants and their names in one place, so that a harness is one line.
+macro_rules! harnesses {
+    ($($(#[$only:meta])? $variant:ident = $name:literal,)+) => {
+        /// A coding agent that this runner launches. What is known about each one is in its folder in `src/harness/`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        pub enum Harness {
+            $($(#[$only])? #[serde(rename = $name)] $variant,)+
+        }
+
+        impl Harness {
+            const LISTED: &[Harness] = &[$($(#[$only])? Harness::$variant),+];
+
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($(#[$only])? Harness::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
+harnesses! {
+    Claude = "claude",
+    Opencode = "opencode",
+    Codex = "codex",
+    #[cfg(test)]
+    Example = "example",
 }
 
 impl Harness {
-    pub const ALL: [Harness; 3] = [Harness::Claude, Harness::Opencode, Harness::Codex];
+    pub const ALL: [Harness; Harness::LISTED.len()] =
+        *Harness::LISTED.first_chunk().expect("the same length");
+    /// The harness of a persona where neither flags, persona, role nor config name one.
+    pub const DEFAULT: Harness = Harness::Claude;
 
-    pub fn name(self) -> &'static str {
-        match self {
-            Harness::Claude => "claude",
-            Harness::Opencode => "opencode",
-            Harness::Codex => "codex",
-        }
-    }
-
-    /// The npm package that provides it.
-    pub fn package(self) -> &'static str {
-        match self {
-            Harness::Claude => "@anthropic-ai/claude-code",
-            Harness::Opencode => "opencode-ai",
-            Harness::Codex => "@openai/codex",
-        }
+    pub fn names() -> [&'static str; Harness::ALL.len()] {
+        Harness::ALL.map(Harness::name)
     }
 }
 

@@ -1,7 +1,5 @@
 //! From a resolved persona to everything a run will do, as pure functions. Starts and touches nothing.
 
-mod harness;
-pub mod job;
 pub mod mount;
 pub mod run;
 pub mod servers;

@@ -1,5 +1,6 @@
 //! The mount that a run asks for: backend, sandbox level and the rules for paths, in their order of precedence.
 
+use crate::harness::adapter;
 use crate::model::mount::{Backend, Effect, MountSpec, PathRule, RuleSource, Sandbox};
 use crate::model::persona::MountPolicy;
 use crate::model::settings::MountSettings;
@@ -56,7 +57,11 @@ fn rules(
     place: &MountPlace,
 ) -> Vec<PathRule> {
     let mut rules = builtin_secret_rules();
-    rules.extend(harness.into_iter().flat_map(|harness| builtin_harness_rules(harness.name())));
+    rules.extend(
+        harness
+            .into_iter()
+            .flat_map(|harness| builtin_harness_rules(harness.name(), adapter(harness).project_config)),
+    );
     let mut add = |patterns: &[String], effect: Effect, source: RuleSource, origin: &str| {
         rules.extend(patterns.iter().map(|pattern| PathRule {
             pattern: pattern.clone(),

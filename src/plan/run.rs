@@ -1,9 +1,9 @@
 //! Puts the plan of a run together from everything that was decided and found out before.
 
-use super::harness;
-use super::job::{HarnessPlan, Job};
 use super::mount::{self, MountFlags, MountPlace};
 use super::servers;
+use crate::harness::adapter;
+use crate::harness::job::{HarnessPlan, Job};
 use crate::model::decided::InputValue;
 use crate::model::mount::{Backend, Effect, MountSpec, Sandbox};
 use crate::model::persona::{Limits, McpServer, SidecarMode};
@@ -15,14 +15,13 @@ use crate::model::settings::Settings;
 use crate::model::skill_source as skill;
 use crate::model::source::Source;
 use crate::model::template::{Hole, Template};
-use crate::model::tier::Harness;
 use crate::resolve::inputs::by_name;
 use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::prompt::{Identity, compose};
 use crate::resolve::references::{Piece, env_names, env_pieces, fill_inputs};
 use crate::resolve::role::RolePart;
 use crate::resolve::select::Selection;
-use crate::resolve::sidecar::{Channel, Sidecar, SidecarText};
+use crate::resolve::sidecar::{Sidecar, SidecarText};
 use crate::rules::PathRules;
 use crate::rules::unmatchable_patterns;
 use std::collections::BTreeMap;
@@ -86,8 +85,10 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
 
     let available =
         |name: &str| facts.env.get(name).or_else(|| values.get(name)).is_some_and(|value| !value.is_empty());
-    let mut env = servers::supplied(&persona.env, "env", &available, &mut warnings);
-    let mcp_servers = servers::startable(&persona.mcp_servers, &available, &mut warnings);
+    let mut left_out = Vec::new();
+    let mut env = servers::supplied(&persona.env, "env", &available, &mut left_out);
+    let mcp_servers = servers::startable(&persona.mcp_servers, &available, &mut left_out);
+    warnings.extend(left_out.into_iter().map(|warning| warning.message));
     let skills = planned_skills(parts, &mut warnings);
 
     let job = Job {
@@ -109,11 +110,11 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
         mounted: mount.backend != Backend::None,
         root_is_repository: facts.place.is_repository,
         home: facts.home.as_ref(),
-        codex_home: facts.env.get("CODEX_HOME").map(String::as_str).filter(|dir| !dir.is_empty()),
+        env: &facts.env,
     };
     let mode = job.mode;
-    let mut adapted = harness::plan(kind, &job);
-    warnings.append(&mut adapted.warnings);
+    let mut adapted = (adapter(kind).plan)(&job);
+    warnings.extend(adapted.warnings.drain(..).map(|warning| warning.message));
     adapted.args.extend(flags.extra_args.iter().map(Template::text));
     for (name, value) in environment(parts, &env) {
         match adapted.env.entry(name) {
@@ -145,7 +146,7 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
         reasoning: selection.settings.reasoning.clone(),
         mode,
         command: PlannedCommand {
-            program: adapted.program.to_owned(),
+            program: adapter(kind).program.to_owned(),
             args: adapted.args,
             env: adapted.env,
             stdin: if mode == Mode::Headless { Stdin::Prompt } else { Stdin::Inherit },
@@ -273,8 +274,9 @@ fn planned_sidecar(
         ));
         return None;
     }
-    if skips_codex(parts) {
-        warnings.push(format!("codex gets no {name}: `sidecar.codex` is `skip` in the config"));
+    let harness = parts.selection.harness.value;
+    if parts.settings.sidecar.skips(harness) {
+        warnings.push(format!("{harness} gets no {name}: `sidecar.{harness}` is `skip` in the config"));
         return None;
     }
     let content = match sidecar.text {
@@ -287,10 +289,6 @@ fn planned_sidecar(
         origin: format!("{} in {}", sidecar.key, sidecar.source.describe()),
         content,
     })
-}
-
-fn skips_codex(parts: &RunParts) -> bool {
-    parts.selection.harness.value == Harness::Codex && parts.settings.sidecar.codex.as_deref() == Some("skip")
 }
 
 fn planned_skills(parts: &RunParts, warnings: &mut Vec<String>) -> Vec<PlannedSkill> {
@@ -351,24 +349,21 @@ fn enforcement(
     warnings: &mut Vec<String>,
 ) -> Vec<Enforcement> {
     let mut rows = HarnessPlan::default();
-    let persona = &parts.resolved.persona;
-    let bare = persona.bare_mode.or(parts.settings.bare_mode).unwrap_or(false);
-    match sidecar {
-        Some(planned) if bare && parts.selection.harness.value == Harness::Claude => {
-            rows.unsupported(
-                "sidecar",
-                format!("{} is written, and bare mode keeps claude from reading it", planned.target),
-            );
+    match (sidecar, adapted.sidecar_unread) {
+        (Some(planned), Some(why)) => {
+            rows.unsupported("sidecar", format!("{} is written, and {why}", planned.target));
         }
-        Some(planned) => {
+        (Some(planned), None) => {
             let how = match planned.mode {
                 SidecarMode::Overwrite => "is exactly the persona's text in the mount",
                 SidecarMode::Extend => "is the repository's text and then the persona's in the mount",
             };
             rows.enforced("sidecar", format!("{} {how}", planned.target));
         }
-        None if parts.sidecar.is_some() => rows.unsupported("sidecar", "not delivered: see the warnings"),
-        None => {}
+        (None, _) if parts.sidecar.is_some() => {
+            rows.unsupported("sidecar", "not delivered: see the warnings")
+        }
+        (None, _) => {}
     }
     mount_rows(&mut rows, mount);
     if limits.wall_seconds.is_some() {
@@ -394,8 +389,9 @@ fn enforcement(
             rows.unsupported(&format!("mount.{key}"), "not supported by this runner");
         }
     }
-    if let Some(text) = crate::resolve::sidecar::only_for_others(parts.resolved, parts.selection) {
-        rows.unsupported(Channel::of(parts.selection.harness.value).other().key(), text.clone());
+    let channel = adapter(parts.selection.harness.value).sidecar;
+    if let Some(text) = crate::resolve::sidecar::only_for_others(parts.resolved, parts.selection, channel) {
+        rows.unsupported(channel.other().key(), text.clone());
         warnings.push(text);
     }
     if let Err(error) = PathRules::compile(&mount.rules) {

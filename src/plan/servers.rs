@@ -1,6 +1,7 @@
-//! Drops what env references cannot supply: entries of `env`, headers, and whole MCP servers that need a missing one.
+//! Leaves out what refers to unset variables: entries of `env`, headers, and MCP servers that cannot start without them.
 
 use crate::model::persona::McpServer;
+use crate::model::warning::{Warning, WarningCode};
 use crate::resolve::references::env_names;
 use std::collections::BTreeMap;
 
@@ -19,12 +20,12 @@ fn missing<'t>(text: &'t str, available: &impl Available) -> Vec<&'t str> {
     env_names(text).into_iter().filter(|name| !available.has(name)).collect()
 }
 
-/// The entries whose references all have values.
+/// The entries whose references all have a value.
 pub fn supplied(
     map: &BTreeMap<String, String>,
     what: &str,
     available: &impl Available,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> BTreeMap<String, String> {
     let mut kept = BTreeMap::new();
     for (key, value) in map {
@@ -32,24 +33,24 @@ pub fn supplied(
             [] => {
                 kept.insert(key.clone(), value.clone());
             }
-            names => warnings.push(format!("{what}.{key} is left out: {} not set", is_not_set(names))),
+            names => warnings.push(left_out(&format!("{what}.{key}"), names)),
         }
     }
     kept
 }
 
-/// The servers that can be started, without the entries that cannot be supplied.
+/// The servers that can be started, without entries that refer to unset variables.
 pub fn startable(
     servers: &BTreeMap<String, McpServer>,
     available: &impl Available,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> BTreeMap<String, McpServer> {
     let mut kept = BTreeMap::new();
     for (name, server) in servers {
         let needed = server.url.iter().chain(&server.command).chain(&server.args);
         let names: Vec<&str> = needed.flat_map(|text| missing(text, available)).collect();
         if !names.is_empty() {
-            warnings.push(format!("mcpServers.{name} is left out: {} not set", is_not_set(&names)));
+            warnings.push(left_out(&format!("mcpServers.{name}"), &names));
             continue;
         }
         let mut server = server.clone();
@@ -61,9 +62,10 @@ pub fn startable(
     kept
 }
 
-fn is_not_set(names: &[&str]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    format!("{} {}", quoted.join(", "), if names.len() == 1 { "is" } else { "are" })
+fn left_out(field: &str, unset: &[&str]) -> Warning {
+    let quoted: Vec<String> = unset.iter().map(|name| format!("`{name}`")).collect();
+    let are = if unset.len() == 1 { "is" } else { "are" };
+    Warning::new(WarningCode::NotUsed, format!("{field} is left out: {} {are} not set", quoted.join(", ")))
 }
 
 #[cfg(test)]
@@ -71,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_supplied_is_dropped_and_named() {
+    fn what_refers_to_unset_variables_is_left_out_and_named() {
         let server = |url: &str, header: &str| McpServer {
             url: Some(url.into()),
             headers: BTreeMap::from([("Authorization".into(), header.into())]),
@@ -86,7 +88,7 @@ mod tests {
         assert_eq!(kept.keys().collect::<Vec<_>>(), ["a"]);
         assert!(kept["a"].headers.is_empty());
         assert_eq!(
-            warnings,
+            warnings.iter().map(|warning| warning.message.as_str()).collect::<Vec<_>>(),
             [
                 "mcpServers.a.headers.Authorization is left out: `T` is not set",
                 "mcpServers.b is left out: `HOST` is not set",

@@ -97,13 +97,13 @@ fn pick_harness(id: &str, said: Option<&str>, levels: &Levels) -> Result<Decided
     let role = levels.role.and_then(|role| role.default_harness.as_deref());
     let said_by = [(said, Level::Persona), (role, Level::Role), (levels.config_harness, Level::Config)];
     let Some((name, from)) = said_by.into_iter().find_map(|(name, from)| Some((name?, from))) else {
-        return Ok(Decided { value: Harness::Claude, from: Level::Default });
+        return Ok(Decided { value: Harness::DEFAULT, from: Level::Default });
     };
     match name.parse() {
         Ok(value) => Ok(Decided { value, from }),
         Err(_) => Err(SelectError {
             message: format!("persona `{id}` runs on `{name}`, which this runner does not launch"),
-            hint: Some("run it on another one with `--harness claude`, `opencode` or `codex`".into()),
+            hint: Some(format!("run it on another one with `--harness`: {}", Harness::names().join(", "))),
         }),
     }
 }
@@ -121,7 +121,7 @@ fn pick_model(
     if let Some(model) = levels.flag_model {
         return Some(Decided { value: model.to_owned(), from: Level::Flag });
     }
-    let config_harness = levels.config_harness.unwrap_or("claude");
+    let config_harness = levels.config_harness.unwrap_or(Harness::DEFAULT.name());
     let role_harness = levels.role.and_then(|role| role.default_harness.as_deref()).unwrap_or(config_harness);
     let role_model = levels.role.and_then(|role| role.default_model.as_deref());
 

@@ -4,7 +4,6 @@ use super::persona::ResolvedPersona;
 use super::select::Selection;
 use crate::model::persona::{Runtime, SidecarMode};
 use crate::model::source::Source;
-use crate::model::tier::Harness;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -16,13 +15,6 @@ pub enum Channel {
 }
 
 impl Channel {
-    pub fn of(harness: Harness) -> Channel {
-        match harness {
-            Harness::Claude => Channel::ClaudeMd,
-            Harness::Opencode | Harness::Codex => Channel::AgentsMd,
-        }
-    }
-
     pub fn other(self) -> Channel {
         match self {
             Channel::ClaudeMd => Channel::AgentsMd,
@@ -93,9 +85,8 @@ pub enum SidecarText {
     Builtin(String),
 }
 
-/// The sidecar of this run, if the persona has one for the harness.
-pub fn choose(resolved: &ResolvedPersona, selection: &Selection) -> Option<Sidecar> {
-    let channel = Channel::of(selection.harness.value);
+/// The sidecar of this run, if the persona has one for the file that the harness reads.
+pub fn choose(resolved: &ResolvedPersona, selection: &Selection, channel: Channel) -> Option<Sidecar> {
     let top = &resolved.persona.runtime;
     let (owner, prefix) = if channel.declared(&selection.own) {
         (&selection.own, format!("tiers.{}.", selection.tier))
@@ -146,8 +137,11 @@ fn sidecar_of(
 }
 
 /// The persona has instructions, but only for the other kind of harness: it would start without any.
-pub fn only_for_others(resolved: &ResolvedPersona, selection: &Selection) -> Option<String> {
-    let channel = Channel::of(selection.harness.value);
+pub fn only_for_others(
+    resolved: &ResolvedPersona,
+    selection: &Selection,
+    channel: Channel,
+) -> Option<String> {
     let top = &resolved.persona.runtime;
     let declared = |channel: Channel| channel.declared(&selection.own) || channel.declared(top);
     (!declared(channel) && declared(channel.other())).then(|| {

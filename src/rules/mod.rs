@@ -261,19 +261,12 @@ pub fn builtin_secret_rules() -> Vec<PathRule> {
     builtin(&PATTERNS, RuleSource::BuiltinSecret, "built-in: secrets")
 }
 
-/// The repository's own configuration of the harness, hidden so that the persona decides. A harness that is not
-/// known gets the whole list.
-pub fn builtin_harness_rules(harness: &str) -> Vec<PathRule> {
-    const CLAUDE: [&str; 5] = ["CLAUDE.md", "CLAUDE.local.md", ".claude", ".mcp.json", "AGENTS.md"];
-    const OTHERS: [&str; 6] =
-        ["AGENTS.override.md", ".opencode", "opencode.json*", ".codex", ".agents", ".skills"];
+/// The project's own configuration of the harness, hidden so that the persona decides, and the files that decide about runs.
+pub fn builtin_harness_rules(harness: &str, project_config: &[&str]) -> Vec<PathRule> {
     const OURS: [&str; 5] =
         ["/.agentworkforce/", "/.agentignore", "/.agentreadonly", "/.*.agentignore", "/.*.agentreadonly"];
     let origin = format!("built-in: configuration of {harness}");
-    let mut rules = builtin(&CLAUDE, RuleSource::BuiltinHarness, &origin);
-    if harness != "claude" {
-        rules.extend(builtin(&OTHERS, RuleSource::BuiltinHarness, &origin));
-    }
+    let mut rules = builtin(project_config, RuleSource::BuiltinHarness, &origin);
     // What decides about runs is not an agent's to change, unless its persona opens it.
     rules.extend(OURS.map(|pattern| PathRule {
         pattern: pattern.to_owned(),

@@ -1,4 +1,6 @@
 use super::*;
+use crate::harness::adapter;
+use crate::model::tier::Harness;
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use std::os::unix::ffi::OsStrExt;
@@ -148,7 +150,7 @@ fn a_readonly_allow_list_opens_the_directory_and_all_below_it() {
 
 #[test]
 fn only_the_harness_names_are_hidden() {
-    let codex = builtin_harness_rules("codex");
+    let codex = builtin_harness_rules("codex", adapter(Harness::Codex).project_config);
     for name in
         ["AGENTS.md", "sub/AGENTS.md", ".codex/config.toml", ".skills/x", "opencode.jsonc", "CLAUDE.md"]
     {
@@ -157,7 +159,8 @@ fn only_the_harness_names_are_hidden() {
     for name in ["skills/a.md", "lib/skills/impl.py", "agents/x", "docs/CLAUDE.md.txt"] {
         assert_eq!(file(&codex, name), Writable, "{name}");
     }
-    assert_eq!(file(&builtin_harness_rules("claude"), ".opencode/x"), Writable);
+    let claude = builtin_harness_rules("claude", adapter(Harness::Claude).project_config);
+    assert_eq!(file(&claude, ".opencode/x"), Writable);
     let mut reopened = codex;
     reopened.push(rule("!CLAUDE.md", Effect::Hidden, RuleSource::Persona));
     assert_eq!(file(&reopened, "CLAUDE.md"), Writable);

@@ -96,7 +96,7 @@ fn a_machine_with_everything_is_well_and_nothing_is_left_behind() {
     }
     says(&row(&rows, "home", "directory"), "ok", ".agentworkforce/workforce");
     says(&row(&rows, "workforce", "files"), "ok", "no errors");
-    says(&row(&rows, "sessions", "all"), "ok", "none waits");
+    says(&row(&rows, "sessions", "all"), "ok", "nothing to decide");
     // What can be had depends on the machine; that it is said does not.
     row(&rows, "mount", "backend");
     row(&rows, "mount", "sandbox");

@@ -1,6 +1,7 @@
 //! Every demand that a plan can call `enforced` has a test in which it is tried, and this is the table of them.
 //! A new `enforced` in an adapter without a line here fails, and so does a line without its `enforced` or its test.
 
+use agentworkforce::model::demand::Demand;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -207,6 +208,26 @@ const COVERED: [(&str, &str, &[&str]); 36] = [
     ("codex", "limits.usd", &["it/launch_enforced::a_cap_of_zero_starts_nothing_on_any_harness"]),
 ];
 
+/// What is called enforced by its type.
+const DEMANDS: [Demand; 16] = [
+    Demand::Model,
+    Demand::Reasoning,
+    Demand::SandboxMode,
+    Demand::ApprovalPolicy,
+    Demand::NetworkAccess,
+    Demand::WebSearch,
+    Demand::BypassApprovalsAndSandbox,
+    Demand::Skills,
+    Demand::McpServers,
+    Demand::Allow,
+    Demand::Deny,
+    Demand::PermissionMode,
+    Demand::Hermetic,
+    Demand::BareMode,
+    Demand::Turns,
+    Demand::Usd,
+];
+
 const SANDBOX: &str = "real/enforced_by_codex::the_sandbox_holds_what_the_persona_says";
 
 fn here() -> PathBuf {
@@ -216,11 +237,22 @@ fn here() -> PathBuf {
 /// The fields that a source file calls enforced.
 fn enforced_in(file: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let field = |call: &str| match call.trim_start().strip_prefix('"').and_then(|rest| rest.split_once('"')) {
-        Some((field, _)) => field.to_owned(),
-        None => {
-            panic!("{}: an `enforced` whose field is no literal cannot be looked up here", file.display())
-        }
+    let field = |call: &str| {
+        let call = call.trim_start();
+        let typed =
+            call.strip_prefix("Demand::").map(|rest| rest.split([',', '(']).next().unwrap_or_default());
+        let demand = typed.map(|name| {
+            let demand = DEMANDS.iter().find(|demand| format!("{demand:?}") == name);
+            demand.unwrap_or_else(|| panic!("{name} is not in DEMANDS")).to_string()
+        });
+        let literal =
+            call.strip_prefix('"').and_then(|rest| rest.split_once('"')).map(|(field, _)| field.to_owned());
+        demand.or(literal).unwrap_or_else(|| {
+            panic!(
+                "{}: an `enforced` whose field is not written out cannot be looked up here",
+                file.display()
+            )
+        })
     };
     text.split(".enforced(").skip(1).map(field).collect()
 }
@@ -229,9 +261,10 @@ fn enforced_in(file: &Path) -> Vec<String> {
 fn everything_that_is_called_enforced_has_a_test() {
     let files = [
         ("run", "src/plan/run.rs"),
-        ("claude", "src/plan/harness/claude.rs"),
-        ("opencode", "src/plan/harness/opencode.rs"),
-        ("codex", "src/plan/harness/codex.rs"),
+        ("claude", "src/harness/claude/plan.rs"),
+        ("opencode", "src/harness/opencode/plan.rs"),
+        ("opencode", "src/harness/opencode/permission.rs"),
+        ("codex", "src/harness/codex/plan.rs"),
     ];
     let said: BTreeSet<(&str, String)> = files
         .into_iter()
@@ -251,7 +284,8 @@ fn nobody_else_calls_anything_enforced() {
             if path.is_dir() {
                 look(&path, found);
             } else if std::fs::read_to_string(&path).is_ok_and(|text| text.contains(".enforced(")) {
-                found.insert(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
+                let below = path.strip_prefix(here().join("src")).expect("below src");
+                found.insert(below.display().to_string());
             }
         }
     }
@@ -259,7 +293,14 @@ fn nobody_else_calls_anything_enforced() {
     look(&here().join("src"), &mut found);
     assert_eq!(
         found.iter().map(String::as_str).collect::<Vec<_>>(),
-        ["claude.rs", "codex.rs", "opencode.rs", "run.rs"]
+        [
+            "harness/claude/plan.rs",
+            "harness/codex/plan.rs",
+            "harness/example/plan.rs",
+            "harness/opencode/permission.rs",
+            "harness/opencode/plan.rs",
+            "plan/run.rs",
+        ]
     );
 }
 

@@ -3,7 +3,8 @@
 use crate::support::scratch::{MODEL, PATIENCE, TOKEN};
 use crate::support::wire::{INPUT_TOKENS, OUTPUT_TOKENS};
 use crate::support::{Ran, Scratch, Turn};
-use agentworkforce::launch::events::{self, Conclusion};
+use agentworkforce::harness::adapter;
+use agentworkforce::harness::events::Conclusion;
 use agentworkforce::model::event::Event;
 use agentworkforce::model::tier::Harness;
 use nix::sys::signal::Signal;
@@ -24,7 +25,7 @@ fn headless(world: &Scratch, harness: Harness, more: &[&str]) -> Command {
 
 /// What our reader makes of it.
 fn understood(harness: Harness, ran: &Ran) -> (Vec<Event>, Conclusion) {
-    let mut reader = events::reader(harness, "build");
+    let mut reader = (adapter(harness).reader)("build");
     let events = ran.stdout.lines().flat_map(|line| reader.read(line)).collect();
     ran.stderr.lines().for_each(|line| reader.read_stderr(line));
     (events, reader.conclude(ran.code == Some(0)))
@@ -123,7 +124,7 @@ fn claude_reports_its_limits_and_denials() {
     let Some(world) = Scratch::new([Turn::text("fine")]) else { return };
     let ran = world.run(&mut headless(&world, Harness::Claude, &["--plugin-dir", "/nowhere"]), "Hello.");
     let (_, conclusion) = understood(Harness::Claude, &ran);
-    assert!(conclusion.ok && conclusion.warnings[0].contains("/nowhere"), "{conclusion:#?}");
+    assert!(conclusion.ok && conclusion.warnings[0].message.contains("/nowhere"), "{conclusion:#?}");
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn standalone(wishes: &Wishes) -> Object {
     object.insert("intent".into(), wishes.id.into());
     object.insert("description".into(), "Say in one sentence when to use it.".into());
     object.insert("tags".into(), json!([]));
-    object.insert("harness".into(), Harness::Claude.name().into());
+    object.insert("harness".into(), Harness::DEFAULT.name().into());
     put_wishes(&mut object, wishes);
     object.insert(
         "$comment-harness".into(),

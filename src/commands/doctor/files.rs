@@ -1,6 +1,6 @@
-//! Layers, personas and sessions: what is there, what is broken, what waits for the user.
+//! Layers, personas and sessions: what is there, what is broken, what the user has to decide.
 
-use super::Row;
+use super::row::{Area, Row};
 use crate::commands::{lint, list};
 use crate::error::CommandError;
 use crate::host::Host;
@@ -17,15 +17,15 @@ pub struct Files {
     pub by_harness: BTreeMap<Harness, usize>,
 }
 
-pub fn look(host: &Host) -> Files {
+pub fn check(host: &Host) -> Files {
     let mut files = Files { rows: Vec::new(), by_harness: BTreeMap::new() };
     match Workforce::open_whole(host, None) {
         Ok(workforce) => personas(&workforce, &mut files),
         Err(error) => {
             let error = CommandError::from(error);
             let detail = error.causes.iter().fold(error.message, |all, cause| format!("{all}: {cause}"));
-            let fix = error.hints.into_iter().next().unwrap_or_else(|| "mend the file that is named".into());
-            files.rows.push(Row::problem("workforce", "config", detail, fix));
+            let fix = error.hints.into_iter().next().unwrap_or_else(|| "fix the file that is named".into());
+            files.rows.push(Row::problem(Area::Workforce, "config", detail, fix));
         }
     }
     files.rows.extend(sessions(host));
@@ -33,7 +33,7 @@ pub fn look(host: &Host) -> Files {
 }
 
 fn personas(workforce: &Workforce, files: &mut Files) {
-    const AREA: &str = "workforce";
+    const AREA: Area = Area::Workforce;
     let labels: Vec<String> = workforce.layers.all.iter().map(|layer| layer.id.title()).collect();
     files.rows.push(match workforce.layers.warnings.first() {
         None => Row::ok(AREA, "layers", labels.join(", ")),
@@ -67,7 +67,7 @@ fn personas(workforce: &Workforce, files: &mut Files) {
 }
 
 fn sessions(host: &Host) -> Vec<Row> {
-    const AREA: &str = "sessions";
+    const AREA: Area = Area::Sessions;
     let Ok(home) = host.workforce_home() else { return Vec::new() };
     let entries = match SessionStore::new(&home).list() {
         Ok(entries) => entries,
@@ -90,7 +90,7 @@ fn sessions(host: &Host) -> Vec<Row> {
         rows.push(Row::warning(AREA, "held", detail, fix));
     }
     if rows.is_empty() {
-        rows.push(Row::ok(AREA, "all", format!("{} session(s), none waits for you", entries.len())));
+        rows.push(Row::ok(AREA, "all", format!("{} session(s), nothing to decide", entries.len())));
     }
     rows
 }

@@ -1,88 +1,96 @@
-//! Which harnesses are installed, in which version, and whether one of them can be used.
+//! Which harnesses are installed, in which version, and whether a run has a chance on any of them.
 
-use super::login::{self, Login};
-use super::{Row, Status};
+use super::row::{Area, Row};
+use super::user_files::HostFiles;
+use crate::harness::{Login, adapter};
 use crate::host::Host;
 use crate::model::tier::Harness;
 use crate::tool::{self, Lookup, version};
 use std::collections::BTreeMap;
 
-const AREA: &str = "harness";
-
-/// Two rows a harness, and one more where none can be used. `personas` says how many run on each.
+/// Two rows per installed harness, and one more if none can be used. `personas` is how many run on each.
 pub fn rows(host: &Host, personas: &BTreeMap<Harness, usize>) -> Vec<Row> {
     // All at once: most of the time is theirs.
-    let looked: Vec<Looked> = std::thread::scope(|scope| {
-        let handles = Harness::ALL.map(|harness| scope.spawn(move || Looked::at(harness, host)));
+    let checks: Vec<Check> = std::thread::scope(|scope| {
+        let handles = Harness::ALL.map(|harness| scope.spawn(move || Check::run(harness, host)));
         handles.into_iter().filter_map(|handle| handle.join().ok()).collect()
     });
-    let any_usable = looked.iter().any(Looked::is_usable);
-    let mut rows = Vec::new();
-    for Looked { harness, installed, login } in looked {
-        let name = harness.name();
-        match installed {
-            Installed::Missing => {
-                let wanted = personas.get(&harness).copied().unwrap_or(0);
-                let wanted =
-                    if wanted > 0 { format!("; {wanted} persona(s) run on it") } else { String::new() };
-                let fix = format!("npm install -g {}", harness.package());
-                rows.push(Row::warning(AREA, name, format!("not installed{wanted}"), fix));
-                continue;
-            }
-            Installed::Broken { path, why } => {
-                let fix = format!("npm install -g {}", harness.package());
-                rows.push(Row::problem(AREA, name, format!("{path}: {why}"), fix));
-            }
-            Installed::Version { path, version } => {
-                rows.push(Row::ok(AREA, name, format!("{version} at {path}")));
-            }
-        }
-        rows.push(login.row(harness));
-    }
-    if !any_usable {
-        // The shortest way: log in to what is there, else install what most personas want.
+    let mut rows: Vec<Row> =
+        checks.iter().flat_map(|check| check.rows(personas.get(&check.harness).copied())).collect();
+    if !checks.iter().any(Check::is_usable) {
         let detail = "no harness can be used, so no persona can run";
-        let of_login = rows.iter().find(|row| row.area == login::AREA && row.status != Status::Ok);
-        let wanted =
-            personas.iter().max_by_key(|(_, count)| **count).map_or(Harness::Claude, |(harness, _)| *harness);
-        let fix = of_login.and_then(|row| row.fix.clone());
-        let fix = fix.unwrap_or_else(|| format!("npm install -g {}", wanted.package()));
-        rows.push(Row::problem(AREA, "any", detail, fix));
+        rows.push(Row::problem(Area::Harness, "any", detail, shortest_fix(&checks, personas)));
     }
     rows
 }
 
-struct Looked {
+/// Log in to an installed harness, else install the one that most personas run on.
+fn shortest_fix(checks: &[Check], personas: &BTreeMap<Harness, usize>) -> String {
+    let needs_login = |check: &&Check| {
+        !matches!(check.program, Program::Missing) && !matches!(check.login, Login::Found(_))
+    };
+    if let Some(check) = checks.iter().find(needs_login) {
+        return adapter(check.harness).login_hint.to_owned();
+    }
+    let most = personas.iter().max_by_key(|(_, count)| **count);
+    adapter(most.map_or(Harness::DEFAULT, |(harness, _)| *harness)).install_command()
+}
+
+struct Check {
     harness: Harness,
-    installed: Installed,
+    program: Program,
     login: Login,
 }
 
-enum Installed {
+enum Program {
     Missing,
     Broken { path: String, why: String },
-    Version { path: String, version: String },
+    Works { path: String, version: String },
 }
 
-impl Looked {
-    fn at(harness: Harness, host: &Host) -> Looked {
-        let installed = match tool::look_up(host, harness.name()) {
-            Lookup::Missing => Installed::Missing,
+impl Check {
+    fn run(harness: Harness, host: &Host) -> Check {
+        let adapter = adapter(harness);
+        let program = match tool::look_up(host, adapter.program) {
+            Lookup::Missing => Program::Missing,
             Lookup::NotExecutable(path) => {
-                Installed::Broken { path: path.display().to_string(), why: "is not executable".into() }
+                Program::Broken { path: path.display().to_string(), why: "is not executable".into() }
             }
             Lookup::Found(path) => {
                 let shown = path.display().to_string();
                 match version::of(&path) {
-                    Ok(version) => Installed::Version { path: shown, version },
-                    Err(why) => Installed::Broken { path: shown, why },
+                    Ok(version) => Program::Works { path: shown, version },
+                    Err(why) => Program::Broken { path: shown, why },
                 }
             }
         };
-        Looked { harness, installed, login: login::look(harness, host) }
+        Check { harness, program, login: (adapter.login)(&HostFiles(host)) }
     }
 
     fn is_usable(&self) -> bool {
-        matches!(self.installed, Installed::Version { .. }) && self.login.is_enough()
+        matches!(self.program, Program::Works { .. }) && self.login.is_enough()
+    }
+
+    fn rows(&self, personas: Option<usize>) -> Vec<Row> {
+        let (name, adapter) = (self.harness.name(), adapter(self.harness));
+        let program = match &self.program {
+            Program::Missing => {
+                let wanted = personas.map(|count| format!("; {count} persona(s) run on it"));
+                let detail = format!("not installed{}", wanted.unwrap_or_default());
+                return vec![Row::warning(Area::Harness, name, detail, adapter.install_command())];
+            }
+            Program::Broken { path, why } => {
+                Row::problem(Area::Harness, name, format!("{path}: {why}"), adapter.install_command())
+            }
+            Program::Works { path, version } => Row::ok(Area::Harness, name, format!("{version} at {path}")),
+        };
+        let login = match &self.login {
+            Login::Found(place) => Row::ok(Area::Login, name, place),
+            Login::Missing(detail) | Login::NotNeeded(detail) => {
+                Row::warning(Area::Login, name, detail, adapter.login_hint)
+            }
+            Login::Broken(detail) => Row::problem(Area::Login, name, detail, adapter.login_hint),
+        };
+        vec![program, login]
     }
 }

@@ -1,6 +1,6 @@
-//! What this machine can do for a run: the mount, the tools, the home directory.
+//! What this machine offers to a run: tools, the home directory, the mount.
 
-use super::Row;
+use super::row::{Area, Row};
 use crate::host::Host;
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::mount_facts::{MountFacts, OverlayWay};
@@ -20,21 +20,21 @@ pub fn rows(host: &Host) -> Vec<Row> {
         }
         Err(error) => {
             let fix = error.hints.into_iter().next().unwrap_or_default();
-            rows.push(Row::problem("home", "directory", error.message, fix));
+            rows.push(Row::problem(Area::Home, "directory", error.message, fix));
         }
     }
     rows
 }
 
 fn tools(host: &Host) -> Vec<Row> {
-    const AREA: &str = "tool";
+    const AREA: Area = Area::Tool;
     let wanted = [
         (
             "git",
             "skills from git and commits made by agents need it",
             "install git with your package manager",
         ),
-        ("node", "claude, codex and opencode need it", "install Node.js 20 or newer"),
+        ("node", "harnesses run on it", "install Node.js 20 or newer"),
         ("npm", "harnesses are installed with it", "install Node.js 20 or newer, npm comes with it"),
         ("npx", "skills from prpm and skills.sh need it", "install Node.js 20 or newer, npx comes with it"),
     ];
@@ -51,36 +51,36 @@ fn tools(host: &Host) -> Vec<Row> {
     })
 }
 
-/// Whether our own directory can be written, found out by writing, and the place that was written to: it goes away
-/// again. A home that is not there yet is not made.
+/// Whether our own directory is writable, tested by writing a temporary directory, which is returned. A missing home is not
+/// created.
 fn home_row(home: &Path) -> (Row, Option<tempfile::TempDir>) {
     let existing = home.ancestors().find(|dir| dir.exists()).unwrap_or(Path::new("/"));
     match tempfile::Builder::new().prefix(".doctor-").tempdir_in(existing) {
         Ok(scratch) => {
-            let note = if existing == home { "" } else { ", will be made when it is needed" };
-            (Row::ok("home", "directory", format!("{}{note}", home.display())), Some(scratch))
+            let note = if existing == home { "" } else { ", created when it is needed" };
+            (Row::ok(Area::Home, "directory", format!("{}{note}", home.display())), Some(scratch))
         }
         Err(error) => {
             let detail = format!("{} cannot be written: {error}", home.display());
             let fix =
                 format!("sudo chown -R \"$(id -un)\" {}, or set AGENT_WORKFORCE_HOME", existing.display());
-            (Row::problem("home", "directory", detail, fix), None)
+            (Row::problem(Area::Home, "directory", detail, fix), None)
         }
     }
 }
 
 fn mount(host: &Host, home: &Path, state: &Path) -> Vec<Row> {
-    const AREA: &str = "mount";
+    const AREA: Area = Area::Mount;
     let around_home = host.home_dir();
     let around = root::Surroundings { cwd: &host.cwd, home: around_home.as_deref(), state: home };
     let found = root::find(around, None, None).ok().map(|found| found.root);
     let chosen = found.filter(|root| root::refuse(root, around).is_ok());
     let helper = Path::new("/proc/self/exe");
-    // The state in the probe is a directory beside the real one, so that nothing stays behind.
+    // The probe works in a temporary directory, so that nothing is left behind.
     let host_facts = match probe::host(helper, state) {
         Ok(facts) => facts,
         Err(error) => {
-            let detail = format!("cannot be found out: {}", error.message);
+            let detail = format!("cannot be probed: {}", error.message);
             return vec![Row::warning(AREA, "backend", detail, "`--mount copy` works everywhere")];
         }
     };
@@ -104,7 +104,7 @@ fn mount(host: &Host, home: &Path, state: &Path) -> Vec<Row> {
         }
     }
     if !facts.host.pid_namespace {
-        let why = facts.host.pid_namespace_reason.clone().unwrap_or_else(|| "not possible here".into());
+        let why = facts.host.pid_namespace_reason.clone().unwrap_or_else(|| "not available here".into());
         let detail = format!("no PID namespace: {why}; processes of a run are ended one by one");
         rows.push(Row::warning(AREA, "processes", detail, overlay_fix(&facts, &why)));
     }
@@ -113,9 +113,11 @@ fn mount(host: &Host, home: &Path, state: &Path) -> Vec<Row> {
             AREA,
             "sandbox",
             "only `off`: the real project can be reached from inside by its path",
-            "mend the mount as said above; until then `--sandbox project` refuses to run",
+            "fix the mount as described above; until then `--sandbox project` refuses to run",
         ),
-        Sandbox::Project | Sandbox::Strict => Row::ok(AREA, "sandbox", "off, project and strict can be had"),
+        Sandbox::Project | Sandbox::Strict => {
+            Row::ok(AREA, "sandbox", "off, project and strict are available")
+        }
     });
     if chosen.is_none() {
         let detail = format!("{} cannot be mounted as a project", host.cwd.display());
@@ -129,7 +131,7 @@ fn mount(host: &Host, home: &Path, state: &Path) -> Vec<Row> {
     rows
 }
 
-/// The line that gets an overlay back, as far as the kernel's settings tell.
+/// A fix for the missing overlay, as far as the kernel's settings tell.
 fn overlay_fix(facts: &MountFacts, why: &str) -> String {
     let setting = |name: &str| {
         let path = PathBuf::from("/proc/sys").join(name.replace('.', "/"));
@@ -155,5 +157,5 @@ fn overlay_fix(facts: &MountFacts, why: &str) -> String {
             }
         }
     }
-    "in a container, start it with `--privileged`; elsewhere a copy is what there is".into()
+    "in a container, start it with `--privileged`; elsewhere only a copy is possible".into()
 }

@@ -1,51 +1,17 @@
-//! `doctor`: what is there, what is missing, and the one line that mends each gap. It changes nothing and sends nothing.
+//! `doctor`: what is there, what is missing, and a line that fixes each gap. It changes nothing and sends nothing.
 
 mod files;
 mod harness;
-mod login;
 mod machine;
+mod row;
+mod user_files;
 
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::secrets::Secrets;
 use crate::ui::{Ui, printable};
+use row::{Row, Status};
 use serde::Serialize;
-
-/// One thing that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Row {
-    pub area: &'static str,
-    pub name: String,
-    pub status: Status,
-    pub detail: String,
-    /// What to do about it, in one line.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fix: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    Ok,
-    /// Something is missing that other things do without.
-    Warning,
-    /// Something is broken, or nothing can run.
-    Problem,
-}
-
-impl Row {
-    fn ok(area: &'static str, name: &str, detail: impl Into<String>) -> Row {
-        Row { area, name: name.to_owned(), status: Status::Ok, detail: detail.into(), fix: None }
-    }
-
-    fn warning(area: &'static str, name: &str, detail: impl Into<String>, fix: impl Into<String>) -> Row {
-        Row { status: Status::Warning, fix: Some(fix.into()), ..Row::ok(area, name, detail) }
-    }
-
-    fn problem(area: &'static str, name: &str, detail: impl Into<String>, fix: impl Into<String>) -> Row {
-        Row { status: Status::Problem, ..Row::warning(area, name, detail, fix) }
-    }
-}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -56,7 +22,7 @@ struct Report<'a> {
 
 pub fn run(host: &Host, ui: &mut Ui) -> Exit {
     let mut rows = Vec::new();
-    let files = files::look(host);
+    let files = files::check(host);
     rows.extend(harness::rows(host, &files.by_harness));
     rows.extend(machine::rows(host));
     rows.extend(files.rows);
@@ -69,7 +35,7 @@ pub fn run(host: &Host, ui: &mut Ui) -> Exit {
     if rows.iter().any(|row| row.status == Status::Problem) { Exit::Failed } else { Exit::Done }
 }
 
-/// Nothing here should hold a secret; what other programs and files say is not in our hands.
+/// No row should contain a secret, but other programs and files may print anything.
 fn redacted(rows: Vec<Row>, host: &Host) -> Vec<Row> {
     let sounds_secret = |name: &str| {
         let name = name.to_ascii_uppercase();
@@ -89,7 +55,7 @@ fn print(rows: &[Row], ui: &mut Ui) {
             Status::Warning => "warning",
             Status::Problem => "PROBLEM",
         };
-        let line = format!("{:<9}  {:<width$}  {word:<7}  {}", row.area, row.name, row.detail);
+        let line = format!("{:<9}  {:<width$}  {word:<7}  {}", row.area.name(), row.name, row.detail);
         ui.line(printable(&line));
         if let Some(fix) = &row.fix {
             ui.line(printable(&format!("{:<width$}    fix: {fix}", "", width = width + 20)));

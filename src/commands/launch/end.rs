@@ -119,7 +119,8 @@ impl End {
 }
 
 fn warnings(outcome: &HeadlessOutcome) -> Vec<String> {
-    let mut warnings = outcome.conclusion.warnings.clone();
+    let mut warnings: Vec<String> =
+        outcome.conclusion.warnings.iter().map(|warning| warning.message.clone()).collect();
     if !outcome.conclusion.denials.is_empty() {
         warnings.push(format!(
             "denied to the agent: {} (`permissions.allow` of the persona decides what it may do unasked)",

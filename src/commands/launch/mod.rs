@@ -14,15 +14,15 @@ use super::sessions;
 use crate::cli::AgentArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::harness::adapter;
 use crate::host::Host;
 use crate::launch::staging::{self, Places};
-use crate::launch::{events, headless, program};
+use crate::launch::{headless, program};
 use crate::model::mount::Backend;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::{Mode, RunPlan};
 use crate::model::report::RunReport;
 use crate::model::secrets::Secrets;
-use crate::model::tier::Harness;
 use crate::mount::CrashPoints;
 use crate::mount::changes::diff::{diff, printable_name};
 use crate::mount::changes::{Ignored, review};
@@ -290,10 +290,11 @@ impl Run<'_, '_, '_> {
         for warning in &end.warnings {
             ui.warning(printable(&self.secrets.redact(warning)));
         }
-        if self.known_id().is_some() && plan.harness.kind == Harness::Codex {
-            self.story
-                .warnings
-                .push("the usage is that of the whole conversation: codex counts no single run".into());
+        if self.known_id().is_some() && adapter(plan.harness.kind).counts_whole_conversation {
+            self.story.warnings.push(format!(
+                "the usage is that of the whole conversation: {} does not count a single run",
+                plan.harness.kind
+            ));
         }
         self.story.warnings.extend(end.warnings.iter().cloned());
         self.story.end = Some(end);
@@ -315,7 +316,7 @@ impl Run<'_, '_, '_> {
             wall: plan.limits.wall_seconds.and_then(limit_of),
             idle: plan.limits.idle_seconds.and_then(limit_of),
         };
-        let reader = events::reader(plan.harness.kind, &plan.persona.id);
+        let reader = (adapter(plan.harness.kind).reader)(&plan.persona.id);
         let changed = || changed_so_far(&open.record, &session.dir);
         let progress = self.host().stderr_is_terminal.then(|| Progress::new(&changed));
         let secrets = &self.secrets;

@@ -1,5 +1,6 @@
 //! The problems of one persona that only show when it is taken for what it is: merged, with its role, sidecars and rules.
 
+use crate::harness::adapter;
 use crate::load::file::FileProblem;
 use crate::model::deprecations::deprecation;
 use crate::model::plan::SkillKind;
@@ -157,7 +158,7 @@ impl Lint<'_> {
             ..Levels::default()
         };
         let selection = select(self.resolved, Some(tier), &levels).ok()?;
-        sidecar::only_for_others(self.resolved, &selection)
+        sidecar::only_for_others(self.resolved, &selection, adapter(selection.harness.value).sidecar)
     }
 
     /// Words that are as good as misspelt, and a persona that has none to say.
@@ -200,7 +201,7 @@ impl Lint<'_> {
     fn path_rules(&mut self) {
         let spec = mount::spec(
             self.resolved.id(),
-            Some(Harness::Claude),
+            Some(Harness::DEFAULT),
             &self.resolved.persona.mount,
             &self.workforce.config.settings.mount,
             &MountFlags::default(),

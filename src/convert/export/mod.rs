@@ -7,11 +7,12 @@ mod opencode;
 use super::account::{Fate, FieldFate};
 use super::carried::{self, Carried, CarriedRole};
 use super::{Format, Source, convert, values};
+use crate::harness::AgentFile;
 use crate::model::persona::{HarnessSettings, Limits, McpServer, Permissions};
 use crate::model::plan::SkillKind;
 use crate::model::shape::Object;
 use crate::model::skill_source::kind_of;
-use crate::model::tier::{Harness, Tier};
+use crate::model::tier::Tier;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashSet};
 
@@ -50,17 +51,17 @@ struct Native {
     tail: String,
 }
 
-pub fn export(harness: Harness, persona: &Outgoing) -> Exported {
-    let mut ledger = Ledger { fields: Vec::new(), harness };
+pub fn export(format: AgentFile, persona: &Outgoing) -> Exported {
+    let mut ledger = Ledger { fields: Vec::new(), format };
     let travels = ledger.travelling(persona);
-    let native = match harness {
-        Harness::Claude => claude::export(persona, &mut ledger),
-        Harness::Opencode => opencode::export(persona, &mut ledger),
-        Harness::Codex => codex::export(persona, &mut ledger),
+    let native = match format {
+        AgentFile::ClaudeMarkdown => claude::export(persona, &mut ledger),
+        AgentFile::OpencodeMarkdown => opencode::export(persona, &mut ledger),
+        AgentFile::CodexToml => codex::export(persona, &mut ledger),
     };
     let alone = format!("{}{}", native.head, native.tail);
     let carried = Carried {
-        fields: carried::marks(&imported(harness, &native.file_name, &alone)),
+        fields: carried::marks(&imported(format, &native.file_name, &alone)),
         file: carried::mark_of_file(&alone),
         tier: persona.tier.name().to_owned(),
         before_job: (persona.before_job.len(), carried::mark(persona.before_job)),
@@ -72,22 +73,17 @@ pub fn export(harness: Harness, persona: &Outgoing) -> Exported {
 }
 
 /// What an import makes of the file without the comment: by that it will be seen what was edited.
-fn imported(harness: Harness, file_name: &str, text: &str) -> Object {
-    let format = match harness {
-        Harness::Claude => Format::Claude,
-        Harness::Opencode => Format::Opencode,
-        Harness::Codex => Format::Codex,
-    };
+fn imported(format: AgentFile, file_name: &str, text: &str) -> Object {
     let nearby = |_: &str| Err(super::Missing::Absent);
     let source = Source { path: file_name, below: file_name, text, nearby: &nearby };
-    let drafts = convert(format, &source).map(|converted| converted.drafts).unwrap_or_default();
+    let drafts = convert(format.into(), &source).map(|converted| converted.drafts).unwrap_or_default();
     drafts.into_iter().next().map(|draft| draft.persona).unwrap_or_default()
 }
 
 /// What has been said about the persona's fields so far.
 struct Ledger {
     fields: Vec<FieldFate>,
-    harness: Harness,
+    format: AgentFile,
 }
 
 impl Ledger {
@@ -169,7 +165,7 @@ impl Ledger {
         self.kept("limits.usd", limits.usd.is_some());
         let settings = persona.settings;
         self.kept("harnessSettings.timeoutSeconds", settings.timeout_seconds.is_some());
-        if self.harness != Harness::Codex {
+        if self.format != AgentFile::CodexToml {
             self.kept("harnessSettings.sandboxMode", settings.sandbox_mode.is_some());
             self.kept("harnessSettings.approvalPolicy", settings.approval_policy.is_some());
             let access = settings.workspace_write_network_access;
@@ -191,7 +187,7 @@ impl Ledger {
             if spoken_for.contains(key) && key != "tiers" {
                 continue;
             }
-            let own = format!("x-{}", self.harness);
+            let own = format!("x-{}", Format::from(self.format).name());
             match key.as_str() {
                 "id" => self.mapped(key, true, "name"),
                 "systemPrompt" => self.mapped(key, true, "prompt"),

@@ -98,17 +98,20 @@ fn each_harness_is_given_the_servers_in_its_own_way() {
             "web": {"type": "remote", "url": "https://mcp.example/x", "headers": {"Authorization": "Bearer {env:TOKEN}", "X-Key": "{env:TOKEN}", "X-Mix": "a{env:TOKEN}b", "X-Plain": "p"}, "enabled": true}
         })
     );
-    let codex = file("codex", "codex profile");
-    for line in [
-        "[mcp_servers.\"local\"]",
-        "env_vars = [\"TOKEN\"]",
-        "[mcp_servers.\"web\"]",
-        "url = \"https://mcp.example/x\"",
-        "bearer_token_env_var = \"TOKEN\"",
-        "http_headers = { \"X-Plain\" = \"p\" }",
-    ] {
-        assert!(codex.lines().any(|found| found == line), "{line}: {codex}");
-    }
+    let codex: toml::Table = file("codex", "codex profile").parse().unwrap();
+    let script = "K=\"${TOKEN}\"; export K; exec run '--key='\"${TOKEN}\" \"${TOKEN}\" plain";
+    assert_eq!(
+        serde_json::to_value(&codex["mcp_servers"]).unwrap(),
+        json!({
+            "local": {"command": "sh", "args": ["-c", script], "env_vars": ["TOKEN"]},
+            "web": {
+                "url": "https://mcp.example/x",
+                "bearer_token_env_var": "TOKEN",
+                "http_headers": {"X-Plain": "p"},
+                "env_http_headers": {"X-Key": "TOKEN", "X-Mix": "AGENTWORKFORCE_MCP_WEB_2"}
+            }
+        })
+    );
     // Strict only where it can be: a persona without servers gets none of the repository's either.
     let args = env.plan(&["engineer"])["command"]["args"].to_string();
     assert!(args.contains("--strict-mcp-config"), "{args}");

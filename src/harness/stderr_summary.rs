@@ -1,16 +1,16 @@
-//! What a harness says on standard error: kept short, for when it is the only thing that explains a failure.
+//! A harness's standard error in one line, for when nothing else explains a failure.
 
 use super::subject::short;
 
-/// The lines that count, without colours.
+/// The lines that matter, without colours.
 #[derive(Debug, Default)]
-pub struct Asides {
-    /// The last line that calls itself an error.
+pub struct StderrSummary {
+    /// The last line that starts with `error`.
     error: Option<String>,
     last: Option<String>,
 }
 
-impl Asides {
+impl StderrSummary {
     /// Keeps a line and returns it as plain text.
     pub fn keep(&mut self, line: &str) -> String {
         let plain = without_escapes(line).trim().to_owned();
@@ -23,7 +23,7 @@ impl Asides {
         plain
     }
 
-    /// A reason with the harness's own words after it, where there are any.
+    /// A reason, followed by the harness's own words if there are any.
     pub fn explain(&self, reason: &str) -> String {
         match self.error.as_ref().or(self.last.as_ref()) {
             Some(words) => format!("{reason}: {words}"),
@@ -62,14 +62,14 @@ mod tests {
     }
 
     #[test]
-    fn an_error_explains_better_than_what_was_said_last() {
-        let mut asides = Asides::default();
-        assert_eq!(asides.explain("it failed"), "it failed");
-        asides.keep("warming up");
-        assert_eq!(asides.explain("it failed"), "it failed: warming up");
-        asides.keep("Error: no such thread");
-        asides.keep("bye");
-        asides.keep("   ");
-        assert_eq!(asides.explain("it failed"), "it failed: Error: no such thread");
+    fn an_error_explains_more_than_the_last_line() {
+        let mut summary = StderrSummary::default();
+        assert_eq!(summary.explain("it failed"), "it failed");
+        summary.keep("warming up");
+        assert_eq!(summary.explain("it failed"), "it failed: warming up");
+        summary.keep("Error: no such thread");
+        summary.keep("bye");
+        summary.keep("   ");
+        assert_eq!(summary.explain("it failed"), "it failed: Error: no such thread");
     }
 }

@@ -1,15 +1,17 @@
-//! `opencode run --format json`. It says nothing at its end: a run is good when the last thing in it is a text of
-//! the agent that was asked for. An agent that it does not find it replaces by its own, and says so only on stderr.
-//! There its log (`--print-logs --log-level INFO`) names the agent, the model and the real errors, where it is on.
+//! `opencode run --format json`. There is no final event: a run is successful when it ends with a text of the requested agent.
+//! If opencode does not find the agent, it uses its own and reports that only on stderr. Its log, which is on stderr too
+//! (`--print-logs --log-level INFO`), names the agent, the model and the real errors.
 
-use super::asides::Asides;
 use super::log_line::LogLine;
-use super::{Conclusion, EventReader, add, call, subject, text, value_of};
+use crate::harness::events::{Conclusion, EventReader, add, call, text, value_of, warn};
+use crate::harness::stderr_summary::StderrSummary;
+use crate::harness::subject;
 use crate::model::event::Event;
 use crate::model::report::Usage;
+use crate::model::warning::Warning;
 use serde_json::Value;
 
-/// Agents that work for the one that was asked for: on titles, and when the conversation gets too long.
+/// opencode's helper agents: for titles, and for conversations that get too long.
 const HELPERS: [&str; 3] = ["title", "summary", "compaction"];
 
 pub struct Opencode {
@@ -23,17 +25,17 @@ pub struct Opencode {
     /// A tool was called after them.
     called_since: bool,
     error: Option<String>,
-    /// The last error of the log: `error` is often no more than a reference to it.
+    /// The last error of the log: `error` is often only a reference to it.
     logged: Option<String>,
     other_agent: Option<String>,
     /// Between the start and the finish of a step.
     in_step: bool,
-    /// A tool was allowed in this step, says the log; nothing where there is no log.
+    /// Whether a tool was allowed in this step, according to the log; `None` without a log.
     allowed: Option<bool>,
     usage: Usage,
     denials: Vec<String>,
-    warnings: Vec<String>,
-    asides: Asides,
+    warnings: Vec<Warning>,
+    stderr: StderrSummary,
 }
 
 impl Opencode {
@@ -53,7 +55,7 @@ impl Opencode {
             usage: Usage::default(),
             denials: Vec::new(),
             warnings: Vec::new(),
-            asides: Asides::default(),
+            stderr: StderrSummary::default(),
         }
     }
 }
@@ -84,12 +86,12 @@ impl EventReader for Opencode {
         if let Some(log) = LogLine::parse(line.trim()) {
             return self.log(&log);
         }
-        let plain = self.asides.keep(line);
+        let plain = self.stderr.keep(line);
         let plain = plain.trim_start_matches("! ").trim_start();
         if plain.contains("Falling back to default agent") {
             self.other_agent = Some(subject::short(plain));
         } else if plain.starts_with("permission requested") {
-            add(&mut self.warnings, format!("opencode: {}", subject::short(plain)));
+            warn(&mut self.warnings, format!("opencode: {}", subject::short(plain)));
         }
     }
 
@@ -102,7 +104,7 @@ impl EventReader for Opencode {
     fn conclude(&mut self, clean_exit: bool) -> Conclusion {
         let result = (!self.texts.is_empty()).then(|| self.texts.join("\n"));
         let reason = if let Some(said) = &self.other_agent {
-            add(&mut self.warnings, format!("opencode: {said}"));
+            warn(&mut self.warnings, format!("opencode: {said}"));
             Some(format!("opencode did not run the agent `{}`: {said}", self.expected_agent))
         } else if let Some(error) = &self.error {
             Some(match &self.logged {
@@ -111,11 +113,11 @@ impl EventReader for Opencode {
             })
         } else if result.is_none() || self.called_since {
             Some(match self.denials.as_slice() {
-                [] => self.asides.explain("opencode ended without a final text"),
+                [] => self.stderr.explain("opencode ended without a final text"),
                 denied => format!("opencode ended the run because it was not allowed: {}", denied.join(", ")),
             })
         } else if !clean_exit {
-            Some(self.asides.explain("opencode had answered, but did not exit cleanly"))
+            Some(self.stderr.explain("opencode had answered, but did not exit cleanly"))
         } else {
             None
         };
@@ -138,7 +140,7 @@ impl Opencode {
         self.allowed = Some(allows || self.allowed.unwrap_or(false));
         if line.get("level") == Some("ERROR") {
             if let Some(error) = line.get("error") {
-                // `ProviderModelNotFoundError: Model not found: x` says it twice.
+                // `ProviderModelNotFoundError: Model not found: x` repeats itself.
                 let words = error.split_once("Error: ").map_or(error, |(_, words)| words);
                 self.logged = Some(subject::short(words));
             }
@@ -179,7 +181,7 @@ impl Opencode {
         Some(Event::Message { text })
     }
 
-    /// A tool is only heard of when it has ended.
+    /// opencode reports a tool only when it has ended.
     fn tool(&mut self, part: &Value) -> [Event; 2] {
         let id = part["callID"].as_str().unwrap_or_default().to_owned();
         let name = part["tool"].as_str().unwrap_or_default().to_owned();
@@ -190,7 +192,7 @@ impl Opencode {
         if error.contains("rejected permission") || error.contains("rule which prevents you") {
             add(&mut self.denials, call(&name, subject.as_deref()));
         }
-        // A command that failed is a call that was completed.
+        // A failed command is a completed call.
         let exit = state["metadata"]["exit"].as_i64().unwrap_or(0);
         let ok = state["status"] == "completed" && exit == 0;
         [
@@ -207,7 +209,7 @@ impl Opencode {
         let input = number(&tokens["input"])
             .saturating_add(number(&tokens["cache"]["read"]))
             .saturating_add(number(&tokens["cache"]["write"]));
-        // The total holds what the model thought as well as what it said.
+        // The total includes the tokens for reasoning.
         let output = match tokens["total"].as_u64() {
             Some(total) => total.saturating_sub(input),
             None => number(&tokens["output"]).saturating_add(number(&tokens["reasoning"])),
@@ -220,14 +222,13 @@ impl Opencode {
             self.usage.cost_usd = Some(self.usage.cost_usd.unwrap_or(0.0) + cost);
         }
         match part["reason"].as_str() {
-            Some("length") => super::add(
+            Some("length") => warn(
                 &mut self.warnings,
                 "opencode: the model stopped in the middle, at its output limit".to_owned(),
             ),
-            Some("content-filter") => super::add(
-                &mut self.warnings,
-                "opencode: the model's provider filtered its answer".to_owned(),
-            ),
+            Some("content-filter") => {
+                warn(&mut self.warnings, "opencode: the model's provider filtered its answer".to_owned())
+            }
             _ => {}
         }
         Event::Usage(self.usage.clone())
@@ -245,5 +246,5 @@ fn error_text(error: &Value) -> String {
 }
 
 #[cfg(test)]
-#[path = "opencode_tests.rs"]
+#[path = "events_tests.rs"]
 mod tests;

@@ -4,7 +4,7 @@
 pub struct LogLine(Vec<(String, String)>);
 
 impl LogLine {
-    /// None where the line is no such line.
+    /// `None` for any other line.
     pub fn parse(line: &str) -> Option<LogLine> {
         if !line.starts_with("timestamp=") {
             return None;
@@ -24,7 +24,7 @@ impl LogLine {
     }
 }
 
-/// The value that a text starts with, and what comes after it.
+/// The value at the start of a text, and the rest.
 fn value(text: &str) -> (String, &str) {
     if !text.starts_with('"') {
         let end = text.find(' ').unwrap_or(text.len());
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_are_none_and_broken_ones_do_no_harm() {
+    fn other_lines_are_ignored_and_broken_ones_do_no_harm() {
         assert_eq!(LogLine::parse("agent=x"), None);
         for line in
             ["timestamp=", "timestamp=1 =", "timestamp=1 a=\"b", "timestamp=1 é=\"é\"é x", "timestamp=1 a"]

@@ -65,7 +65,7 @@ fn a_complaint_about_the_model_is_a_warning_and_no_failure() {
     assert!(matches!(&events[1], Event::Error { message } if message.starts_with("Model metadata")));
     let conclusion = reader.conclude(true);
     assert!(conclusion.ok);
-    assert!(conclusion.warnings[0].starts_with("codex: Model metadata for `scripted` not found"));
+    assert!(conclusion.warnings[0].message.starts_with("codex: Model metadata for `scripted` not found"));
 }
 
 #[test]

@@ -1,9 +1,11 @@
-//! `codex exec --json`. A run is good when its turn completed and none failed.
+//! `codex exec --json`. A run is successful when its turn completed and none failed.
 
-use super::asides::Asides;
-use super::{Conclusion, EventReader, add, call, subject, text, value_of};
+use crate::harness::events::{Conclusion, EventReader, add, call, text, value_of, warn};
+use crate::harness::stderr_summary::StderrSummary;
+use crate::harness::subject;
 use crate::model::event::Event;
 use crate::model::report::Usage;
+use crate::model::warning::Warning;
 use serde_json::Value;
 
 #[derive(Default)]
@@ -15,8 +17,8 @@ pub struct Codex {
     last_error: Option<String>,
     usage: Usage,
     denials: Vec<String>,
-    warnings: Vec<String>,
-    asides: Asides,
+    warnings: Vec<Warning>,
+    stderr: StderrSummary,
 }
 
 impl EventReader for Codex {
@@ -35,7 +37,7 @@ impl EventReader for Codex {
             Some("item.completed") => self.item(&value["item"]).unwrap_or_else(|| vec![Event::Raw { value }]),
             Some("turn.completed") => {
                 self.completed = true;
-                // Of the whole thread, so the last one is the sum.
+                // The numbers are for the whole thread, so the last one is the sum.
                 let number = |key: &str| value["usage"][key].as_u64();
                 self.usage.input_tokens = number("input_tokens").or(self.usage.input_tokens);
                 self.usage.output_tokens = number("output_tokens").or(self.usage.output_tokens);
@@ -43,7 +45,7 @@ impl EventReader for Codex {
             }
             Some("turn.failed") => {
                 let message = text(&value["error"]["message"]).unwrap_or("the turn failed").to_owned();
-                // The same was said just before, as an error of its own.
+                // Usually the same message came just before, as an `error`.
                 let again = self.last_error.as_ref() == Some(&message);
                 self.failed = Some(message.clone());
                 if again { Vec::new() } else { vec![Event::Error { message }] }
@@ -58,9 +60,9 @@ impl EventReader for Codex {
         }
     }
 
-    /// A command that codex's own rules refuse is no item of the stream; it is only logged.
+    /// A command that codex's own rules refuse is not in the stream, only in the log.
     fn read_stderr(&mut self, line: &str) {
-        let plain = self.asides.keep(line);
+        let plain = self.stderr.keep(line);
         if let Some((_, rest)) = plain.split_once("Rejected(")
             && let Some((_, rest)) = rest.split_once('`')
             && let Some((command, _)) = rest.split_once("` rejected:")
@@ -74,10 +76,10 @@ impl EventReader for Codex {
         let reason = match (&self.failed, self.completed) {
             _ if ok => None,
             (Some(message), _) => Some(message.clone()),
-            (None, true) => Some(self.asides.explain("codex completed its turn, but did not exit cleanly")),
+            (None, true) => Some(self.stderr.explain("codex completed its turn, but did not exit cleanly")),
             (None, false) => Some(match &self.last_error {
                 Some(message) => message.clone(),
-                None => self.asides.explain("codex ended without completing its turn"),
+                None => self.stderr.explain("codex ended without completing its turn"),
             }),
         };
         Conclusion {
@@ -94,7 +96,7 @@ impl EventReader for Codex {
 }
 
 impl Codex {
-    /// None where the item has no meaning here.
+    /// `None` for an item without a meaning here.
     fn item(&mut self, item: &Value) -> Option<Vec<Event>> {
         match item["type"].as_str()? {
             "agent_message" => {
@@ -102,10 +104,10 @@ impl Codex {
                 self.last_text = Some(text.clone());
                 Some(vec![Event::Message { text }])
             }
-            // Not the end of anything: codex goes on, with a model that it does not know, say.
+            // Not fatal: codex goes on, for instance with a model that it does not know.
             "error" => {
                 let message = text(&item["message"])?.to_owned();
-                add(&mut self.warnings, format!("codex: {message}"));
+                warn(&mut self.warnings, format!("codex: {message}"));
                 Some(vec![Event::Error { message }])
             }
             _ => {
@@ -163,5 +165,5 @@ fn command_text(command: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "codex_tests.rs"]
+#[path = "events_tests.rs"]
 mod tests;

@@ -1,10 +1,12 @@
-//! `claude -p --output-format stream-json --verbose`. The `result` line decides, by `is_error` alone: its subtype
-//! says `success` of a refused login, and the exit code is 0 after an interrupt.
+//! `claude -p --output-format stream-json --verbose`. Only `is_error` of the `result` line decides: its subtype is
+//! `success` for a refused login, and the exit code is 0 after an interrupt.
 
-use super::asides::Asides;
-use super::{Conclusion, EventReader, add, call, subject, text, value_of};
+use crate::harness::events::{Conclusion, EventReader, add, call, text, value_of, warn};
+use crate::harness::stderr_summary::StderrSummary;
+use crate::harness::subject;
 use crate::model::event::Event;
 use crate::model::report::Usage;
+use crate::model::warning::Warning;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -16,13 +18,13 @@ pub struct Claude {
     tools: HashMap<String, String>,
     /// Tokens in and out by message: one message comes in several lines, each with all its tokens so far.
     messages: HashMap<String, (u64, u64)>,
-    /// What they add up to.
+    /// Their sum.
     counted: (u64, u64),
     last_text: Option<String>,
     /// The last `result` line: background tasks can bring claude back to work after one.
     result: Option<Value>,
-    warnings: Vec<String>,
-    asides: Asides,
+    warnings: Vec<Warning>,
+    stderr: StderrSummary,
 }
 
 impl EventReader for Claude {
@@ -46,9 +48,9 @@ impl EventReader for Claude {
     }
 
     fn read_stderr(&mut self, line: &str) {
-        let plain = self.asides.keep(line);
+        let plain = self.stderr.keep(line);
         if let Some(warning) = plain.strip_prefix("Warning: ") {
-            add(&mut self.warnings, format!("claude: {}", subject::short(warning)));
+            warn(&mut self.warnings, format!("claude: {}", subject::short(warning)));
         }
     }
 
@@ -62,11 +64,11 @@ impl EventReader for Claude {
         };
         let Some(result) = &self.result else {
             conclusion.result = self.last_text.clone();
-            conclusion.reason = Some(self.asides.explain("claude ended without a result"));
+            conclusion.reason = Some(self.stderr.explain("claude ended without a result"));
             return conclusion;
         };
         conclusion.denials = denials(result);
-        // Said to be false, and not merely unsaid.
+        // A missing `is_error` is not a success.
         let succeeded = result["is_error"] == false;
         conclusion.ok = succeeded && clean_exit;
         conclusion.result = if succeeded {
@@ -77,7 +79,7 @@ impl EventReader for Claude {
         if !succeeded {
             conclusion.reason = Some(reason(result));
         } else if !clean_exit {
-            conclusion.reason = Some(self.asides.explain("claude had a result, but did not exit cleanly"));
+            conclusion.reason = Some(self.stderr.explain("claude had a result, but did not exit cleanly"));
         }
         conclusion
     }
@@ -90,26 +92,26 @@ impl Claude {
         self.model = text(&value["model"]).map(str::to_owned);
         for error in value["plugin_errors"].as_array().into_iter().flatten() {
             let message = text(&error["message"]).map_or_else(|| error.to_string(), str::to_owned);
-            add(&mut self.warnings, format!("claude plugin: {message}"));
+            warn(&mut self.warnings, format!("claude plugin: {message}"));
         }
         for server in value["mcp_servers"].as_array().into_iter().flatten() {
             if let (Some(name), Some(status @ ("failed" | "needs-auth"))) =
                 (server["name"].as_str(), server["status"].as_str())
             {
-                add(&mut self.warnings, format!("MCP server `{name}`: {status}"));
+                warn(&mut self.warnings, format!("MCP server `{name}`: {status}"));
             }
         }
         vec![Event::SessionStarted { harness_session_id: id, model: self.model.clone() }]
     }
 
-    /// What the agent says and calls. A subagent's words are not the agent's, its calls are work all the same.
+    /// The agent's texts and calls. A subagent's texts are not the agent's, but its calls count as work.
     fn assistant(&mut self, value: Value) -> Vec<Event> {
         let message = &value["message"];
         let own = value["parent_tool_use_id"].is_null();
         let mut events = Vec::new();
         for block in message["content"].as_array().into_iter().flatten() {
             match block["type"].as_str() {
-                // Errors are dressed up as messages of a model that does not exist.
+                // claude reports errors as messages of a model that does not exist.
                 Some("text") if message["model"] == "<synthetic>" => {
                     let message = block["text"].as_str().unwrap_or_default().to_owned();
                     events.push(Event::Error { message });
@@ -137,7 +139,7 @@ impl Claude {
         events
     }
 
-    /// Adds a message's tokens up; says so where that changed the sum.
+    /// Adds a message's tokens; an event if that changed the sum.
     fn count(&mut self, message: &Value) -> Option<Event> {
         let before = self.usage();
         let count = tokens(&message["usage"], USAGE_KEYS);
@@ -165,10 +167,10 @@ impl Claude {
         if events.is_empty() { vec![Event::Raw { value }] } else { events }
     }
 
-    /// What the result says where there is one; what the messages add up to until then.
+    /// The result's usage if there is a result, else the sum of the messages so far.
     fn usage(&self) -> Usage {
         if let Some(result) = &self.result {
-            // By model, because `usage` leaves subagents out and is zero where the budget ran out.
+            // By model, because `usage` leaves out subagents and is zero when the budget ran out.
             let by_model = result["modelUsage"].as_object().into_iter().flat_map(|models| models.values());
             let (mut input, mut output) = sum(by_model.map(|model| tokens(model, MODEL_USAGE_KEYS)));
             if (input, output) == (0, 0) {
@@ -215,13 +217,13 @@ fn sum(counts: impl Iterator<Item = (u64, u64)>) -> (u64, u64) {
     })
 }
 
-/// claude tries again for minutes: that must be seen while it lasts.
+/// claude may retry for minutes: the user should see that while it happens.
 fn retry(value: &Value) -> Event {
     let status = value["error_status"].as_u64().map_or_else(String::new, |status| format!(" {status}"));
     let error = text(&value["error"]).unwrap_or("error").replace('_', " ");
     let (attempt, of) = (&value["attempt"], &value["max_retries"]);
     Event::Error {
-        message: format!("the model answered{status} ({error}); claude tries again, {attempt} of {of}"),
+        message: format!("the model answered{status} ({error}); claude retries, {attempt} of {of}"),
     }
 }
 
@@ -236,7 +238,7 @@ fn denials(result: &Value) -> Vec<String> {
 
 fn reason(result: &Value) -> String {
     let errors = result["errors"].as_array().into_iter().flatten().filter_map(text);
-    // Notes of claude's makers to themselves explain nothing.
+    // claude's internal diagnostics explain nothing to a user.
     let errors: Vec<&str> = errors.filter(|error| !error.starts_with("[ede_diagnostic]")).collect();
     if !errors.is_empty() {
         return errors.join("; ");
@@ -254,5 +256,5 @@ fn reason(result: &Value) -> String {
 }
 
 #[cfg(test)]
-#[path = "claude_tests.rs"]
+#[path = "events_tests.rs"]
 mod tests;

@@ -1,6 +1,7 @@
 //! Lines as opencode 1.18.33 printed them against a scripted model, without what no one reads.
 
 use super::*;
+use crate::model::warning::WarningCode;
 use pretty_assertions::assert_eq;
 
 const START: &str = r#"{"type":"step_start","timestamp":1794818376671,"sessionID":"ses_1","part":{"id":"prt_1","messageID":"msg_1","sessionID":"ses_1","snapshot":"619c","type":"step-start"}}"#;
@@ -14,6 +15,10 @@ const REJECTED: &str = r#"{"type":"tool_use","timestamp":1,"sessionID":"ses_1","
 const BY_RULE: &str = r#"{"type":"tool_use","timestamp":1,"sessionID":"ses_1","part":{"type":"tool","tool":"bash","callID":"call_2_0","state":{"status":"error","input":{"command":"ls","description":"x"},"error":"The user has specified a rule which prevents you from using this specific tool call. Here are some of the relevant rules []","time":{"start":1,"end":2}},"messageID":"msg_1"}}"#;
 const ERROR: &str = r#"{"type":"error","timestamp":1,"sessionID":"ses_1","error":{"name":"APIError","data":{"message":"the key is not valid","statusCode":401,"isRetryable":false,"responseBody":"{}"}}}"#;
 const UNKNOWN_MODEL: &str = r#"{"type":"error","timestamp":1,"sessionID":"ses_1","error":{"name":"UnknownError","data":{"message":"Unexpected server error. Check server logs for details.","ref":"err_f2da1d6b"}}}"#;
+
+fn warning(message: &str) -> Warning {
+    Warning::new(WarningCode::Harness, message)
+}
 
 fn read(lines: &[&str]) -> (Opencode, Vec<Event>) {
     let mut reader = Opencode::new("reviewer");
@@ -67,7 +72,7 @@ fn a_question_that_nobody_answers_ends_the_run_and_is_a_denial() {
     assert_eq!((conclusion.ok, conclusion.denials), (false, vec!["bash(ls)".to_owned()]));
     let reason = "opencode ended the run because it was not allowed: bash(ls)";
     assert_eq!(conclusion.reason.as_deref(), Some(reason));
-    assert_eq!(conclusion.warnings, ["opencode: permission requested: bash (ls); auto-rejecting"]);
+    assert_eq!(conclusion.warnings, [warning("opencode: permission requested: bash (ls); auto-rejecting")]);
 }
 
 #[test]
@@ -87,7 +92,7 @@ fn another_agent_than_ours_is_a_failure_though_everything_looks_well() {
     let said = "agent \"reviewer\" not found. Falling back to default agent";
     assert!(!conclusion.ok);
     assert_eq!(conclusion.reason.unwrap(), format!("opencode did not run the agent `reviewer`: {said}"));
-    assert_eq!(conclusion.warnings, [format!("opencode: {said}")]);
+    assert_eq!(conclusion.warnings, [warning(&format!("opencode: {said}"))]);
 }
 
 #[test]
@@ -146,7 +151,7 @@ fn its_log_tells_the_model_and_the_agent() {
     }
     let conclusion = reader.conclude(true);
     assert_eq!((conclusion.ok, conclusion.model.as_deref()), (true, Some("scratch/scripted")));
-    assert_eq!(conclusion.warnings, Vec::<String>::new());
+    assert_eq!(conclusion.warnings, []);
 
     reader.read_stderr(&asks("build", "primary"));
     let reason = "opencode did not run the agent `reviewer`: it ran `build`";

@@ -1,11 +1,12 @@
-//! What a tool works on, in a few words: the path or the command out of its input.
+//! What a tool works on, in a few words: the path or the command in its input.
 
+use super::events::text;
 use serde_json::Value;
 
-/// Enough to recognise a command by, and it still fits in a line of a terminal.
+/// Enough to recognise a command, and short enough for a line in a terminal.
 const LONGEST: usize = 120;
 
-/// The inputs that say most about a call, the best first; spellings of all harnesses.
+/// The inputs that describe a call best, in order of preference; the spellings of all harnesses.
 const KEYS: [&str; 14] = [
     "file_path",
     "filePath",
@@ -24,18 +25,18 @@ const KEYS: [&str; 14] = [
 ];
 
 pub fn of_input(input: &Value) -> Option<String> {
-    KEYS.iter().find_map(|key| super::text(&input[*key])).map(short)
+    KEYS.iter().find_map(|key| text(&input[*key])).map(short)
 }
 
 /// One line of at most 120 characters.
-pub fn short(text: &str) -> String {
+pub fn short(long: &str) -> String {
     let mut words = String::new();
-    for word in text.split_whitespace() {
+    for word in long.split_whitespace() {
         if !words.is_empty() {
             words.push(' ');
         }
         words.push_str(word);
-        // Commands can hold whole files; there is no need to walk through them.
+        // Commands can contain whole files; there is no need to read all of it.
         if words.len() > LONGEST * 4 {
             break;
         }

@@ -1,17 +1,18 @@
-//! claude: flags for nearly everything, MCP servers and settings in files of the session.
+//! A run in claude's terms: flags for nearly everything, MCP servers and settings in files of the session.
 
-use super::{SYSTEM_PROMPT, session_file, settings_of_codex, system_prompt_file};
+use crate::harness::job::{HarnessPlan, Job, SYSTEM_PROMPT};
+use crate::model::demand::Demand;
 use crate::model::persona::McpServer;
 use crate::model::plan::{Conversation, Mode};
 use crate::model::template::Template;
 use crate::model::tool_rule::ToolRule;
-use crate::plan::job::{HarnessPlan, Job};
+use crate::model::warning::WarningCode;
 use serde_json::{Map, Value, json};
 
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
 pub fn plan(job: &Job) -> HarnessPlan {
-    let mut plan = HarnessPlan::new("claude");
+    let mut plan = HarnessPlan::default();
     if job.mode == Mode::Headless {
         for arg in ["-p", "--output-format", "stream-json", "--verbose"] {
             plan.arg(arg);
@@ -19,11 +20,11 @@ pub fn plan(job: &Job) -> HarnessPlan {
     }
     if let Some(model) = job.model {
         plan.option("--model", model);
-        plan.enforced("model", "--model");
+        plan.enforced(Demand::Model, "--model");
     }
     effort(&mut plan, job);
     if !job.system_prompt.is_empty() {
-        plan.files.push(system_prompt_file(job));
+        plan.system_prompt_file(job);
         plan.option_at("--append-system-prompt-file", Template::session(SYSTEM_PROMPT));
     }
     mcp(&mut plan, job);
@@ -31,9 +32,9 @@ pub fn plan(job: &Job) -> HarnessPlan {
         plan.option_at("--plugin-dir", Template::session("plugin"));
         plan.skills_path = Some(Template::session("plugin/skills"));
         if job.bare {
-            plan.unsupported("skills", "bare mode keeps claude from offering them");
+            plan.unsupported(Demand::Skills, "bare mode keeps claude from offering them");
         } else {
-            plan.enforced("skills", "--plugin-dir");
+            plan.enforced(Demand::Skills, "--plugin-dir");
         }
     }
     permissions(&mut plan, job);
@@ -47,30 +48,34 @@ pub fn plan(job: &Job) -> HarnessPlan {
     plan.state = job.home.iter().flat_map(|home| [home.join(".claude"), home.join(".claude.json")]).collect();
     if job.bare {
         plan.arg("--bare");
-        plan.enforced("bareMode", "--bare");
+        plan.enforced(Demand::BareMode, "--bare");
+        plan.sidecar_unread = Some("bare mode keeps claude from reading it");
         if job.sidecar_bytes.is_some() {
-            plan.warn("`bareMode` makes claude ignore CLAUDE.md: the sidecar is written but not read");
+            plan.warn(
+                WarningCode::NotUsed,
+                "`bareMode` makes claude ignore CLAUDE.md: the sidecar is written but not read",
+            );
         }
     }
-    settings_of_codex(&mut plan, job);
+    plan.codex_settings(job);
     plan
 }
 
 fn effort(plan: &mut HarnessPlan, job: &Job) {
     let Some(reasoning) = job.settings.reasoning.as_deref() else { return };
     if !EFFORTS.contains(&reasoning) {
-        plan.unsupported("harnessSettings.reasoning", format!("claude knows {}", EFFORTS.join(", ")));
+        plan.unsupported(Demand::Reasoning, format!("claude knows {}", EFFORTS.join(", ")));
         return;
     }
     plan.option("--effort", reasoning);
     if job.model.is_some_and(takes_effort) {
-        plan.enforced("harnessSettings.reasoning", "--effort");
+        plan.enforced(Demand::Reasoning, "--effort");
     } else {
-        plan.advisory("harnessSettings.reasoning", "--effort; claude leaves it out for models without it");
+        plan.advisory(Demand::Reasoning, "--effort; claude leaves it out for models without it");
     }
 }
 
-/// Seen in the requests of claude 2.1.197: older models and haiku are sent a budget of its own instead.
+/// Observed with claude 2.1.197: it sends older models and haiku a thinking budget of its own instead.
 fn takes_effort(model: &str) -> bool {
     const WITHOUT: [&str; 5] = ["haiku", "claude-3", "sonnet-4-0", "sonnet-4-2", "sonnet-4-5"];
     !WITHOUT.iter().any(|name| model.contains(name))
@@ -81,12 +86,15 @@ fn mcp(plan: &mut HarnessPlan, job: &Job) {
     let servers: Map<String, Value> =
         job.mcp_servers.iter().map(|(name, server)| (name.clone(), server_json(server))).collect();
     let text = serde_json::to_string_pretty(&json!({ "mcpServers": servers })).expect("plain JSON") + "\n";
-    plan.files.push(session_file("mcp.json", "MCP servers", Template::text(text)));
-    // Without the strict flag claude would start servers of the repository's own .mcp.json unasked.
+    plan.session_file("mcp.json", "MCP servers", Template::text(text));
+    // Without the strict flag claude would also start the servers of the repository's own .mcp.json.
     plan.option_at("--mcp-config", Template::session("mcp.json"));
     plan.arg("--strict-mcp-config");
     if !job.mcp_servers.is_empty() {
-        plan.enforced("mcpServers", "--mcp-config with --strict-mcp-config: these servers and no others");
+        plan.enforced(
+            Demand::McpServers,
+            "--mcp-config with --strict-mcp-config: these servers and no others",
+        );
     }
 }
 
@@ -130,7 +138,7 @@ fn permissions(plan: &mut HarnessPlan, job: &Job) {
     if let Some(allow) = &permissions.allow {
         plan.arg("--allowedTools");
         if allow.is_empty() {
-            // Said and empty: nothing is allowed beforehand. An omitted flag would say nothing.
+            // An empty list allows nothing beforehand; without the flag, claude would use its defaults.
             plan.arg("");
         }
         for entry in allow {
@@ -138,9 +146,9 @@ fn permissions(plan: &mut HarnessPlan, job: &Job) {
         }
         let edits = allow.iter().any(|entry| ToolRule::parse(entry).edits_files());
         if edits && permissions.mode.as_deref() == Some("plan") {
-            plan.advisory("permissions.allow", "--allowedTools; claude edits nothing while it plans");
+            plan.advisory(Demand::Allow, "--allowedTools; claude edits nothing while it plans");
         } else {
-            plan.enforced("permissions.allow", "--allowedTools: these run without asking");
+            plan.enforced(Demand::Allow, "--allowedTools: these run without asking");
         }
     }
     if !permissions.deny.is_empty() {
@@ -149,7 +157,7 @@ fn permissions(plan: &mut HarnessPlan, job: &Job) {
             plan.arg(entry);
         }
         plan.enforced(
-            "permissions.deny",
+            Demand::Deny,
             "--disallowedTools: removed, or denied when called; patterns match a command as it is written",
         );
     }
@@ -160,20 +168,20 @@ fn permissions(plan: &mut HarnessPlan, job: &Job) {
         } else {
             "--permission-mode; what the user's own settings allow stays allowed"
         };
-        plan.enforced("permissions.mode", how);
+        plan.enforced(Demand::PermissionMode, how);
     } else if permissions.allow.is_some() {
         // A list of what is allowed means little if the user's own default mode allows the rest.
         plan.option("--permission-mode", "default");
     }
 }
 
-/// Instruction files above the mounted directory belong to other projects; claude would read them all the same.
+/// Instruction files above the mounted directory belong to other projects, but claude would read them.
 fn settings(plan: &mut HarnessPlan, job: &Job) {
     if job.hermetic {
         plan.option("--setting-sources", "project,local");
-        // Notes of earlier sessions are the user's, too, and no setting.
+        // Notes of earlier sessions are the user's too, and not covered by the setting sources.
         plan.env.insert("CLAUDE_CODE_DISABLE_AUTO_MEMORY".into(), Template::text("1"));
-        plan.enforced("hermetic", "--setting-sources project,local, and no memory of earlier sessions");
+        plan.enforced(Demand::Hermetic, "--setting-sources project,local, and no memory of earlier sessions");
     }
     if !job.mounted {
         return;
@@ -190,7 +198,7 @@ fn settings(plan: &mut HarnessPlan, job: &Job) {
         .collect();
     let text =
         serde_json::to_string_pretty(&json!({ "claudeMdExcludes": excludes })).expect("plain JSON") + "\n";
-    plan.files.push(session_file("claude-settings.json", "claude settings", Template::text(text)));
+    plan.session_file("claude-settings.json", "claude settings", Template::text(text));
     plan.option_at("--settings", Template::session("claude-settings.json"));
 }
 
@@ -199,19 +207,19 @@ fn limits(plan: &mut HarnessPlan, job: &Job) {
     if let Some(turns) = job.limits.turns {
         if headless {
             plan.option("--max-turns", turns.to_string());
-            plan.enforced("limits.turns", "--max-turns");
+            plan.enforced(Demand::Turns, "--max-turns");
         } else {
-            plan.unsupported("limits.turns", "claude counts turns in headless runs only");
+            plan.unsupported(Demand::Turns, "claude counts turns in headless runs only");
         }
     }
     if let Some(usd) = job.limits.usd {
         if usd == 0.0 {
-            plan.enforced("limits.usd", "a cap of zero: the launch is refused");
+            plan.enforced(Demand::Usd, "a cap of zero: the launch is refused");
         } else if headless {
             plan.option("--max-budget-usd", usd.to_string());
-            plan.enforced("limits.usd", "--max-budget-usd, checked after each model call");
+            plan.enforced(Demand::Usd, "--max-budget-usd, checked after each model call");
         } else {
-            plan.unsupported("limits.usd", "claude caps money in headless runs only");
+            plan.unsupported(Demand::Usd, "claude caps money in headless runs only");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Lines as claude 2.1.197 printed them against a scripted model, without what no one reads.
 
 use super::*;
+use crate::model::warning::WarningCode;
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -69,7 +70,7 @@ fn success_of_a_process_that_failed_is_no_success() {
 #[test]
 fn a_refused_login_calls_itself_a_success_and_is_none() {
     let (mut reader, events) = read(&REFUSED);
-    let message = "the model answered 401 (authentication failed); claude tries again, 1 of 10";
+    let message = "the model answered 401 (authentication failed); claude retries, 1 of 10";
     assert_eq!(events[0], Event::Error { message: message.into() });
     let message = "Failed to authenticate. API Error: 401 the key is not valid";
     assert_eq!(events[1], Event::Error { message: message.into() });
@@ -137,7 +138,8 @@ fn what_could_not_be_loaded_is_a_warning() {
         "claude plugin: Path not found: /p (commands)",
         "MCP server `bad`: failed",
         "claude: Unknown --effort value 'bogus' — ignoring it",
-    ];
+    ]
+    .map(|message| Warning::new(WarningCode::Harness, message));
     assert_eq!(reader.conclude(true).warnings, expected);
 }
 

@@ -1,0 +1,61 @@
+//! What an adapter consists of: plain facts about a harness, and three functions. It decides nothing about a run.
+
+use super::events::EventReader;
+use super::job::{HarnessPlan, Job};
+use super::login::{Login, UserFiles};
+use crate::resolve::sidecar::Channel;
+
+/// A harness as the rest of the program sees it.
+#[derive(Debug)]
+pub struct Adapter {
+    /// The program in `PATH`.
+    pub program: &'static str,
+    /// The npm package that provides it.
+    pub package: &'static str,
+    /// The instruction file that it reads by itself.
+    pub sidecar: Channel,
+    /// Patterns for its configuration in a project, hidden so that the persona decides.
+    pub project_config: &'static [&'static str],
+    /// The kind of agent file that `export` writes for it, if there is one.
+    pub agent_file: Option<AgentFile>,
+    /// A resumed run reports the tokens of the whole conversation instead of its own.
+    pub counts_whole_conversation: bool,
+    /// How a user logs in.
+    pub login_hint: &'static str,
+    /// A run in the terms of this harness. Pure.
+    pub plan: fn(&Job) -> HarnessPlan,
+    /// A reader for the output of one headless run of this agent. The name of the agent is what `Job::persona_id` was.
+    pub reader: fn(&str) -> Box<dyn EventReader>,
+    /// Whether the user is logged in, as far as files and environment tell.
+    pub login: fn(&dyn UserFiles) -> Login,
+}
+
+impl Adapter {
+    /// The command that installs it.
+    pub fn install_command(&self) -> String {
+        format!("npm install -g {}", self.package)
+    }
+}
+
+/// The agent files that `export` can write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentFile {
+    ClaudeMarkdown,
+    OpencodeMarkdown,
+    CodexToml,
+}
+
+/// Configuration of the known coding agents, for harnesses that read more of it than their own.
+pub const ANY_PROJECT_CONFIG: [&str; 11] = [
+    "CLAUDE.md",
+    "CLAUDE.local.md",
+    ".claude",
+    ".mcp.json",
+    "AGENTS.md",
+    "AGENTS.override.md",
+    ".opencode",
+    "opencode.json*",
+    ".codex",
+    ".agents",
+    ".skills",
+];

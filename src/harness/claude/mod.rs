@@ -1,0 +1,21 @@
+//! claude (Claude Code): what it is called, what it reads, and its plan, events and login.
+
+mod events;
+mod login;
+mod plan;
+
+use super::adapter::{Adapter, AgentFile};
+use crate::resolve::sidecar::Channel;
+
+pub static ADAPTER: Adapter = Adapter {
+    program: "claude",
+    package: "@anthropic-ai/claude-code",
+    sidecar: Channel::ClaudeMd,
+    project_config: &["CLAUDE.md", "CLAUDE.local.md", ".claude", ".mcp.json", "AGENTS.md"],
+    agent_file: Some(AgentFile::ClaudeMarkdown),
+    counts_whole_conversation: false,
+    login_hint: "run `claude` and log in, or set ANTHROPIC_API_KEY",
+    plan: plan::plan,
+    reader: |_| Box::<events::Claude>::default(),
+    login: login::login,
+};

@@ -1,0 +1,22 @@
+//! codex: what it is called, what it reads, and its plan, events and login.
+
+mod events;
+mod login;
+mod plan;
+mod profile;
+
+use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
+use crate::resolve::sidecar::Channel;
+
+pub static ADAPTER: Adapter = Adapter {
+    program: "codex",
+    package: "@openai/codex",
+    sidecar: Channel::AgentsMd,
+    project_config: &ANY_PROJECT_CONFIG,
+    agent_file: Some(AgentFile::CodexToml),
+    counts_whole_conversation: true,
+    login_hint: "codex login, or set CODEX_API_KEY",
+    plan: plan::plan,
+    reader: |_| Box::<events::Codex>::default(),
+    login: login::login,
+};

@@ -1,0 +1,22 @@
+//! A harness for tests only: the smallest adapter that is complete. It shows that a harness is one folder and one line in the
+//! enum, and it is a template for a real one (CONTRIBUTING.md, "Add a harness").
+
+mod events;
+mod login;
+mod plan;
+
+use super::adapter::Adapter;
+use crate::resolve::sidecar::Channel;
+
+pub static ADAPTER: Adapter = Adapter {
+    program: "example-agent",
+    package: "@example/agent",
+    sidecar: Channel::AgentsMd,
+    project_config: &["AGENTS.md", ".example"],
+    agent_file: None,
+    counts_whole_conversation: false,
+    login_hint: "example-agent login",
+    plan: plan::plan,
+    reader: |_| Box::<events::Example>::default(),
+    login: login::login,
+};

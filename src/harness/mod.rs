@@ -1,0 +1,33 @@
+//! One folder per harness: how it is told what the persona says, how its output is read, and how it is recognised as
+//! installed and logged in. Nothing is started here and no file is read; CONTRIBUTING.md says how to add a harness.
+
+use crate::model::tier::Harness;
+
+mod adapter;
+mod claude;
+mod codex;
+pub mod events;
+#[cfg(test)]
+mod example;
+pub mod job;
+mod login;
+mod opencode;
+mod stderr_summary;
+mod subject;
+
+pub use adapter::{Adapter, AgentFile};
+pub use login::{Login, UserFiles};
+
+/// Everything that the rest of the program knows about a harness.
+pub fn adapter(harness: Harness) -> &'static Adapter {
+    match harness {
+        Harness::Claude => &claude::ADAPTER,
+        Harness::Opencode => &opencode::ADAPTER,
+        Harness::Codex => &codex::ADAPTER,
+        #[cfg(test)]
+        Harness::Example => &example::ADAPTER,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,23 @@
+//! opencode: what it is called, what it reads, and its plan, events and login.
+
+mod events;
+mod log_line;
+mod login;
+mod permission;
+mod plan;
+
+use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
+use crate::resolve::sidecar::Channel;
+
+pub static ADAPTER: Adapter = Adapter {
+    program: "opencode",
+    package: "opencode-ai",
+    sidecar: Channel::AgentsMd,
+    project_config: &ANY_PROJECT_CONFIG,
+    agent_file: Some(AgentFile::OpencodeMarkdown),
+    counts_whole_conversation: false,
+    login_hint: "opencode auth login",
+    plan: plan::plan,
+    reader: |agent| Box::new(events::Opencode::new(agent)),
+    login: login::login,
+};

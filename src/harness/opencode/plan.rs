@@ -1,0 +1,149 @@
+//! A run in opencode's terms: one agent in a config file of the session, named by `OPENCODE_CONFIG`. The agent's permission
+//! map is in `permission`.
+
+use super::permission::permission_map;
+use crate::harness::job::{HarnessPlan, Job, SYSTEM_PROMPT};
+use crate::model::demand::Demand;
+use crate::model::persona::McpServer;
+use crate::model::plan::{Conversation, Mode};
+use crate::model::template::Template;
+use crate::model::warning::WarningCode;
+use crate::resolve::references::{Piece, env_pieces};
+use serde_json::{Map, Value, json};
+
+/// The directory of skills in the session.
+const SKILLS: &str = "skills";
+
+pub fn plan(job: &Job) -> HarnessPlan {
+    let mut plan = HarnessPlan::default();
+    if job.mode == Mode::Headless {
+        // Only its log says which agent and model ran, when a tool starts, and what went wrong on its server.
+        for arg in ["run", "--format", "json", "--print-logs", "--log-level", "INFO"] {
+            plan.arg(arg);
+        }
+    }
+    plan.option("--agent", job.persona_id);
+    match job.resume {
+        Some(Conversation::Id(id)) => plan.option("--session", id),
+        Some(Conversation::Latest) => plan.arg("--continue"),
+        None => {}
+    }
+    let state = ["share/opencode", "state/opencode"].map(|dir| format!(".local/{dir}"));
+    let state = state.into_iter().chain([".config/opencode".to_owned()]);
+    plan.state = job.home.into_iter().flat_map(|home| state.clone().map(|dir| home.join(dir))).collect();
+
+    if !job.system_prompt.is_empty() {
+        plan.system_prompt_file(job);
+    }
+    let permission = permission_map(&mut plan, job);
+    let content = Template::document(|session| config(job, permission.as_ref(), session));
+    plan.session_file("opencode.json", "opencode config", content);
+    plan.env.insert("OPENCODE_CONFIG".into(), Template::session("opencode.json"));
+    // opencode leaves a library of several megabytes in the temp directory of every run.
+    plan.session_directory("tmp", "temp directory");
+    plan.env.insert("TMPDIR".into(), Template::session("tmp"));
+    if job.hermetic {
+        plan.env.insert("OPENCODE_DISABLE_CLAUDE_CODE_PROMPT".into(), Template::text("1"));
+        plan.session_directory("opencode-home", "empty user configuration");
+        plan.env.insert("OPENCODE_CONFIG_DIR".into(), Template::session("opencode-home"));
+        plan.env.insert("OPENCODE_DISABLE_EXTERNAL_SKILLS".into(), Template::text("1"));
+        plan.advisory(
+            Demand::Hermetic,
+            "no CLAUDE.md and no skills of the user; opencode still reads its global config",
+        );
+    }
+    enforcement(&mut plan, job);
+    plan
+}
+
+fn enforcement(plan: &mut HarnessPlan, job: &Job) {
+    if job.mounted && !job.root_is_repository {
+        let text = "opencode reads AGENTS.md of the directories above a project that is not a git repository";
+        plan.warn(WarningCode::Exposed, text);
+    }
+    if job.model.is_some() {
+        plan.enforced(Demand::Model, "model of the agent in the config file");
+    }
+    if job.settings.reasoning.is_some() {
+        plan.advisory(Demand::Reasoning, "reasoningEffort is sent; the provider may ignore it");
+    }
+    if !job.mcp_servers.is_empty() {
+        plan.advisory(Demand::McpServers, "these servers are added; servers of the user's own config stay");
+    }
+    if job.has_skills {
+        plan.skills_path = Some(Template::session(SKILLS));
+        plan.enforced(Demand::Skills, "skills.paths in the config file");
+    }
+    if job.limits.turns.is_some() {
+        plan.advisory(Demand::Turns, "steps: opencode tells the agent to stop and goes on");
+    }
+    match job.limits.usd {
+        Some(0.0) => plan.enforced(Demand::Usd, "a cap of zero: the launch is refused"),
+        Some(_) => plan.unsupported(Demand::Usd, "opencode has no money cap"),
+        None => {}
+    }
+    if job.bare {
+        plan.unsupported(Demand::BareMode, "a mode of claude");
+    }
+    plan.codex_settings(job);
+}
+
+fn config(job: &Job, permission: Option<&Map<String, Value>>, session: &str) -> String {
+    let mut agent = Map::new();
+    agent.insert("mode".into(), "primary".into());
+    if let Some(model) = job.model {
+        // A model without a provider is one of opencode's own.
+        let name = if model.contains('/') { model.to_owned() } else { format!("opencode/{model}") };
+        agent.insert("model".into(), name.into());
+    }
+    if !job.system_prompt.is_empty() {
+        agent.insert("prompt".into(), format!("{{file:{session}/{SYSTEM_PROMPT}}}").into());
+    }
+    if let Some(reasoning) = &job.settings.reasoning {
+        agent.insert("reasoningEffort".into(), reasoning.clone().into());
+    }
+    if let Some(turns) = job.limits.turns {
+        agent.insert("steps".into(), turns.into());
+    }
+    if let Some(permission) = permission {
+        agent.insert("permission".into(), Value::Object(permission.clone()));
+    }
+    let mut config = Map::new();
+    // opencode would add the key itself, and the file must not change.
+    config.insert("$schema".into(), "https://opencode.ai/config.json".into());
+    config.insert("agent".into(), json!({ job.persona_id: agent }));
+    if !job.mcp_servers.is_empty() {
+        let servers: Map<String, Value> =
+            job.mcp_servers.iter().map(|(name, server)| (name.clone(), server_json(server))).collect();
+        config.insert("mcp".into(), Value::Object(servers));
+    }
+    if job.has_skills {
+        config.insert("skills".into(), json!({"paths": [format!("{session}/{SKILLS}")]}));
+    }
+    serde_json::to_string_pretty(&config).expect("plain JSON") + "\n"
+}
+
+fn server_json(server: &McpServer) -> Value {
+    let map = |map: &std::collections::BTreeMap<String, String>| -> Map<String, Value> {
+        map.iter().map(|(key, value)| (key.clone(), Value::String(referring(value)))).collect()
+    };
+    match &server.url {
+        Some(url) => {
+            json!({"type": "remote", "url": referring(url), "headers": map(&server.headers), "enabled": true})
+        }
+        None => {
+            let words =
+                server.command.iter().chain(&server.args).map(|word| referring(word)).collect::<Vec<_>>();
+            json!({"type": "local", "command": words, "environment": map(&server.env), "enabled": true})
+        }
+    }
+}
+
+/// opencode's own spelling of a reference to a variable.
+fn referring(text: &str) -> String {
+    let piece = |piece: Piece| match piece {
+        Piece::Text(text) => text.to_owned(),
+        Piece::Variable(name) => format!("{{env:{name}}}"),
+    };
+    env_pieces(text).into_iter().map(piece).collect()
+}
