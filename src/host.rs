@@ -1,11 +1,19 @@
 //! The process's world as a value: environment, working directory, home, terminals, clock, random ids.
 //! The only reader of process state; everything else is handed a `Host`.
 
-use crate::error::{CommandError, Result};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+
+/// What a process needs from its surroundings and does not have.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    #[error("the working directory cannot be read")]
+    NoWorkingDirectory(#[source] std::io::Error),
+    #[error("there is no home directory: `HOME` is not set to an absolute path")]
+    NoHome,
+}
 
 #[derive(Debug, Clone)]
 pub struct Host {
@@ -17,12 +25,8 @@ pub struct Host {
 }
 
 impl Host {
-    pub fn of_this_process() -> Result<Host> {
-        let cwd = std::env::current_dir().map_err(|error| {
-            CommandError::usage("the working directory cannot be read")
-                .caused_by(error)
-                .hint("change to a directory that exists")
-        })?;
+    pub fn of_this_process() -> Result<Host, HostError> {
+        let cwd = std::env::current_dir().map_err(HostError::NoWorkingDirectory)?;
         let unicode =
             |(key, value): (OsString, OsString)| Some((key.into_string().ok()?, value.into_string().ok()?));
         Ok(Host {
@@ -45,16 +49,13 @@ impl Host {
     }
 
     /// Where our own config, personas, roles and sessions live: `AGENT_WORKFORCE_HOME`, else `~/.agentworkforce/workforce`.
-    pub fn workforce_home(&self) -> Result<PathBuf> {
+    pub fn workforce_home(&self) -> Result<PathBuf, HostError> {
         if let Some(home) = self.var("AGENT_WORKFORCE_HOME") {
             return Ok(self.absolute(&self.expand_tilde(home)));
         }
         match self.home_dir() {
             Some(home) => Ok(home.join(".agentworkforce/workforce")),
-            None => {
-                Err(CommandError::usage("there is no home directory: `HOME` is not set to an absolute path")
-                    .hint("set `HOME`, or `AGENT_WORKFORCE_HOME` to a directory of your choice"))
-            }
+            None => Err(HostError::NoHome),
         }
     }
 
@@ -81,10 +82,10 @@ impl Host {
     }
 
     /// Random lower-case hexadecimal digits, for names that must not collide.
-    pub fn random_hex(&self, digits: usize) -> Result<String> {
+    pub fn random_hex(&self, digits: usize) -> std::io::Result<String> {
         let mut bytes = vec![0_u8; digits.div_ceil(2)];
         rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
-            .map_err(|error| CommandError::internal(format!("no random bytes: {error}")))?;
+            .map_err(|error| std::io::Error::other(format!("no random bytes: {error}")))?;
         let mut hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         hex.truncate(digits);
         Ok(hex)

@@ -64,6 +64,7 @@ pub mod plan;
 pub mod remote;
 pub mod resolve;
 pub mod rules;
+pub mod run;
 pub mod session;
 pub mod skills;
 pub mod tool;
@@ -126,7 +127,7 @@ fn run_with(args: Vec<OsString>, ui: &mut Ui) -> Result<Exit, CommandError> {
         other => other,
     };
     match parsed {
-        Ok(cli) => commands::run(&cli, &host, ui),
+        Ok(cli) => commands::run(&cli, &host, run::debug_log::DebugLog::default(), ui),
         Err(error) => ui.usage(&error),
     }
 }

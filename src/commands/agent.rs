@@ -1,115 +1,136 @@
-//! `agent`: decides a run, and prints the plan of it or carries it out.
+//! `agent`: asks the engine for a run, and prints the plan of it or carries it out.
 
-use super::launch::{self, Launch};
-use super::mounted;
-use super::request::{self, PlanRequest};
-use super::say;
+use super::observe::RunObserver;
+use super::review_prompt::ReviewPrompt;
+use super::{explain, observe, request};
 use crate::cli::AgentArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::model::mount::{Backend, Sandbox};
-use crate::model::plan::{EnforcementLevel, Mode, RunPlan};
-use crate::model::warning::Warning;
-use crate::plan::run::not_enforced;
-use crate::session::SessionStore;
+use crate::model::plan::{AgentPlan, Mode, RunPlan};
+use crate::run::debug_log::DebugLog;
+use crate::run::prepare::Probing;
+use crate::run::{Engine, FailedRun, RunRequest};
 use crate::ui::text::shortened;
 use crate::ui::{BOLD, DIM, Ui, printable};
 use crate::workforce::Workforce;
+use serde_json::{Value, json};
 
-pub fn run(args: &AgentArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
-    if ui.is_json() && !args.dry_run && args.prompt.is_none() && args.prompt_file.is_none() {
+pub fn run(args: &AgentArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
+    let has_task = args.prompt.is_some() || args.prompt_file.is_some();
+    if ui.is_json() && !args.dry_run && !has_task {
         return Err(CommandError::usage(
             "`--json` needs a task or `--dry-run`: an interactive run has no report",
         )
         .hint("add `-p \"...\"` for a headless run, or `--dry-run` for the plan"));
     }
-    let has_task = args.prompt.is_some() || args.prompt_file.is_some();
-    // Arguments for the harness may bring the task: scripts of old do it that way.
+    // Arguments for the harness may contain the task: older scripts do it that way.
     if !args.dry_run && !has_task && !host.stdin_is_terminal && args.harness_args.is_empty() {
-        return Err(CommandError::usage("there is no task, and no terminal to talk in")
-            .hint("add `-p \"...\"` or `--prompt-file FILE`, or start it in a terminal"));
+        return Err(CommandError::usage("no task given and stdin is not a terminal")
+            .hint("add `-p \"...\"` or `--prompt-file FILE`, or run it in a terminal"));
     }
-    let mut request = PlanRequest::from_args(args)?;
+    let request = request::of_agent(args, super::is_attended(host, ui))?;
     let workforce = Workforce::open_at(host, args.from.persona_ref())?;
-    say::persona_ref(&workforce, ui);
-    let store = SessionStore::new(&workforce.layers.home);
-    let resumed = args
-        .resume
-        .as_deref()
-        .map(|wanted| launch::conversation::find(&store, wanted, &request.persona, request.harness));
-    let resumed = resumed.transpose()?;
-    if let Some(resumed) = &resumed {
-        request.harness = Some(resumed.noted.harness);
-        request.flags.resume = Some(resumed.noted.conversation());
-    }
-    let mut plan = request::plan(&workforce, &request)?;
-    let refused = match plan.mount.backend {
-        Backend::None => Ok(()),
-        _ => mounted::refuse_root(&workforce, &plan.mount.root),
+    super::say::persona_ref(&workforce, ui);
+    let how = if args.dry_run {
+        How::DryRun
+    } else if args.stream_json {
+        How::Stream
+    } else {
+        How::Run
     };
-    if let (true, Err(error)) = (args.dry_run, &refused) {
-        plan.warnings.push(format!("a run here would be refused: {}", error.message));
+    carry_out(&request, how, &workforce, log, ui)
+}
+
+/// What is done with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    DryRun,
+    Run,
+    /// A run whose events are printed as they happen.
+    Stream,
+}
+
+/// Prepares a run of a persona and prints its plan, or runs it and reports.
+pub fn carry_out(
+    request: &RunRequest,
+    how: How,
+    workforce: &Workforce,
+    log: DebugLog,
+    ui: &mut Ui,
+) -> Result<Exit> {
+    let engine = Engine::new(workforce, log)?;
+    if how == How::DryRun {
+        let prepared = engine.prepare(request, Probing::LeaveNothing)?;
+        let missing = prepared.missing_supplies(&workforce.host);
+        let mut plan = prepared.plan;
+        plan.warnings.extend(missing);
+        return Ok(print_plan(&plan, ui));
     }
-    if args.dry_run || args.strict {
-        say::warnings(&workforce.general_warnings(), ui);
-        for warning in &plan.warnings {
-            ui.warning(printable(warning));
+    let prepared = engine.prepare(request, Probing::Keep)?;
+    let stream = how == How::Stream;
+    let mut prompt = ReviewPrompt::new();
+    let finished = {
+        let mut observer = RunObserver::new(ui, stream, workforce.host.stderr_is_terminal);
+        engine.run(prepared, &mut observer, &mut prompt)
+    };
+    match finished {
+        Ok(finished) => {
+            answer(finished.report.as_ref(), stream, ui);
+            if !ui.is_json() {
+                observe::say_changes_end(&finished, ui);
+            }
+            Ok(finished.exit)
         }
+        Err(failed) => failure(*failed, stream, ui),
     }
-    refuse_unreachable_sandbox(&plan)?;
-    if args.strict {
-        refuse_what_is_not_enforced(&plan, &workforce.general_warnings())?;
-        // What the plan calls hidden is hidden at this level only, and whether it is reached is known when the mount is
-        // made.
-        if args.sandbox.is_none() {
-            plan.mount.sandbox = plan.mount.sandbox.max(Some(Sandbox::Project));
-        }
+}
+
+/// In JSON every end of a run, good or bad, is a report.
+fn answer(report: Option<&Value>, stream: bool, ui: &mut Ui) {
+    let Some(report) = report.filter(|_| ui.is_json()) else { return };
+    if stream {
+        let mut last = json!({"type": "report"});
+        last.as_object_mut().expect("an object").extend(report.as_object().cloned().unwrap_or_default());
+        ui.json_line(&last.to_string());
+    } else {
+        ui.json(report);
     }
-    if !args.dry_run {
-        refused?;
-        mounted::refuse_unheard(&workforce, Some(&request.persona), &plan.mount.root)?;
-        return launch::run(Launch { plan: &plan, args, workforce: &workforce, store: &store, resumed }, ui);
+}
+
+fn failure(failed: FailedRun, stream: bool, ui: &mut Ui) -> Result<Exit> {
+    let is_refusal = failed.is_refusal();
+    let (error, failed) = explain::failed_run(failed);
+    if is_refusal || !ui.is_json() {
+        return Err(error);
+    }
+    let reason = std::iter::once(&error.message).chain(&error.causes).cloned().collect::<Vec<_>>().join(": ");
+    ui.explain(&error);
+    answer(failed.report(error.exit, reason).as_ref(), stream, ui);
+    Ok(error.exit)
+}
+
+/// The plan, with the exit code that a run of it would start with.
+fn print_plan(plan: &RunPlan, ui: &mut Ui) -> Exit {
+    for warning in &plan.warnings {
+        ui.warning(printable(&warning.message));
     }
     if ui.is_json() {
-        ui.json(&plan);
-    } else {
-        summary(&plan, ui);
+        ui.json(plan);
+    } else if let Some(agent) = plan.agent() {
+        summary(plan, agent, ui);
     }
-    Ok(Exit::Done)
-}
-
-/// A level that was asked for and cannot be had is never a silent downgrade.
-fn refuse_unreachable_sandbox(plan: &RunPlan) -> Result<()> {
-    match not_enforced(plan).find(|row| row.field == "mount.sandbox") {
-        None => Ok(()),
-        Some(row) => Err(CommandError::new(Exit::Refused, "the sandbox that is asked for cannot be had")
-            .caused_by(&row.how)
-            .hint("leave `--mount` out, or ask for less with `--sandbox off`")),
+    if plan.refusals.is_empty() {
+        return Exit::Done;
     }
-}
-
-fn refuse_what_is_not_enforced(plan: &RunPlan, general: &[Warning]) -> Result<()> {
-    let level = |level: EnforcementLevel| match level {
-        EnforcementLevel::Enforced => "enforced",
-        EnforcementLevel::Advisory => "advisory",
-        EnforcementLevel::Unsupported => "unsupported",
-    };
-    let mut causes: Vec<String> =
-        not_enforced(plan).map(|row| format!("{}: {} ({})", row.field, level(row.level), row.how)).collect();
-    causes.extend(plan.warnings.iter().cloned());
-    causes.extend(general.iter().map(ToString::to_string));
-    if causes.is_empty() {
-        return Ok(());
-    }
-    let mut error =
-        CommandError::new(Exit::Refused, format!("persona `{}` is refused by `--strict`", plan.persona.id));
-    error.causes = causes;
-    Err(error.hint("run it without `--strict`, on another harness, or take the demand out of the persona"))
+    let refused = explain::refused(&plan.refusals);
+    ui.flush();
+    ui.explain(&refused);
+    refused.exit
 }
 
 /// The command line as a person would type it.
-pub fn command_line(plan: &RunPlan) -> String {
+fn command_line(plan: &AgentPlan) -> String {
     let quote = |text: String| match shlex::try_quote(&text) {
         Ok(quoted) => quoted.into_owned(),
         Err(_) => format!("{text:?}"),
@@ -119,18 +140,20 @@ pub fn command_line(plan: &RunPlan) -> String {
     words.map(quote).collect::<Vec<_>>().join(" ")
 }
 
-fn summary(plan: &RunPlan, ui: &mut Ui) {
-    let persona = &plan.persona;
+fn summary(plan: &RunPlan, agent: &AgentPlan, ui: &mut Ui) {
+    let persona = &agent.persona;
     let emoji = persona.emoji.as_deref().map(|emoji| format!("{emoji} ")).unwrap_or_default();
     let name = if persona.name == persona.id {
         persona.id.clone()
     } else {
         format!("{} ({})", persona.name, persona.id)
     };
-    let model =
-        plan.model.as_ref().map_or_else(|| "the harness's own model".to_owned(), |model| model.value.clone());
+    let model = agent
+        .model
+        .as_ref()
+        .map_or_else(|| "the harness's own model".to_owned(), |model| model.value.clone());
     let (emoji, name, model) = (printable(&emoji), printable(&name), printable(&model));
-    ui.line(format!("{emoji}{BOLD}{name}{BOLD:#} [{}] via {} ({model})", persona.tier, plan.harness.kind));
+    ui.line(format!("{emoji}{BOLD}{name}{BOLD:#} [{}] via {} ({model})", persona.tier, agent.harness.kind));
     let mut row = |key: &str, value: String| {
         if !value.is_empty() {
             ui.line(format!("  {DIM}{key:<10}{DIM:#} {}", printable(&value)));
@@ -148,7 +171,7 @@ fn summary(plan: &RunPlan, ui: &mut Ui) {
         "prompt",
         format!(
             "{} bytes; `agentworkforce show {}@{} --prompt` prints it",
-            plan.system_prompt.len(),
+            agent.system_prompt.len(),
             persona.id,
             persona.tier
         ),
@@ -157,9 +180,9 @@ fn summary(plan: &RunPlan, ui: &mut Ui) {
         let mode = serde_json::to_value(sidecar.mode).ok().and_then(|mode| mode.as_str().map(str::to_owned));
         row("sidecar", format!("{} ({}), {}", sidecar.target, mode.unwrap_or_default(), sidecar.origin));
     }
-    row("skills", plan.skills.iter().map(|skill| skill.id.as_str()).collect::<Vec<_>>().join(", "));
-    row("mcp", plan.mcp_servers.join(", "));
-    let inputs: Vec<String> = plan
+    row("skills", agent.skills.iter().map(|skill| skill.id.as_str()).collect::<Vec<_>>().join(", "));
+    row("mcp", agent.mcp_servers.join(", "));
+    let inputs: Vec<String> = agent
         .inputs
         .iter()
         .map(|input| format!("{}={:?} ({})", input.name, shortened(&input.value, 40), input.from))
@@ -171,18 +194,18 @@ fn summary(plan: &RunPlan, ui: &mut Ui) {
         .unwrap_or_default();
     let probed = if backend == "auto" { "auto (unprobed)".to_owned() } else { backend };
     row("mount", format!("{probed} at {}, {} path rules", plan.mount.root.display(), plan.mount.rules.len()));
-    if let Some(task) = &plan.prompt {
+    if let Some(task) = &agent.prompt {
         row("task", shortened(task, 100));
     }
     row(
         "mode",
-        match plan.mode {
+        match agent.mode {
             Mode::Interactive => "interactive".into(),
             Mode::Headless => "headless".into(),
         },
     );
-    let weak: Vec<String> = not_enforced(plan).map(|row| row.field.clone()).collect();
+    let weak: Vec<String> = plan.not_enforced().map(|row| row.field.clone()).collect();
     row("unenforced", weak.join(", "));
     ui.line("");
-    ui.line(printable(&command_line(plan)));
+    ui.line(printable(&command_line(agent)));
 }

@@ -1,6 +1,6 @@
 //! `export`: a persona at a tier as another tool's agent file, with an account of what that cannot say.
 
-use super::request::{self, PlanRequest, parse_harness};
+use super::request::parse_harness;
 use super::target::{self, Existing, Placed};
 use crate::cli::ExportArgs;
 use crate::convert::CarriedRole;
@@ -16,7 +16,9 @@ use crate::model::persona::Input;
 use crate::model::role::{Charter, Role};
 use crate::model::selector::Selector;
 use crate::model::shape::Object;
-use crate::plan::run::before_job;
+use crate::plan::prompt::before_job;
+use crate::run::prepare::Preview;
+use crate::run::request::Overrides;
 use crate::ui::{Ui, printable};
 use crate::workforce::Workforce;
 use serde::Deserialize;
@@ -31,12 +33,7 @@ pub fn run(args: &ExportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let selector = Selector::parse(&args.selector)?;
     let workforce = Workforce::open(host)?;
     let found = workforce.find(&selector.name)?;
-    let mut request = PlanRequest {
-        persona: selector.name.clone(),
-        tier: selector.tier,
-        harness: Some(harness),
-        ..PlanRequest::default()
-    };
+    let mut overrides = Overrides { harness: Some(harness), ..Overrides::default() };
     // The environment has no say: what it holds may be a secret, and the file is made to be handed on.
     for (name, declared) in &found.resolved.persona.inputs {
         let declared = Input::deserialize(declared).unwrap_or_default();
@@ -45,9 +42,10 @@ pub fn run(args: &ExportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
             None if declared.optional => String::new(),
             None => format!("${name}"),
         };
-        request.inputs.insert(name.clone(), value);
+        overrides.inputs.insert(name.clone(), value);
     }
-    let (prepared, plan) = request::look(&workforce, &request)?;
+    let preview = Preview::of(&workforce, &selector, &overrides)?;
+    let prepared = &preview.parts;
     let resolved = &prepared.found.resolved;
     let persona = &resolved.persona;
     let before_job = before_job(&prepared.parts(&workforce));
@@ -62,7 +60,7 @@ pub fn run(args: &ExportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
             id: resolved.id(),
             tier: prepared.selection.tier,
             description: persona.description.as_deref(),
-            prompt: &plan.system_prompt,
+            prompt: &preview.agent().system_prompt,
             model: prepared.selection.model.as_ref().map(|model| model.value.as_str()),
             settings: &prepared.selection.settings,
             permissions: &persona.permissions,

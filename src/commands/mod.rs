@@ -5,12 +5,13 @@ use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::features::Feature;
+use crate::model::selector::Selector;
+use crate::run::RunRequest;
+use crate::run::debug_log::DebugLog;
 use crate::ui::Ui;
-use clap::FromArgMatches;
-use std::ffi::OsString;
+use crate::workforce::Workforce;
 
 mod agent;
-mod changes_review;
 mod config;
 mod create;
 mod doctor;
@@ -18,11 +19,10 @@ mod edit;
 mod explain;
 mod export;
 mod import;
-mod launch;
 mod lint;
 mod list;
 mod mount;
-mod mounted;
+mod observe;
 mod packs;
 mod persona;
 mod pick;
@@ -30,6 +30,7 @@ mod picker;
 mod prompter;
 mod request;
 mod reset;
+mod review_prompt;
 mod role;
 mod say;
 mod schema;
@@ -38,15 +39,15 @@ mod show;
 mod sources;
 mod target;
 
-pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
+pub fn run(cli: &Cli, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
     match &cli.command {
-        Some(Command::Agent(args)) => agent::run(args, host, ui),
-        Some(Command::Mount(args)) => mount::run(args, host, ui),
+        Some(Command::Agent(args)) => agent::run(args, host, log, ui),
+        Some(Command::Mount(args)) => mount::run(args, host, log, ui),
         Some(Command::Sessions { action }) => sessions::run(action, host, ui),
         Some(Command::List(args)) => list::run(args, host, ui),
         Some(Command::Show(args)) => show::run(args, host, ui),
         Some(Command::Lint(args)) => lint::run(args, host, ui),
-        Some(Command::Pick(args)) => pick::run(args, host, ui),
+        Some(Command::Pick(args)) => pick::run(args, host, log, ui),
         Some(Command::Create(args)) => create::run(args, host, ui),
         Some(Command::Persona { action }) => persona::run(action, host, ui),
         Some(Command::Role { action }) => role::run(action, host, ui),
@@ -62,12 +63,12 @@ pub fn run(cli: &Cli, host: &Host, ui: &mut Ui) -> Result<Exit> {
         Some(Command::Config { action }) => config::run(action, host, ui),
         Some(Command::Completions { shell }) => Ok(completions(*shell, ui)),
         Some(Command::Man) => man(ui),
-        None => bare(host, ui),
+        None => bare(host, log, ui),
     }
 }
 
 /// On a terminal a picker, otherwise the help.
-fn bare(host: &Host, ui: &mut Ui) -> Result<Exit> {
+fn bare(host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
     if ui.is_json() {
         return Err(
             CommandError::usage("no command is given").hint("`agentworkforce --help` shows the commands")
@@ -77,19 +78,15 @@ fn bare(host: &Host, ui: &mut Ui) -> Result<Exit> {
         ui.text(&crate::cli::command(&[]).render_help().ansi().to_string());
         return Ok(Exit::Usage);
     }
-    let workforce = crate::workforce::Workforce::open_outlines(host, None)?;
-    match picker::pick(&workforce, ui)? {
-        Some(selector) => {
-            let words = ["agentworkforce", "agent", selector.as_str()].map(OsString::from);
-            let matches = crate::cli::command(&[]).try_get_matches_from(words);
-            let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-            match cli.map(|cli| cli.command) {
-                Ok(Some(Command::Agent(args))) => agent::run(&args, host, ui),
-                _ => Err(CommandError::usage(format!("`{selector}` cannot be run"))),
-            }
-        }
-        None => Ok(Exit::Done),
-    }
+    let outlines = Workforce::open_outlines(host, None)?;
+    let Some(selector) = picker::pick(&outlines, ui)? else { return Ok(Exit::Done) };
+    let request = RunRequest { attended: true, ..RunRequest::of(Selector::parse(&selector)?) };
+    agent::carry_out(&request, agent::How::Run, &Workforce::open(host)?, log, ui)
+}
+
+/// Whether a person at a terminal can answer questions.
+fn is_attended(host: &Host, ui: &Ui) -> bool {
+    host.stdin_is_terminal && host.stderr_is_terminal && !ui.is_json()
 }
 
 fn completions(shell: clap_complete::Shell, ui: &mut Ui) -> Exit {

@@ -1,21 +1,23 @@
 //! `pick`: the personas that fit a task best, with the words that say so, and the best one started if asked.
 
-use super::request::{self, PlanRequest};
-use super::{agent, list};
-use crate::cli::{Cli, Command, PickArgs};
+use super::agent::{self, How};
+use super::{explain, list};
+use crate::cli::PickArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::plan::RunPlan;
+use crate::model::selector::Selector;
 use crate::resolve::rank::{Choice, Ranked, Reason, rank};
+use crate::run::debug_log::DebugLog;
+use crate::run::prepare::Probing;
+use crate::run::{Engine, RunRequest};
 use crate::ui::text::shortened;
 use crate::ui::{BOLD, DIM, Ui, printable};
 use crate::workforce::{Workforce, warnings_of};
-use clap::FromArgMatches;
 use serde_json::{Value, json};
-use std::ffi::OsString;
 
-pub fn run(args: &PickArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
+pub fn run(args: &PickArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
     let task = args.task.join(" ");
     if task.trim().is_empty() {
         return Err(CommandError::usage("the task is empty").hint("say in a few words what is to be done"));
@@ -30,41 +32,45 @@ pub fn run(args: &PickArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let choices: Vec<Choice> = runnable.iter().map(|row| choice(row)).collect();
     let ranked = rank(&task, &choices);
     let shown = &ranked[..ranked.len().min(args.limit.into())];
-    let command = shown.first().map(|best| command(best.id, &task));
-    let on_a_terminal = host.stdin_is_terminal && host.stderr_is_terminal && !ui.is_json();
-    let starts = args.launch && on_a_terminal && !args.dry_run;
+    let words = shown.first().map(|best| command(best.id, &task));
+    let attended = super::is_attended(host, ui);
+    let starts = args.launch && attended && !args.dry_run;
     let plans = args.launch && args.dry_run;
     if ui.is_json() {
         let plan = match shown.first().filter(|_| plans) {
-            Some(best) => Some(plan(best.id, &task, host)?),
+            Some(best) => Some(plan(best.id, &task, host, log)?),
             None => None,
         };
+        let refusals = plan.as_ref().map(|plan| plan.refusals.as_slice()).unwrap_or_default();
+        let refused = (!refusals.is_empty()).then(|| explain::refused(refusals));
         let candidates: Vec<Value> = shown.iter().map(|ranked| candidate(ranked, &runnable)).collect();
         ui.json(&json!({
-            "schemaVersion": 2, "task": task, "candidates": candidates, "command": command, "launched": false,
+            "schemaVersion": 2, "task": task, "candidates": candidates, "command": words, "launched": false,
             "plan": plan, "warnings": warnings,
         }));
+        if let Some(refused) = refused {
+            ui.explain(&refused);
+            return Ok(refused.exit);
+        }
+        return Ok(if shown.is_empty() { Exit::Failed } else { Exit::Done });
     } else if shown.is_empty() {
-        ui.line("no persona speaks of this task");
+        ui.line("no persona matches this task");
         ui.hint("try other words, or look at `agentworkforce list`");
     } else if !args.launch || starts || plans {
         for ranked in shown {
             say(ranked, &runnable, ui);
         }
     }
-    match command {
-        None => Ok(Exit::Failed),
-        Some(words) if starts => launch(&words, host, ui),
-        Some(mut words) if plans && !ui.is_json() => {
-            words.insert(2, "--dry-run".into());
-            launch(&words, host, ui)
-        }
-        Some(words) if args.launch && !ui.is_json() => {
-            ui.line(printable(&quoted(&words)));
-            Ok(Exit::Done)
-        }
-        Some(_) => Ok(Exit::Done),
+    let Some(best) = shown.first() else { return Ok(Exit::Failed) };
+    if starts || plans {
+        let how = if plans { How::DryRun } else { How::Run };
+        let workforce = Workforce::open(host)?;
+        return agent::carry_out(&request(best.id, &task, attended), how, &workforce, log, ui);
     }
+    if args.launch {
+        ui.line(printable(&quoted(&command(best.id, &task))));
+    }
+    Ok(Exit::Done)
 }
 
 /// What a word is worth depends on where it stands: an id is chosen with care, a description is prose.
@@ -80,12 +86,17 @@ fn choice<'a>(row: &list::Row<'a>) -> Choice<'a> {
     Choice { id: row.persona, fields: texts.into_iter().filter(|(_, _, text)| !text.is_empty()).collect() }
 }
 
+/// The run of the best one: the same request as that of `agent`.
+fn request(id: &str, task: &str, attended: bool) -> RunRequest {
+    let persona = Selector { name: id.to_owned(), tier: None };
+    RunRequest { task: Some(task.to_owned()), attended, ..RunRequest::of(persona) }
+}
+
 /// What the best one would run, for scripts: the same plan as that of `agent --dry-run`.
-fn plan(id: &str, task: &str, host: &Host) -> Result<RunPlan> {
+fn plan(id: &str, task: &str, host: &Host, log: DebugLog) -> Result<RunPlan> {
     let workforce = Workforce::open(host)?;
-    let mut request = PlanRequest { persona: id.to_owned(), ..PlanRequest::default() };
-    request.flags.prompt = Some(task.to_owned());
-    request::plan(&workforce, &request)
+    let engine = Engine::new(&workforce, log)?;
+    Ok(engine.prepare(&request(id, task, false), Probing::LeaveNothing)?.plan)
 }
 
 fn command(id: &str, task: &str) -> Vec<String> {
@@ -137,13 +148,4 @@ fn say(ranked: &Ranked, rows: &[&list::Row], ui: &mut Ui) {
     };
     let reasons: Vec<String> = ranked.reasons.iter().map(reason).collect();
     ui.line(printable(&format!("    because of {}", reasons.join(", "))));
-}
-
-fn launch(words: &[String], host: &Host, ui: &mut Ui) -> Result<Exit> {
-    let words = words.iter().map(OsString::from);
-    let matches = crate::cli::command(&[]).try_get_matches_from(words);
-    match matches.and_then(|matches| Cli::from_arg_matches(&matches)).map(|cli| cli.command) {
-        Ok(Some(Command::Agent(args))) => agent::run(&args, host, ui),
-        _ => Err(CommandError::internal("the command that was put together is none")),
-    }
 }

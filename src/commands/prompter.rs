@@ -1,6 +1,6 @@
 //! Asks the person at the terminal for a line, and hears the signals that end us meanwhile: a prompt must not be a trap.
 
-use crate::mount::SignalInbox;
+use crate::run::observer::Signals;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::getpid;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -22,14 +22,14 @@ pub enum Answer {
 }
 
 pub struct Prompter<'a> {
-    signals: &'a mut SignalInbox,
+    signals: &'a mut dyn Signals,
     began: Instant,
     /// What was typed beyond the last line.
     typed: Vec<u8>,
 }
 
 impl<'a> Prompter<'a> {
-    pub fn new(signals: &'a mut SignalInbox) -> Prompter<'a> {
+    pub fn new(signals: &'a mut dyn Signals) -> Prompter<'a> {
         // What came before the question is no answer to it.
         signals.take();
         Prompter { signals, began: Instant::now(), typed: Vec::new() }

@@ -1,6 +1,6 @@
 //! `show`: one persona, seen from the side that was asked for.
 
-use super::request::{self, PlanRequest, Prepared, parse_harness};
+use super::request::parse_harness;
 use super::say;
 use crate::cli::ShowArgs;
 use crate::error::{CommandError, Result};
@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::mount::{Effect, MountSpec};
 use crate::model::path_text::path_text;
-use crate::model::plan::RunPlan;
+use crate::model::plan::AgentPlan;
 use crate::model::selector::Selector;
 use crate::model::shape::Object;
 use crate::model::source::Source;
@@ -17,6 +17,8 @@ use crate::resolve::inputs;
 use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::sidecar;
 use crate::rules::{Decision, PathRules, Visibility};
+use crate::run::prepare::{PersonaParts, Preview};
+use crate::run::request::Overrides;
 use crate::ui::{BOLD, DIM, Table, Ui, printable};
 use crate::workforce::{Workforce, warnings_of};
 use serde_json::{Value, json};
@@ -29,13 +31,12 @@ pub fn run(args: &ShowArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         return Err(CommandError::usage("`--all` shows every tier; a tier in the selector shows one")
             .hint("leave one of them out"));
     }
-    let request = PlanRequest {
-        persona: selector.name.clone(),
-        tier: selector.tier,
+    let overrides = Overrides {
         harness: args.harness.as_deref().map(parse_harness).transpose()?,
         inputs: args.input.iter().cloned().collect(),
-        ..PlanRequest::default()
+        ..Overrides::default()
     };
+    let request = Wanted { persona: selector.clone(), overrides };
     let workforce = Workforce::open_at(host, args.from.persona_ref())?;
     say::persona_ref(&workforce, ui);
     say::warnings(&workforce.general_warnings(), ui);
@@ -52,14 +53,20 @@ pub fn run(args: &ShowArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     }
 }
 
-fn say_warnings(warnings: &[String], ui: &mut Ui) {
-    for warning in warnings {
-        ui.warning(printable(warning));
+/// The persona that is shown, and what is set instead of its own settings.
+struct Wanted {
+    persona: Selector,
+    overrides: Overrides,
+}
+
+impl Wanted {
+    fn preview(&self, workforce: &Workforce) -> Result<Preview> {
+        Ok(Preview::of(workforce, &self.persona, &self.overrides)?)
     }
 }
 
-fn origins(workforce: &Workforce, request: &PlanRequest, ui: &mut Ui) -> Result<Exit> {
-    let found = workforce.find(&request.persona)?;
+fn origins(workforce: &Workforce, request: &Wanted, ui: &mut Ui) -> Result<Exit> {
+    let found = workforce.find(&request.persona.name)?;
     say::warnings(&warnings_of(&found.problems), ui);
     let resolved = &found.resolved;
     if ui.is_json() {
@@ -84,11 +91,11 @@ fn plain(sources: &[Arc<Source>]) -> Vec<&Source> {
     sources.iter().map(|source| &**source).collect()
 }
 
-fn prompt(workforce: &Workforce, request: &PlanRequest, ui: &mut Ui) -> Result<Exit> {
-    let prepared = request::prepare(workforce, request)?;
+fn prompt(workforce: &Workforce, request: &Wanted, ui: &mut Ui) -> Result<Exit> {
+    let prepared = PersonaParts::read(workforce, &request.persona, &request.overrides)?;
     say::warnings(&prepared.warnings, ui);
     let values = inputs::by_name(&prepared.inputs);
-    let text = crate::plan::run::system_prompt(&prepared.parts(workforce), &values);
+    let text = crate::plan::prompt::system_prompt(&prepared.parts(workforce), &values);
     if ui.is_json() {
         ui.json(&json!({
             "schemaVersion": 1,
@@ -103,15 +110,16 @@ fn prompt(workforce: &Workforce, request: &PlanRequest, ui: &mut Ui) -> Result<E
     Ok(Exit::Done)
 }
 
-fn enforcement(workforce: &Workforce, request: &PlanRequest, ui: &mut Ui) -> Result<Exit> {
-    let (_, plan) = request::look(workforce, request)?;
-    say_warnings(&plan.warnings, ui);
+fn enforcement(workforce: &Workforce, request: &Wanted, ui: &mut Ui) -> Result<Exit> {
+    let preview = request.preview(workforce)?;
+    let (agent, plan) = (preview.agent(), &preview.plan);
+    say::warnings(&plan.warnings, ui);
     if ui.is_json() {
         ui.json(&json!({
             "schemaVersion": 1,
-            "persona": plan.persona.id,
-            "tier": plan.persona.tier,
-            "harness": plan.harness.kind,
+            "persona": agent.persona.id,
+            "tier": agent.persona.tier,
+            "harness": agent.harness.kind,
             "enforcement": plan.enforcement,
         }));
         return Ok(Exit::Done);
@@ -121,15 +129,15 @@ fn enforcement(workforce: &Workforce, request: &PlanRequest, ui: &mut Ui) -> Res
         let level = serde_json::to_value(row.level).unwrap_or_default();
         table.row([row.field.clone(), level.as_str().unwrap_or_default().to_owned(), row.how.clone()]);
     }
-    ui.line(format!("{} [{}] on {}", plan.persona.id, plan.persona.tier, plan.harness.kind));
+    ui.line(format!("{} [{}] on {}", agent.persona.id, agent.persona.tier, agent.harness.kind));
     ui.line("");
     ui.table(&table);
     Ok(Exit::Done)
 }
 
-fn files(workforce: &Workforce, request: &PlanRequest, path: Option<&Path>, ui: &mut Ui) -> Result<Exit> {
-    let (_, plan) = request::look(workforce, request)?;
-    say_warnings(&plan.warnings, ui);
+fn files(workforce: &Workforce, request: &Wanted, path: Option<&Path>, ui: &mut Ui) -> Result<Exit> {
+    let plan = request.preview(workforce)?.plan;
+    say::warnings(&plan.warnings, ui);
     let spec = &plan.mount;
     let rules = PathRules::compile(&spec.rules).map_err(|error| {
         CommandError::usage(format!("{}: {}", spec.rules[error.index].origin, error.message))
@@ -264,8 +272,8 @@ fn rule_table(spec: &MountSpec, counts: &Counts, ui: &mut Ui) {
     ui.line(format!("note: {note}"));
 }
 
-fn overview(workforce: &Workforce, request: &PlanRequest, every_tier: bool, ui: &mut Ui) -> Result<Exit> {
-    let found = workforce.find(&request.persona)?;
+fn overview(workforce: &Workforce, request: &Wanted, every_tier: bool, ui: &mut Ui) -> Result<Exit> {
+    let found = workforce.find(&request.persona.name)?;
     let resolved = &found.resolved;
     if let Some(reason) = resolved.not_runnable() {
         ui.warning(format!("persona `{}` cannot be run: {reason}", resolved.id()));
@@ -277,8 +285,9 @@ fn overview(workforce: &Workforce, request: &PlanRequest, every_tier: bool, ui: 
         }
         return Ok(Exit::Done);
     }
-    let (prepared, plan) = request::look(workforce, request)?;
-    say_warnings(&plan.warnings, ui);
+    let preview = request.preview(workforce)?;
+    let (prepared, agent) = (&preview.parts, preview.agent());
+    say::warnings(&preview.plan.warnings, ui);
     let shown: Vec<Tier> = if every_tier { resolved.tiers() } else { vec![prepared.selection.tier] };
     if ui.is_json() {
         let role = prepared
@@ -292,24 +301,24 @@ fn overview(workforce: &Workforce, request: &PlanRequest, every_tier: bool, ui: 
             "spec": spec_for(resolved, &shown),
             "file": resolved.source().file.as_deref().map(path_text),
             "name": resolved.display_name(),
-            "emoji": plan.persona.emoji,
+            "emoji": agent.persona.emoji,
             "role": role,
             "expertise": resolved.persona.expertise,
             "tier": prepared.selection.tier,
             "tiers": resolved.tiers(),
-            "harness": plan.harness,
-            "model": plan.model,
-            "version": plan.persona.version,
+            "harness": agent.harness,
+            "model": agent.model,
+            "version": agent.persona.version,
             "runnable": true,
         }));
         return Ok(Exit::Done);
     }
     heading(resolved, &shown, ui);
-    details(&prepared, &plan, ui);
+    details(prepared, agent, ui);
     for tier in shown {
-        let request = PlanRequest { tier: Some(tier), ..request.clone() };
-        let (_, plan) = request::look(workforce, &request)?;
-        tier_section(&plan, ui);
+        let persona = Selector { tier: Some(tier), ..request.persona.clone() };
+        let preview = Preview::of(workforce, &persona, &request.overrides)?;
+        tier_section(&preview, ui);
     }
     Ok(Exit::Done)
 }
@@ -355,19 +364,19 @@ fn heading(resolved: &ResolvedPersona, shown: &[Tier], ui: &mut Ui) {
     row("EXPERTISE", &p.expertise.join(", "), ui);
 }
 
-fn details(prepared: &Prepared, plan: &RunPlan, ui: &mut Ui) {
+fn details(prepared: &PersonaParts, agent: &AgentPlan, ui: &mut Ui) {
     let p = &prepared.found.resolved.persona;
-    if let Some(role) = &plan.persona.role {
+    if let Some(role) = &agent.persona.role {
         row(
             "ROLE",
             &format!("{} ({})", role.label, role.charter_origin.as_deref().unwrap_or("no charter")),
             ui,
         );
     }
-    section("SKILLS", plan.skills.iter().map(|skill| format!("{}  {}", skill.id, skill.source)), ui);
+    section("SKILLS", agent.skills.iter().map(|skill| format!("{}  {}", skill.id, skill.source)), ui);
     section(
         "INPUTS",
-        plan.inputs.iter().map(|input| format!("{} = {:?} ({})", input.name, input.value, input.from)),
+        agent.inputs.iter().map(|input| format!("{} = {:?} ({})", input.name, input.value, input.from)),
         ui,
     );
     let servers = p.mcp_servers.iter().map(|(name, server)| {
@@ -408,14 +417,15 @@ fn section(title: &str, rows: impl Iterator<Item = String>, ui: &mut Ui) {
     }
 }
 
-fn tier_section(plan: &RunPlan, ui: &mut Ui) {
-    let model = plan.model.as_ref().map_or("the harness's own", |model| model.value.as_str());
+fn tier_section(preview: &Preview, ui: &mut Ui) {
+    let (agent, plan) = (preview.agent(), &preview.plan);
+    let model = agent.model.as_ref().map_or("the harness's own", |model| model.value.as_str());
     let mut rows =
-        vec![format!("harness: {} ({})", plan.harness.kind, plan.harness.from), format!("model: {model}")];
-    rows.extend(plan.reasoning.as_ref().map(|reasoning| format!("reasoning: {reasoning}")));
+        vec![format!("harness: {} ({})", agent.harness.kind, agent.harness.from), format!("model: {model}")];
+    rows.extend(agent.reasoning.as_ref().map(|reasoning| format!("reasoning: {reasoning}")));
     rows.extend(
         plan.sidecar.as_ref().map(|sidecar| format!("sidecar: {} from {}", sidecar.target, sidecar.origin)),
     );
-    rows.push(format!("system prompt: {} bytes (`--prompt` prints it)", plan.system_prompt.len()));
-    section(&format!("TIER: {}", plan.persona.tier), rows.into_iter(), ui);
+    rows.push(format!("system prompt: {} bytes (`--prompt` prints it)", agent.system_prompt.len()));
+    section(&format!("TIER: {}", agent.persona.tier), rows.into_iter(), ui);
 }

@@ -13,7 +13,9 @@ use crate::model::shape::Severity;
 use crate::model::source::{LayerId, Source};
 use crate::model::tier::Harness;
 use crate::plan::mount::MountPlace;
-use crate::plan::run::{RunFacts, RunFlags, RunParts, before_job, plan};
+use crate::plan::parts::{RunFacts, RunFlags, RunParts};
+use crate::plan::prompt::before_job;
+use crate::plan::run::agent;
 use crate::resolve::merge::Layered;
 use crate::resolve::persona::{ResolvedPersona, resolve};
 use crate::resolve::select::{Levels, select};
@@ -192,9 +194,10 @@ fn used(resolved: &ResolvedPersona, harness: Harness) {
     let flags = RunFlags { prompt: Some("task".into()), ..RunFlags::default() };
     let place = MountPlace { root: "/project".into(), ..MountPlace::default() };
     let facts = RunFacts { place, ..RunFacts::default() };
-    let plan = plan(&parts, &flags, &facts, Vec::new());
+    let plan = agent(&parts, &flags, &facts);
     serde_json::to_string(&plan).expect("a plan can be printed");
-    exported(harness, &parts, &plan.system_prompt);
+    let planned = plan.agent().expect("an agent");
+    exported(harness, &parts, &planned.system_prompt);
 }
 
 /// The file that `export` writes is read by `import`, as the persona that it was.

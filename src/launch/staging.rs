@@ -3,7 +3,7 @@
 
 use crate::error::{CommandError, Result};
 use crate::host::Host;
-use crate::model::plan::{FileBody, LinkFarm, RunPlan};
+use crate::model::plan::{AgentPlan, FileBody, LinkFarm, RunPlan};
 use crate::model::template::{Hole, Template};
 use crate::mount::ChildCommand;
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ pub fn make_state(plan: &RunPlan, host: &Host) {
 }
 
 /// Writes the files of a plan. One that is there already is replaced: a session that goes on gets them anew.
-pub fn write_files(plan: &RunPlan, session_dir: &Path) -> Result<Shown> {
+pub fn write_files(plan: &AgentPlan, session_dir: &Path) -> Result<Shown> {
     let places = Places { session_dir, session_id: "", mount: Path::new("") };
     let mut shown = Shown::default();
     let paths: Vec<PathBuf> = plan
@@ -75,7 +75,7 @@ pub fn write_files(plan: &RunPlan, session_dir: &Path) -> Result<Shown> {
 }
 
 /// The command of a plan with everything filled in. Values of variables go into the environment and nowhere else.
-pub fn command(plan: &RunPlan, program: &Path, places: &Places<'_>, host: &Host) -> Result<ChildCommand> {
+pub fn command(plan: &AgentPlan, program: &Path, places: &Places<'_>, host: &Host) -> Result<ChildCommand> {
     let mut argv = vec![program.as_os_str().to_owned()];
     for arg in &plan.command.args {
         argv.push(fill(arg, places, &host.env)?);

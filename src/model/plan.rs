@@ -3,21 +3,55 @@
 use super::decided::{Decided, InputValue, Level};
 use super::mount::MountSpec;
 use super::persona::{Limits, SidecarMode};
+use super::raw_path::RawPath;
 use super::source::Source;
 use super::template::Template;
 use super::tier::{Harness, Tier};
+use super::warning::Warning;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Everything that a run does and every reason for which it would be refused.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunPlan {
     pub schema_version: u32,
-    /// The commit that the project's personas, roles, sidecars and rule files come from, where the working tree is not
-    /// asked.
+    /// The commit that the project's personas, roles, sidecars and rule files come from, instead of the working tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persona_ref: Option<PersonaRef>,
+    #[serde(flatten)]
+    pub subject: PlannedSubject,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sidecar: Option<PlannedSidecar>,
+    pub mount: MountSpec,
+    pub limits: Limits,
+    /// Which of the persona's settings hold in this run, and by what means.
+    pub enforcement: Vec<Enforcement>,
+    /// Commands that must succeed on the result.
+    pub checks: Vec<PlannedCheck>,
+    pub changes: ChangePolicy,
+    /// Whether the run is refused when something is not enforced.
+    pub strict: bool,
+    /// Whether skills come from the cache only.
+    pub offline: bool,
+    /// Why a run of this plan is not started; empty if it is.
+    pub refusals: Vec<Refusal>,
+    pub warnings: Vec<Warning>,
+}
+
+/// What a run is about: a persona on its harness, or any command.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PlannedSubject {
+    Agent(Box<AgentPlan>),
+    Command(CommandPlan),
+}
+
+/// A harness that runs as a persona.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentPlan {
     pub persona: PlannedPersona,
     pub harness: PlannedHarness,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,30 +61,93 @@ pub struct RunPlan {
     pub reasoning: Option<String>,
     pub mode: Mode,
     pub command: PlannedCommand,
-    /// What the harness is told it is, exactly.
+    /// The system prompt, exactly.
     pub system_prompt: String,
     /// The task of a headless run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// Files that are written for the harness, in the session directory or in the mount, mode 0600.
     pub files: Vec<PlannedFile>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sidecar: Option<PlannedSidecar>,
     pub skills: Vec<PlannedSkill>,
     /// Where the harness finds them, once they are staged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skills_path: Option<Template>,
     pub inputs: Vec<InputValue>,
     pub mcp_servers: Vec<String>,
-    /// Variables whose values the run hands on by name; their values are in no file that is written.
+    /// Variables that the run passes on by name; their values are in no file that is written.
     pub references: Vec<String>,
-    pub mount: MountSpec,
-    pub limits: Limits,
-    /// What becomes of the persona's demands on this harness.
-    pub enforcement: Vec<Enforcement>,
-    pub warnings: Vec<String>,
     /// For every field of the persona: the files that set it, lowest layer first.
     pub origins: BTreeMap<String, Vec<Source>>,
+}
+
+/// Any command, in the view of the project that a persona would have or in one without a persona.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandPlan {
+    pub argv: Vec<RawPath>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persona: Option<PlannedPersona>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedCheck {
+    pub command: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<f64>,
+}
+
+/// What becomes of the changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangePolicy {
+    pub apply: ApplyPolicy,
+    /// Whether paths that git ignores are applied too.
+    pub include_ignored: bool,
+    /// Whether the mount stays after its changes were applied.
+    pub keep: bool,
+}
+
+/// When changes are applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ApplyPolicy {
+    /// When the run succeeded.
+    Auto,
+    /// When the person at the terminal says so.
+    Ask,
+    Never,
+}
+
+/// A reason for which a run is not started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Refusal {
+    pub code: RefusalCode,
+    pub message: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<String>,
+}
+
+/// What is in the way of a run. Programs match on these words, so they never change meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RefusalCode {
+    /// Configuration, persona or rule files cannot be read, and they may forbid something.
+    InvalidFiles,
+    /// The directory cannot be mounted.
+    Root,
+    /// `--apply never` without a mount.
+    NothingToHold,
+    /// `--apply ask` without a terminal.
+    NoTerminal,
+    /// The budget is zero.
+    ZeroBudget,
+    /// The overlay was demanded and does not work here.
+    OverlayUnavailable,
+    /// The sandbox level was demanded and is not available.
+    SandboxUnavailable,
+    /// `--strict`, and something is not enforced.
+    NotEnforced,
 }
 
 /// A git ref and the commit that it stood for.
@@ -199,6 +296,31 @@ pub struct PlannedSkill {
 }
 
 impl RunPlan {
+    /// The agent's part of the plan; `None` where a command runs.
+    pub fn agent(&self) -> Option<&AgentPlan> {
+        match &self.subject {
+            PlannedSubject::Agent(agent) => Some(agent),
+            PlannedSubject::Command(_) => None,
+        }
+    }
+
+    /// What the session is named after.
+    pub fn name(&self) -> &str {
+        match &self.subject {
+            PlannedSubject::Agent(agent) => &agent.persona.id,
+            PlannedSubject::Command(command) => {
+                command.persona.as_ref().map_or("mount", |persona| &persona.id)
+            }
+        }
+    }
+
+    /// The settings that do not hold in this run.
+    pub fn not_enforced(&self) -> impl Iterator<Item = &Enforcement> {
+        self.enforcement.iter().filter(|row| row.level != EnforcementLevel::Enforced)
+    }
+}
+
+impl AgentPlan {
     /// The directory that relative skill sources are anchored to: that of the file that declares the skills.
     pub fn skills_dir(&self) -> Option<&std::path::Path> {
         self.origins.get("skills").and_then(|sources| sources.last()).and_then(Source::dir)

@@ -3,8 +3,9 @@
 use super::mount::{Backend, Sandbox};
 use super::plan::PersonaRef;
 use super::tier::{Harness, Tier};
+use super::warning::Warning;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -34,7 +35,7 @@ pub struct RunReport {
     /// Values of variables that turned up where they do not belong; never the value itself.
     pub leaks: Vec<ReportedLeak>,
     pub apply: ReportedApply,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Seconds by phase.
     pub timings: BTreeMap<String, f64>,
 }
@@ -88,7 +89,7 @@ pub enum Status {
     NotStarted,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     #[serde(skip_serializing_if = "Option::is_none")]

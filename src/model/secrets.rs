@@ -15,6 +15,7 @@ const ORDINARY: [&str; 16] = [
 ];
 
 /// What to look for. Two names of one value are one: the first.
+#[derive(Clone)]
 pub struct Secrets {
     names: Vec<String>,
     /// For each pattern the place of its name.

@@ -2,8 +2,9 @@
 
 use super::tier::Tier;
 use super::words::nearest;
+use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selector {
     pub name: String,
     pub tier: Option<Tier>,

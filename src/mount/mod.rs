@@ -15,6 +15,7 @@
 pub mod apply;
 pub mod changes;
 mod crash_points;
+pub mod error;
 pub mod fs;
 pub mod git;
 pub mod process;
@@ -26,6 +27,7 @@ pub mod view;
 mod engine_tests;
 
 pub use crash_points::CrashPoints;
+pub use error::MountError;
 pub use process::{
     ChildCommand, ChildOutcome, ChildStdio, Ending, RunningChild, SignalInbox, catch_runner_signals, probe,
 };

@@ -1,73 +1,44 @@
-//! Puts the plan of a run together from everything that was decided and found out before.
+//! Puts the plan of a run together from everything that was decided and found out before. Pure.
 
-use super::mount::{self, MountFlags, MountPlace};
+use super::enforcement::{agent_rows, mount_rows, supply_rows};
+use super::mount;
+use super::parts::{RunFacts, RunFlags, RunParts};
+use super::prompt::system_prompt;
+use super::refusals::refusals;
 use super::servers;
 use crate::harness::adapter;
 use crate::harness::job::{HarnessPlan, Job};
-use crate::model::decided::InputValue;
-use crate::model::mount::{Backend, Effect, MountSpec, Sandbox};
-use crate::model::persona::{Limits, McpServer, SidecarMode};
+use crate::model::mount::{Backend, MountSpec, Sandbox};
+use crate::model::persona::{Limits, McpServer, MountPolicy};
 use crate::model::plan::{
-    Conversation, Enforcement, EnforcementLevel, Mode, PersonaRef, PlannedCommand, PlannedHarness,
-    PlannedPersona, PlannedRole, PlannedSidecar, PlannedSkill, RunPlan, Stdin,
+    AgentPlan, CommandPlan, Mode, PlannedCommand, PlannedHarness, PlannedPersona, PlannedRole,
+    PlannedSidecar, PlannedSkill, PlannedSubject, RunPlan, SkillKind, Stdin,
 };
+use crate::model::raw_path::RawPath;
 use crate::model::settings::Settings;
 use crate::model::skill_source as skill;
 use crate::model::source::Source;
 use crate::model::template::{Hole, Template};
+use crate::model::warning::{Warning, WarningCode};
 use crate::resolve::inputs::by_name;
 use crate::resolve::persona::ResolvedPersona;
-use crate::resolve::prompt::{Identity, compose};
 use crate::resolve::references::{Piece, env_names, env_pieces, fill_inputs};
-use crate::resolve::role::RolePart;
-use crate::resolve::select::Selection;
-use crate::resolve::sidecar::{Sidecar, SidecarText};
-use crate::rules::PathRules;
+use crate::resolve::sidecar::SidecarText;
 use crate::rules::unmatchable_patterns;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What the command line asks of this run.
-#[derive(Debug, Clone, Default)]
-pub struct RunFlags {
-    /// A task makes the run headless.
-    pub prompt: Option<String>,
-    pub limits: Limits,
-    pub mount: MountFlags,
-    pub resume: Option<Conversation>,
-    /// Passed to the harness as they are.
-    pub extra_args: Vec<String>,
-}
+const SCHEMA_VERSION: u32 = 2;
 
-/// What was found out about the world for this run.
-#[derive(Debug, Clone, Default)]
-pub struct RunFacts {
-    pub env: BTreeMap<String, String>,
-    pub home: Option<PathBuf>,
-    pub place: MountPlace,
-    /// Where the project layer comes from, if not from the working tree.
-    pub persona_ref: Option<PersonaRef>,
-}
-
-/// The persona of this run, decided, with the texts that were read for it.
-pub struct RunParts<'a> {
-    pub resolved: &'a ResolvedPersona,
-    pub selection: &'a Selection,
-    pub role: Option<RolePart>,
-    pub inputs: &'a [InputValue],
-    /// The chosen sidecar with its text; `None` where there is none or its file is missing.
-    pub sidecar: Option<(&'a Sidecar, String)>,
-    pub settings: &'a Settings,
-}
-
-pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<String>) -> RunPlan {
+/// The plan of a harness that runs as a persona.
+pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     let persona = &parts.resolved.persona;
     let selection = parts.selection;
     let kind = selection.harness.value;
-    let mut warnings = found;
-    warnings.extend(selection.warnings.iter().map(ToString::to_string));
+    let mut warnings = facts.warnings.clone();
+    warnings.extend(selection.warnings.iter().cloned());
 
     let values = by_name(parts.inputs);
     let system_prompt = system_prompt(parts, &values);
@@ -79,16 +50,18 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
         &flags.mount,
         &facts.place,
     );
-    warnings.extend(unmatchable_patterns(&mount.rules).iter().map(ToString::to_string));
+    if flags.strict && flags.mount.sandbox.is_none() {
+        // What the plan calls hidden is hidden from this level on.
+        mount.sandbox = mount.sandbox.max(Some(Sandbox::Project));
+    }
+    warnings.extend(unmatchable_patterns(&mount.rules));
     let sidecar = planned_sidecar(parts, &values, &mount, &mut warnings);
     let limits = limits(parts, flags);
 
     let available =
         |name: &str| facts.env.get(name).or_else(|| values.get(name)).is_some_and(|value| !value.is_empty());
-    let mut left_out = Vec::new();
-    let mut env = servers::supplied(&persona.env, "env", &available, &mut left_out);
-    let mcp_servers = servers::startable(&persona.mcp_servers, &available, &mut left_out);
-    warnings.extend(left_out.into_iter().map(|warning| warning.message));
+    let mut env = servers::supplied(&persona.env, "env", &available, &mut warnings);
+    let mcp_servers = servers::startable(&persona.mcp_servers, &available, &mut warnings);
     let skills = planned_skills(parts, &mut warnings);
 
     let job = Job {
@@ -114,7 +87,7 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
     };
     let mode = job.mode;
     let mut adapted = (adapter(kind).plan)(&job);
-    warnings.extend(adapted.warnings.drain(..).map(|warning| warning.message));
+    warnings.append(&mut adapted.warnings);
     adapted.args.extend(flags.extra_args.iter().map(Template::text));
     for (name, value) in environment(parts, &env) {
         match adapted.env.entry(name) {
@@ -123,23 +96,21 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
             }
             Entry::Occupied(ours) => {
                 let text = format!("env.{} is left out: the run needs it for itself on {kind}", ours.key());
-                warnings.push(text);
+                warnings.push(Warning::new(WarningCode::NotUsed, text));
                 env.remove(ours.key());
             }
         }
     }
-    let supplied = rows_of_supplies(parts, &env, &mcp_servers);
+    let supplied = supply_rows(parts, &env, &mcp_servers);
     let mut enforcement =
-        enforcement(parts, &mut adapted, &mount, sidecar.as_ref(), limits, flags, &mut warnings);
+        agent_rows(parts, &mut adapted, &mount, sidecar.as_ref(), limits, flags, &mut warnings);
     enforcement.extend(supplied);
     if mount.sandbox == Some(Sandbox::Strict) {
         mount.writable = writable_when_strict(facts, std::mem::take(&mut adapted.state));
     }
     let references = references(&env, &mcp_servers, &values);
 
-    RunPlan {
-        schema_version: 1,
-        persona_ref: facts.persona_ref.clone(),
+    let agent = AgentPlan {
         persona: planned_persona(parts),
         harness: PlannedHarness { kind, from: selection.harness.from },
         model: selection.model.clone(),
@@ -154,18 +125,64 @@ pub fn plan(parts: &RunParts, flags: &RunFlags, facts: &RunFacts, found: Vec<Str
         system_prompt,
         prompt: flags.prompt.clone(),
         files: adapted.files,
-        sidecar,
         skills,
         skills_path: adapted.skills_path,
         inputs: parts.inputs.to_vec(),
         mcp_servers: mcp_servers.into_keys().collect(),
         references,
-        mount,
+        origins: origins(parts.resolved),
+    };
+    let plan = RunPlan {
+        sidecar,
         limits,
         enforcement,
-        warnings,
-        origins: origins(parts.resolved),
+        ..bare(PlannedSubject::Agent(Box::new(agent)), mount, flags, facts)
+    };
+    with_refusals(RunPlan { warnings, ..plan }, flags, facts)
+}
+
+/// The plan of a command in a view without a persona.
+pub fn command(argv: Vec<RawPath>, settings: &Settings, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
+    let policy = MountPolicy::default();
+    let mount = mount::spec("mount", None, &policy, &settings.mount, &flags.mount, &facts.place);
+    let subject = PlannedSubject::Command(CommandPlan { argv, persona: None });
+    let mut rows = HarnessPlan::default();
+    mount_rows(&mut rows, &mount);
+    with_refusals(
+        RunPlan { enforcement: rows.enforcement, ..bare(subject, mount, flags, facts) },
+        flags,
+        facts,
+    )
+}
+
+/// The plan of a command in the view that a persona would have.
+pub fn command_as(argv: Vec<RawPath>, parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
+    let plan = agent(parts, flags, facts);
+    let persona = Some(planned_persona(parts));
+    RunPlan { subject: PlannedSubject::Command(CommandPlan { argv, persona }), ..plan }
+}
+
+fn bare(subject: PlannedSubject, mount: MountSpec, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
+    RunPlan {
+        schema_version: SCHEMA_VERSION,
+        persona_ref: facts.persona_ref.clone(),
+        subject,
+        sidecar: None,
+        mount,
+        limits: flags.limits,
+        enforcement: Vec::new(),
+        checks: flags.checks.clone(),
+        changes: flags.changes(),
+        strict: flags.strict,
+        offline: flags.offline,
+        refusals: Vec::new(),
+        warnings: facts.warnings.clone(),
     }
+}
+
+fn with_refusals(mut plan: RunPlan, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
+    plan.refusals = refusals(&plan, flags.attended, &facts.obstacles);
+    plan
 }
 
 /// The harness's own state, caches and temp: what stays writable outside the mount at the sandbox level `strict`.
@@ -198,46 +215,6 @@ fn references(
     names
 }
 
-/// What the harness is told it is, without planning the rest: `show --prompt`.
-pub fn system_prompt(parts: &RunParts, values: &BTreeMap<String, String>) -> String {
-    // Inputs come last: what a value contains is never replaced again.
-    let harness = parts.selection.harness.value.name();
-    let job = fill_inputs(&authored_prompt(parts).replace("<harness>", harness), values);
-    around_job(parts, &job)
-}
-
-/// What stands in front of the job in a prompt that has one.
-pub fn before_job(parts: &RunParts) -> String {
-    let mut prompt = around_job(parts, "x");
-    prompt.pop();
-    prompt
-}
-
-fn around_job(parts: &RunParts, job: &str) -> String {
-    let persona = &parts.resolved.persona;
-    let role = parts.role.as_ref();
-    let identity = Identity {
-        id: parts.resolved.id(),
-        name: persona.name.as_deref(),
-        emoji: persona.emoji.as_deref().filter(|emoji| !emoji.is_empty()),
-        label: role.and_then(|role| role.label.as_deref()),
-        expertise: &persona.expertise,
-    };
-    let charter = role.and_then(|role| role.charter.as_deref());
-    compose(&identity, charter, job)
-}
-
-/// The prompt as somebody wrote it: the tier's, else the top level's, else what a pack inlined for this harness.
-fn authored_prompt(parts: &RunParts) -> String {
-    let top = &parts.resolved.persona.runtime;
-    let said = parts.selection.own.system_prompt.as_ref().or(top.system_prompt.as_ref());
-    match (said, &parts.sidecar) {
-        (Some(prompt), _) => prompt.clone(),
-        (None, Some((Sidecar { text: SidecarText::Pack(text), .. }, _))) => text.clone(),
-        (None, _) => String::new(),
-    }
-}
-
 fn planned_persona(parts: &RunParts) -> PlannedPersona {
     let resolved = parts.resolved;
     let persona = &resolved.persona;
@@ -264,19 +241,21 @@ fn planned_sidecar(
     parts: &RunParts,
     values: &BTreeMap<String, String>,
     mount: &MountSpec,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<Warning>,
 ) -> Option<PlannedSidecar> {
     let (sidecar, text) = parts.sidecar.as_ref()?;
     let name = sidecar.channel.file_name();
     if mount.backend == Backend::None {
-        warnings.push(format!(
-            "{name} of the persona is not written: there is no mount, and your repository is not touched"
-        ));
+        let text = format!(
+            "{name} of the persona is not written: there is no mount, and your repository stays as it is"
+        );
+        warnings.push(Warning::new(WarningCode::NotUsed, text));
         return None;
     }
     let harness = parts.selection.harness.value;
     if parts.settings.sidecar.skips(harness) {
-        warnings.push(format!("{harness} gets no {name}: `sidecar.{harness}` is `skip` in the config"));
+        let text = format!("{harness} gets no {name}: `sidecar.{harness}` is `skip` in the config");
+        warnings.push(Warning::new(WarningCode::NotUsed, text));
         return None;
     }
     let content = match sidecar.text {
@@ -291,7 +270,7 @@ fn planned_sidecar(
     })
 }
 
-fn planned_skills(parts: &RunParts, warnings: &mut Vec<String>) -> Vec<PlannedSkill> {
+fn planned_skills(parts: &RunParts, warnings: &mut Vec<Warning>) -> Vec<PlannedSkill> {
     let skill = |skill: &crate::model::persona::Skill| PlannedSkill {
         id: skill.id.clone().unwrap_or_else(|| skill::name_of(&skill.source)),
         source: skill.source.clone(),
@@ -299,8 +278,9 @@ fn planned_skills(parts: &RunParts, warnings: &mut Vec<String>) -> Vec<PlannedSk
         description: skill.description.clone(),
     };
     let skills: Vec<PlannedSkill> = parts.resolved.persona.skills.iter().map(skill).collect();
-    for skill in skills.iter().filter(|skill| skill.kind == crate::model::plan::SkillKind::Unknown) {
-        warnings.push(format!("skill `{}` has a source of no known form: {}", skill.id, skill.source));
+    for skill in skills.iter().filter(|skill| skill.kind == SkillKind::Unknown) {
+        let text = format!("skill `{}` has a source of an unknown form: {}", skill.id, skill.source);
+        warnings.push(Warning::new(WarningCode::Skill, text));
     }
     skills
 }
@@ -336,144 +316,6 @@ fn environment(parts: &RunParts, env: &BTreeMap<String, String>) -> BTreeMap<Str
     ];
     all.extend(ours.map(|(name, value)| (name.to_owned(), value)));
     all
-}
-
-/// The rows that do not depend on the harness, then the adapter's own.
-fn enforcement(
-    parts: &RunParts,
-    adapted: &mut HarnessPlan,
-    mount: &MountSpec,
-    sidecar: Option<&PlannedSidecar>,
-    limits: Limits,
-    flags: &RunFlags,
-    warnings: &mut Vec<String>,
-) -> Vec<Enforcement> {
-    let mut rows = HarnessPlan::default();
-    match (sidecar, adapted.sidecar_unread) {
-        (Some(planned), Some(why)) => {
-            rows.unsupported("sidecar", format!("{} is written, and {why}", planned.target));
-        }
-        (Some(planned), None) => {
-            let how = match planned.mode {
-                SidecarMode::Overwrite => "is exactly the persona's text in the mount",
-                SidecarMode::Extend => "is the repository's text and then the persona's in the mount",
-            };
-            rows.enforced("sidecar", format!("{} {how}", planned.target));
-        }
-        (None, _) if parts.sidecar.is_some() => {
-            rows.unsupported("sidecar", "not delivered: see the warnings")
-        }
-        (None, _) => {}
-    }
-    mount_rows(&mut rows, mount);
-    if limits.wall_seconds.is_some() {
-        rows.enforced("limits.wallSeconds", "the runner ends the run");
-    }
-    match (limits.idle_seconds, flags.prompt.is_some()) {
-        (Some(_), true) => rows.enforced("limits.idleSeconds", "the runner ends a silent run"),
-        (Some(_), false) => {
-            rows.unsupported(
-                "limits.idleSeconds",
-                "a person at a terminal may be silent as long as they like",
-            );
-        }
-        (None, _) => {}
-    }
-    for key in ["monthlyBudgetUsd", "workspace_manifest"] {
-        if parts.resolved.object.contains_key(key) {
-            rows.unsupported(key, "not supported by this runner yet");
-        }
-    }
-    if let Some(policy) = parts.resolved.object.get("mount").and_then(|mount| mount.as_object()) {
-        for key in ["enabled", "roots"].into_iter().filter(|key| policy.contains_key(*key)) {
-            rows.unsupported(&format!("mount.{key}"), "not supported by this runner");
-        }
-    }
-    let channel = adapter(parts.selection.harness.value).sidecar;
-    if let Some(text) = crate::resolve::sidecar::only_for_others(parts.resolved, parts.selection, channel) {
-        rows.unsupported(channel.other().key(), text.clone());
-        warnings.push(text);
-    }
-    if let Err(error) = PathRules::compile(&mount.rules) {
-        let rule = &mount.rules[error.index];
-        warnings.push(format!("{}: pattern `{}` is left out: {}", rule.origin, rule.pattern, error.message));
-        rows.unsupported("mount", format!("pattern `{}` cannot be used", rule.pattern));
-    }
-    let mut all = rows.enforcement;
-    all.append(&mut adapted.enforcement);
-    all
-}
-
-/// The persona's variables, and what of them and of its servers this run goes without; the warnings say why.
-fn rows_of_supplies(
-    parts: &RunParts,
-    env: &BTreeMap<String, String>,
-    mcp_servers: &BTreeMap<String, McpServer>,
-) -> Vec<Enforcement> {
-    let persona = &parts.resolved.persona;
-    let mut rows = HarnessPlan::default();
-    if !env.is_empty() {
-        rows.enforced("env", "set in the harness's environment");
-    }
-    for name in persona.env.keys().filter(|name| !env.contains_key(*name)) {
-        rows.unsupported(&format!("env.{name}"), "left out: see the warnings");
-    }
-    for name in persona.mcp_servers.keys().filter(|name| !mcp_servers.contains_key(*name)) {
-        rows.unsupported(&format!("mcpServers.{name}"), "left out: see the warnings");
-    }
-    rows.enforcement
-}
-
-fn mount_rows(rows: &mut HarnessPlan, mount: &MountSpec) {
-    if let Some(level) = mount.sandbox.filter(|level| *level > Sandbox::Off) {
-        match mount.backend {
-            Backend::Auto | Backend::Overlay => {
-                rows.enforced("mount.sandbox", "the run is refused unless it is reached");
-            }
-            Backend::Copy | Backend::None => {
-                let level = if level == Sandbox::Strict { "strict" } else { "project" };
-                rows.unsupported("mount.sandbox", format!("`{level}` needs the overlay"));
-            }
-        }
-    }
-    let demanded = |effect: Effect| mount.rules.iter().any(|rule| rule.effect == effect);
-    match mount.backend {
-        Backend::None => {
-            rows.unsupported("mount.hidden", "there is no mount: the harness works in the real directory");
-            if demanded(Effect::Readonly) {
-                rows.unsupported(
-                    "mount.readonly",
-                    "there is no mount: the harness works in the real directory",
-                );
-            }
-        }
-        Backend::Copy => {
-            rows.advisory(
-                "mount.hidden",
-                "not in the copy; the real project can be reached by its absolute path",
-            );
-            if demanded(Effect::Readonly) {
-                rows.enforced("mount.readonly", "changes are reported and never applied");
-            }
-        }
-        Backend::Auto | Backend::Overlay => {
-            // A level that must be reached is refused otherwise; without one a run makes do with a copy.
-            let otherwise = match mount.sandbox {
-                Some(Sandbox::Project | Sandbox::Strict) => "",
-                _ => "; a run that gets less warns, and with `--strict` is refused",
-            };
-            let how = "hidden files cannot be opened from inside (overlay); git objects can";
-            rows.enforced("mount.hidden", format!("{how}{otherwise}"));
-            if demanded(Effect::Readonly) {
-                rows.enforced("mount.readonly", "changes are reported and never applied");
-            }
-        }
-    }
-}
-
-/// The rows that `--strict` refuses.
-pub fn not_enforced(plan: &RunPlan) -> impl Iterator<Item = &Enforcement> {
-    plan.enforcement.iter().filter(|row| row.level != EnforcementLevel::Enforced)
 }
 
 fn origins(resolved: &ResolvedPersona) -> BTreeMap<String, Vec<Source>> {

@@ -3,10 +3,11 @@
 use super::sessions::{Sessions, ignored};
 use super::status::SessionState;
 use super::store::{Session, SessionEntry};
-use crate::error::Result;
 use crate::exit::Exit;
+use crate::model::warning::{Warning, WarningCode};
 use crate::mount::apply::{self, ApplyOutcome, ApplyResult, Selection};
 use crate::mount::git::export::{GitExport, export};
+use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -27,7 +28,7 @@ pub struct Applied {
     pub outcome: ApplyOutcome,
     pub git: GitExport,
     pub mount_removed: bool,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 impl Applied {
@@ -46,14 +47,15 @@ impl Sessions<'_> {
     /// For the runner, which holds the session already.
     pub fn apply_locked(&self, session: &Session, request: &ApplyRequest) -> Result<Applied> {
         self.end_journals(session)?;
-        let work = session.work()?.ok_or_else(|| session.mount_is_gone())?;
+        let work = session.work()?.ok_or_else(|| session.no_mount())?;
         let sides = work.three_way()?;
         let outcome = self.store.with_context(session, self.crash_points, |context| {
             apply::apply(context, &sides, &request.selection, ignored(request.include_ignored))
         })?;
-        let mut warnings: Vec<String> = Vec::new();
+        let mut warnings = Vec::new();
         for path in request.selection.unknown(&outcome.review) {
-            warnings.push(format!("no change of the agent is at `{}`", path.display()));
+            let message = format!("the agent changed nothing at `{}`", path.display());
+            warnings.push(Warning::new(WarningCode::NoMatch, message));
         }
         self.crash_points.at("apply: ended");
         let mut git = GitExport::default();
@@ -63,7 +65,8 @@ impl Sessions<'_> {
                 Ok(export) => git = export,
                 Err(error) => {
                     has_unknown_commits = true;
-                    warnings.push(format!("the agent's commits could not be looked at: {error:#}"));
+                    let message = format!("the agent's commits could not be read: {error:#}");
+                    warnings.push(Warning::new(WarningCode::Commits, message));
                 }
             }
         }
@@ -79,7 +82,8 @@ impl Sessions<'_> {
         // What was kept out exists nowhere else, so the mount stays with it until the session is pruned.
         let stashed = session.has_stash(&work.record);
         if stashed {
-            warnings.push("a stash of the agent's stays in the session".into());
+            warnings
+                .push(Warning::new(WarningCode::Commits, "a git stash of the agent stays in the session"));
         }
         let keeps_something =
             outcome.review.keeps_something_out() || !git.held.is_empty() || has_unknown_commits || stashed;
@@ -97,7 +101,7 @@ impl Sessions<'_> {
         let rest = ApplyRequest { session: session.id.to_string(), keep: true, ..ApplyRequest::default() };
         let applied = self.apply_locked(session, &rest)?;
         let held = applied.git.held.first().map(|branch| format!("commits are held: {}", branch.reason));
-        Ok(applied.warnings.into_iter().next().or(held))
+        Ok(applied.warnings.into_iter().next().map(|warning| warning.message).or(held))
     }
 
     /// The agent's work goes; what was applied of it before stays applied and can still be undone.

@@ -2,6 +2,7 @@
 //! What changed in a session's mount is for `mount` to say; nothing is parsed or printed.
 
 pub mod apply;
+pub mod error;
 pub mod id;
 pub mod leaks;
 pub mod prune;
@@ -13,6 +14,7 @@ pub mod undo;
 pub mod work;
 
 pub use apply::{Applied, ApplyRequest};
+pub use error::SessionError;
 pub use sessions::Sessions;
 pub use status::{SessionState, SessionStatus};
 pub use store::{Session, SessionStore};

@@ -1,11 +1,11 @@
 //! Removes old sessions that nobody needs any more. What exists only in a session keeps it.
 
-use super::sessions::{Sessions, whole};
+use super::sessions::Sessions;
 use super::status::SessionState;
 use super::store::Session;
-use crate::error::Result;
 use crate::mount::changes::{Ignored, review};
 use crate::mount::git::export::export;
+use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
@@ -46,7 +46,7 @@ impl Sessions<'_> {
                 Err(_) if !session.exists() => {}
                 Ok(Some(reason)) => pruned.kept.push(KeptSession { session: id.to_string(), reason }),
                 Err(error) => {
-                    let reason = format!("it could not be looked at: {}", whole(&error));
+                    let reason = format!("it could not be looked at: {error:#}");
                     pruned.kept.push(KeptSession { session: id.to_string(), reason });
                 }
             }

@@ -1,10 +1,10 @@
 //! Finds sessions whose runner died or whose apply was cut off, and brings them to a state that they can be decided in.
 
-use super::sessions::{Sessions, whole};
+use super::sessions::Sessions;
 use super::status::SessionState;
 use super::store::Session;
-use crate::error::Result;
 use crate::mount::apply::Recovered;
+use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -72,7 +72,7 @@ impl Sessions<'_> {
         };
         match self.end_journals(session) {
             Ok(journals) => result.journals = journals,
-            Err(error) => result.problem = Some(whole(&error)),
+            Err(error) => result.problem = Some(format!("{error:#}")),
         }
         let mut was_reviewed = false;
         match session.review() {
@@ -91,14 +91,14 @@ impl Sessions<'_> {
                 let said = session.status()?.map_or(SessionState::Nothing, |status| status.state);
                 result.state = if said.is_active() { SessionState::Nothing } else { said };
             }
-            Err(error) => result.problem = Some(whole(&error)),
+            Err(error) => result.problem = Some(format!("{error:#}")),
         }
         session.set_state(self.host, result.state)?;
         if was_reviewed && matches!(result.state, SessionState::Applied | SessionState::Nothing) {
             // No file waits, but the agent's commits may still be only in the mount.
             match self.keep_commits(session) {
                 Ok(problem) => result.problem = result.problem.or(problem),
-                Err(error) => result.problem = Some(whole(&error)),
+                Err(error) => result.problem = Some(format!("{error:#}")),
             }
         }
         Ok(result)

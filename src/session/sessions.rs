@@ -2,7 +2,6 @@
 //! Nothing is parsed or printed here.
 
 use super::store::{Session, SessionEntry, SessionStore};
-use crate::error::{CommandError, Result};
 use crate::host::Host;
 use crate::model::mount_record::MountRecord;
 use crate::model::raw_path::RawPath;
@@ -11,6 +10,7 @@ use crate::mount::apply::journal::{Journal, State};
 use crate::mount::apply::{self, Recovered};
 use crate::mount::changes::diff::{FileDiff, diff};
 use crate::mount::changes::{Ignored, Review, review};
+use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ impl Sessions<'_> {
         let session = self.store.find(wanted)?;
         let (review, problem) = match session.review() {
             Ok(review) => (review, None),
-            Err(error) => (None, Some(whole(&error))),
+            Err(error) => (None, Some(format!("{error:#}"))),
         };
         let journals = Journal::all(&session.dir)?.iter().map(journal_entry).collect();
         Ok(Shown {
@@ -79,7 +79,7 @@ impl Sessions<'_> {
         include_ignored: bool,
     ) -> Result<Vec<FileDiff>> {
         let session = self.store.find(wanted)?;
-        let work = session.work()?.ok_or_else(|| session.mount_is_gone())?;
+        let work = session.work()?.ok_or_else(|| session.no_mount())?;
         let sides = work.three_way()?;
         let review = review(&sides, ignored(include_ignored))?;
         Ok(diff(&sides, &review, below.map(PathBuf::as_path))?)
@@ -103,11 +103,6 @@ fn journal_entry(journal: &Journal) -> JournalEntry {
 
 pub(super) fn ignored(include: bool) -> Ignored {
     if include { Ignored::Include } else { Ignored::KeepOut }
-}
-
-/// A message with its causes, in one line.
-pub(super) fn whole(error: &CommandError) -> String {
-    std::iter::once(&error.message).chain(&error.causes).map(String::as_str).collect::<Vec<_>>().join(": ")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::mount::apply::Selection;
 use crate::mount::changes::base;
 use crate::mount::fs::tree::Tree;
 use crate::session::prune::PruneRequest;
-use crate::session::{Applied, ApplyRequest, SessionState};
+use crate::session::{Applied, ApplyRequest, SessionError, SessionState};
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -173,7 +173,7 @@ fn a_discarded_session_leaves_the_project_alone() {
     assert_eq!(fixture.sessions().discard(&id).unwrap().state, SessionState::Discarded);
     assert_eq!(fixture.read("a"), "base\n");
     let request = ApplyRequest { session: id, ..ApplyRequest::default() };
-    assert!(fixture.sessions().apply(&request).unwrap_err().message.contains("no mount any more"));
+    assert!(fixture.sessions().apply(&request).unwrap_err().to_string().contains("no mount any more"));
 }
 
 #[test]
@@ -194,11 +194,11 @@ fn a_vanished_project_is_said_and_nothing_is_lost() {
     std::fs::rename(fixture.project(), &aside).unwrap();
     let request = ApplyRequest { session: id.clone(), ..ApplyRequest::default() };
     let error = fixture.sessions().apply(&request).unwrap_err();
-    assert!(error.message.contains("the work is kept in the session"), "{error:?}");
+    assert!(error.to_string().contains("the work is kept in the session"), "{error:?}");
     // Another directory of that name is not the project.
     std::fs::create_dir(fixture.project()).unwrap();
     let error = fixture.sessions().apply(&request).unwrap_err();
-    assert!(error.message.contains("not the directory"), "{error:?}");
+    assert!(error.to_string().contains("not the directory"), "{error:?}");
     assert_eq!(std::fs::read_dir(fixture.project()).unwrap().count(), 0);
     assert_eq!(fixture.sessions().recover(Some(&id)).unwrap().recovered.len(), 1);
     std::fs::remove_dir(fixture.project()).unwrap();
@@ -246,7 +246,11 @@ fn what_was_undone_is_applied_again_without_the_mount_unless_the_user_changed_it
         assert_eq!(sessions.undo(&id).unwrap().state, SessionState::Undone);
         assert_eq!((read("a").as_deref(), read("new")), (Some("base\n"), None));
         let error = sessions.apply(&ApplyRequest { session: id.clone(), ..ApplyRequest::default() });
-        assert!(error.unwrap_err().hints[0].contains("sessions redo"));
+        let error = error.unwrap_err();
+        assert!(
+            matches!(error.downcast_ref(), Some(SessionError::NoMount { is_undone: true, .. })),
+            "{error}"
+        );
         let redone = sessions.redo(&id).unwrap();
         assert_eq!((redone.outcome.status, redone.state), (apply::UndoStatus::Redone, SessionState::Applied));
         assert_eq!((read("a").as_deref(), read("new").as_deref()), (Some("agent\n"), Some("new\n")));

@@ -1,16 +1,17 @@
 //! The directory of all sessions: create, open, list, find by prefix, lock, remove.
 //! Liveness is the lock, never age; what a session's work is worth is decided by the caller.
 
-use crate::error::{CommandError, Result};
-use crate::exit::Exit;
+use super::error::{SessionError, at};
+use crate::files::atomic::{self, FileMode};
 use crate::host::Host;
 use crate::mount::fs::tree::{self, Tree};
 use crate::session::id::SessionId;
 use crate::session::status::{STATUS_FILE, SessionState, SessionStatus};
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -67,7 +68,7 @@ impl SessionStore {
         private_dirs(&sessions)?;
         // Held while it is made: without it nobody could tell it from one that was left by a kill.
         let making = File::open(&sessions).and_then(|dir| dir.lock_shared().map(|()| dir));
-        let _making = making.map_err(|error| at(&sessions, error))?;
+        let _making = making.map_err(at(&sessions))?;
         let now = host.now();
         for _ in 0..16 {
             let id = SessionId::new(persona, now, &host.random_hex(6)?);
@@ -79,7 +80,7 @@ impl SessionStore {
             match DirBuilder::new().mode(0o700).create(&new) {
                 Ok(()) => {}
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
-                Err(error) => return Err(at(&new, error)),
+                Err(error) => return Err(at(&new)(error).into()),
             }
             let mut session = Session { id, dir: new, lock: None };
             let status = SessionStatus {
@@ -95,7 +96,7 @@ impl SessionStore {
             let made = session
                 .lock()
                 .and_then(|()| session.write_status(&status))
-                .and_then(|()| std::fs::rename(&session.dir, &dir).map_err(|error| at(&dir, error)));
+                .and_then(|()| Ok(std::fs::rename(&session.dir, &dir).map_err(at(&dir))?));
             if let Err(error) = made {
                 // The disk is full, say.
                 let _ = std::fs::remove_dir_all(&session.dir);
@@ -104,7 +105,7 @@ impl SessionStore {
             session.dir = dir;
             return Ok(session);
         }
-        Err(CommandError::internal(format!("no free session name in {}", sessions.display())))
+        bail!("no free session name in {}", sessions.display())
     }
 
     /// All sessions, newest first.
@@ -132,11 +133,11 @@ impl SessionStore {
         let entries = match std::fs::read_dir(&sessions) {
             Ok(entries) => entries,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(at(&sessions, error)),
+            Err(error) => return Err(at(&sessions)(error).into()),
         };
         let mut ids: Vec<SessionId> = Vec::new();
         for entry in entries {
-            let entry = entry.map_err(|error| at(&sessions, error))?;
+            let entry = entry.map_err(at(&sessions))?;
             let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
             ids.extend(entry.file_name().to_str().filter(|_| is_dir).and_then(SessionId::parse));
         }
@@ -154,12 +155,10 @@ impl SessionStore {
             ids.iter().filter(|id| !wanted.is_empty() && id.as_str().starts_with(wanted)).collect();
         match matching.as_slice() {
             [id] => Ok(self.session((*id).clone())),
-            [] => Err(CommandError::usage(format!("there is no session `{wanted}`"))
-                .hint("`agentworkforce sessions list` shows those there are")),
+            [] => Err(SessionError::NotFound { wanted: wanted.to_owned() }.into()),
             several => {
-                let names: Vec<&str> = several.iter().take(5).map(|id| id.as_str()).collect();
-                Err(CommandError::usage(format!("`{wanted}` could be {} sessions", several.len()))
-                    .hint(format!("give more of the name: {}", names.join(", "))))
+                let ids = several.iter().map(|id| (*id).clone()).collect();
+                Err(SessionError::Ambiguous { wanted: wanted.to_owned(), ids }.into())
             }
         }
     }
@@ -172,7 +171,7 @@ impl SessionStore {
     pub fn remove(&self, session: &Session) -> Result<()> {
         let sessions = self.sessions_dir();
         let trash = sessions.join(format!("{TRASH_PREFIX}{}", session.id));
-        std::fs::rename(&session.dir, &trash).map_err(|error| at(&session.dir, error))?;
+        std::fs::rename(&session.dir, &trash).map_err(at(&session.dir))?;
         self.sweep()
     }
 
@@ -182,13 +181,13 @@ impl SessionStore {
         let Ok(tree) = Tree::open(&sessions) else { return Ok(()) };
         // Alone in here, so nobody is making a session.
         let alone = File::open(&sessions).ok().filter(|dir| dir.try_lock().is_ok());
-        for name in tree::list(tree.fd()).map_err(|error| at(&sessions, error))? {
+        for name in tree::list(tree.fd()).map_err(at(&sessions))? {
             let starts = |prefix: &str| name.as_encoded_bytes().starts_with(prefix.as_bytes());
             if starts(TRASH_PREFIX) || (starts(NEW_PREFIX) && alone.is_some()) {
                 match tree::remove_all(tree.fd(), &name) {
                     // Whoever made it trash removes it too, at the same time.
                     Err(error) if error.kind() == ErrorKind::NotFound => {}
-                    removed => removed.map_err(|error| at(&sessions.join(&name), error))?,
+                    removed => removed.map_err(at(&sessions.join(&name)))?,
                 }
             }
         }
@@ -210,8 +209,7 @@ impl Session {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        Err(CommandError::new(Exit::Usage, format!("session `{}` is in use", self.id))
-            .hint("its runner is still at work; wait for it, or stop it"))
+        Err(SessionError::InUse { id: self.id.clone() }.into())
     }
 
     /// Whether it is there still.
@@ -233,11 +231,11 @@ impl Session {
             .truncate(false)
             .mode(0o600)
             .open(&path)
-            .map_err(|error| at(&path, error))?;
+            .map_err(at(&path))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(at(&path, error)),
+            Err(TryLockError::Error(error)) => Err(at(&path)(error).into()),
         }
     }
 
@@ -252,10 +250,10 @@ impl Session {
             Ok(file) => match file.try_lock_shared() {
                 Ok(()) => Ok(false),
                 Err(TryLockError::WouldBlock) => Ok(true),
-                Err(TryLockError::Error(error)) => Err(at(&path, error)),
+                Err(TryLockError::Error(error)) => Err(at(&path)(error).into()),
             },
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(at(&path, error)),
+            Err(error) => Err(at(&path)(error).into()),
         }
     }
 
@@ -308,33 +306,24 @@ impl Session {
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
         let path = self.dir.join(name);
         match std::fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| at(&path, error)),
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map(Some)
+                .with_context(|| format!("{} is damaged", path.display())),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(at(&path, error)),
+            Err(error) => Err(at(&path)(error).into()),
         }
     }
 
     /// Complete or not there.
     pub fn write_json(&self, name: &str, value: &impl Serialize) -> Result<()> {
         let path = self.dir.join(name);
-        let write = || -> std::io::Result<()> {
-            let mut file = tempfile::NamedTempFile::new_in(&self.dir)?;
-            file.write_all(&serde_json::to_vec_pretty(value)?)?;
-            file.as_file().sync_all()?;
-            file.persist(&path)?;
-            File::open(&self.dir)?.sync_all()
-        };
-        write().map_err(|error| at(&path, error))
+        let bytes = serde_json::to_vec_pretty(value)?;
+        Ok(atomic::write(&path, &bytes, FileMode::Private).map_err(at(&path))?)
     }
 }
 
-fn private_dirs(path: &Path) -> Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| at(path, error))
-}
-
-fn at(path: &Path, error: impl std::fmt::Display) -> CommandError {
-    CommandError::internal(format!("{}: {error}", path.display()))
-        .hint("check that the directory can be written and that the disk is not full")
+fn private_dirs(path: &Path) -> Result<(), SessionError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(at(path))
 }
 
 #[cfg(test)]
@@ -375,7 +364,7 @@ mod tests {
         store.create(&host(), "beta-one", Path::new("/p")).unwrap();
         store.create(&host(), "beta-two", Path::new("/p")).unwrap();
         assert_eq!(store.find("al").unwrap().id, first.id);
-        assert!(store.find("beta").unwrap_err().message.contains("2 sessions"));
+        assert!(store.find("beta").unwrap_err().to_string().contains("2 sessions"));
         assert!(store.find("").is_err() && store.find("../x").is_err());
     }
 

@@ -2,9 +2,9 @@
 
 use super::sessions::Sessions;
 use super::status::SessionState;
-use crate::error::Result;
 use crate::exit::Exit;
 use crate::mount::apply::{self, UndoOutcome};
+use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,7 +1,6 @@
 //! The agent's work in a session, loaded from disk: enough to say what changed, long after the runner is gone.
 //! It opens and reads; it changes nothing but the removal of a mount that is done with.
 
-use crate::error::{CommandError, Result};
 use crate::model::mount::PathRule;
 use crate::model::mount_record::{GitRecord, MOUNT_RECORD_FILE, MountRecord};
 use crate::mount::CrashPoints;
@@ -10,8 +9,10 @@ use crate::mount::apply::journal::{Journal, State};
 use crate::mount::changes::manifest::{MANIFEST_FILE, MOUNT_MANIFEST_FILE, Manifest};
 use crate::mount::changes::{Ignored, Review, ThreeWay, review};
 use crate::mount::fs::tree::{self, Tree};
+use crate::session::error::SessionError;
 use crate::session::status::SessionState;
 use crate::session::store::{Session, SessionStore};
+use anyhow::Result;
 use std::path::PathBuf;
 
 /// The rules of the run, as the plan had them.
@@ -48,10 +49,9 @@ impl Session {
         if !path.is_dir() {
             return Ok(None);
         }
-        let rules = self.read_json(RULES_FILE)?.ok_or_else(|| {
-            // Without them a secret could be taken for an ordinary file.
-            CommandError::internal(format!("{} is missing", self.dir.join(RULES_FILE).display()))
-                .hint(format!("the work itself is in {}", path.display()))
+        let rules = self.read_json(RULES_FILE)?.ok_or_else(|| SessionError::RulesMissing {
+            path: self.dir.join(RULES_FILE),
+            data: path.clone(),
         })?;
         let project = crate::mount::apply::open_project(&record.root)?;
         let mount = Tree::open(&path)?.opening_closed_files();
@@ -110,15 +110,9 @@ impl Session {
         })
     }
 
-    pub(super) fn mount_is_gone(&self) -> CommandError {
-        let error = CommandError::usage(format!("session `{}` has no mount any more", self.id));
-        match self.entry().map(|entry| entry.state) {
-            Ok(SessionState::Undone) => error
-                .hint(format!("`agentworkforce sessions redo {}` applies again what was undone", self.id)),
-            _ => error.hint(
-                "its work was applied, taken back or discarded; `agentworkforce sessions show` says which",
-            ),
-        }
+    pub(super) fn no_mount(&self) -> SessionError {
+        let is_undone = self.entry().is_ok_and(|entry| entry.state == SessionState::Undone);
+        SessionError::NoMount { id: self.id.clone(), is_undone }
     }
 }
 

@@ -19,6 +19,7 @@ pub fn rows(host: &Host) -> Vec<Row> {
             }
         }
         Err(error) => {
+            let error = crate::error::CommandError::from(error);
             let fix = error.hints.into_iter().next().unwrap_or_default();
             rows.push(Row::problem(Area::Home, "directory", error.message, fix));
         }
@@ -80,7 +81,7 @@ fn mount(host: &Host, home: &Path, state: &Path) -> Vec<Row> {
     let host_facts = match probe::host(helper, state) {
         Ok(facts) => facts,
         Err(error) => {
-            let detail = format!("cannot be probed: {}", error.message);
+            let detail = format!("cannot be probed: {error:#}");
             return vec![Row::warning(AREA, "backend", detail, "`--mount copy` works everywhere")];
         }
     };

@@ -1,6 +1,6 @@
 //! `sessions`: what runs left behind, and what becomes of it.
 
-use super::changes_review;
+use super::review_prompt;
 use crate::cli::SessionsCommand;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -40,10 +40,10 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
             };
             let applied = sessions.apply(&request)?;
             if ui.is_json() {
-                answer(&applied, ui);
+                answer_with_version(2, &applied, ui);
             } else {
                 for warning in &applied.warnings {
-                    ui.warning(printable(warning));
+                    ui.warning(printable(&warning.message));
                 }
                 say_applied(&applied, ui);
             }
@@ -67,7 +67,11 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
 
 /// A result as the one JSON object, with our version in front.
 fn answer(value: &impl Serialize, ui: &mut Ui) {
-    let mut whole = json!({"schemaVersion": 1});
+    answer_with_version(1, value, ui);
+}
+
+fn answer_with_version(version: u32, value: &impl Serialize, ui: &mut Ui) {
+    let mut whole = json!({"schemaVersion": version});
     if let (Some(object), Ok(serde_json::Value::Object(fields))) =
         (whole.as_object_mut(), serde_json::to_value(value))
     {
@@ -121,9 +125,9 @@ fn show(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
     }
     if let Some(review) = &shown.review {
         for change in &review.changes {
-            ui.line(format!("  {}", changes_review::line(change)));
+            ui.line(format!("  {}", review_prompt::line(change)));
         }
-        changes_review::say_kept_out(review, ui);
+        review_prompt::say_kept_out(review, ui);
     }
     for journal in &shown.journals {
         let what = if journal.is_undo { "undo" } else { "apply" };
@@ -170,7 +174,7 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
                 applied.session
             ));
             for change in conflicts {
-                ui.say(&format!("  {}", changes_review::line(change)));
+                ui.say(&format!("  {}", review_prompt::line(change)));
             }
             ui.hint(format!("`agentworkforce sessions diff {}` shows both sides", applied.session));
             ui.hint(format!(
@@ -182,7 +186,7 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
         ApplyResult::Applied => {
             ui.say(&format!("applied {} change(s) of session {}", outcome.applied.len(), applied.session));
             for change in outcome.applied.iter().take(20) {
-                ui.say(&format!("  {}", changes_review::line(change)));
+                ui.say(&format!("  {}", review_prompt::line(change)));
             }
             if outcome.applied.len() > 20 {
                 ui.say(&format!("  and {} more", outcome.applied.len() - 20));
@@ -193,7 +197,7 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
             ui.hint(format!("`agentworkforce sessions undo {}` takes it back", applied.session));
         }
     }
-    changes_review::say_kept_out(&outcome.review, ui);
+    review_prompt::say_kept_out(&outcome.review, ui);
     for branch in &applied.git.exported {
         let reference = crate::mount::changes::diff::printable_name(branch.reference.as_ref());
         ui.say(&format!("{} commit(s) of the agent are kept as {reference}", branch.commits.len()));

@@ -1,6 +1,6 @@
 //! Copies a copied mount once more, as it is. It knows no rules: what is in the mount may be seen.
 
-use crate::error::Result;
+use anyhow::Result;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use std::fs;
 use std::io;

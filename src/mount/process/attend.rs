@@ -6,8 +6,8 @@ use super::child::{ChildCommand, ChildEvent, ChildStdio, Helper, RunningChild, s
 use super::inside::protocol::{Group, Report};
 use super::signals::SignalInbox;
 use super::terminal::{LentTerminal, has_job_control};
-use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use anyhow::{Result, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::getpid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -129,7 +129,7 @@ impl Helper {
         }
         let outcome = outcome?;
         if outcome.ending == Ending::Killed && outcome.interrupted_by.is_none() && outcome.reached.is_none() {
-            return Err(CommandError::internal("the processes of the mount ended without saying how"));
+            bail!("the processes of the mount ended without a report");
         }
         Ok(outcome)
     }
@@ -200,7 +200,7 @@ fn attend(
             ChildEvent::Report(Report::Signaled(signal)) => break Ending::Signal(signal),
             ChildEvent::Report(Report::Failed(failure)) => {
                 let program = command.argv.first().map(|name| name.to_string_lossy()).unwrap_or_default();
-                return Err(start_error(&failure, &program));
+                return Err(start_error(failure, program.into_owned()).into());
             }
             ChildEvent::Closed => break Ending::Killed,
         }

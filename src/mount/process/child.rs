@@ -1,13 +1,13 @@
 //! Starts a command in an open mount and hears what becomes of it. How its stdio is connected is the caller's choice;
 //! when to signal or end it too.
 
-use crate::error::{CommandError, Result};
-use crate::exit::Exit;
 use crate::model::mount_facts::OverlayWay;
+use crate::mount::error::MountError;
 use crate::mount::process::inside::protocol::{
     CONTROL_FD, Failure, Group, HELPER, HelperSpec, LOCK_FD, Order, Report, STATUS_FD, Stage, drain_lines,
     line,
 };
+use anyhow::{Context, Result};
 use command_fds::{CommandFdExt, FdMapping};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::VecDeque;
@@ -129,9 +129,8 @@ impl Helper {
             helper.process_group(0);
         }
         helper.fd_mappings(fds).expect("three different numbers");
-        let child = helper.spawn().map_err(|error| {
-            CommandError::internal(format!("`{}` cannot be started", self.program.display())).caused_by(error)
-        })?;
+        let child =
+            helper.spawn().with_context(|| format!("`{}` cannot be started", self.program.display()))?;
         // With `helper` go our copies of the inside's ends of the pipes.
         drop(helper);
         Ok(RunningChild {
@@ -243,18 +242,12 @@ impl Drop for RunningChild {
     }
 }
 
-/// A failure to start, as the user is told of it.
-pub fn start_error(failure: &Failure, program: &str) -> CommandError {
+/// Why a command did not start.
+pub(super) fn start_error(failure: Failure, program: String) -> MountError {
     const NOT_FOUND: i32 = rustix::io::Errno::NOENT.raw_os_error();
     match (failure.stage, failure.errno) {
-        (Stage::Exec, Some(NOT_FOUND)) => {
-            CommandError::new(Exit::NotFound, format!("`{program}` was not found"))
-                .hint("is it installed and in `PATH`?")
-        }
-        (Stage::Exec, _) => CommandError::new(Exit::NotExecutable, format!("`{program}` cannot be executed"))
-            .caused_by(&failure.message),
-        _ => CommandError::internal("the mount cannot be made")
-            .caused_by(&failure.message)
-            .hint("`--mount copy` works without mounting"),
+        (Stage::Exec, Some(NOT_FOUND)) => MountError::ProgramNotFound { program },
+        (Stage::Exec, _) => MountError::ProgramNotExecutable { program, reason: failure.message },
+        _ => MountError::CannotMount { reason: failure.message },
     }
 }

@@ -1,17 +1,20 @@
 //! Finds out what kind of mount this machine and this project allow, by trying; the answer is plain data.
 //! It decides nothing: the plan does.
 
-use crate::error::{CommandError, Result};
+use crate::files::atomic::FileMode;
 use crate::model::mount_facts::{HostMounts, MountFacts, OverlayWay};
 use crate::mount::process::inside::ProbeAnswer;
 use crate::mount::process::inside::protocol::PROBE;
 use crate::mount::process::mount_table;
+use anyhow::Result;
 use rustix::fs::{AtFlags, CWD, statat, statfs};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+const CACHE_FILE: &str = "cache/mount-probe.json";
 
 /// How many entries the search for foreign owners looks at.
 const OWNERS_LOOKED_AT: usize = 2_000;
@@ -36,11 +39,26 @@ pub fn facts(helper: &Path, state: &Path, root: &Path) -> Result<MountFacts> {
     Ok(MountFacts { host, obstacles })
 }
 
+/// The same for a dry run: nothing is left in the state directory, which may not even exist.
+pub fn facts_without_writing(helper: &Path, state: &Path, root: &Path) -> Result<MountFacts> {
+    let known = Key::now(state).ok().and_then(|key| {
+        read_cache(&state.join(CACHE_FILE)).filter(|known| known.key == key).map(|known| known.host)
+    });
+    let sessions = state.join("sessions");
+    let place = if sessions.is_dir() { sessions } else { std::env::temp_dir() };
+    let host = match known {
+        Some(host) => host,
+        None => try_at(helper, state, &place)?,
+    };
+    let obstacles = obstacles(root, host.overlay);
+    Ok(MountFacts { host, obstacles })
+}
+
 /// What the machine can do, from the cache if it was found out since boot on this filesystem.
 pub fn host(helper: &Path, state: &Path) -> Result<HostMounts> {
     make_private(state)?;
     let key = Key::now(state)?;
-    let cache = state.join("cache/mount-probe.json");
+    let cache = state.join(CACHE_FILE);
     if let Some(known) = read_cache(&cache).filter(|known| known.key == key) {
         return Ok(known.host);
     }
@@ -93,20 +111,25 @@ fn read_cache(path: &Path) -> Option<Known> {
 /// A cache that cannot be written costs a probe the next time and nothing else.
 fn write_cache(path: &Path, known: &Known) {
     let Some(dir) = path.parent() else { return };
-    let written =
-        fs::create_dir_all(dir).and_then(|()| tempfile::NamedTempFile::new_in(dir)).and_then(|file| {
-            serde_json::to_writer(&file, known)?;
-            file.persist(path).map_err(|error| error.error)
-        });
-    drop(written);
+    let written = fs::create_dir_all(dir).and_then(|()| {
+        let bytes = serde_json::to_vec(known)?;
+        crate::files::atomic::write_cache(path, &bytes, FileMode::Private)
+    });
+    if let Err(error) = written {
+        tracing::debug!(%error, path = %path.display(), "the answer of the probe is not kept");
+    }
 }
 
 fn try_here(helper: &Path, state: &Path) -> Result<HostMounts> {
     // Where mounts will be: inside of another run that is the only place of ours that can be written.
     let place = state.join("sessions");
     make_private(&place)?;
+    try_at(helper, state, &place)
+}
+
+fn try_at(helper: &Path, state: &Path, place: &Path) -> Result<HostMounts> {
     let scratch =
-        tempfile::Builder::new().prefix(".probe-").tempdir_in(&place).map_err(|error| at(&place, error))?;
+        tempfile::Builder::new().prefix(".probe-").tempdir_in(place).map_err(|error| at(place, error))?;
     let reflink = can_reflink(scratch.path());
     let unavailable = |reason: String| HostMounts {
         overlay: OverlayWay::Unavailable,
@@ -211,6 +234,6 @@ fn make_private(dir: &Path) -> Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|error| at(dir, error))
 }
 
-fn at(path: &Path, error: impl std::fmt::Display) -> CommandError {
-    CommandError::internal(format!("`{}`: {error}", path.display()))
+fn at(path: &Path, error: impl std::fmt::Display) -> anyhow::Error {
+    anyhow::anyhow!("`{}`: {error}", path.display())
 }

@@ -3,7 +3,6 @@
 
 use super::git_marks::{GitMarks, repositories};
 use super::request::{OpenRequest, at, compile, injected_records, make_dir};
-use crate::error::Result;
 use crate::model::mount::PathRule;
 use crate::model::mount_record::{GitRecord, LeftOut, LeftOutReason, MountRecord};
 use crate::model::raw_path::RawPath;
@@ -18,6 +17,7 @@ use crate::mount::view::inject::{InjectedFile, write_injected};
 use crate::mount::view::quick_rules::QuickRules;
 use crate::mount::view::scan_hidden::HiddenScan;
 use crate::rules::Decision;
+use anyhow::Result;
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use std::fs;
 use std::io;

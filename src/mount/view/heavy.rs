@@ -1,7 +1,7 @@
 //! Which directories the copy backend leaves out: build output and dependencies that git ignores and nobody asked for.
 //! It asks git and the include patterns; it copies nothing.
 
-use crate::error::{CommandError, Result};
+use crate::mount::error::MountError;
 use crate::mount::git::repository::{Repository, Tracked, TrackedList};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::collections::BTreeMap;
@@ -50,17 +50,19 @@ pub(super) struct Heavy {
 
 impl Heavy {
     /// `include` comes before the lines of the project's own file.
-    pub(super) fn new(root: &Path, include: &[String]) -> Result<Heavy> {
+    pub(super) fn new(root: &Path, include: &[String]) -> Result<Heavy, MountError> {
         let file = fs::read_to_string(root.join(INCLUDE_FILE)).unwrap_or_default();
         let from_file = file.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let patterns: Vec<String> = include.iter().cloned().chain(from_file.map(str::to_owned)).collect();
         let mut builder = GitignoreBuilder::new("");
         for pattern in &patterns {
-            builder.add_line(None, pattern).map_err(|error| {
-                CommandError::usage(format!("include pattern `{pattern}` is not valid")).caused_by(error)
-            })?;
+            builder
+                .add_line(None, pattern)
+                .map_err(|error| MountError::InvalidInclude { pattern: pattern.clone(), error })?;
         }
-        let include = builder.build().map_err(CommandError::usage)?;
+        let include = builder
+            .build()
+            .map_err(|error| MountError::InvalidInclude { pattern: patterns.join("\n"), error })?;
         Ok(Heavy {
             has_repository: crate::mount::view::root::git_top_level(root).is_some(),
             include,

@@ -2,11 +2,11 @@
 
 use super::record::write_record;
 use super::request::{OpenRequest, at, compile};
-use crate::error::Result;
 use crate::model::mount::{Backend, MountSpec};
 use crate::model::mount_record::{HiddenPath, MountRecord};
 use crate::mount::view::inject::Upper;
 use crate::mount::view::scan_hidden::scan_hidden;
+use anyhow::Result;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;

@@ -6,11 +6,10 @@ use super::layout::helper_spec;
 use super::overlay::open_overlay;
 use super::record::write_record;
 use super::request::{OpenRequest, at, make_dir};
-use crate::error::{CommandError, Result};
-use crate::exit::Exit;
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::mount_facts::MountFacts;
 use crate::model::mount_record::{Containment, Instant, MountRecord};
+use crate::mount::error::MountError;
 use crate::mount::fs::cleanup::remove_tree;
 use crate::mount::fs::duplicate::duplicate;
 use crate::mount::process::attend::{ChildOutcome, Listener, TimeLimits};
@@ -18,6 +17,7 @@ use crate::mount::process::child::{ChildCommand, ChildStdio, Helper, RunningChil
 use crate::mount::process::inside::caps;
 use crate::mount::process::inside::protocol::Group;
 use crate::mount::process::signals::SignalInbox;
+use anyhow::Result;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -35,9 +35,8 @@ pub struct OpenMount {
 pub fn open(request: &OpenRequest) -> Result<OpenMount> {
     let (backend, fallback) = request.facts.choose(request.spec.backend);
     let sandbox = reachable(request, backend)?;
-    let root_meta = fs::metadata(&request.spec.root).map_err(|error| {
-        CommandError::usage(format!("`{}` cannot be mounted", request.spec.root.display())).caused_by(error)
-    })?;
+    let root_meta = fs::metadata(&request.spec.root)
+        .map_err(|error| MountError::UnreadableRoot { root: request.spec.root.clone(), error })?;
     let root = request.spec.root.clone().into();
     let mut record = MountRecord {
         fallback,
@@ -55,8 +54,7 @@ pub fn open(request: &OpenRequest) -> Result<OpenMount> {
         }
     };
     if let Some(signal) = request.signals.and_then(SignalInbox::asked_to_end) {
-        let exit = Exit::Signal(u8::try_from(signal).unwrap_or(0));
-        return Err(CommandError::new(exit, "interrupted before anything was started"));
+        return Err(MountError::Interrupted { signal }.into());
     }
     made?;
     request.crash_points.at("open: made");
@@ -154,24 +152,19 @@ impl OpenMount {
 }
 
 /// The level that this run will have, or a refusal if a higher one was asked for.
-fn reachable(request: &OpenRequest, backend: Backend) -> Result<Sandbox> {
+fn reachable(request: &OpenRequest, backend: Backend) -> Result<Sandbox, MountError> {
     if let (Backend::Overlay, Some(reason)) = (backend, request.facts.why_not_overlay()) {
-        return Err(CommandError::usage(format!("the project cannot be overlaid: {reason}"))
-            .hint("use `--mount copy`, or `--mount auto` to take whatever works"));
+        return Err(MountError::NoOverlay { reason });
     }
     let best = request.facts.best_sandbox(backend);
     match request.spec.sandbox {
         Some(Sandbox::Strict) if best == Sandbox::Project => Ok(Sandbox::Strict),
         Some(asked) if asked > best => {
-            let why = match backend {
+            let reason = match backend {
                 Backend::Overlay => "root needs a PID namespace for it".into(),
                 _ => request.facts.why_not_overlay().unwrap_or_else(|| "the mount is not an overlay".into()),
             };
-            Err(CommandError::new(
-                Exit::Refused,
-                format!("the sandbox level that was asked for cannot be had: {why}"),
-            )
-            .hint("use `--sandbox off` to run without it"))
+            Err(MountError::NoSandbox { reason })
         }
         _ => Ok(best),
     }

@@ -6,11 +6,11 @@ use super::inject::Upper;
 use super::layout::private_dirs;
 use super::request::{OpenRequest, at, compile, injected_records, make_dir};
 use super::scan_hidden::{HiddenScan, scan_hidden};
-use crate::error::Result;
 use crate::model::mount_facts::OverlayWay;
 use crate::model::mount_record::{GitRecord, MountRecord, PrivateDir, XattrNamespace};
 use crate::model::raw_path::RawPath;
 use crate::mount::git::repository::{Repository, Tracked, TrackedList};
+use anyhow::Result;
 use std::io;
 use std::path::PathBuf;
 

@@ -1,11 +1,11 @@
 //! What opening a mount depends on, and the helpers that every way of opening shares.
 
 use super::inject::InjectedFile;
-use crate::error::{CommandError, Result};
 use crate::model::mount::MountSpec;
 use crate::model::mount_facts::MountFacts;
 use crate::model::mount_record::InjectedRecord;
 use crate::mount::CrashPoints;
+use crate::mount::error::MountError;
 use crate::mount::process::signals::SignalInbox;
 use crate::rules::PathRules;
 use std::fs;
@@ -39,10 +39,10 @@ pub struct OpenRequest<'a> {
     pub crash_points: &'a CrashPoints,
 }
 
-pub(super) fn compile(spec: &MountSpec) -> Result<PathRules> {
+pub(super) fn compile(spec: &MountSpec) -> Result<PathRules, MountError> {
     PathRules::compile(&spec.rules).map_err(|error| {
-        let origin = spec.rules.get(error.index).map_or("a rule", |rule| rule.origin.as_str());
-        CommandError::usage(format!("{origin}: {}", error.message))
+        let origin = spec.rules.get(error.index).map_or("a rule", |rule| rule.origin.as_str()).to_owned();
+        MountError::InvalidRule { origin, message: error.message }
     })
 }
 
@@ -60,6 +60,7 @@ pub(super) fn make_dir(dir: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
-pub(super) fn at(path: &Path, error: impl std::fmt::Display) -> CommandError {
-    CommandError::internal(format!("`{}`: {error}", path.display()))
+/// An I/O error that names the path.
+pub(super) fn at(path: &Path, error: impl std::fmt::Display) -> anyhow::Error {
+    anyhow::anyhow!("`{}`: {error}", path.display())
 }

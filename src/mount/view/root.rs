@@ -1,6 +1,6 @@
 //! Which directory is mounted, and which are refused. It looks for `.git` and compares paths; it mounts nothing.
 
-use crate::error::{CommandError, Result};
+use crate::mount::error::{MountError, RootRefusal};
 use std::path::{Path, PathBuf};
 
 /// What the choice depends on.
@@ -24,7 +24,11 @@ pub struct MountRoot {
 /// What is mounted: the git top level, else the directory with `.agentworkforce`, else the working directory; or what was
 /// asked for. Whether it may be mounted is another question. `wanted` is `--root`; `project` the directory with
 /// `.agentworkforce`, if there is one.
-pub fn find(around: Surroundings, wanted: Option<&Path>, project: Option<&Path>) -> Result<MountRoot> {
+pub fn find(
+    around: Surroundings,
+    wanted: Option<&Path>,
+    project: Option<&Path>,
+) -> Result<MountRoot, MountError> {
     let cwd = resolved(around.cwd)?;
     let home = around.home.map(canonical_or_same);
     let root = match wanted {
@@ -40,30 +44,24 @@ pub fn find(around: Surroundings, wanted: Option<&Path>, project: Option<&Path>)
 }
 
 /// Fails for a directory that cannot be mounted as a project.
-pub fn refuse(root: &Path, around: Surroundings) -> Result<()> {
+pub fn refuse(root: &Path, around: Surroundings) -> Result<(), MountError> {
     let home = around.home.map(canonical_or_same);
     let (home, state) = (home.as_deref(), &canonical_or_same(around.state));
-    let no = |why: &str| {
-        Err(CommandError::usage(format!("`{}` cannot be mounted: {why}", root.display()))
-            .hint("change to a project directory, or name one with `--root DIR`"))
+    let reason = if root == Path::new("/") {
+        RootRefusal::FilesystemRoot
+    } else if home == Some(root) {
+        RootRefusal::Home
+    } else if home.is_some_and(|home| home.starts_with(root)) {
+        RootRefusal::AboveHome
+    } else if state.starts_with(root) {
+        // An upper directory inside its own lower is a loop (ELOOP).
+        RootRefusal::AboveState { state: state.clone() }
+    } else if root.starts_with(state.join("sessions")) {
+        RootRefusal::InsideSession
+    } else {
+        return Ok(());
     };
-    if root == Path::new("/") {
-        return no("it is the root of the filesystem");
-    }
-    if home == Some(root) {
-        return no("it is the home directory");
-    }
-    if home.is_some_and(|home| home.starts_with(root)) {
-        return no("it contains the home directory");
-    }
-    // An upper directory inside its own lower is a loop (ELOOP).
-    if state.starts_with(root) {
-        return no(&format!("it contains our own state directory `{}`", state.display()));
-    }
-    if root.starts_with(state.join("sessions")) {
-        return no("it is inside a session of ours");
-    }
-    Ok(())
+    Err(MountError::RefusedRoot { root: root.to_path_buf(), reason })
 }
 
 /// The nearest directory at or above `dir` that has a `.git`.
@@ -73,15 +71,11 @@ pub fn git_top_level(dir: &Path) -> Option<PathBuf> {
         .map(Path::to_path_buf)
 }
 
-fn resolved(path: &Path) -> Result<PathBuf> {
-    let real = path.canonicalize().map_err(|error| {
-        CommandError::usage(format!("`{}` cannot be mounted", path.display())).caused_by(error)
-    })?;
-    if real.is_dir() {
-        Ok(real)
-    } else {
-        Err(CommandError::usage(format!("`{}` cannot be mounted: it is not a directory", path.display())))
-    }
+fn resolved(path: &Path) -> Result<PathBuf, MountError> {
+    let real = path
+        .canonicalize()
+        .map_err(|error| MountError::UnreadableRoot { root: path.to_path_buf(), error })?;
+    if real.is_dir() { Ok(real) } else { Err(MountError::NotADirectory { root: path.to_path_buf() }) }
 }
 
 /// The state directory may not exist yet; then its nearest parent that does decides.
@@ -122,7 +116,7 @@ mod tests {
             World { _dir: dir, top }
         }
 
-        fn choose(&self, cwd: &str, wanted: Option<&str>) -> Result<MountRoot> {
+        fn choose(&self, cwd: &str, wanted: Option<&str>) -> Result<MountRoot, MountError> {
             let home = self.top.join("home");
             let around = Surroundings {
                 cwd: &self.top.join(cwd),
@@ -158,13 +152,20 @@ mod tests {
     }
 
     #[test]
-    fn dangerous_roots_are_refused_with_a_hint() {
+    fn dangerous_roots_are_refused_with_the_reason() {
         let world = World::new();
         let above = world.top.to_string_lossy().into_owned();
-        for root in ["/", &format!("{above}/home"), &above, &format!("{above}/home/.aw")] {
-            let error = world.choose("home/plain", Some(root)).unwrap_err();
-            assert!(error.message.contains("cannot be mounted"), "{root}: {error:?}");
-            assert_eq!(error.hints.len(), 1, "{root}");
+        let state = world.top.join("home/.aw");
+        for (root, expected) in [
+            ("/", RootRefusal::FilesystemRoot),
+            (&format!("{above}/home"), RootRefusal::Home),
+            (&above, RootRefusal::AboveHome),
+            (&format!("{above}/home/.aw"), RootRefusal::AboveState { state }),
+        ] {
+            match world.choose("home/plain", Some(root)).unwrap_err() {
+                MountError::RefusedRoot { reason, .. } => assert_eq!(reason, expected, "{root}"),
+                other => panic!("{root}: {other}"),
+            }
         }
     }
 

@@ -1,16 +1,19 @@
-//! How a harness ended, in the terms of a report, and the exit code that follows. Pure.
+//! How a harness or command ended, in the terms of a report, and the exit code that follows. Pure.
 
 use crate::exit::Exit;
 use crate::launch::headless::HeadlessOutcome;
 use crate::model::persona::Limits;
 use crate::model::plan::Mode;
 use crate::model::report::{Status, Usage};
+use crate::model::warning::{Warning, WarningCode};
 use crate::mount::process::attend::TimeLimit;
 use crate::mount::{ChildOutcome, Ending};
+use serde::Serialize;
 
-/// The end of a harness.
-#[derive(Debug, Clone, PartialEq)]
-pub struct End {
+/// What a harness or command came to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HarnessOutcome {
     pub status: Status,
     pub harness_exit_code: Option<i32>,
     pub signal: Option<i32>,
@@ -19,13 +22,13 @@ pub struct End {
     pub usage: Usage,
     pub session_id: Option<String>,
     pub model: Option<String>,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     /// Variables whose values the harness wrote.
     pub leaked: Vec<String>,
 }
 
-impl End {
-    pub fn of_headless(outcome: HeadlessOutcome, limits: Limits) -> End {
+impl HarnessOutcome {
+    pub fn of_headless(outcome: HeadlessOutcome, limits: Limits) -> HarnessOutcome {
         let warnings = warnings(&outcome);
         let attended = outcome.attended;
         let (harness_exit_code, killed_by) = codes(attended.ending);
@@ -34,7 +37,7 @@ impl End {
             (Some(TimeLimit::Wall), _) => (Status::TimedOut, killed_by, Some(wall_reached(limits))),
             (Some(TimeLimit::Idle), _) => {
                 let seconds = limits.idle_seconds.unwrap_or_default();
-                let reason = format!("nothing was heard of the harness for {seconds} seconds");
+                let reason = format!("the harness was silent for {seconds} seconds");
                 (Status::TimedOut, killed_by, Some(reason))
             }
             (None, Some(signal)) => {
@@ -48,7 +51,7 @@ impl End {
                 (Status::Failed, killed_by, reason)
             }
         };
-        End {
+        HarnessOutcome {
             status,
             harness_exit_code,
             signal,
@@ -62,7 +65,7 @@ impl End {
         }
     }
 
-    pub fn of_interactive(outcome: ChildOutcome, limits: Limits) -> End {
+    pub fn of_interactive(outcome: ChildOutcome, limits: Limits) -> HarnessOutcome {
         let (harness_exit_code, killed_by) = codes(outcome.ending);
         let (status, signal, reason) =
             match (outcome.reached.is_some(), outcome.interrupted_by, outcome.ending) {
@@ -73,7 +76,7 @@ impl End {
                 (false, None, Ending::Code(0)) => (Status::Completed, None, None),
                 (false, None, ending) => (Status::Failed, killed_by, Some(described(ending))),
             };
-        End {
+        HarnessOutcome {
             status,
             harness_exit_code,
             signal,
@@ -118,20 +121,21 @@ impl End {
     }
 }
 
-fn warnings(outcome: &HeadlessOutcome) -> Vec<String> {
-    let mut warnings: Vec<String> =
-        outcome.conclusion.warnings.iter().map(|warning| warning.message.clone()).collect();
-    if !outcome.conclusion.denials.is_empty() {
-        warnings.push(format!(
-            "denied to the agent: {} (`permissions.allow` of the persona decides what it may do unasked)",
-            outcome.conclusion.denials.join(", ")
-        ));
+fn warnings(outcome: &HeadlessOutcome) -> Vec<Warning> {
+    let warning = |text: String| Warning::new(WarningCode::Harness, text);
+    let conclusion = &outcome.conclusion;
+    let mut warnings = conclusion.warnings.clone();
+    if !conclusion.denials.is_empty() {
+        warnings.push(warning(format!(
+            "denied to the agent: {} (the persona's `permissions.allow` says what it may do unasked)",
+            conclusion.denials.join(", ")
+        )));
     }
     if outcome.flooded > 0 {
-        warnings.push(format!(
-            "{} lines of the harness's output are no events and are left out",
-            outcome.flooded
-        ));
+        let count = outcome.flooded;
+        warnings.push(warning(format!(
+            "{count} more lines of the harness's output are not events and are left out"
+        )));
     }
     warnings
 }
@@ -161,14 +165,14 @@ fn wall_reached(limits: Limits) -> String {
 mod tests {
     use super::*;
 
-    fn interactive(ending: Ending, interrupted_by: Option<i32>) -> End {
+    fn interactive(ending: Ending, interrupted_by: Option<i32>) -> HarnessOutcome {
         let outcome = ChildOutcome { ending, stops: 0, interrupted_by, reached: None };
-        End::of_interactive(outcome, Limits::default())
+        HarnessOutcome::of_interactive(outcome, Limits::default())
     }
 
     #[test]
     fn an_interactive_harness_passes_its_code_on_unless_something_of_ours_failed() {
-        let exit = |end: End, own: Exit| end.exit(Mode::Interactive, own).code();
+        let exit = |end: HarnessOutcome, own: Exit| end.exit(Mode::Interactive, own).code();
         assert_eq!(exit(interactive(Ending::Code(0), None), Exit::Done), 0);
         assert_eq!(exit(interactive(Ending::Code(7), None), Exit::Done), 7);
         assert_eq!(exit(interactive(Ending::Code(7), None), Exit::Conflict), 3);
@@ -181,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_headless_harness_that_exits_with_anything_is_one() {
-        let end = |ending| End { ..interactive(ending, None) };
+        let end = |ending| HarnessOutcome { ..interactive(ending, None) };
         assert_eq!(end(Ending::Code(7)).exit(Mode::Headless, Exit::Done).code(), 1);
         assert_eq!(end(Ending::Signal(9)).exit(Mode::Headless, Exit::Done).code(), 1);
         assert_eq!(end(Ending::Code(0)).exit(Mode::Headless, Exit::Conflict).code(), 3);

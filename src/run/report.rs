@@ -1,15 +1,15 @@
-//! What happened in a run, collected as it happens; the report is read off it at the end.
+//! Collects what happens in a run; the report is made from it at the end.
 
-use super::end::End;
-use crate::error::CommandError;
+use super::outcome::HarnessOutcome;
 use crate::exit::Exit;
 use crate::model::mount::{Backend, Effect, PathRule, Sandbox};
 use crate::model::mount_record::MountRecord;
-use crate::model::plan::RunPlan;
+use crate::model::plan::{AgentPlan, RunPlan};
 use crate::model::report::{
     ApplyStatus, Outcome, ReportedApply, ReportedChange, ReportedCheck, ReportedCommit, ReportedHarness,
     ReportedLeak, ReportedMount, ReportedPersona, ReportedRule, RunReport, Status,
 };
+use crate::model::warning::{Warning, WarningCode};
 use crate::mount::apply;
 use crate::mount::changes::diff::{FileDiff, printable_name};
 use crate::mount::changes::{ProtectedWhy, Review};
@@ -20,17 +20,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-pub struct Story<'a> {
-    plan: &'a RunPlan,
+#[derive(Debug, Clone)]
+pub struct ReportBuilder {
     began: Instant,
     /// None until there is a session that stays.
     pub session: Option<String>,
     pub program: Option<PathBuf>,
     pub version: Option<String>,
     pub record: Option<MountRecord>,
-    pub end: Option<End>,
+    pub outcome: Option<HarnessOutcome>,
     pub checks: Vec<ReportedCheck>,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     pub leaks: Vec<ReportedLeak>,
     /// Whether one of them is in a file or commit of the agent's, and not only in what it said.
     pub has_leaks_in_work: bool,
@@ -42,22 +42,17 @@ pub struct Story<'a> {
     timings: BTreeMap<String, f64>,
 }
 
-impl<'a> Story<'a> {
-    pub fn new(plan: &'a RunPlan, general_warnings: &[crate::model::warning::Warning]) -> Story<'a> {
-        Story {
-            plan,
+impl ReportBuilder {
+    pub fn new(plan: &RunPlan) -> ReportBuilder {
+        ReportBuilder {
             began: Instant::now(),
             session: None,
             program: None,
             version: None,
             record: None,
-            end: None,
+            outcome: None,
             checks: Vec::new(),
-            warnings: general_warnings
-                .iter()
-                .map(ToString::to_string)
-                .chain(plan.warnings.iter().cloned())
-                .collect(),
+            warnings: plan.warnings.clone(),
             leaks: Vec::new(),
             has_leaks_in_work: false,
             changes: Vec::new(),
@@ -67,6 +62,10 @@ impl<'a> Story<'a> {
             apply: ApplyStatus::Nothing,
             timings: BTreeMap::new(),
         }
+    }
+
+    fn warn(&mut self, code: WarningCode, text: impl Into<String>) {
+        self.warnings.push(Warning::new(code, text));
     }
 
     pub fn timed_as(&mut self, phase: &str, took: std::time::Duration) {
@@ -81,7 +80,7 @@ impl<'a> Story<'a> {
         result
     }
 
-    /// The harness ran: until it is settled, whatever it did is in the session.
+    /// The harness ran: until its changes are dealt with, they are in the session.
     pub fn holds_work(&mut self) {
         if self.record.as_ref().is_some_and(|record| record.backend != Backend::None) {
             self.apply = ApplyStatus::Held;
@@ -115,40 +114,23 @@ impl<'a> Story<'a> {
             },
         };
         self.protected = review.protected.iter().map(protected).collect();
-        if !review.git_settings.is_empty() {
-            let settings = crate::commands::changes_review::git_settings(review);
-            self.warnings.push(format!("the agent wrote {settings}"));
-        }
-        if review.ignored.count > 0 {
-            let count = review.ignored.count;
-            self.warnings.push(format!(
-                "{count} path(s) that git ignores were changed and are not applied (`--include-ignored` applies them)"
-            ));
-        }
-        for path in &review.special {
-            let name = printable_name(path.as_ref());
-            self.warnings.push(format!("{name} is no file, directory or link and is not applied"));
-        }
-        for path in &review.unreadable {
-            self.warnings
-                .push(format!("{} cannot be read and is not applied", printable_name(path.as_ref())));
-        }
+        self.warnings.extend(not_applied(review));
     }
 
     /// Values of variables in what the agent left or said.
     pub fn leaked(&mut self, leaks: &Leaks) {
         self.has_leaks_in_work = !leaks.found.is_empty();
-        let said = self.end.iter().flat_map(|end| &end.leaked);
+        let said = self.outcome.iter().flat_map(|outcome| &outcome.leaked);
         let said = said.map(|variable| (variable.clone(), "the harness's output".to_owned()));
         let left = leaks.found.iter().map(|leak| (leak.variable.clone(), leak.place.clone()));
         self.leaks = left.chain(said).map(|(variable, place)| ReportedLeak { variable, place }).collect();
         for unread in &leaks.unread {
-            self.warnings.push(format!("not looked into for secrets: {unread}"));
+            self.warn(WarningCode::SecretScan, format!("not scanned for secrets: {unread}"));
         }
     }
 
     /// What became of the changes.
-    pub fn settled(&mut self, applied: Option<&Applied>, state: SessionState) {
+    pub fn finished(&mut self, applied: Option<&Applied>, state: SessionState) {
         self.apply = match (applied.map(|applied| applied.outcome.status), state) {
             (Some(apply::ApplyResult::Conflict), _) => ApplyStatus::Conflict,
             (Some(apply::ApplyResult::Applied), _) => ApplyStatus::Applied,
@@ -157,7 +139,8 @@ impl<'a> Story<'a> {
             (Some(apply::ApplyResult::Nothing) | None, _) => ApplyStatus::Nothing,
         };
         let Some(applied) = applied else { return };
-        self.warnings.extend(applied.warnings.iter().cloned());
+        let warnings = applied.warnings.iter();
+        self.warnings.extend(warnings.map(|text| Warning::new(WarningCode::NotApplied, text.to_string())));
         let done: HashSet<String> =
             applied.outcome.applied.iter().map(|change| printable_name(change.path.as_ref())).collect();
         for change in &mut self.changes {
@@ -172,79 +155,73 @@ impl<'a> Story<'a> {
                 subject: commit.subject.clone(),
                 reference: reference.clone(),
             }));
-            self.warnings.push(format!(
-                "the agent's commits are at {reference}; `{}` takes them over",
-                branch.command
-            ));
+            let text =
+                format!("the agent's commits are at {reference}; `{}` takes them over", branch.command);
+            self.warn(WarningCode::Commits, text);
         }
         for branch in &applied.git.held {
-            self.warnings.push(format!(
-                "commits on {} are not taken over: {}",
-                branch.branch.0.display(),
-                branch.reason
-            ));
+            let name = branch.branch.0.display();
+            self.warn(
+                WarningCode::Commits,
+                format!("commits on {name} are not taken over: {}", branch.reason),
+            );
         }
     }
 
     /// The report of a run that ended.
-    pub fn report(&self, exit: Exit) -> RunReport {
-        let end = self.end.as_ref();
+    pub fn report(&self, plan: &RunPlan, agent: &AgentPlan, exit: Exit) -> RunReport {
+        let outcome = self.outcome.as_ref();
         let outcome = Outcome {
-            status: end.map_or(Status::NotStarted, |end| end.status),
+            status: outcome.map_or(Status::NotStarted, |outcome| outcome.status),
             exit_code: exit.code(),
-            harness_exit_code: end.and_then(|end| end.harness_exit_code),
-            signal: end.and_then(|end| end.signal),
-            reason: end.and_then(|end| end.reason.clone()),
+            harness_exit_code: outcome.and_then(|outcome| outcome.harness_exit_code),
+            signal: outcome.and_then(|outcome| outcome.signal),
+            reason: outcome.and_then(|outcome| outcome.reason.clone()),
         };
-        self.with_outcome(outcome)
+        self.with_outcome(plan, agent, outcome)
     }
 
-    /// The report of a run that our own failure ended.
-    pub fn failure(&self, error: &CommandError) -> RunReport {
-        let mut reason = error.message.clone();
-        for cause in &error.causes {
-            reason.push_str(": ");
-            reason.push_str(cause);
-        }
-        let end = self.end.as_ref();
-        self.with_outcome(Outcome {
-            status: if end.is_some() { Status::Failed } else { Status::NotStarted },
-            exit_code: error.exit.code(),
-            harness_exit_code: end.and_then(|end| end.harness_exit_code),
-            signal: end.and_then(|end| end.signal),
+    /// The report of a run that a failure of our own ended.
+    pub fn failure(&self, plan: &RunPlan, agent: &AgentPlan, exit: Exit, reason: String) -> RunReport {
+        let outcome = self.outcome.as_ref();
+        let outcome = Outcome {
+            status: if outcome.is_some() { Status::Failed } else { Status::NotStarted },
+            exit_code: exit.code(),
+            harness_exit_code: outcome.and_then(|outcome| outcome.harness_exit_code),
+            signal: outcome.and_then(|outcome| outcome.signal),
             reason: Some(reason),
-        })
+        };
+        self.with_outcome(plan, agent, outcome)
     }
 
-    fn with_outcome(&self, outcome: Outcome) -> RunReport {
-        let plan = self.plan;
-        let end = self.end.as_ref();
+    fn with_outcome(&self, plan: &RunPlan, agent: &AgentPlan, outcome: Outcome) -> RunReport {
+        let end = self.outcome.as_ref();
         let mut timings = self.timings.clone();
         timings.insert("total".into(), self.began.elapsed().as_secs_f64());
         RunReport {
-            schema_version: 1,
+            schema_version: 2,
             session: self.session.clone(),
             persona: ReportedPersona {
-                id: plan.persona.id.clone(),
-                name: plan.persona.name.clone(),
-                tier: plan.persona.tier,
-                origin: plan.persona.origin.describe(),
-                version: plan.persona.version.clone(),
+                id: agent.persona.id.clone(),
+                name: agent.persona.name.clone(),
+                tier: agent.persona.tier,
+                origin: agent.persona.origin.describe(),
+                version: agent.persona.version.clone(),
             },
             persona_ref: plan.persona_ref.clone(),
             harness: ReportedHarness {
-                kind: plan.harness.kind,
+                kind: agent.harness.kind,
                 version: self.version.clone(),
                 path: self.program.as_ref().map(|path| path.display().to_string()),
                 session_id: end.and_then(|end| end.session_id.clone()),
                 model: end
                     .and_then(|end| end.model.clone())
-                    .or_else(|| plan.model.as_ref().map(|model| model.value.clone())),
+                    .or_else(|| agent.model.as_ref().map(|model| model.value.clone())),
             },
             outcome,
             result: end.and_then(|end| end.result.clone()),
             usage: end.map(|end| end.usage.clone()).unwrap_or_default(),
-            mount: self.mount(),
+            mount: self.mount(plan),
             changes: self.changes.clone(),
             protected: self.protected.clone(),
             conflicts: self.conflicts.clone(),
@@ -257,8 +234,8 @@ impl<'a> Story<'a> {
         }
     }
 
-    fn mount(&self) -> ReportedMount {
-        let spec = &self.plan.mount;
+    fn mount(&self, plan: &RunPlan) -> ReportedMount {
+        let spec = &plan.mount;
         let mounted = self.record.as_ref().is_none_or(|record| record.backend != Backend::None);
         let readonly = spec.rules.iter().filter(|rule| mounted && rule.effect == Effect::Readonly);
         let hidden = self.record.iter().flat_map(|record| &record.hidden);
@@ -288,4 +265,36 @@ fn rule_text(rule: &PathRule) -> String {
 
 fn word(value: impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// What an apply leaves out whatever is decided, as warnings.
+fn not_applied(review: &Review) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn = |text: String| warnings.push(Warning::new(WarningCode::NotApplied, text));
+    if !review.git_settings.is_empty() {
+        warn(format!("the agent wrote {}", git_settings(review)));
+    }
+    if review.ignored.count > 0 {
+        let count = review.ignored.count;
+        warn(format!(
+            "{count} changed path(s) that git ignores are not applied (`--include-ignored` applies them)"
+        ));
+    }
+    for path in &review.special {
+        let name = printable_name(path.as_ref());
+        warn(format!("{name} is not a file, directory or link and is not applied"));
+    }
+    for path in &review.unreadable {
+        warn(format!("{} cannot be read and is not applied", printable_name(path.as_ref())));
+    }
+    warnings
+}
+
+/// The git settings and hooks that the agent wrote, in one line.
+pub fn git_settings(found: &Review) -> String {
+    let names: Vec<String> =
+        found.git_settings.iter().take(10).map(|path| printable_name(path.as_ref())).collect();
+    let more = found.git_settings.len().saturating_sub(names.len());
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{more} (settings and hooks of a repository are never applied)", names.join(", "))
 }

@@ -1,44 +1,37 @@
 //! Gets the skills of a plan and puts them where its harness looks for them.
 
-use crate::error::{CommandError, Result};
-use crate::exit::Exit;
+use super::error::RunError;
 use crate::load::snapshot::Snapshot;
-use crate::model::plan::{PlannedSkill, RunPlan, SkillKind};
+use crate::model::plan::{AgentPlan, PlannedSkill, RunPlan, SkillKind};
 use crate::model::template::Hole;
+use crate::model::warning::{Warning, WarningCode};
 use crate::mount::{InjectedFile, SignalInbox};
 use crate::skills::{self, SkillRequest};
 use crate::workforce::Workforce;
+use anyhow::Result;
 use std::path::{Path, PathBuf};
 
-/// Skills in their place.
+/// Skills, staged.
 #[derive(Debug, Default)]
 pub struct Staged {
     /// Files of the mount.
     pub injected: Vec<InjectedFile>,
     /// A directory of the session that the harness reads.
     pub shown: Option<PathBuf>,
-    pub warnings: Vec<String>,
-}
-
-/// How skills are to be had.
-#[derive(Debug, Clone, Copy)]
-pub struct Terms {
-    pub offline: bool,
-    /// A skill that cannot be had refuses the run.
-    pub strict: bool,
+    pub warnings: Vec<Warning>,
 }
 
 pub fn stage(
     plan: &RunPlan,
+    agent: &AgentPlan,
     workforce: &Workforce,
     session_dir: &Path,
-    terms: Terms,
     signals: &SignalInbox,
 ) -> Result<Staged> {
-    let Some(path) = &plan.skills_path else { return Ok(Staged::default()) };
+    let Some(path) = &agent.skills_path else { return Ok(Staged::default()) };
     let snapshot = workforce.layers.files.snapshot.as_deref();
     let exported = snapshot.map(|snapshot| Exported::of(snapshot, session_dir)).transpose()?;
-    let (mut persona_dir, mut project_root) = (plan.skills_dir().map(Path::to_owned), &*plan.mount.root);
+    let (mut persona_dir, mut project_root) = (agent.skills_dir().map(Path::to_owned), &*plan.mount.root);
     if let (Some(snapshot), Some(exported)) = (snapshot, &exported) {
         let at = |dir: PathBuf| snapshot.relative(&dir).map_or(dir, |inside| exported.0.path().join(inside));
         (persona_dir, project_root) = (persona_dir.map(at), exported.0.path());
@@ -50,14 +43,14 @@ pub fn stage(
         tree.is_some_and(|tree| leads_into(tree, &source, &anchors))
     };
     let (untrusted, wanted): (Vec<PlannedSkill>, Vec<PlannedSkill>) =
-        plan.skills.iter().cloned().partition(is_untrusted);
+        agent.skills.iter().cloned().partition(is_untrusted);
     let mut obtained = skills::obtain(&SkillRequest {
         skills: &wanted,
         persona_dir: persona_dir.as_deref(),
         project_root,
         rules: &plan.mount.rules,
         cache: &workforce.layers.home.join("cache/skills"),
-        offline: terms.offline,
+        offline: plan.offline,
         host: &workforce.host,
         stop: &|| signals.asked_to_end().is_some(),
     })?;
@@ -68,13 +61,14 @@ pub fn stage(
         ));
         obtained.missing.push(skill.id);
     }
-    if terms.strict && !obtained.missing.is_empty() {
-        let mut error =
-            CommandError::new(Exit::Refused, "skills are missing, and `--strict` refuses to go without");
-        error.causes = obtained.warnings;
-        return Err(error);
+    let text = |warning: &dyn ToString| warning.to_string();
+    if plan.strict && !obtained.missing.is_empty() {
+        let reasons = obtained.warnings.iter().map(|warning| text(warning)).collect();
+        return Err(RunError::MissingSkills { reasons }.into());
     }
-    let mut staged = Staged { warnings: obtained.warnings, ..Staged::default() };
+    let warnings =
+        obtained.warnings.iter().map(|warning| Warning::new(WarningCode::Skill, text(warning))).collect();
+    let mut staged = Staged { warnings, ..Staged::default() };
     let below: String = path.0.iter().filter_map(text_of).collect();
     let below = Path::new(below.trim_start_matches('/'));
     if path.0.first() == Some(&Hole::Mount) {
@@ -85,7 +79,7 @@ pub fn stage(
         let target = session_dir.join(below);
         // An earlier run of the session may have left others.
         crate::mount::fs::cleanup::remove_tree(&target)?;
-        // Empty where none could be had: the harness must not be pointed at nothing.
+        // Empty where none is available: the harness must not be pointed at a missing directory.
         std::fs::create_dir_all(&target)?;
         skills::stage(&obtained.obtained, &target)?;
         let first = below.components().next().map(|name| session_dir.join(name));

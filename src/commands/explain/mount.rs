@@ -1,0 +1,67 @@
+//! What the errors of `host`, `mount` and `session` mean to the user.
+
+use super::Advice;
+use crate::exit::Exit;
+use crate::host::HostError;
+use crate::mount::MountError;
+use crate::session::SessionError;
+
+pub(super) fn host(error: &HostError) -> Advice {
+    match error {
+        HostError::NoWorkingDirectory(_) => Advice::usage().hint("change to a directory that exists"),
+        HostError::NoHome => {
+            Advice::usage().hint("set `HOME`, or `AGENT_WORKFORCE_HOME` to a directory of your choice")
+        }
+    }
+}
+
+pub(super) fn mount(error: &MountError) -> Advice {
+    match error {
+        MountError::UnreadableRoot { .. }
+        | MountError::NotADirectory { .. }
+        | MountError::InvalidRule { .. }
+        | MountError::InvalidInclude { .. } => Advice::usage(),
+        MountError::RefusedRoot { .. } => {
+            Advice::usage().hint("change to a project directory, or name one with `--root DIR`")
+        }
+        MountError::NoOverlay { .. } => {
+            Advice::usage().hint("use `--mount copy`, or `--mount auto` to take whatever works")
+        }
+        MountError::NoSandbox { .. } => {
+            Advice::exit(Exit::Refused).hint("use `--sandbox off` to run without it")
+        }
+        MountError::Interrupted { signal } => Advice::exit(Exit::Signal(u8::try_from(*signal).unwrap_or(0))),
+        MountError::ProgramNotFound { .. } => {
+            Advice::exit(Exit::NotFound).hint("is it installed and in `PATH`?")
+        }
+        MountError::ProgramNotExecutable { reason, .. } => Advice::exit(Exit::NotExecutable).cause(reason),
+        MountError::CannotMount { reason } => {
+            Advice::exit(Exit::Internal).cause(reason).hint("`--mount copy` works without mounting")
+        }
+    }
+}
+
+pub(super) fn session(error: &SessionError) -> Advice {
+    match error {
+        SessionError::NotFound { .. } => {
+            Advice::usage().hint("`agentworkforce sessions list` shows all sessions")
+        }
+        SessionError::Ambiguous { ids, .. } => {
+            let names: Vec<&str> = ids.iter().take(5).map(|id| id.as_str()).collect();
+            Advice::usage().hint(format!("give more of the name: {}", names.join(", ")))
+        }
+        SessionError::InUse { .. } => {
+            Advice::usage().hint("its runner is still at work; wait for it, or stop it")
+        }
+        SessionError::NoMount { id, is_undone: true } => {
+            Advice::usage().hint(format!("`agentworkforce sessions redo {id}` applies again what was undone"))
+        }
+        SessionError::NoMount { .. } => Advice::usage()
+            .hint("its work was applied, taken back or discarded; `agentworkforce sessions show` says which"),
+        SessionError::RulesMissing { data, .. } => {
+            Advice::exit(Exit::Internal).hint(format!("the work itself is in {}", data.display()))
+        }
+        SessionError::Unusable { .. } => Advice::exit(Exit::Internal)
+            .hint("check that the directory can be written and that the disk is not full"),
+    }
+}

@@ -1,0 +1,164 @@
+//! Shows a run as it happens: warnings, a progress line on a terminal, or a stream of JSON lines. Decides nothing.
+
+use super::sessions;
+use crate::model::event::Event;
+use crate::model::mount::Backend;
+use crate::model::mount_record::MountRecord;
+use crate::model::plan::{ApplyPolicy, RunPlan};
+use crate::model::printable::printable;
+use crate::mount::changes::diff::printable_name;
+use crate::run::observer::Live;
+use crate::run::{FinishedRun, Observer, RunEvent};
+use crate::session::SessionState;
+use crate::ui::Ui;
+use crate::ui::text::shortened;
+use std::time::{Duration, Instant};
+
+/// How often the progress line is drawn again.
+const REDRAW: Duration = Duration::from_secs(1);
+
+pub struct RunObserver<'a> {
+    ui: &'a mut Ui,
+    stream: bool,
+    progress: Option<Progress>,
+}
+
+impl<'a> RunObserver<'a> {
+    pub fn new(ui: &'a mut Ui, stream: bool, on_terminal: bool) -> RunObserver<'a> {
+        RunObserver { ui, stream, progress: on_terminal.then(Progress::new) }
+    }
+}
+
+impl Observer for RunObserver<'_> {
+    fn event(&mut self, event: &RunEvent<'_>) {
+        match event {
+            RunEvent::Warning(warning) => self.ui.warning(printable(&warning.message)),
+            RunEvent::Opened { plan, record } => {
+                if plan.agent().is_none() && self.progress.is_some() && !self.ui.is_json() {
+                    say_where(record, plan, self.ui);
+                }
+            }
+            RunEvent::Agent(event) => {
+                if self.stream {
+                    let line = serde_json::to_string(event).expect("our own events always serialise");
+                    self.ui.json_line(&line);
+                }
+                if let Some(progress) = &mut self.progress {
+                    progress.note(event);
+                }
+            }
+            RunEvent::AttemptEnded { .. } => {
+                if self.progress.as_ref().is_some_and(|progress| progress.is_shown) {
+                    self.ui.end_progress();
+                }
+            }
+            RunEvent::CheckEnded(check) if !self.ui.is_json() => {
+                let verdict = if check.exit_code == 0 { "passed" } else { "failed" };
+                self.ui.say(&format!("check {verdict}: {}", printable(&check.command)));
+                if check.exit_code != 0 {
+                    self.ui.hint(format!("its output is in {}", check.log_file));
+                }
+            }
+            RunEvent::Concluded { result, failure, leaks } if !self.ui.is_json() => {
+                if let Some(result) = result {
+                    self.ui.line(printable(result));
+                    self.ui.flush();
+                }
+                if let Some(failure) = failure {
+                    self.ui.warning(printable(failure));
+                }
+                for leak in *leaks {
+                    let place = printable(&leak.place);
+                    self.ui.warning(format!("the value of `{}` is in {place}", leak.variable));
+                }
+            }
+            RunEvent::CheckEnded(_) | RunEvent::Concluded { .. } => {}
+        }
+    }
+
+    fn tick(&mut self, live: &Live<'_>) {
+        if let Some(progress) = &mut self.progress {
+            progress.draw(live, self.ui);
+        }
+    }
+}
+
+/// The progress line.
+struct Progress {
+    began: Instant,
+    drawn: Option<Instant>,
+    is_shown: bool,
+    doing: String,
+}
+
+impl Progress {
+    fn new() -> Progress {
+        Progress { began: Instant::now(), drawn: None, is_shown: false, doing: "starting".into() }
+    }
+
+    fn note(&mut self, event: &Event) {
+        let doing = match event {
+            Event::SessionStarted { .. } | Event::ToolFinished { .. } => "thinking".to_owned(),
+            Event::Message { text } => text.lines().next().unwrap_or_default().to_owned(),
+            Event::ToolStarted { name, subject, .. } => match subject {
+                Some(subject) => format!("{name} {subject}"),
+                None => name.clone(),
+            },
+            Event::Error { message } => format!("error: {message}"),
+            Event::Usage(_) | Event::Ended { .. } | Event::Raw { .. } => return,
+        };
+        self.doing = shortened(&printable(&doing), 60);
+        self.drawn = None;
+    }
+
+    fn draw(&mut self, live: &Live<'_>, ui: &mut Ui) {
+        if self.drawn.is_some_and(|drawn| drawn.elapsed() < REDRAW) {
+            return;
+        }
+        self.drawn = Some(Instant::now());
+        self.is_shown = true;
+        let seconds = self.began.elapsed().as_secs();
+        let changed = match (live.changed_files)() {
+            Some(1) => "  1 file changed".to_owned(),
+            Some(count) if count > 0 => format!("  {count} files changed"),
+            _ => String::new(),
+        };
+        ui.progress(&format!("{:>2}:{:02}  {}{changed}", seconds / 60, seconds % 60, self.doing));
+    }
+}
+
+/// Where somebody at a terminal is now, and what becomes of what is done here: it looks like the project itself.
+fn say_where(record: &MountRecord, plan: &RunPlan, ui: &mut Ui) {
+    let root = printable_name(record.root.as_ref());
+    let what = match record.backend {
+        Backend::Overlay => format!("a private view of {root} (overlay)"),
+        Backend::Copy => format!("a private copy of {root}"),
+        Backend::Auto | Backend::None => {
+            ui.say(&format!("this is {root} itself, not a private view; every change is final"));
+            return;
+        }
+    };
+    let then = match plan.changes.apply {
+        ApplyPolicy::Ask => "you are asked about the changes when it ends",
+        ApplyPolicy::Auto => "the changes are applied when it ends with success",
+        ApplyPolicy::Never => "the changes are held in the session when it ends",
+    };
+    ui.say(&format!("this is {what}: nothing you do here reaches the project yet; {then}"));
+    ui.hint("leave a shell with `exit` or Ctrl-D");
+}
+
+/// What became of the changes.
+pub fn say_changes_end(finished: &FinishedRun, ui: &mut Ui) {
+    let session = &finished.session;
+    match (&finished.changes.applied, finished.changes.state) {
+        (Some(applied), _) => sessions::say_applied(applied, ui),
+        (None, SessionState::Held) => {
+            ui.say(&format!("the work is held in session {session}"));
+            ui.hint(format!(
+                "`agentworkforce sessions diff {session}` shows it, `sessions apply {session}` applies it"
+            ));
+        }
+        (None, SessionState::Discarded) => ui.say("discarded"),
+        (None, _) => ui.say("nothing was changed"),
+    }
+}

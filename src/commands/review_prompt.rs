@@ -1,0 +1,134 @@
+//! The review of what a run changed: a summary, and on a terminal a prompt that decides what becomes of it.
+
+use super::prompter::{Answer, Prompter};
+use crate::mount::apply::Selection;
+use crate::mount::changes::diff::printable_name;
+use crate::mount::changes::{Change, ProtectedWhy, Review};
+use crate::run::observer::Signals;
+use crate::run::report::git_settings;
+use crate::run::{Decider, Decision, Offer};
+use crate::ui::{BOLD, DIM, Ui, patch, printable};
+use anyhow::Result;
+use std::path::PathBuf;
+
+const SHOWN: usize = 40;
+
+/// Asks the person at the terminal.
+pub struct ReviewPrompt {
+    ui: Ui,
+}
+
+impl ReviewPrompt {
+    pub fn new() -> ReviewPrompt {
+        ReviewPrompt { ui: Ui::new(false) }
+    }
+}
+
+impl Decider for ReviewPrompt {
+    fn decide(&mut self, offer: &Offer<'_>, signals: &mut dyn Signals) -> Result<Decision> {
+        let (found, ui) = (offer.review, &mut self.ui);
+        if found.changes.is_empty() {
+            say_kept_out(found, ui);
+            return Ok(Decision::Apply(Selection::all()));
+        }
+        say_changes(found, ui);
+        let mut prompter = Prompter::new(signals);
+        loop {
+            ui.say("[a]pply, [d]iff, [p]ick files, [k]eep for later (Enter), discard with [x]?");
+            let answer = match prompter.line() {
+                Answer::Line(line) => line,
+                Answer::End => return Ok(Decision::Keep),
+                Answer::Signal(signal) => return Ok(Decision::Interrupted(signal)),
+            };
+            match answer.trim() {
+                "a" | "apply" => return Ok(Decision::Apply(Selection::all())),
+                "d" | "diff" => {
+                    for file in (offer.diff)()? {
+                        ui.say(patch::coloured(&file.text).trim_end());
+                    }
+                }
+                "p" | "pick" => {
+                    if let Some(picked) = pick(found, &mut prompter, ui) {
+                        return Ok(Decision::Apply(Selection { only: Some(picked), ..Selection::all() }));
+                    }
+                }
+                "k" | "keep" | "" => return Ok(Decision::Keep),
+                "x" | "discard" => {
+                    ui.say(&format!("discard {} change(s) for good? [y/N]", found.changes.len()));
+                    if matches!(prompter.line(), Answer::Line(sure) if matches!(sure.trim(), "y" | "Y" | "yes"))
+                    {
+                        return Ok(Decision::Discard);
+                    }
+                }
+                other => ui.say(&format!("`{}` is not one of the choices", printable(other))),
+            }
+        }
+    }
+}
+
+fn pick(found: &Review, prompter: &mut Prompter<'_>, ui: &mut Ui) -> Option<Vec<PathBuf>> {
+    for (index, change) in found.changes.iter().enumerate() {
+        ui.say(&format!("{:>4}  {}", index + 1, line(change)));
+    }
+    ui.say("Numbers with spaces, Enter to go back:");
+    let Answer::Line(answer) = prompter.line() else { return None };
+    let mut picked = Vec::new();
+    for word in answer.split([' ', ',']).map(str::trim).filter(|word| !word.is_empty()) {
+        let change = word.parse::<usize>().ok().and_then(|number| found.changes.get(number.checked_sub(1)?));
+        match change {
+            Some(change) => picked.push(AsRef::<std::path::Path>::as_ref(&change.path).to_owned()),
+            None => {
+                ui.say(&format!("`{}` is not one of the numbers", printable(word)));
+                return None;
+            }
+        }
+    }
+    (!picked.is_empty()).then_some(picked)
+}
+
+/// One change on one line: what happened to which path.
+pub fn line(change: &Change) -> String {
+    let kind = serde_json::to_value(change.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
+    let conflict = change.conflict.map_or(String::new(), |reason| format!("  (conflict: {})", reason.text()));
+    format!("{:<9} {}{conflict}", kind.unwrap_or_default(), printable_name(change.path.as_ref()))
+}
+
+pub fn say_changes(found: &Review, ui: &mut Ui) {
+    let conflicts = found.conflicts().count();
+    let note = if conflicts == 0 { String::new() } else { format!(", {conflicts} in conflict") };
+    ui.say(&format!("{BOLD}{} change(s){note}{BOLD:#}", found.changes.len()));
+    for change in found.changes.iter().take(SHOWN) {
+        ui.say(&format!("  {}", line(change)));
+    }
+    if found.changes.len() > SHOWN {
+        ui.say(&format!("  {DIM}and {} more{DIM:#}", found.changes.len() - SHOWN));
+    }
+    say_kept_out(found, ui);
+}
+
+/// What will not be applied, whatever is answered: never silent.
+pub fn say_kept_out(found: &Review, ui: &mut Ui) {
+    for protected in &found.protected {
+        let why = match (&protected.rule, protected.why) {
+            (Some(rule), _) => format!("(protected by `{}`, {})", rule.pattern, rule.origin),
+            (None, ProtectedWhy::Moved) => "is not deleted: it was moved to a protected path".to_owned(),
+            (None, _) => "(protected path)".to_owned(),
+        };
+        ui.say(&format!("  not applied: {} {}", printable_name(protected.path.as_ref()), printable(&why)));
+    }
+    if !found.git_settings.is_empty() {
+        ui.say(&format!("  not applied: {}", git_settings(found)));
+    }
+    if found.ignored.count > 0 {
+        ui.say(&format!(
+            "  not applied: {} path(s) that git ignores (`--include-ignored` applies them)",
+            found.ignored.count
+        ));
+    }
+    for path in &found.special {
+        ui.say(&format!("  not applied: {} is not a file, directory or link", printable_name(path.as_ref())));
+    }
+    for path in &found.unreadable {
+        ui.say(&format!("  not applied: {} cannot be read", printable_name(path.as_ref())));
+    }
+}

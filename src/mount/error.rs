@@ -1,0 +1,53 @@
+//! Why a mount cannot be made, or a command not be run in it. Exit codes and hints are chosen in `commands::explain`.
+
+use std::io;
+use std::path::PathBuf;
+
+#[derive(Debug, thiserror::Error)]
+pub enum MountError {
+    #[error("`{}` cannot be mounted", .root.display())]
+    UnreadableRoot {
+        root: PathBuf,
+        #[source]
+        error: io::Error,
+    },
+    #[error("`{}` cannot be mounted: it is not a directory", .root.display())]
+    NotADirectory { root: PathBuf },
+    #[error("`{}` cannot be mounted: {reason}", .root.display())]
+    RefusedRoot { root: PathBuf, reason: RootRefusal },
+    #[error("the project cannot be overlaid: {reason}")]
+    NoOverlay { reason: String },
+    #[error("the requested sandbox level is unavailable: {reason}")]
+    NoSandbox { reason: String },
+    #[error("{origin}: {message}")]
+    InvalidRule { origin: String, message: String },
+    #[error("include pattern `{pattern}` is not valid")]
+    InvalidInclude {
+        pattern: String,
+        #[source]
+        error: ignore::Error,
+    },
+    #[error("interrupted before anything was started")]
+    Interrupted { signal: i32 },
+    #[error("`{program}` was not found")]
+    ProgramNotFound { program: String },
+    #[error("`{program}` cannot be executed")]
+    ProgramNotExecutable { program: String, reason: String },
+    #[error("the mount cannot be made")]
+    CannotMount { reason: String },
+}
+
+/// Why a directory is never mounted as a project.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RootRefusal {
+    #[error("it is the root of the filesystem")]
+    FilesystemRoot,
+    #[error("it is the home directory")]
+    Home,
+    #[error("it contains the home directory")]
+    AboveHome,
+    #[error("it contains our own state directory `{}`", .state.display())]
+    AboveState { state: PathBuf },
+    #[error("it is inside a session of ours")]
+    InsideSession,
+}

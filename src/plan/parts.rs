@@ -1,0 +1,79 @@
+//! What a plan is made from: the wishes of the caller, the facts of the place, and the persona with its texts.
+
+use super::mount::{MountFlags, MountPlace};
+use crate::model::decided::InputValue;
+use crate::model::mount_facts::MountFacts;
+use crate::model::persona::Limits;
+use crate::model::plan::{ApplyPolicy, ChangePolicy, Conversation, PersonaRef, PlannedCheck};
+use crate::model::settings::Settings;
+use crate::model::warning::Warning;
+use crate::resolve::persona::ResolvedPersona;
+use crate::resolve::role::RolePart;
+use crate::resolve::select::Selection;
+use crate::resolve::sidecar::Sidecar;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What the command line asks of this run.
+#[derive(Debug, Clone, Default)]
+pub struct RunFlags {
+    /// A task makes the run headless.
+    pub prompt: Option<String>,
+    pub limits: Limits,
+    pub mount: MountFlags,
+    pub resume: Option<Conversation>,
+    /// Passed to the harness as they are.
+    pub extra_args: Vec<String>,
+    pub checks: Vec<PlannedCheck>,
+    pub apply: Option<ApplyPolicy>,
+    pub include_ignored: bool,
+    pub keep: bool,
+    pub strict: bool,
+    pub offline: bool,
+    /// Whether a person at a terminal can answer questions.
+    pub attended: bool,
+}
+
+impl RunFlags {
+    /// Asking is the default where somebody can answer.
+    pub fn changes(&self) -> ChangePolicy {
+        let default = if self.attended { ApplyPolicy::Ask } else { ApplyPolicy::Auto };
+        let Self { include_ignored, keep, .. } = *self;
+        ChangePolicy { apply: self.apply.unwrap_or(default), include_ignored, keep }
+    }
+}
+
+/// What was found out about the world for this run.
+#[derive(Debug, Clone, Default)]
+pub struct RunFacts {
+    pub env: BTreeMap<String, String>,
+    pub home: Option<PathBuf>,
+    pub place: MountPlace,
+    /// Where the project layer comes from, if not from the working tree.
+    pub persona_ref: Option<PersonaRef>,
+    /// What was found on the way.
+    pub warnings: Vec<Warning>,
+    pub obstacles: Obstacles,
+}
+
+/// What was found that may be in the way of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Obstacles {
+    /// Files that may restrict the run and cannot be read.
+    pub unreadable: Vec<String>,
+    /// Why the root cannot be mounted.
+    pub root: Option<String>,
+    /// What the machine allows, where a level or the overlay is demanded.
+    pub mount: Option<MountFacts>,
+}
+
+/// The persona of this run, decided, with the texts that were read for it.
+pub struct RunParts<'a> {
+    pub resolved: &'a ResolvedPersona,
+    pub selection: &'a Selection,
+    pub role: Option<RolePart>,
+    pub inputs: &'a [InputValue],
+    /// The chosen sidecar with its text; `None` where there is none or its file is missing.
+    pub sidecar: Option<(&'a Sidecar, String)>,
+    pub settings: &'a Settings,
+}

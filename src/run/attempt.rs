@@ -1,0 +1,276 @@
+//! One attempt: the harness or command runs once in the open mount, and leaves a record of its own in `attempts/<n>/`.
+
+use super::observer::{Live, Observer, RunEvent};
+use super::open::{OpenRun, VersionQuestion};
+use super::outcome::HarnessOutcome;
+use super::recorder::Recorder;
+use super::view;
+use crate::harness::adapter;
+use crate::launch::{headless, staging};
+use crate::model::mount::Backend;
+use crate::model::mount_record::MountRecord;
+use crate::model::plan::{AgentPlan, Conversation, Mode, PlannedSubject, RunPlan};
+use crate::model::raw_path::RawPath;
+use crate::model::warning::{Warning, WarningCode};
+use crate::mount::process::attend::{TimeLimits, limit_of};
+use crate::mount::{ChildCommand, ChildStdio};
+use crate::plan::run as plan_run;
+use crate::session::SessionState;
+use anyhow::Result;
+use serde_json::json;
+use std::ffi::OsString;
+use std::fs::{DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+const ATTEMPTS_DIR: &str = "attempts";
+const TASK_FILE: &str = "task.md";
+const COMMAND_FILE: &str = "command.json";
+const OUTCOME_FILE: &str = "outcome.json";
+
+/// What an attempt asks of the harness.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
+    /// The task; `None` for an interactive run or a command.
+    pub prompt: Option<String>,
+    pub conversation: ConversationChoice,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConversationChoice {
+    /// As the plan says: a new one, or the one that is resumed.
+    Planned,
+    /// A new one, in the same mount.
+    New,
+    /// The one of the last attempt.
+    Same,
+}
+
+impl Ask {
+    /// What the plan asks for.
+    pub fn planned(plan: &RunPlan) -> Ask {
+        let prompt = plan.agent().and_then(|agent| agent.prompt.clone());
+        Ask { prompt, conversation: ConversationChoice::Planned }
+    }
+}
+
+impl OpenRun<'_> {
+    /// Runs the harness or command once and stays with it to the end.
+    pub fn attempt(&mut self, ask: &Ask, observer: &mut dyn Observer) -> Result<HarnessOutcome> {
+        let (number, dir) = self.new_attempt_dir()?;
+        let replanned = self.replanned(ask);
+        let agent = replanned.as_ref().or_else(|| self.run.plan.agent()).cloned();
+        let command = match (&agent, &self.run.plan.subject) {
+            (Some(agent), _) => {
+                if replanned.is_some() {
+                    staging::write_files(agent, &self.session.dir)?;
+                }
+                self.agent_command(agent)?
+            }
+            (None, PlannedSubject::Command(command)) => {
+                let word = |word: &RawPath| OsString::from(word.0.as_os_str());
+                self.plain_command(command.argv.iter().map(word).collect())
+            }
+            (None, PlannedSubject::Agent(_)) => unreachable!("an agent has its plan"),
+        };
+        self.env.clone_from(&command.env);
+        self.record(&dir, COMMAND_FILE, &json!({"schemaVersion": 1, "argv": words(&command)}))?;
+        if let (Some(_), None) = (&agent, &self.version) {
+            // Not before everything is in place: some take longer to answer than all of that.
+            let home = &self.engine.workforce.layers.home;
+            self.version = Some(VersionQuestion::ask(&self.program, home));
+        }
+        tracing::info!(attempt = number, "attempt started");
+        let began = Instant::now();
+        let ran = self.run_once(agent.as_ref(), &command, &dir, observer);
+        let version = self.version.take().map(VersionQuestion::answer);
+        let outcome = match ran {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.end_without_start()?;
+                return Err(error);
+            }
+        };
+        self.reviewed = None;
+        tracing::info!(attempt = number, status = ?outcome.status, reason = ?outcome.reason, "attempt ended");
+        match version {
+            Some(Ok(version)) => self.report.version = Some(version),
+            Some(Err(problem)) => {
+                let text = format!("the version of the harness is unknown: {problem}");
+                self.report.warnings.push(Warning::new(WarningCode::Harness, text));
+            }
+            None => {}
+        }
+        self.record(&dir, OUTCOME_FILE, &outcome)?;
+        self.report.session = Some(self.session.id.to_string());
+        self.report.timed_as("harness", began.elapsed());
+        for warning in &outcome.warnings {
+            let message = self.secrets.redact(&warning.message);
+            observer.event(&RunEvent::Warning(&Warning { message, ..warning.clone() }));
+        }
+        self.report.warnings.extend(outcome.warnings.iter().cloned());
+        if let Some(agent) = &agent
+            && adapter(agent.harness.kind).counts_whole_conversation
+            && self.run.resumed.as_ref().is_some_and(|resumed| resumed.note.session_id.is_some())
+        {
+            let harness = agent.harness.kind;
+            let text =
+                format!("the usage is that of the whole conversation: {harness} does not count a single run");
+            self.report.warnings.push(Warning::new(WarningCode::Harness, text));
+        }
+        self.report.outcome = Some(outcome.clone());
+        self.report.holds_work();
+        self.engine.crash_points.at("ended");
+        observer.event(&RunEvent::AttemptEnded { number });
+        Ok(outcome)
+    }
+
+    /// The agent's part of the plan for another prompt or conversation; `None` where the plan itself holds.
+    fn replanned(&self, ask: &Ask) -> Option<AgentPlan> {
+        if *ask == Ask::planned(&self.run.plan) {
+            return None;
+        }
+        let parts = self.run.parts.as_ref()?;
+        let mut flags = self.run.flags.clone();
+        flags.prompt.clone_from(&ask.prompt);
+        match ask.conversation {
+            ConversationChoice::Planned => {}
+            ConversationChoice::New => flags.resume = None,
+            ConversationChoice::Same => {
+                let known = self.conversation.as_ref().and_then(|note| note.session_id.clone());
+                flags.resume = Some(known.map_or(Conversation::Latest, Conversation::Id));
+            }
+        }
+        let plan = plan_run::agent(&parts.parts(self.engine.workforce), &flags, &self.run.facts);
+        match plan.subject {
+            PlannedSubject::Agent(agent) => Some(*agent),
+            PlannedSubject::Command(_) => None,
+        }
+    }
+
+    /// The next number, and a private directory for its record.
+    fn new_attempt_dir(&self) -> Result<(u32, PathBuf)> {
+        let all = self.session.dir.join(ATTEMPTS_DIR);
+        DirBuilder::new().recursive(true).mode(0o700).create(&all)?;
+        let mut number = 1;
+        loop {
+            let dir = all.join(number.to_string());
+            match DirBuilder::new().mode(0o700).create(&dir) {
+                Ok(()) => return Ok((number, dir)),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn record(&self, dir: &Path, name: &str, value: &impl serde::Serialize) -> Result<()> {
+        let text = serde_json::to_string_pretty(value)?;
+        Ok(staging::write_private(&dir.join(name), self.secrets.redact(&text).as_bytes())?)
+    }
+
+    /// The harness never ran. A new session holds nothing then and goes away.
+    fn end_without_start(&mut self) -> Result<()> {
+        self.hold()?;
+        if self.needs_base || self.run.resumed.is_none() {
+            let review = self.review()?;
+            let untouched =
+                review.is_none_or(|found| found.changes.is_empty() && !found.keeps_something_out());
+            if untouched {
+                self.engine.store.remove(&self.session)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn run_once(
+        &mut self,
+        agent: Option<&AgentPlan>,
+        command: &ChildCommand,
+        dir: &Path,
+        observer: &mut dyn Observer,
+    ) -> Result<HarnessOutcome> {
+        let needs_base = std::mem::take(&mut self.needs_base);
+        let reserve_stdout = self.run.reserve_stdout;
+        let (engine, plan) = (self.engine, &self.run.plan);
+        let (session, mount, secrets, signals) =
+            (&self.session, &self.mount, &self.secrets, &mut self.signals);
+        let host = &engine.workforce.host;
+        let conversation = &mut self.conversation;
+        let mut run = || -> Result<HarnessOutcome> {
+            let headless = agent.filter(|agent| agent.mode == Mode::Headless);
+            let Some(agent) = headless else {
+                let limit = plan.limits.wall_seconds.and_then(limit_of);
+                let stdio =
+                    if reserve_stdout { ChildStdio::all_on_stderr()? } else { ChildStdio::inherited() };
+                let outcome = mount.run(command, stdio, signals, limit)?;
+                return Ok(HarnessOutcome::of_interactive(outcome, plan.limits));
+            };
+            let task = dir.join(TASK_FILE);
+            staging::write_private(&task, agent.prompt.as_deref().unwrap_or_default().as_bytes())?;
+            let limits = TimeLimits {
+                wall: plan.limits.wall_seconds.and_then(limit_of),
+                idle: plan.limits.idle_seconds.and_then(limit_of),
+            };
+            let reader = (adapter(agent.harness.kind).reader)(&agent.persona.id);
+            let changed = || changed_so_far(&mount.record, &session.dir);
+            let live = Live { changed_files: &changed };
+            let note = conversation.clone().expect("an agent has a conversation");
+            let mut recorder = Recorder::new(session, dir, note, live, secrets, observer)?;
+            let task = File::open(&task)?;
+            let outcome = headless::run(mount, command, task, reader, limits, signals, &mut recorder);
+            let recorded = recorder.finish();
+            *conversation = Some(recorded.note);
+            let mut outcome = HarnessOutcome::of_headless(outcome?, plan.limits);
+            outcome.leaked = recorded.leaked;
+            Ok(outcome)
+        };
+        if needs_base {
+            view::with_base(mount, session, host, &plan.mount, &engine.crash_points, run)
+        } else {
+            // The base is the project as the first attempt found it.
+            session.set_state(host, SessionState::Running)?;
+            run()
+        }
+    }
+
+    /// Whether the last attempt did what it was to do.
+    pub fn succeeded(&self) -> bool {
+        self.report.outcome.as_ref().is_some_and(HarnessOutcome::succeeded)
+    }
+
+    /// Notes that the work waits in the session.
+    pub fn hold(&self) -> Result<()> {
+        let state = if self.run.is_unmounted() { SessionState::Nothing } else { SessionState::Held };
+        self.session.set_state(self.host(), state)?;
+        self.engine.crash_points.at("held");
+        Ok(())
+    }
+}
+
+fn words(command: &ChildCommand) -> Vec<String> {
+    command.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// How many files the agent has written, roughly and at little cost; only an overlay knows without comparing.
+fn changed_so_far(record: &MountRecord, session_dir: &Path) -> Option<usize> {
+    const ENOUGH: usize = 10_000;
+    if record.backend != Backend::Overlay {
+        return None;
+    }
+    let (mut count, mut waiting) = (0, vec![session_dir.join(&record.data)]);
+    while let Some(dir) = waiting.pop() {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() && entry.file_name() != ".git" {
+                waiting.push(entry.path());
+            } else if !kind.is_dir() {
+                count += 1;
+            }
+        }
+        if count > ENOUGH {
+            break;
+        }
+    }
+    Some(count.saturating_sub(record.injected.len() + record.hidden.len()))
+}

@@ -1,0 +1,41 @@
+//! The failures of a run that are decisions: what was asked for cannot be done. I/O errors are not among them.
+
+use crate::model::plan::Refusal;
+use crate::model::tier::Harness;
+use crate::resolve::inputs::InputErrors;
+use std::path::PathBuf;
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub enum RunError {
+    #[error("{}", .0.first().map_or("the run is refused", |first| &first.message))]
+    Refused(Vec<Refusal>),
+    #[error("{message}")]
+    Selection { message: String, hint: Option<String> },
+    #[error("{}", input_message(.persona, .errors))]
+    Inputs { persona: String, errors: InputErrors },
+    #[error("session `{session}` has no conversation to continue")]
+    NoConversation { session: String },
+    #[error("session `{session}` is a conversation of persona `{owner}`, not of `{persona}`")]
+    OtherPersona { session: String, owner: String, persona: String },
+    #[error("session `{session}` is a conversation with {owner}; {asked} cannot continue it")]
+    OtherHarness { session: String, owner: Harness, asked: Harness },
+    #[error("session `{session}` belongs to {}", root.display())]
+    OtherProject { session: String, root: PathBuf },
+    #[error("an apply of session `{session}` was cut off")]
+    UnfinishedApply { session: String },
+    #[error("skills are missing, and a strict run does not start without them")]
+    MissingSkills { reasons: Vec<String> },
+    #[error("{} cannot be read: {why}", path.display())]
+    Sidecar { path: PathBuf, why: String },
+    #[error("interrupted while the check `{command}` ran")]
+    CheckInterrupted { command: String, signal: i32 },
+}
+
+fn input_message(persona: &str, errors: &InputErrors) -> String {
+    if errors.missing.is_empty() {
+        format!("persona `{persona}` has no such input")
+    } else {
+        format!("persona `{persona}` needs {} more input value(s)", errors.missing.len())
+    }
+}

@@ -1,0 +1,136 @@
+//! Decides about the changes of a run and applies, keeps or discards them.
+
+use super::engine::without_secrets;
+use super::observer::{Decider, Decision, Offer, Signals};
+use super::open::OpenRun;
+use crate::exit::Exit;
+use crate::model::mount::Backend;
+use crate::model::plan::{ApplyPolicy, Mode};
+use crate::mount::SignalInbox;
+use crate::mount::apply::Selection;
+use crate::session::SessionState;
+use crate::session::{Applied, ApplyRequest, Sessions};
+use anyhow::Result;
+use std::os::fd::BorrowedFd;
+use std::time::Instant;
+
+/// Whether the changes may be applied at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApplyGate {
+    /// As the plan says.
+    Open,
+    /// They are held, whatever the plan says.
+    Closed,
+}
+
+/// What became of the changes.
+#[derive(Debug)]
+pub struct Changes {
+    /// `None` where nothing was applied.
+    pub applied: Option<Applied>,
+    /// The signal that ended the question about them; they are kept.
+    pub interrupted_by: Option<i32>,
+    pub state: SessionState,
+}
+
+impl Changes {
+    /// What this means for the exit code.
+    pub fn exit(&self) -> Exit {
+        match self.interrupted_by {
+            Some(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),
+            None => self.applied.as_ref().map_or(Exit::Done, Applied::exit),
+        }
+    }
+}
+
+impl OpenRun<'_> {
+    /// Asks the plan, and where it says so the decider, what becomes of the changes, and does it.
+    pub fn finish_changes(&mut self, gate: ApplyGate, decider: &mut dyn Decider) -> Result<Changes> {
+        let began = Instant::now();
+        let mut changes = Changes { applied: None, interrupted_by: None, state: SessionState::Nothing };
+        if self.mount.record.backend != Backend::None {
+            let decision = self.decision(gate, decider)?;
+            tracing::info!(?decision, "decided about the changes");
+            self.carry_out(decision, &mut changes)?;
+            self.engine.crash_points.at("settled");
+        }
+        self.report.timed_as("apply", began.elapsed());
+        changes.state = self.session.entry()?.state;
+        self.report.finished(changes.applied.as_ref(), changes.state);
+        Ok(changes)
+    }
+
+    fn decision(&mut self, gate: ApplyGate, decider: &mut dyn Decider) -> Result<Decision> {
+        let policy = match gate {
+            ApplyGate::Open => self.run.plan.changes.apply,
+            ApplyGate::Closed => ApplyPolicy::Never,
+        };
+        let succeeded = self.succeeded();
+        self.reviewed()?;
+        let Some(reviewed) = &self.reviewed else { return Ok(Decision::Keep) };
+        match policy {
+            ApplyPolicy::Auto if succeeded => Ok(Decision::Apply(Selection::all())),
+            // Nothing to hold back: the session ends the same way as after a success.
+            ApplyPolicy::Auto | ApplyPolicy::Never if reviewed.review.changes.is_empty() => {
+                Ok(Decision::Apply(Selection::all()))
+            }
+            ApplyPolicy::Auto | ApplyPolicy::Never => Ok(Decision::Keep),
+            ApplyPolicy::Ask => {
+                let diff = || reviewed.diff();
+                let offer = Offer { review: &reviewed.review, diff: &diff };
+                decider.decide(&offer, &mut self.signals)
+            }
+        }
+    }
+
+    fn carry_out(&self, decision: Decision, changes: &mut Changes) -> Result<()> {
+        let engine = self.engine;
+        let host = self.host();
+        match decision {
+            Decision::Apply(selection) => {
+                let policy = self.run.plan.changes;
+                let request = ApplyRequest {
+                    session: self.session.id.to_string(),
+                    selection,
+                    include_ignored: policy.include_ignored,
+                    keep: policy.keep,
+                };
+                let sessions = Sessions { store: &engine.store, host, crash_points: &engine.crash_points };
+                changes.applied = Some(sessions.apply_locked(&self.session, &request)?);
+            }
+            Decision::Keep => {}
+            Decision::Interrupted(signal) => changes.interrupted_by = Some(signal),
+            Decision::Discard => {
+                self.session.set_state(host, SessionState::Discarded)?;
+                self.session.remove_mount(&engine.crash_points)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The exit code of the run.
+    pub fn exit(&self, changes: &Changes) -> Exit {
+        let mode = self.run.plan.agent().map_or(Mode::Interactive, |agent| agent.mode);
+        let outcome = self.report.outcome.as_ref();
+        outcome.map_or(Exit::Internal, |outcome| outcome.exit(mode, changes.exit()))
+    }
+
+    /// Keeps the report of an agent in the session.
+    pub(super) fn write_report(&self, exit: Exit, name: &str) -> Result<()> {
+        if let Some(agent) = self.run.plan.agent() {
+            let report = self.report.report(&self.run.plan, agent, exit);
+            self.session.write_json(name, &without_secrets(&report, &self.secrets))?;
+        }
+        Ok(())
+    }
+}
+
+impl Signals for SignalInbox {
+    fn take(&mut self) -> Vec<i32> {
+        SignalInbox::take(self)
+    }
+
+    fn wake_fd(&self) -> BorrowedFd<'_> {
+        SignalInbox::wake_fd(self)
+    }
+}

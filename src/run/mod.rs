@@ -1,0 +1,28 @@
+//! The engine: one run from a request to a report. `prepare -> open -> attempt* -> review -> check -> finish -> report`.
+//! It knows no command line and no terminal: it tells an [`Observer`] what happens and asks a [`Decider`] what a person decides.
+//! A dry run is a run that stops after `prepare`.
+
+pub mod attempt;
+pub mod checks;
+pub mod conversation;
+pub mod debug_log;
+pub mod engine;
+pub mod error;
+pub mod finish;
+mod inject;
+pub mod observer;
+pub mod open;
+pub mod outcome;
+pub mod prepare;
+mod recorder;
+pub mod report;
+pub mod request;
+mod review;
+mod skills;
+mod view;
+
+pub use engine::{Engine, FailedRun, FinishedRun};
+pub use error::RunError;
+pub use observer::{Decider, Decision, Observer, Offer, RunEvent};
+pub use prepare::Prepared;
+pub use request::{RunRequest, Subject};

@@ -1,0 +1,250 @@
+//! Opens a run: session, files, skills and mount, everything that has to be in place before the harness starts. What fails here
+//! leaves nothing behind.
+
+use super::conversation::ConversationNote;
+use super::engine::Engine;
+use super::error::RunError;
+use super::inject;
+use super::observer::{Observer, RunEvent};
+use super::prepare::Prepared;
+use super::report::ReportBuilder;
+use super::review::Reviewed;
+use super::skills;
+use super::view::Opening;
+use crate::host::Host;
+use crate::launch::program;
+use crate::launch::staging::{self, Places, Shown};
+use crate::model::mount::Backend;
+use crate::model::mount_record::MountRecord;
+use crate::model::plan::{AgentPlan, RunPlan};
+use crate::model::secrets::Secrets;
+use crate::mount::{ChildCommand, InjectedFile, OpenMount, SignalInbox, catch_runner_signals};
+use crate::session::{Session, SessionState};
+use crate::tool;
+use anyhow::Result;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+const PLAN_FILE: &str = "plan.json";
+
+/// A run whose mount is open. Attempts and checks can be made in it as often as one likes.
+pub struct OpenRun<'a> {
+    pub(super) engine: &'a Engine<'a>,
+    pub(super) run: Prepared,
+    pub(super) session: Session,
+    pub(super) mount: OpenMount,
+    pub(super) program: PathBuf,
+    /// What is known of the harness's conversation; `None` for a command.
+    pub(super) conversation: Option<ConversationNote>,
+    /// The environment of the last attempt, which checks have too.
+    pub(super) env: Vec<(OsString, Option<OsString>)>,
+    pub(super) secrets: Secrets,
+    pub(super) signals: SignalInbox,
+    pub report: ReportBuilder,
+    /// Whether the base of this session is still to be taken.
+    pub(super) needs_base: bool,
+    pub(super) version: Option<VersionQuestion>,
+    pub(super) reviewed: Option<Reviewed>,
+}
+
+/// A session with what an earlier run left in it.
+struct SessionOf {
+    session: Session,
+    record: Option<MountRecord>,
+}
+
+impl<'a> Engine<'a> {
+    /// Makes everything that a plan needs. On failure a new session is removed again.
+    pub fn open(
+        &'a self,
+        run: Prepared,
+        secrets: Secrets,
+        report: &mut ReportBuilder,
+        observer: &mut dyn Observer,
+    ) -> Result<OpenRun<'a>> {
+        let host = &self.workforce.host;
+        let program = match run.plan.agent() {
+            Some(agent) => program::find(&agent.command.program, agent.harness.kind, host)?,
+            None => PathBuf::new(),
+        };
+        report.program = run.plan.agent().map(|_| program.clone());
+        let signals = catch_runner_signals()?;
+        self.crash_points.at("asked");
+        let SessionOf { session, record } = self.session(&run)?;
+        self.log.write_to(&session.dir);
+        tracing::info!(session = session.id.as_str(), resumed = record.is_some(), "session opened");
+        self.crash_points.at("session made");
+        let is_new = record.is_none();
+        let mount = match self.open_mount(&run, &session, record, &signals, report) {
+            Ok(mount) => mount,
+            Err(error) => {
+                // Nothing ran, so nothing is worth keeping; what an earlier run left is.
+                let _ = if is_new {
+                    self.store.remove(&session)
+                } else {
+                    session.set_state(host, SessionState::Held)
+                };
+                return Err(error);
+            }
+        };
+        report.record = Some(mount.record.clone());
+        for warning in &report.warnings {
+            observer.event(&RunEvent::Warning(warning));
+        }
+        observer.event(&RunEvent::Opened { plan: &run.plan, record: &mount.record });
+        Ok(OpenRun {
+            engine: self,
+            conversation: note_of(&run),
+            env: Vec::new(),
+            run,
+            session,
+            mount,
+            program,
+            secrets,
+            signals,
+            report: report.clone(),
+            needs_base: is_new,
+            version: None,
+            reviewed: None,
+        })
+    }
+
+    /// The session of this run: the one that is continued, if its mount is still there, else a new one.
+    fn session(&self, run: &Prepared) -> Result<SessionOf> {
+        let plan = &run.plan;
+        if let Some(resumed) = &run.resumed {
+            let mut session = self.store.find(resumed.session.id.as_str())?;
+            session.lock()?;
+            let record = session.record()?;
+            if let Some(root) = record.as_ref().map(|record| &record.root)
+                && **root != *plan.mount.root
+            {
+                let root = root.to_path_buf();
+                return Err(RunError::OtherProject { session: session.id.to_string(), root }.into());
+            }
+            let record = record.filter(|record| session.dir.join(&record.data).is_dir());
+            if record.is_some() {
+                if session.has_unfinished_journal()? {
+                    return Err(RunError::UnfinishedApply { session: session.id.to_string() }.into());
+                }
+                return Ok(SessionOf { session, record });
+            }
+        }
+        let session = self.store.create(&self.workforce.host, plan.name(), &plan.mount.root)?;
+        Ok(SessionOf { session, record: None })
+    }
+
+    fn open_mount(
+        &self,
+        run: &Prepared,
+        session: &Session,
+        record: Option<MountRecord>,
+        signals: &SignalInbox,
+        report: &mut ReportBuilder,
+    ) -> Result<OpenMount> {
+        let plan = &run.plan;
+        session.write_json(PLAN_FILE, plan)?;
+        let mut injected: Vec<InjectedFile> = match &plan.sidecar {
+            Some(sidecar) => vec![inject::sidecar(&plan.mount, sidecar, self.workforce.snapshot())?],
+            None => Vec::new(),
+        };
+        let mut shown = Shown::default();
+        if let Some(agent) = plan.agent() {
+            staging::make_state(plan, &self.workforce.host);
+            shown = staging::write_files(agent, &session.dir)?;
+            let staged = skills::stage(plan, agent, self.workforce, &session.dir, signals)?;
+            report.warnings.extend(staged.warnings);
+            shown.read_only.extend(staged.shown);
+            injected.extend(staged.injected);
+        }
+        if let Some(note) = note_of(run) {
+            note.write(session)?;
+        }
+        let opening = Opening {
+            session,
+            store: &self.store,
+            helper: &self.helper,
+            home: &self.workforce.layers.home,
+            spec: &plan.mount,
+            facts: run.facts.obstacles.mount.as_ref(),
+            injected: &injected,
+            shown: &shown.read_only,
+            lent: &shown.writable,
+            signals,
+            crash_points: &self.crash_points,
+        };
+        let (open, warnings) = report.timed("mount", || match record {
+            Some(record) => opening.reopen(record),
+            None => opening.open(),
+        })?;
+        tracing::info!(backend = ?open.record.backend, sandbox = ?open.record.sandbox, "mount opened");
+        report.warnings.extend(warnings);
+        Ok(open)
+    }
+}
+
+impl OpenRun<'_> {
+    pub(super) fn host(&self) -> &Host {
+        &self.engine.workforce.host
+    }
+
+    /// The agent's command line for this attempt, with everything filled in.
+    pub(super) fn agent_command(&self, agent: &AgentPlan) -> Result<ChildCommand> {
+        let places = Places {
+            session_dir: &self.session.dir,
+            session_id: self.session.id.as_str(),
+            mount: &seen_root(&self.mount, &self.run.plan),
+        };
+        Ok(staging::command(agent, &self.program, &places, self.host())?)
+    }
+
+    /// The command of a run without an agent.
+    pub(super) fn plain_command(&self, argv: Vec<OsString>) -> ChildCommand {
+        let set = |key: &str, value: &str| (OsString::from(key), Some(OsString::from(value)));
+        let env = vec![
+            set("AGENTWORKFORCE_SESSION", self.session.id.as_str()),
+            set("AGENTWORKFORCE_PERSONA", self.run.plan.name()),
+            (OsString::from("AGENTWORKFORCE_TEST_KILL_AT"), None),
+        ];
+        ChildCommand { argv, env }
+    }
+}
+
+/// What is known of the conversation before the harness says anything.
+fn note_of(run: &Prepared) -> Option<ConversationNote> {
+    let agent = run.plan.agent()?;
+    Some(ConversationNote {
+        harness: agent.harness.kind,
+        persona: agent.persona.id.clone(),
+        session_id: run.resumed.as_ref().and_then(|resumed| resumed.note.session_id.clone()),
+    })
+}
+
+/// The root as the harness sees it.
+fn seen_root(open: &OpenMount, plan: &RunPlan) -> PathBuf {
+    match open.record.backend {
+        Backend::Copy => open.session_dir.join(&open.record.data),
+        _ => plan.mount.root.clone(),
+    }
+}
+
+/// The harness's version, asked for while it works.
+pub(super) struct VersionQuestion {
+    asked: std::thread::JoinHandle<std::result::Result<String, String>>,
+}
+
+impl VersionQuestion {
+    pub(super) fn ask(program: &Path, home: &Path) -> VersionQuestion {
+        let (program, home) = (program.to_owned(), home.to_owned());
+        VersionQuestion {
+            asked: std::thread::spawn(move || {
+                tool::version::remembered(&program, &home.join("cache/versions"))
+            }),
+        }
+    }
+
+    /// The version, or why it is unknown.
+    pub(super) fn answer(self) -> std::result::Result<String, String> {
+        self.asked.join().unwrap_or_else(|_| Err("the question failed".into()))
+    }
+}

@@ -1,0 +1,302 @@
+//! From a request to a plan: finds the persona, the place and what is in the way, each once, and hands them to the pure part.
+//! It starts nothing; a dry run ends here.
+
+use super::conversation::{self, Resumed};
+use super::error::RunError;
+use super::request::{Overrides, RunRequest, Subject};
+use crate::harness::adapter;
+use crate::host::Host;
+use crate::load::rule_files::RuleFiles;
+use crate::model::decided::InputValue;
+use crate::model::features::Feature;
+use crate::model::mount::Backend;
+use crate::model::plan::{AgentPlan, RunPlan, SkillKind};
+use crate::model::selector::Selector;
+use crate::model::warning::{Warning, WarningCode};
+use crate::mount::{probe, root};
+use crate::plan::mount::{MountFlags, MountPlace};
+use crate::plan::parts::{Obstacles, RunFacts, RunFlags, RunParts};
+use crate::plan::{refusals::needs_probe, run as plan_run};
+use crate::resolve::inputs;
+use crate::resolve::role::RolePart;
+use crate::resolve::select::{Levels, Selection, select};
+use crate::resolve::sidecar::{self as resolve_sidecar, Sidecar};
+use crate::session::SessionStore;
+use crate::tool::{self, Lookup};
+use crate::workforce::{Found, Workforce, not_used, warnings_of};
+use anyhow::Result;
+use std::path::Path;
+
+/// A persona at a tier with everything read that a plan or a prompt needs.
+pub struct PersonaParts {
+    pub found: Found,
+    pub selection: Selection,
+    pub role: Option<RolePart>,
+    pub inputs: Vec<InputValue>,
+    pub sidecar: Option<(Sidecar, String)>,
+    pub warnings: Vec<Warning>,
+}
+
+impl PersonaParts {
+    pub fn read(workforce: &Workforce, persona: &Selector, overrides: &Overrides) -> Result<PersonaParts> {
+        let found = workforce.find(&persona.name)?;
+        PersonaParts::of(workforce, found, persona, overrides)
+    }
+
+    /// For those who only look: inputs that a run would ask for stay visible as placeholders.
+    pub fn preview(workforce: &Workforce, persona: &Selector, overrides: &Overrides) -> Result<PersonaParts> {
+        let found = workforce.find(&persona.name)?;
+        let mut overrides = overrides.clone();
+        let declared = &found.resolved.persona.inputs;
+        if let Err(errors) = inputs::resolve(declared, &overrides.inputs, &workforce.host.env) {
+            for input in errors.missing {
+                overrides.inputs.insert(input.name.clone(), format!("${}", input.name));
+            }
+        }
+        PersonaParts::of(workforce, found, persona, &overrides)
+    }
+
+    fn of(
+        workforce: &Workforce,
+        found: Found,
+        persona: &Selector,
+        overrides: &Overrides,
+    ) -> Result<PersonaParts> {
+        let mut warnings = warnings_of(&found.problems);
+        warnings.extend(not_used(&found.resolved));
+
+        let role = workforce.role_of(&found.resolved);
+        warnings.extend(warnings_of(&role.problems));
+        warnings.extend(role.warnings);
+
+        let settings = &workforce.config.settings;
+        let levels = Levels {
+            flag_harness: overrides.harness,
+            flag_model: overrides.model.as_deref(),
+            role: role.role.as_ref().filter(|_| workforce.feature(Feature::AgentLibrary)),
+            config_harness: settings.default_harness.as_deref(),
+            config_model: settings.default_model.as_deref(),
+        };
+        let selection = select(&found.resolved, persona.tier, &levels)
+            .map_err(|error| RunError::Selection { message: error.message, hint: error.hint })?;
+
+        let declared = &found.resolved.persona.inputs;
+        let inputs = inputs::resolve(declared, &overrides.inputs, &workforce.host.env)
+            .map_err(|errors| RunError::Inputs { persona: persona.name.clone(), errors })?;
+
+        let channel = adapter(selection.harness.value).sidecar;
+        let sidecar = match resolve_sidecar::choose(&found.resolved, &selection, channel) {
+            Some(sidecar) => match workforce.sidecar_text(&sidecar) {
+                Ok(text) => Some((sidecar, text)),
+                Err(problem) => {
+                    warnings.extend(warnings_of(&[problem]));
+                    None
+                }
+            },
+            None => None,
+        };
+        Ok(PersonaParts { found, selection, role: role.part, inputs, sidecar, warnings })
+    }
+
+    pub fn parts<'a>(&'a self, workforce: &'a Workforce) -> RunParts<'a> {
+        RunParts {
+            resolved: &self.found.resolved,
+            selection: &self.selection,
+            role: self.role.clone(),
+            inputs: &self.inputs,
+            sidecar: self.sidecar.as_ref().map(|(sidecar, text)| (sidecar, text.clone())),
+            settings: &workforce.config.settings,
+        }
+    }
+}
+
+/// A run that is decided and not started.
+pub struct Prepared {
+    pub plan: RunPlan,
+    /// What the plan was made from, so that another attempt can be planned.
+    pub(super) parts: Option<PersonaParts>,
+    pub(super) flags: RunFlags,
+    pub(super) facts: RunFacts,
+    pub(super) resumed: Option<Resumed>,
+    pub(super) reserve_stdout: bool,
+}
+
+/// How a plan may find out what the machine allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Probing {
+    /// As a run does: the answer is kept for the next one.
+    Keep,
+    /// As a dry run does: nothing is left behind.
+    LeaveNothing,
+}
+
+/// Decides everything about a run. Refusals are in the plan; an error means that there is no plan at all.
+pub fn prepare(
+    workforce: &Workforce,
+    store: &SessionStore,
+    helper: &Path,
+    request: &RunRequest,
+    probing: Probing,
+) -> Result<Prepared> {
+    let mut overrides = request.overrides.clone();
+    let mut flags = flags(request);
+    let resumed = match (&request.resume, request.persona()) {
+        (Some(session), Some(persona)) => {
+            Some(conversation::find(store, session, &persona.name, overrides.harness)?)
+        }
+        _ => None,
+    };
+    if let Some(resumed) = &resumed {
+        overrides.harness = Some(resumed.note.harness);
+        flags.resume = Some(resumed.note.conversation());
+    }
+    let parts = match &request.subject {
+        Subject::Persona(persona) => Some(PersonaParts::read(workforce, persona, &overrides)?),
+        Subject::Command { persona: Some(persona), .. } => {
+            Some(PersonaParts::preview(workforce, persona, &overrides)?)
+        }
+        Subject::Command { persona: None, .. } => None,
+    };
+    let mut facts = facts(workforce, request.root.as_deref(), parts.as_ref())?;
+    facts.warnings.splice(0..0, workforce.general_warnings());
+    let mut plan = plan(workforce, &request.subject, parts.as_ref(), &flags, &facts);
+    if needs_probe(plan.mount.backend, plan.mount.sandbox) && facts.obstacles.root.is_none() {
+        let home = &workforce.layers.home;
+        facts.obstacles.mount = Some(match probing {
+            Probing::Keep => probe::facts(helper, home, &plan.mount.root)?,
+            Probing::LeaveNothing => probe::facts_without_writing(helper, home, &plan.mount.root)?,
+        });
+        plan = self::plan(workforce, &request.subject, parts.as_ref(), &flags, &facts);
+    }
+    tracing::info!(
+        subject = plan.name(),
+        root = %plan.mount.root.display(),
+        refusals = plan.refusals.len(),
+        warnings = plan.warnings.len(),
+        "planned"
+    );
+    Ok(Prepared { plan, parts, flags, facts, resumed, reserve_stdout: request.reserve_stdout })
+}
+
+/// A persona and its plan, for those who only look at them.
+pub struct Preview {
+    pub parts: PersonaParts,
+    pub plan: RunPlan,
+}
+
+impl Preview {
+    pub fn of(workforce: &Workforce, persona: &Selector, overrides: &Overrides) -> Result<Preview> {
+        let parts = PersonaParts::preview(workforce, persona, overrides)?;
+        let facts = facts(workforce, None, Some(&parts))?;
+        let plan = plan_run::agent(&parts.parts(workforce), &RunFlags::default(), &facts);
+        Ok(Preview { parts, plan })
+    }
+
+    pub fn agent(&self) -> &AgentPlan {
+        self.plan.agent().expect("a persona is planned as an agent")
+    }
+}
+
+fn flags(request: &RunRequest) -> RunFlags {
+    RunFlags {
+        prompt: request.task.clone(),
+        limits: request.limits,
+        mount: MountFlags { backend: request.view.backend, sandbox: request.view.sandbox },
+        resume: None,
+        extra_args: request.overrides.harness_args.clone(),
+        checks: request.checks.clone(),
+        apply: request.changes.apply,
+        include_ignored: request.changes.include_ignored,
+        keep: request.changes.keep,
+        strict: request.strict,
+        offline: request.offline,
+        attended: request.attended,
+    }
+}
+
+fn plan(
+    workforce: &Workforce,
+    subject: &Subject,
+    parts: Option<&PersonaParts>,
+    flags: &RunFlags,
+    facts: &RunFacts,
+) -> RunPlan {
+    match (subject, parts) {
+        (Subject::Persona(_), Some(parts)) => plan_run::agent(&parts.parts(workforce), flags, facts),
+        (Subject::Command { argv, .. }, Some(parts)) => {
+            plan_run::command_as(argv.clone(), &parts.parts(workforce), flags, facts)
+        }
+        (Subject::Command { argv, .. }, None) => {
+            plan_run::command(argv.clone(), &workforce.config.settings, flags, facts)
+        }
+        (Subject::Persona(_), None) => unreachable!("a persona has its parts"),
+    }
+}
+
+/// Where the run is, and what was found there.
+fn facts(workforce: &Workforce, root: Option<&Path>, parts: Option<&PersonaParts>) -> Result<RunFacts> {
+    let host = &workforce.host;
+    let home = host.home_dir();
+    let around = root::Surroundings { cwd: &host.cwd, home: home.as_deref(), state: &workforce.layers.home };
+    let asked = root.map(|dir| host.expand_tilde(&dir.to_string_lossy()));
+    let place = root::find(around, asked.as_deref(), workforce.layers.project_root.as_deref())?;
+    let refused = root::refuse(&place.root, around).err().map(|error| error.to_string());
+    let id = parts.map_or("mount", |parts| parts.found.resolved.id());
+    let rules = workforce.rule_files(&place.root, id)?;
+    let blocking = workforce.blocking_problems(parts.map(|parts| &parts.found), &rules);
+    let unreadable = blocking.iter().map(ToString::to_string).collect();
+    let warnings = parts.map(|parts| parts.warnings.clone()).unwrap_or_default();
+    let RuleFiles { files: rule_files, prefix: rule_prefix, .. } = rules;
+    Ok(RunFacts {
+        env: host.env.clone(),
+        home,
+        place: MountPlace {
+            is_repository: place.root.join(".git").symlink_metadata().is_ok(),
+            root: place.root,
+            cwd: place.cwd,
+            rule_files,
+            rule_prefix,
+        },
+        persona_ref: workforce.persona_ref().cloned(),
+        warnings,
+        obstacles: Obstacles { unreadable, root: refused, mount: None },
+    })
+}
+
+impl Prepared {
+    /// For a dry run: what a run would need and this machine does not have. It is no reason to refuse the plan.
+    pub fn missing_supplies(&self, host: &Host) -> Vec<Warning> {
+        let Some(agent) = self.plan.agent() else { return Vec::new() };
+        let mut warnings = Vec::new();
+        let program = &agent.command.program;
+        match tool::look_up(host, program) {
+            Lookup::Found(_) => {}
+            Lookup::NotExecutable(path) => {
+                let text = format!("`{}` is not executable", path.display());
+                warnings.push(Warning::new(WarningCode::Harness, text));
+            }
+            Lookup::Missing => {
+                let text = format!("`{program}` was not found in `PATH`");
+                warnings.push(Warning::new(WarningCode::Harness, text));
+            }
+        }
+        if self.plan.persona_ref.is_some() {
+            // Its skills are in a commit, which only a run unpacks.
+            return warnings;
+        }
+        let anchors: Vec<&Path> = agent.skills_dir().into_iter().chain([&*self.plan.mount.root]).collect();
+        for skill in agent.skills.iter().filter(|skill| skill.kind == SkillKind::Local) {
+            let source = host.expand_tilde(&skill.source);
+            if !anchors.iter().any(|anchor| anchor.join(&source).exists()) {
+                let text = format!("skill `{}` was not found: {}", skill.id, skill.source);
+                warnings.push(Warning::new(WarningCode::Skill, text));
+            }
+        }
+        warnings
+    }
+
+    /// Whether the command works in the real directory.
+    pub(super) fn is_unmounted(&self) -> bool {
+        self.plan.mount.backend == Backend::None
+    }
+}

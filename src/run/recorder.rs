@@ -1,0 +1,81 @@
+//! Records what a headless harness does, in the session, and passes it on to the observer. Nothing leaves it with the value of
+//! a secret.
+
+use super::conversation::ConversationNote;
+use super::observer::{Live, Observer, RunEvent};
+use crate::launch::headless::Audience;
+use crate::launch::record::{CappedLog, EVENTS_FILE, EventLog, LOG_FILE};
+use crate::model::event::Event;
+use crate::model::secrets::{Redactor, Scanner, Secrets};
+use crate::session::Session;
+use std::path::Path;
+
+pub struct Recorder<'a> {
+    session: &'a Session,
+    observer: &'a mut dyn Observer,
+    live: Live<'a>,
+    events: EventLog,
+    log: CappedLog,
+    note: ConversationNote,
+    secrets: &'a Secrets,
+    redactor: Redactor<'a>,
+    scanner: Scanner<'a>,
+}
+
+/// What a recording comes to.
+pub struct Recorded {
+    pub note: ConversationNote,
+    /// The variables whose values were in what the harness wrote.
+    pub leaked: Vec<String>,
+}
+
+impl<'a> Recorder<'a> {
+    pub fn new(
+        session: &'a Session,
+        attempt_dir: &Path,
+        note: ConversationNote,
+        live: Live<'a>,
+        secrets: &'a Secrets,
+        observer: &'a mut dyn Observer,
+    ) -> std::io::Result<Recorder<'a>> {
+        let events = EventLog::append(&attempt_dir.join(EVENTS_FILE))?;
+        let log = CappedLog::create(&attempt_dir.join(LOG_FILE))?;
+        let (redactor, scanner) = (secrets.redactor(), secrets.scanner());
+        Ok(Recorder { session, observer, live, events, log, note, secrets, redactor, scanner })
+    }
+
+    pub fn finish(mut self) -> Recorded {
+        self.events.flush();
+        self.log.write(&self.redactor.finish());
+        self.log.finish();
+        Recorded { note: self.note, leaked: self.scanner.found() }
+    }
+}
+
+impl Audience for Recorder<'_> {
+    fn event(&mut self, event: &Event) {
+        if let Event::SessionStarted { harness_session_id, .. } = event {
+            // Now and not at the end: a runner that is killed leaves a conversation that can be continued.
+            self.note.session_id = Some(harness_session_id.clone());
+            let _ = self.note.write(self.session);
+        }
+        let line = serde_json::to_string(event).expect("our own events always serialise");
+        let redacted = self.secrets.redact(&line);
+        self.events.write(&redacted);
+        if *redacted == line {
+            self.observer.event(&RunEvent::Agent(event));
+        } else if let Ok(event) = serde_json::from_str(&redacted) {
+            self.observer.event(&RunEvent::Agent(&event));
+        }
+    }
+
+    fn output(&mut self, bytes: &[u8]) {
+        self.scanner.write(bytes);
+        self.log.write(&self.redactor.write(bytes));
+    }
+
+    fn tick(&mut self) {
+        self.events.flush();
+        self.observer.tick(&self.live);
+    }
+}

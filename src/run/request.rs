@@ -1,0 +1,109 @@
+//! A run as somebody asks for it: plain data without a command line or a terminal. What it comes to is decided in `prepare`.
+
+use crate::model::mount::{Backend, Sandbox};
+use crate::model::persona::Limits;
+use crate::model::plan::{ApplyPolicy, PlannedCheck};
+use crate::model::raw_path::RawPath;
+use crate::model::selector::Selector;
+use crate::model::tier::Harness;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What is run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Subject {
+    /// The persona's harness.
+    Persona(Selector),
+    /// Any command, with what this persona would see.
+    Command { argv: Vec<RawPath>, persona: Option<Selector> },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunRequest {
+    pub subject: Subject,
+    /// A task makes the run headless.
+    pub task: Option<String>,
+    /// The session whose conversation and mount go on.
+    pub resume: Option<String>,
+    /// The directory to mount, if it is not the project around the working directory.
+    pub root: Option<PathBuf>,
+    pub overrides: Overrides,
+    pub view: ViewRequest,
+    pub limits: Limits,
+    pub checks: Vec<PlannedCheck>,
+    pub changes: ChangesRequest,
+    /// Refuse instead of warn.
+    pub strict: bool,
+    /// Take skills from the cache only.
+    pub offline: bool,
+    /// Whether a person at a terminal can answer questions.
+    pub attended: bool,
+    /// Whether stdout is the caller's own: what a command writes there goes to stderr then.
+    pub reserve_stdout: bool,
+}
+
+/// What the caller sets instead of the persona.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Overrides {
+    pub harness: Option<Harness>,
+    pub model: Option<String>,
+    pub inputs: BTreeMap<String, String>,
+    /// Passed to the harness as they are.
+    pub harness_args: Vec<String>,
+}
+
+/// The view of the project that the caller demands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ViewRequest {
+    pub backend: Option<Backend>,
+    pub sandbox: Option<Sandbox>,
+}
+
+/// What is to become of the changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangesRequest {
+    /// Asking is the default where somebody can answer.
+    pub apply: Option<ApplyPolicy>,
+    pub include_ignored: bool,
+    pub keep: bool,
+}
+
+impl RunRequest {
+    /// A run of this subject with everything else left to the persona and the config.
+    pub fn new(subject: Subject) -> RunRequest {
+        RunRequest {
+            subject,
+            task: None,
+            resume: None,
+            root: None,
+            overrides: Overrides::default(),
+            view: ViewRequest::default(),
+            limits: Limits::default(),
+            checks: Vec::new(),
+            changes: ChangesRequest::default(),
+            strict: false,
+            offline: false,
+            attended: false,
+            reserve_stdout: false,
+        }
+    }
+
+    /// A run of a persona.
+    pub fn of(persona: Selector) -> RunRequest {
+        RunRequest::new(Subject::Persona(persona))
+    }
+
+    /// The persona that decides what is seen, if there is one.
+    pub fn persona(&self) -> Option<&Selector> {
+        match &self.subject {
+            Subject::Persona(selector) => Some(selector),
+            Subject::Command { persona, .. } => persona.as_ref(),
+        }
+    }
+}

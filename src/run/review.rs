@@ -1,0 +1,74 @@
+//! Looks at what a run changed, once for everyone who wants to show it. Apply compares again under its lock.
+
+use super::open::OpenRun;
+use crate::model::mount::Backend;
+use crate::model::warning::{Warning, WarningCode};
+use crate::mount::changes::diff::{FileDiff, diff, printable_name};
+use crate::mount::changes::{Ignored, Review, review};
+use crate::session::leaks::Leaks;
+use crate::session::work::Work;
+use anyhow::Result;
+
+/// Above this many changes their lines are not counted: the report must not take longer than the work.
+const MOST_COUNTED: usize = 500;
+
+/// The changes of a run, with the trees that they were found in.
+pub(super) struct Reviewed {
+    work: Work,
+    pub(super) review: Review,
+}
+
+impl Reviewed {
+    pub(super) fn diff(&self) -> Result<Vec<FileDiff>> {
+        Ok(diff(&self.work.three_way()?, &self.review, None)?)
+    }
+}
+
+impl OpenRun<'_> {
+    /// What the attempts so far have changed; `None` where there is no mount.
+    pub fn review(&mut self) -> Result<Option<&Review>> {
+        Ok(self.reviewed()?.map(|reviewed| &reviewed.review))
+    }
+
+    pub(super) fn reviewed(&mut self) -> Result<Option<&Reviewed>> {
+        if self.reviewed.is_none() && self.mount.record.backend != Backend::None {
+            self.reviewed = match self.session.work()? {
+                Some(work) => {
+                    let include = self.run.plan.changes.include_ignored;
+                    let ignored = if include { Ignored::Include } else { Ignored::KeepOut };
+                    let review = review(&work.three_way()?, ignored)?;
+                    tracing::debug!(changes = review.changes.len(), "changes reviewed");
+                    Some(Reviewed { work, review })
+                }
+                None => None,
+            };
+        }
+        Ok(self.reviewed.as_ref())
+    }
+
+    /// Reviews the changes for the report, with what must not be in them.
+    pub(super) fn look_at_changes(&mut self) -> Result<()> {
+        self.reviewed()?;
+        let Some(Reviewed { work, review }) = &self.reviewed else {
+            self.report.leaked(&Leaks::default());
+            return Ok(());
+        };
+        for late in crate::mount::newly_hidden(&self.run.plan.mount, &work.record)? {
+            let name = printable_name(late.path.as_ref());
+            let text = format!(
+                "{name} appeared during the run and could be read: what is hidden is decided at the start"
+            );
+            self.report.warnings.push(Warning::new(WarningCode::Exposed, text));
+        }
+        let sides = work.three_way()?;
+        let mut leaks = Leaks::default();
+        let paths = review.changes.iter().map(|change| change.path.0.as_path());
+        leaks.look_into_changes(&self.secrets, sides.mount, paths);
+        leaks.look_into_commits(&self.secrets, &self.session.dir, &work.record);
+        self.report.leaked(&leaks);
+        let diffs =
+            if review.changes.len() <= MOST_COUNTED { diff(&sides, review, None)? } else { Vec::new() };
+        self.report.changed(review, &diffs);
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! Makes the view of the project that a run works in, and takes the base that its changes are compared with.
+
+use crate::host::Host;
+use crate::model::mount::{Backend, MountSpec, Sandbox};
+use crate::model::mount_facts::MountFacts;
+use crate::model::mount_record::MountRecord;
+use crate::model::warning::{Warning, WarningCode};
+use crate::mount::CrashPoints;
+use crate::mount::changes::base;
+use crate::mount::{self, InjectedFile, OpenMount, OpenRequest, SignalInbox, probe};
+use crate::session::{Session, SessionState, SessionStore};
+use anyhow::{Result, anyhow};
+use std::path::{Path, PathBuf};
+
+/// What a mount is made of.
+pub struct Opening<'a> {
+    pub session: &'a Session,
+    pub store: &'a SessionStore,
+    /// Our own binary, for the processes inside.
+    pub helper: &'a Path,
+    /// Where our own state is.
+    pub home: &'a Path,
+    pub spec: &'a MountSpec,
+    /// What the machine allows, where the plan has found it out already.
+    pub facts: Option<&'a MountFacts>,
+    pub injected: &'a [InjectedFile],
+    /// Below the session directory: what the command has to read, and where it may write.
+    pub shown: &'a [PathBuf],
+    pub lent: &'a [PathBuf],
+    pub signals: &'a SignalInbox,
+    pub crash_points: &'a CrashPoints,
+}
+
+impl Opening<'_> {
+    /// Makes the mount, and says what is worth a warning about it.
+    pub fn open(&self) -> Result<(OpenMount, Vec<Warning>)> {
+        self.session.write_rules(&self.spec.rules)?;
+        self.crash_points.at("rules written");
+        let open = self.with_request(|request| Ok(mount::open(request)?))?;
+        self.crash_points.at("opened");
+        if open.record.backend == Backend::Copy {
+            base::take_copy(&self.session.dir, &self.session.dir.join(&open.record.data))?;
+        }
+        let warnings = warnings(&open.record);
+        self.crash_points.at("copy noted");
+        Ok((open, warnings))
+    }
+
+    /// The mount that an earlier run of the session left.
+    pub fn reopen(&self, mut record: MountRecord) -> Result<(OpenMount, Vec<Warning>)> {
+        let warnings = warnings(&record);
+        let reopened = self.with_request(|request| {
+            mount::hide_newly_hidden(request, &mut record)?;
+            Ok(mount::reopen(request, record)?)
+        });
+        Ok((reopened?, warnings))
+    }
+
+    fn with_request<T>(&self, then: impl FnOnce(&OpenRequest<'_>) -> Result<T>) -> Result<T> {
+        let helper = self.helper;
+        let facts = match self.facts {
+            Some(facts) => facts.clone(),
+            None => probe::facts(helper, self.home, &self.spec.root)?,
+        };
+        self.crash_points.at("probed");
+        then(&OpenRequest {
+            spec: self.spec,
+            facts: &facts,
+            helper,
+            sessions_dir: &self.store.sessions_dir(),
+            session_dir: &self.session.dir,
+            injected: self.injected,
+            expose: self.shown,
+            lend: self.lent,
+            writable: &self.spec.writable,
+            signals: Some(self.signals),
+            lock: self.session.lock_file(),
+            crash_points: self.crash_points,
+        })
+    }
+}
+
+fn warnings(record: &MountRecord) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn = |text: String| warnings.push(Warning::new(WarningCode::Mount, text));
+    if let Some(reason) = &record.fallback {
+        warn(format!("the mount is a copy: {reason}"));
+    }
+    if record.backend == Backend::Copy {
+        warn("in a copy the real project can still be reached by its absolute path".into());
+    }
+    if record.backend == Backend::Overlay && record.sandbox == Sandbox::Off {
+        warn("without a PID namespace hidden files can be reached through root's other processes".into());
+    }
+    if record.backend == Backend::None {
+        warn("there is no mount: the command works in the real directory, and nothing can be undone".into());
+    }
+    warnings
+}
+
+/// Runs something in the mount while the base is taken: what changes meanwhile counts as the user's.
+pub fn with_base<T>(
+    open: &OpenMount,
+    session: &Session,
+    host: &Host,
+    spec: &MountSpec,
+    crash_points: &CrashPoints,
+    run: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    session.set_state(host, SessionState::Running)?;
+    crash_points.at("running");
+    std::thread::scope(|scope| {
+        let manifest = scope.spawn(|| match open.record.backend {
+            Backend::None => Ok(()),
+            _ => {
+                crash_points.at("base begun");
+                let taken = base::take_project(&session.dir, &spec.root, &spec.rules);
+                crash_points.at("base taken");
+                taken
+            }
+        });
+        let outcome = run();
+        let taken = manifest.join().map_err(|_| anyhow!("the base could not be taken"))?;
+        let outcome = outcome?;
+        // Without a base every change is a conflict: held, never lost.
+        taken?;
+        Ok(outcome)
+    })
+}

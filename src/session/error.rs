@@ -1,0 +1,35 @@
+//! Why a session cannot be found or used. Exit codes and hints are chosen in `commands::explain`.
+
+use super::id::SessionId;
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error("there is no session `{wanted}`")]
+    NotFound { wanted: String },
+    #[error("`{wanted}` could be {} sessions", .ids.len())]
+    Ambiguous { wanted: String, ids: Vec<SessionId> },
+    #[error("session `{id}` is in use")]
+    InUse { id: SessionId },
+    #[error("session `{id}` has no mount any more")]
+    NoMount {
+        id: SessionId,
+        /// Its changes were taken back and can be applied again.
+        is_undone: bool,
+    },
+    /// Without the rules a secret could be taken for an ordinary file.
+    #[error("{} is missing", .path.display())]
+    RulesMissing {
+        path: PathBuf,
+        /// Where the agent's work is.
+        data: PathBuf,
+    },
+    #[error("{}: {error}", .path.display())]
+    Unusable { path: PathBuf, error: io::Error },
+}
+
+pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> SessionError {
+    let path = path.to_owned();
+    move |error| SessionError::Unusable { path, error }
+}
