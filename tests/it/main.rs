@@ -17,6 +17,7 @@ mod enforced_matrix;
 mod engine;
 mod exports;
 mod exports_round;
+mod harness_room;
 mod imports;
 mod imports_corpus;
 mod imports_limits;
