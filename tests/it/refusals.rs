@@ -101,7 +101,16 @@ fn an_overlay_or_level_that_this_machine_cannot_give_is_refused_both_ways() {
     ] {
         is_refused_by(&world, &flags, refusal, exit, &|all| {
             let mut command = world.program("unshare");
-            command.args(["--user", "--map-root-user", "sh", "-c", WITHOUT_NAMESPACES, "sh", BINARY, "agent"]);
+            command.args([
+                "--user",
+                "--map-root-user",
+                "sh",
+                "-c",
+                WITHOUT_NAMESPACES,
+                "sh",
+                BINARY,
+                "agent",
+            ]);
             let path = format!("{}:{}", world.path("bin").display(), std::env::var("PATH").unwrap());
             Did::of(&command.args(all).env("PATH", path).stdin(Stdio::null()).output().unwrap())
         });
