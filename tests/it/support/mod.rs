@@ -6,6 +6,7 @@ pub(crate) mod require;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -33,6 +34,13 @@ impl TestEnv {
             std::fs::create_dir_all(root.join(name)).expect("writable");
         }
         std::fs::write(root.join("project/.git/HEAD"), "ref: refs/heads/main\n").expect("writable");
+        // Harnesses that are there, so that a dry run has nothing to warn of. Nobody starts them.
+        std::fs::create_dir(root.join("harnesses")).expect("writable");
+        for name in ["claude", "codex", "opencode"] {
+            let file = root.join("harnesses").join(name);
+            std::fs::write(&file, "#!/bin/sh\nexit 70\n").expect("writable");
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("writable");
+        }
         TestEnv { cwd: root.join("project"), dir, vars: Vec::new() }
     }
 
@@ -110,7 +118,9 @@ impl TestEnv {
     pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentworkforce"));
         command.args(args).current_dir(&self.cwd).env_clear().stdin(Stdio::null());
-        command.env("HOME", self.home()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::iter::once(self.root().join("harnesses")).chain(std::env::split_paths(&path));
+        command.env("HOME", self.home()).env("PATH", std::env::join_paths(path).expect("no colon in it"));
         command.envs(self.vars.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -215,7 +225,7 @@ pub fn with(mut object: Value, more: &Value) -> Value {
 /// The warnings of a plan.
 pub fn warnings(plan: &Value) -> Vec<String> {
     let list = plan["warnings"].as_array().expect("warnings");
-    list.iter().map(|warning| warning.as_str().expect("text").to_owned()).collect()
+    list.iter().map(|warning| warning["message"].as_str().expect("text").to_owned()).collect()
 }
 
 /// `harness/model`, with `-` for no model.
