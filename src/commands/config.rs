@@ -169,7 +169,7 @@ fn set(host: &Host, key: &str, values: &[String], ui: &mut Ui) -> Result<Exit> {
 }
 
 fn unset(host: &Host, key: &str, ui: &mut Ui) -> Result<Exit> {
-    // A feature that is not known any more must still be possible to take out.
+    // It must be possible to remove a feature that no longer exists.
     if !key.starts_with("features.") {
         known(key)?;
     }

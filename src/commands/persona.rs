@@ -149,9 +149,7 @@ fn set(workforce: &Workforce, args: &PersonaSetArgs, ui: &mut Ui) -> Result<Exit
         runtime.push(("model", optional(model).map(Value::from)));
     }
     if tier.is_some() && runtime.is_empty() {
-        return Err(CommandError::usage(
-            "`--tier` speaks of `--harness` and `--model`, and neither is given",
-        ));
+        return Err(CommandError::usage("`--tier` requires `--harness` or `--model`"));
     }
     if changes.is_empty() && runtime.is_empty() {
         return Err(CommandError::usage("nothing to set")
@@ -183,7 +181,7 @@ fn set(workforce: &Workforce, args: &PersonaSetArgs, ui: &mut Ui) -> Result<Exit
     done(ui, &place.id, "set", &place.file)
 }
 
-/// Leaving a text out of an overlay inherits it, so it cannot be taken away there.
+/// A key that an overlay leaves out is inherited, so an overlay cannot remove one.
 fn refuse_to_clear_inherited<'k>(
     workforce: &Workforce,
     place: &Place,
@@ -194,7 +192,7 @@ fn refuse_to_clear_inherited<'k>(
         let from_below = |source: &Arc<Source>| source.file.as_deref() != Some(place.file.as_path());
         if resolved.object.contains_key(key) && resolved.sources_of(key).iter().any(from_below) {
             return Err(CommandError::usage(format!(
-                "`{key}` of `{}` is inherited and cannot be taken away",
+                "`{key}` of `{}` is inherited and cannot be removed",
                 place.id
             ))
             .hint("set another value, or write a persona of your own with `intent` and without `extends`"));
@@ -216,7 +214,7 @@ fn done(ui: &mut Ui, id: &str, what: &str, file: &Path) -> Result<Exit> {
 fn delete(workforce: &Workforce, name: &str, ui: &mut Ui) -> Result<Exit> {
     if library::has_persona(name) {
         return Err(CommandError::usage(format!("persona `{name}` is built in and cannot be deleted"))
-            .hint(format!("`agentworkforce persona reset {name}` takes your overlay of it away")));
+            .hint(format!("`agentworkforce persona reset {name}` removes your overlay")));
     }
     let place = place(workforce, name)?;
     if library::has_persona(&place.id) {

@@ -158,7 +158,7 @@ fn changes(label: Option<&str>, fields: &RoleFields) -> Result<Changes> {
         let charter = read_named(file, "the charter file")?;
         if charter.trim().is_empty() {
             return Err(
-                CommandError::usage("the charter is empty").hint("write what it means to hold this role")
+                CommandError::usage("the charter is empty").hint("describe what the role is responsible for")
             );
         }
         changes.push(("charterFile", None));
@@ -259,7 +259,7 @@ fn set(
 fn delete(workforce: &Workforce, key: &str, reassign_to: Option<&str>, ui: &mut Ui) -> Result<Exit> {
     if library::has_role(key) {
         return Err(CommandError::usage(format!("role `{key}` is built in and cannot be deleted"))
-            .hint(format!("`agentworkforce role reset {key}` takes your overlay of it away")));
+            .hint(format!("`agentworkforce role reset {key}` removes your overlay")));
     }
     let (role, problems) = workforce.role(key);
     if role.is_none() && problems.is_empty() {

@@ -55,7 +55,7 @@ pub fn run(args: &CreateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let text = target::bytes_of(&document);
     if !args.dry_run {
         let _lock = lock::directories(&[&target.personas])?;
-        // Again, now that nobody else can write: the first look was without the lock.
+        // Checked again under the lock.
         if file.symlink_metadata().is_ok() {
             return Err(already_there(&file));
         }
