@@ -77,14 +77,15 @@ impl OpenMount {
 
     fn put_back_in_copy(&self, sides: &Sides, paths: &[&Path]) -> Result<()> {
         let injected = self.injected_files()?;
-        let copies = paths
-            .iter()
-            .map(|path| self.at_launch(sides, path))
-            .collect::<Result<Vec<BTreeSet<PathBuf>>>>()?;
-        for (path, copied) in paths.iter().zip(copies) {
+        let mut copies = Vec::new();
+        for path in paths {
+            let copied = self.at_launch(sides, path)?;
             if !copied.is_empty() && is_blocked(&sides.mount, path)? {
                 return Err(MountError::BlockedPath { path: path.to_path_buf() }.into());
             }
+            copies.push(copied);
+        }
+        for (path, copied) in paths.iter().zip(copies) {
             remove_entry(&sides.mount, path).map_err(|error| at(path, error))?;
             if !copied.is_empty() {
                 make_parents(&sides.project, &sides.mount, path)?;
