@@ -11,10 +11,14 @@ mod convert;
 mod error;
 #[path = "../../src/exit.rs"]
 mod exit;
+#[path = "../../src/files/mod.rs"]
+mod files;
 #[path = "../../src/fuzz/mod.rs"]
 mod fuzz;
 #[path = "../../src/git.rs"]
 mod git;
+#[path = "../../src/harness/mod.rs"]
+mod harness;
 #[path = "../../src/host.rs"]
 mod host;
 #[path = "../../src/launch/mod.rs"]
@@ -33,12 +37,12 @@ mod plan;
 mod remote;
 #[path = "../../src/resolve/mod.rs"]
 mod resolve;
+#[path = "../../src/rules/mod.rs"]
+mod rules;
 #[path = "../../src/session/mod.rs"]
 mod session;
 #[path = "../../src/skills/mod.rs"]
 mod skills;
-#[path = "../../src/store/mod.rs"]
-mod store;
 #[path = "../../src/tool/mod.rs"]
 mod tool;
 

@@ -109,7 +109,7 @@ pub fn command(hidden: &[&str]) -> clap::Command {
 }
 
 /// The manual page.
-pub fn manual() -> String {
+pub fn manual() -> std::io::Result<String> {
     manual::page(command(&[]))
 }
 

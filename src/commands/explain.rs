@@ -17,6 +17,7 @@ use crate::pack::error::PackError;
 use crate::resolve::inputs::InputErrors;
 use crate::run::{FailedRun, RunError};
 use crate::session::SessionError;
+use crate::skills::error::SkillError;
 use crate::workforce::WorkforceError;
 use std::error::Error;
 
@@ -106,6 +107,9 @@ fn advice(error: &(dyn Error + 'static)) -> Option<Advice> {
     if let Some(error) = error.downcast_ref() {
         return Some(pack::advice(error));
     }
+    if let Some(error) = error.downcast_ref() {
+        return Some(skill(error));
+    }
     None
 }
 
@@ -141,6 +145,12 @@ fn selector(error: &SelectorError) -> Advice {
             })
         }
     }
+}
+
+fn skill(error: &SkillError) -> Advice {
+    let SkillError::NotInCache { reason, .. } = error;
+    let hints = vec!["run it again: what is missing in the cache is fetched again".to_owned()];
+    Advice { exit: Exit::Internal, causes: vec![reason.clone()], hints }
 }
 
 fn files(error: &FilesError) -> Advice {

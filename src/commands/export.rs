@@ -1,9 +1,9 @@
-//! `export`: a persona at a tier as another tool's agent file, with an account of what that cannot say.
+//! `export`: writes a persona at a tier as another tool's agent file, and reports what the format cannot express.
 
 use super::request::parse_harness;
 use super::target::{self, Existing, Placed};
 use crate::cli::ExportArgs;
-use crate::convert::CarriedRole;
+use crate::convert::EmbeddedRole;
 use crate::convert::Fate;
 use crate::convert::export::{Exported, Outgoing, export};
 use crate::error::{CommandError, Result};
@@ -34,7 +34,7 @@ pub fn run(args: &ExportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let workforce = Workforce::open(host)?;
     let found = workforce.find(&selector.name)?;
     let mut overrides = Overrides { harness: Some(harness), ..Overrides::default() };
-    // The environment has no say: what it holds may be a secret, and the file is made to be handed on.
+    // Never from the environment: it may contain secrets, and the file is made to be shared.
     for (name, declared) in &found.resolved.persona.inputs {
         let declared = Input::deserialize(declared).unwrap_or_default();
         let value = match declared.default {
@@ -68,21 +68,21 @@ pub fn run(args: &ExportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
             limits: persona.limits,
             persona: &object,
             before_job: &before_job,
-            role: role.role.as_ref().and_then(carried_role),
+            role: role.role.as_ref().and_then(embedded_role),
         },
     );
     let written = match &args.out {
         Some(out) => Some(write(args, out, host, &exported)?),
         None => None,
     };
-    say(args, resolved.id(), prepared.selection.tier.name(), &exported, written.as_ref(), ui);
+    report(args, resolved.id(), prepared.selection.tier.name(), &exported, written.as_ref(), ui);
     Ok(match written {
         Some((_, Placed::Differs)) => Exit::Failed,
         _ => Exit::Done,
     })
 }
 
-/// A charter that lies beside the persona comes before the job: it is the only place in which it can travel.
+/// Puts a charter beside the persona before the job, because it cannot be exported separately.
 fn with_charter(object: &mut Object, charter: &str) {
     let add = |level: &mut Object| {
         if let Some(Value::String(prompt)) = level.get_mut("systemPrompt") {
@@ -99,8 +99,8 @@ fn with_charter(object: &mut Object, charter: &str) {
     }
 }
 
-/// The role as one file, where it is not the library's alone: every project has that one.
-fn carried_role(role: &Role) -> Option<CarriedRole> {
+/// The role as one document, unless it is built in.
+fn embedded_role(role: &Role) -> Option<EmbeddedRole> {
     if role.source.is_library() {
         return None;
     }
@@ -110,12 +110,12 @@ fn carried_role(role: &Role) -> Option<CarriedRole> {
         document.insert("charter".into(), text.as_str().into());
     }
     let defaults = [("defaultHarness", &role.default_harness), ("defaultModel", &role.default_model)];
-    for (key, said) in defaults {
-        if let Some(said) = said {
-            document.insert(key.into(), said.as_str().into());
+    for (key, value) in defaults {
+        if let Some(value) = value {
+            document.insert(key.into(), value.as_str().into());
         }
     }
-    Some(CarriedRole { key: role.key.clone(), document })
+    Some(EmbeddedRole { key: role.key.clone(), document })
 }
 
 fn write(args: &ExportArgs, out: &Path, host: &Host, exported: &Exported) -> Result<(PathBuf, Placed)> {
@@ -126,13 +126,13 @@ fn write(args: &ExportArgs, out: &Path, host: &Host, exported: &Exported) -> Res
         let placed = target::look(&file, &exported.text, existing);
         return Ok((file, placed));
     }
-    let dir = file.parent().ok_or_else(|| CommandError::usage("`--out` names no file"))?;
+    let dir = file.parent().ok_or_else(|| CommandError::usage("`--out` does not name a file"))?;
     let _lock = lock::directories(&[dir])?;
     let placed = target::write(&file, &exported.text, existing)?;
     Ok((file, placed))
 }
 
-fn say(
+fn report(
     args: &ExportArgs,
     id: &str,
     tier: &str,
@@ -142,7 +142,7 @@ fn say(
 ) {
     if ui.is_json() {
         ui.json(&json!({
-            "schemaVersion": 1,
+            "schemaVersion": 2,
             "persona": id,
             "tier": tier,
             "format": args.to,
@@ -152,6 +152,7 @@ fn say(
             "status": written.map(|(_, placed)| placed),
             "content": exported.text,
             "fields": exported.fields,
+            "warnings": [],
         }));
         return;
     }
@@ -163,7 +164,7 @@ fn say(
                 Placed::Written => "wrote",
                 Placed::Unchanged => "unchanged",
                 Placed::Replaced => "replaced",
-                Placed::Differs => "left alone (another text is there; `--overwrite` replaces it)",
+                Placed::Differs => "not changed (a different file exists; `--overwrite` replaces it)",
             };
             ui.line(printable(&format!("{word} {}", file.display())));
         }
@@ -176,7 +177,7 @@ fn say(
         .collect();
     if !kept.is_empty() {
         let text =
-            format!("only in a comment, for `import` and without effect in {}: {}", args.to, kept.join(", "));
+            format!("only in the comment for `import`, without effect in {}: {}", args.to, kept.join(", "));
         ui.say(&printable(&text));
     }
     for field in &exported.fields {

@@ -29,6 +29,7 @@ mod pick;
 mod picker;
 mod prompter;
 mod request;
+mod reset;
 mod review_prompt;
 mod role;
 mod say;
@@ -61,7 +62,7 @@ pub fn run(cli: &Cli, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
         Some(Command::Doctor) => Ok(doctor::run(host, ui)),
         Some(Command::Config { action }) => config::run(action, host, ui),
         Some(Command::Completions { shell }) => Ok(completions(*shell, ui)),
-        Some(Command::Man) => Ok(man(ui)),
+        Some(Command::Man) => man(ui),
         None => bare(host, log, ui),
     }
 }
@@ -95,9 +96,9 @@ fn completions(shell: clap_complete::Shell, ui: &mut Ui) -> Exit {
     Exit::Done
 }
 
-fn man(ui: &mut Ui) -> Exit {
-    ui.verbatim(crate::cli::manual().as_bytes());
-    Exit::Done
+fn man(ui: &mut Ui) -> Result<Exit> {
+    ui.verbatim(crate::cli::manual()?.as_bytes());
+    Ok(Exit::Done)
 }
 
 /// A command whose feature is switched off, and how to switch it on.

@@ -1,63 +1,52 @@
 //! Claude Code's subagents: markdown with frontmatter, the body is the prompt.
 
-use super::account::Account;
-use super::tools::{Rules, contradicted, left_out};
-use super::{Draft, Format, Source, frontmatter, servers, values};
+use super::draft::Draft;
+use super::format::{Format, Source};
+use super::permission_rules::PermissionRules;
+use super::persona_builder::PersonaBuilder;
+use super::tools::{contradicted, unlisted_tools};
+use super::{frontmatter, servers, values};
 use crate::model::formats::PERMISSION_MODES;
 
 pub fn convert(source: &Source) -> Result<Draft, String> {
     let parts = frontmatter::read(source.text);
-    let mut account = Account::new(Format::Claude, parts.keys).written(parts.written);
-    account.carry(parts.carried);
-    account.repeated(&parts.repeated);
-    for warning in parts.warnings {
-        account.warn(warning);
-    }
+    let mut builder = PersonaBuilder::new(Format::Claude, parts.keys).written(parts.written);
+    builder.embedded(parts.embedded);
+    builder.repeated(&parts.repeated);
+    builder.add_warnings(parts.warnings);
     if !parts.has_block && !parts.body.trim().is_empty() {
-        account.warn("it has no frontmatter: the name is the file's, the whole text is the prompt");
+        builder.warn("it has no frontmatter: its name is that of the file, and the whole text is the prompt");
     }
-    account.name("name", source.stem());
-    describe(&mut account, &parts.body);
-    model(&mut account);
-    permissions(&mut account);
-    account.turns("maxTurns");
-    account.move_text("effort", "harnessSettings.reasoning");
-    servers::all(&mut account, "mcpServers");
-    account.prompt(&parts.body)?;
+    builder.name("name", source.stem());
+    builder.describe("description", &parts.body);
+    model(&mut builder);
+    permissions(&mut builder);
+    builder.turns("maxTurns");
+    builder.move_text("effort", "harnessSettings.reasoning");
+    servers::convert_all(&mut builder, "mcpServers");
+    builder.prompt(&parts.body)?;
     if !parts.body.trim().is_empty() {
-        account.mapped("(body)", "systemPrompt");
+        builder.mapped("(body)", "systemPrompt");
     }
-    Ok(account.finish())
+    Ok(builder.finish())
 }
 
-/// The description that is there, else the first sentence of the text that is no heading.
-pub fn describe(account: &mut Account, body: &str) {
-    account.description("description");
-    if account.says("description") {
-        return;
-    }
-    let is_prose = |line: &&str| line.starts_with(|c: char| c.is_alphabetic() || c == '*' || c == '"');
-    if let Some(line) = body.lines().map(str::trim).find(is_prose) {
-        account.set("description", values::first_paragraph(line.trim_matches('*')));
-    }
-}
-
-/// An alias or an id; `inherit` and its like leave the choice to the harness.
-fn model(account: &mut Account) {
-    let Some(model) = account.text("model") else { return };
+/// An alias or an id; `inherit` and `default` leave the choice to the harness.
+fn model(builder: &mut PersonaBuilder) {
+    let Some(model) = builder.text("model") else { return };
     match model.trim() {
-        "inherit" | "default" => account.mapped("model", "the harness's own model"),
+        "inherit" | "default" => builder.mapped("model", "the harness's own model"),
         model if is_foreign(model) => {
-            account.warn(format!("`{model}` is no model of claude: the harness picks one"));
+            builder.warn(format!("`{model}` is not a model of claude: the harness chooses one"));
         }
         model => {
-            account.set("model", model);
-            account.mapped("model", "model");
+            builder.set("model", model);
+            builder.mapped("model", "model");
         }
     }
 }
 
-/// Models of other houses, which people write into files that several tools read.
+/// Models of other vendors, in files that several tools read.
 fn is_foreign(model: &str) -> bool {
     let model = model.to_ascii_lowercase();
     let others =
@@ -66,30 +55,30 @@ fn is_foreign(model: &str) -> bool {
     others.iter().any(|other| name.starts_with(other))
 }
 
-fn permissions(account: &mut Account) {
-    let mut rules = Rules::default();
+fn permissions(builder: &mut PersonaBuilder) {
+    let mut rules = PermissionRules::default();
     let denied =
-        ["disallowedTools", "disallowed-tools", "disallowed_tools"].into_iter().find(|key| account.has(key));
+        ["disallowedTools", "disallowed-tools", "disallowed_tools"].into_iter().find(|key| builder.has(key));
     let allowed =
-        ["tools", "allowed-tools", "allowedTools", "allowed_tools"].into_iter().find(|key| account.has(key));
-    if let Some((key, value)) = allowed.and_then(|key| Some((key, account.as_written(key)?))) {
+        ["tools", "allowed-tools", "allowedTools", "allowed_tools"].into_iter().find(|key| builder.has(key));
+    if let Some((key, value)) = allowed.and_then(|key| Some((key, builder.as_written(key)?))) {
         let tools = values::list(&value);
         if tools.is_empty() && value.is_array() {
-            none_listed(account, &mut rules, key);
+            rules.deny_unlisted(builder, key);
         } else if tools.is_empty() {
-            account.keep(key, value);
+            builder.keep(key, value);
         } else {
             if matches!(tools.as_slice(), [all] if all == "*" || all == "All tools") {
-                account.mapped(key, "no limit, as without it");
+                builder.mapped(key, "no limit, as without it");
             } else {
-                account.mapped(key, "permissions.allow");
-                // Denials beside the list only narrow it.
-                let others = left_out(&tools);
+                builder.mapped(key, "permissions.allow");
+                // Further denials only narrow the list.
+                let others = unlisted_tools(&tools);
                 for tool in &others {
                     rules.deny(*tool);
                 }
                 if !others.is_empty() {
-                    account.mapped(&format!("{key} (those not listed)"), "permissions.deny");
+                    builder.mapped(&format!("{key} (those not listed)"), "permissions.deny");
                 }
             }
             tools
@@ -98,29 +87,20 @@ fn permissions(account: &mut Account) {
                 .for_each(|tool| rules.allow(tool));
         }
     }
-    if let Some((key, value)) = denied.and_then(|key| Some((key, account.as_written(key)?))) {
+    if let Some((key, value)) = denied.and_then(|key| Some((key, builder.as_written(key)?))) {
         for tool in values::list(&value) {
             rules.deny(tool);
         }
-        account.mapped(key, "permissions.deny");
+        builder.mapped(key, "permissions.deny");
     }
-    let mode = account.text("permissionMode");
+    let mode = builder.text("permissionMode");
     if let Some(mode) = mode.filter(|mode| PERMISSION_MODES.contains(&mode.trim())) {
         if let Some(why) = contradicted(mode.trim(), &rules.deny) {
-            account.dropped("permissionMode", format!("`{}`, but {why}", mode.trim()));
+            builder.dropped("permissionMode", format!("`{}`, but {why}", mode.trim()));
         } else {
-            account.set("permissions.mode", mode.trim());
-            account.mapped("permissionMode", "permissions.mode");
+            builder.set("permissions.mode", mode.trim());
+            builder.mapped("permissionMode", "permissions.mode");
         }
     }
-    rules.write(account);
-}
-
-/// An empty list means no tools at all, and not all of them.
-pub fn none_listed(account: &mut Account, rules: &mut Rules, key: &str) {
-    for tool in left_out(&[]) {
-        rules.deny(tool);
-    }
-    account.mapped(key, "permissions.deny");
-    account.warn("it lists no tools: those that change something or reach out are denied");
+    rules.write(builder);
 }

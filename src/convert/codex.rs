@@ -1,20 +1,22 @@
 //! codex's agents and profiles: TOML with the prompt in `developer_instructions`.
 
-use super::account::{Account, Fate, FieldFate};
-use super::{Converted, Draft, Format, Source, carried, frontmatter, servers, values};
+use super::draft::{Converted, Draft, Fate, FieldFate};
+use super::format::{Format, Source};
+use super::persona_builder::PersonaBuilder;
+use super::{embedded_persona, servers, text, toml_keys, values};
 use crate::model::shape::Object;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 const SANDBOXES: [&str; 3] = ["read-only", "workspace-write", "danger-full-access"];
 const POLICIES: [&str; 4] = ["untrusted", "on-failure", "on-request", "never"];
 
-/// Keys that hold the prompt.
+/// Keys for the prompt.
 pub const PROMPTS: [&str; 3] = ["developer_instructions", "instructions", "prompt"];
 
 pub fn convert(source: &Source) -> Result<Converted, String> {
-    let object = parse(source.text)?;
+    let object = toml_keys::parse(source.text)?;
     let tables = tables(&object);
-    if !speaks(&object) && !tables.is_empty() {
+    if !has_prompt(&object) && !tables.is_empty() {
         return Ok(config(&object, tables));
     }
     let head: String = source
@@ -22,16 +24,16 @@ pub fn convert(source: &Source) -> Result<Converted, String> {
         .lines()
         .take_while(|line| line.starts_with(['#', '\u{feff}']))
         .fold(String::new(), |head, line| head + line.trim_start_matches('\u{feff}') + "\n");
-    let mut account = Account::new(Format::Codex, object);
-    account.carry(carried::read(&frontmatter::plain(source.text), &head));
-    Ok(Converted::one(agent(account, source.stem())))
+    let mut builder = PersonaBuilder::new(Format::Codex, object);
+    builder.embedded(embedded_persona::read(&text::normalised(source.text), &head));
+    Ok(Converted::single(agent(builder, source.stem())))
 }
 
-fn speaks(object: &Object) -> bool {
+fn has_prompt(object: &Object) -> bool {
     PROMPTS.into_iter().any(|key| object.get(key).is_some_and(Value::is_string))
 }
 
-/// The profiles and agents of a config that have a prompt of their own, each with its place in the file.
+/// The profiles and agents of a config that have a prompt, each with its key in the file.
 pub fn tables(object: &Object) -> Vec<(String, String, Object)> {
     let mut found = Vec::new();
     for key in ["profiles", "agents"] {
@@ -49,20 +51,20 @@ pub fn tables(object: &Object) -> Vec<(String, String, Object)> {
             }
             _ => Vec::new(),
         };
-        let speaking = named.into_iter().filter_map(|(place, name, table)| {
-            let table = table.as_object().filter(|table| speaks(table))?;
+        let agents = named.into_iter().filter_map(|(place, name, table)| {
+            let table = table.as_object().filter(|table| has_prompt(table))?;
             Some((place, name, table.clone()))
         });
-        found.extend(speaking);
+        found.extend(agents);
     }
     found
 }
 
-/// Every table of a config that is an agent; the rest of the config is codex's own business.
+/// Every table of a config that is an agent; the other settings are for codex only.
 fn config(object: &Object, tables: Vec<(String, String, Object)>) -> Converted {
     let mut converted = Converted::default();
     for (place, name, table) in tables {
-        match agent(Account::new(Format::Codex, table), &name) {
+        match agent(PersonaBuilder::new(Format::Codex, table), &name) {
             Ok(mut draft) => {
                 draft.fields.iter_mut().for_each(|field| field.field = format!("{place}.{}", field.field));
                 converted.drafts.push(draft);
@@ -80,61 +82,36 @@ fn config(object: &Object, tables: Vec<(String, String, Object)>) -> Converted {
     converted
 }
 
-fn agent(mut account: Account, name: &str) -> Result<Draft, String> {
-    account.name("name", name);
-    account.description("description");
-    account.move_text("model", "model");
-    account.move_text("model_reasoning_effort", "harnessSettings.reasoning");
-    choice(&mut account, "sandbox_mode", "harnessSettings.sandboxMode", &SANDBOXES);
-    choice(&mut account, "approval_policy", "harnessSettings.approvalPolicy", &POLICIES);
-    if let Some(Value::Object(write)) = account.get("sandbox_workspace_write")
+fn agent(mut builder: PersonaBuilder, name: &str) -> Result<Draft, String> {
+    builder.name("name", name);
+    builder.description("description");
+    builder.move_text("model", "model");
+    builder.move_text("model_reasoning_effort", "harnessSettings.reasoning");
+    choice(&mut builder, "sandbox_mode", "harnessSettings.sandboxMode", &SANDBOXES);
+    choice(&mut builder, "approval_policy", "harnessSettings.approvalPolicy", &POLICIES);
+    if let Some(Value::Object(write)) = builder.get("sandbox_workspace_write")
         && let Some(access) = write.get("network_access").and_then(values::flag)
         && write.len() == 1
     {
-        account.set("harnessSettings.workspaceWriteNetworkAccess", access);
-        account.mapped("sandbox_workspace_write", "harnessSettings.workspaceWriteNetworkAccess");
+        builder.set("harnessSettings.workspaceWriteNetworkAccess", access);
+        builder.mapped("sandbox_workspace_write", "harnessSettings.workspaceWriteNetworkAccess");
     }
-    servers::all(&mut account, "mcp_servers");
-    let prompts: Vec<&str> = PROMPTS.into_iter().filter(|key| account.text(key).is_some()).collect();
-    let prompt: Vec<String> = prompts.iter().filter_map(|key| account.text(key)).collect();
-    let prompt = frontmatter::plain_lines(&prompt.join("\n\n"));
+    servers::convert_all(&mut builder, "mcp_servers");
+    let prompts: Vec<&str> = PROMPTS.into_iter().filter(|key| builder.text(key).is_some()).collect();
+    let prompt: Vec<String> = prompts.iter().filter_map(|key| builder.text(key)).collect();
+    let prompt = text::normalised_lines(&prompt.join("\n\n"));
     let prompt = prompt.trim_start_matches('\n');
-    account.prompt(prompt.strip_suffix('\n').unwrap_or(prompt))?;
+    builder.prompt(prompt.strip_suffix('\n').unwrap_or(prompt))?;
     for key in prompts {
-        account.mapped(key, "systemPrompt");
+        builder.mapped(key, "systemPrompt");
     }
-    Ok(account.finish())
+    Ok(builder.finish())
 }
 
-fn choice(account: &mut Account, key: &str, to: &str, words: &[&str]) {
-    let said = account.text(key);
+fn choice(builder: &mut PersonaBuilder, key: &str, to: &str, words: &[&str]) {
+    let said = builder.text(key);
     if let Some(said) = said.filter(|said| words.contains(&said.trim())) {
-        account.set(to, said.trim());
-        account.mapped(key, to);
-    }
-}
-
-/// The keys of a TOML file, in its order.
-pub fn parse(text: &str) -> Result<Object, String> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let table: toml::Table = toml::from_str(text).map_err(|error| {
-        let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-        format!("is not valid TOML: {place}{}", error.message())
-    })?;
-    Ok(table.into_iter().map(|(key, value)| (key, json(value))).collect())
-}
-
-fn json(value: toml::Value) -> Value {
-    match value {
-        toml::Value::String(text) => Value::String(text),
-        toml::Value::Integer(number) => Value::from(number),
-        toml::Value::Float(number) => serde_json::Number::from_f64(number).map_or(Value::Null, Value::Number),
-        toml::Value::Boolean(flag) => Value::Bool(flag),
-        toml::Value::Datetime(time) => Value::String(time.to_string()),
-        toml::Value::Array(entries) => entries.into_iter().map(json).collect(),
-        toml::Value::Table(table) => {
-            Value::Object(table.into_iter().map(|(key, value)| (key, json(value))).collect::<Map<_, _>>())
-        }
+        builder.set(to, said.trim());
+        builder.mapped(key, to);
     }
 }

@@ -1,36 +1,35 @@
 //! GitHub Copilot's custom agents: markdown with frontmatter, the body is the prompt.
 
-use super::account::Account;
-use super::claude::{describe, none_listed};
-use super::tools::{self, Rules};
-use super::{Draft, Format, Source, frontmatter, servers, values};
+use super::draft::Draft;
+use super::format::{Format, Source};
+use super::permission_rules::PermissionRules;
+use super::persona_builder::PersonaBuilder;
+use super::{frontmatter, servers, tools, values};
 use serde_json::Value;
 
 pub fn convert(source: &Source) -> Result<Draft, String> {
     let parts = frontmatter::read(source.text);
-    let mut account = Account::new(Format::Copilot, parts.keys).written(parts.written);
-    account.carry(parts.carried);
-    account.repeated(&parts.repeated);
-    for warning in parts.warnings {
-        account.warn(warning);
+    let mut builder = PersonaBuilder::new(Format::Copilot, parts.keys).written(parts.written);
+    builder.embedded(parts.embedded);
+    builder.repeated(&parts.repeated);
+    builder.add_warnings(parts.warnings);
+    builder.name("name", source.stem());
+    builder.describe("description", &parts.body);
+    if let Some(value) = builder.as_written("tools") {
+        permissions(&mut builder, &value);
     }
-    account.name("name", source.stem());
-    describe(&mut account, &parts.body);
-    if let Some(value) = account.as_written("tools") {
-        permissions(&mut account, &value);
-    }
-    servers::all(&mut account, "mcp-servers");
-    account.prompt(&parts.body)?;
+    servers::convert_all(&mut builder, "mcp-servers");
+    builder.prompt(&parts.body)?;
     if !parts.body.trim().is_empty() {
-        account.mapped("(body)", "systemPrompt");
+        builder.mapped("(body)", "systemPrompt");
     }
-    // `model` names one of copilot's own catalogue, `handoffs` its own agents: kept, as is everything else.
-    Ok(account.finish())
+    // `model` is from copilot's own catalogue and `handoffs` names its own agents: kept, like everything else.
+    Ok(builder.finish())
 }
 
-fn permissions(account: &mut Account, value: &Value) {
+fn permissions(builder: &mut PersonaBuilder, value: &Value) {
     let said = values::list(value);
-    let mut rules = Rules::default();
+    let mut rules = PermissionRules::default();
     let mut unknown = Vec::new();
     for tool in &said {
         match tools::of_copilot(tool) {
@@ -39,25 +38,25 @@ fn permissions(account: &mut Account, value: &Value) {
         }
     }
     if said.is_empty() && value.is_array() {
-        none_listed(account, &mut rules, "tools");
-        return rules.write(account);
+        rules.deny_unlisted(builder, "tools");
+        return rules.write(builder);
     }
     if said.is_empty() || unknown.len() == said.len() {
         return;
     }
-    account.mapped("tools", "permissions.allow");
-    let others = tools::left_out(&rules.allow);
+    builder.mapped("tools", "permissions.allow");
+    let others = tools::unlisted_tools(&rules.allow);
     for tool in &others {
         rules.deny(*tool);
     }
     if !others.is_empty() {
-        account.mapped("tools (those not listed)", "permissions.deny");
+        builder.mapped("tools (those not listed)", "permissions.deny");
     }
-    rules.write(account);
+    rules.write(builder);
     if !unknown.is_empty() {
         for tool in unknown {
-            account.dropped(&format!("tools.{tool}"), "a tool that only copilot has");
+            builder.dropped(&format!("tools.{tool}"), "a tool that only copilot has");
         }
-        account.keep("tools", value.clone());
+        builder.keep("tools", value.clone());
     }
 }

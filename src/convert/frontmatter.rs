@@ -1,75 +1,59 @@
-//! The block of keys in front of a markdown file. YAML where it is YAML; else read key by key, because many public
-//! files are not, and said so.
+//! Reads the frontmatter of a markdown file. Where it is not valid YAML, as in many public files, it is read key by key,
+//! with a warning. Finding it is the job of `split_frontmatter`.
 
-use super::cut::{self, Cut};
+use super::split_frontmatter::{KNOWN_KEYS, Split, key_of, split};
+use super::text::normalised;
 use super::yaml::{self, Keys};
-use super::{carried, codex, values};
+use super::{embedded_persona, toml_keys, values};
 use crate::model::shape::Object;
+use crate::model::warning::{Warning, WarningCode};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A markdown file as its keys and the text below them.
+/// A markdown file as its keys and the text after them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Parts {
     pub keys: Object,
-    /// The same with every plain value as the text that stands there.
+    /// The same, with every number and flag as the text in the file.
     pub written: Object,
     pub body: String,
-    /// False where there is no block at all.
+    /// Whether there is any frontmatter.
     pub has_block: bool,
-    /// Keys that stand there more than once.
+    /// Keys that occur more than once.
     pub repeated: Vec<String>,
-    /// What one of our own exports left in a comment.
-    pub carried: Option<carried::Found>,
-    /// What had to be overlooked.
-    pub warnings: Vec<String>,
+    /// The comment with a persona that one of our own exports wrote.
+    pub embedded: Option<embedded_persona::Comment>,
+    pub warnings: Vec<Warning>,
 }
 
-/// Keys that agent files have: one of these ends a value that was left open.
-pub(super) const USUAL: [&str; 16] = [
-    "name",
-    "description",
-    "tools",
-    "model",
-    "color",
-    "permissionMode",
-    "disallowedTools",
-    "maxTurns",
-    "skills",
-    "mcpServers",
-    "hooks",
-    "memory",
-    "mode",
-    "temperature",
-    "permission",
-    "version",
-];
-/// Words that start lines of a dialogue in examples, and are no keys.
+/// Words that start the lines of a dialogue in examples and are not keys.
 const DIALOGUE: [&str; 6] = ["user", "assistant", "context", "human", "commentary", "example"];
 
 pub fn read(text: &str) -> Parts {
-    let text = plain(text);
-    let Some(Cut { block, body, closed, toml }) = cut::cut(&text) else {
+    let text = normalised(text);
+    let Some(Split { block, body, closed, toml }) = split(&text) else {
         return Parts { body: trimmed(&text), ..Parts::default() };
     };
     let mut parts = Parts {
         body: trimmed(&body),
         has_block: true,
-        carried: carried::read(&text, &block),
+        embedded: embedded_persona::read(&text, &block),
         ..Parts::default()
     };
+    let invalid = |text: String| Warning::new(WarningCode::InvalidFile, text);
     if !closed {
-        parts.warnings.push(
-            "the frontmatter is not closed with `---`; it was taken to end at the first blank line".into(),
-        );
+        let text = "the frontmatter is not closed with `---`; it was read up to the first blank line";
+        parts.warnings.push(invalid(text.into()));
     }
     let keys = if toml { of_toml(&block) } else { of_yaml(&block) };
     let mut keys = keys.unwrap_or_else(|why| {
         let format = if toml { "TOML" } else { "YAML" };
-        parts.warnings.push(format!("the frontmatter is not valid {format} ({why}); it was read key by key"));
+        parts
+            .warnings
+            .push(invalid(format!("the frontmatter is not valid {format} ({why}); it was read key by key")));
         key_by_key(&block.replace('\u{a0}', " "))
     });
-    colours(&block, &mut keys);
+    restore_colours(&block, &mut keys);
     (parts.repeated, parts.warnings) = {
         let mut warnings = parts.warnings;
         let repeated = keys.repeated_in(&block, &mut warnings);
@@ -85,7 +69,7 @@ fn of_yaml(block: &str) -> Result<Keys, String> {
         return Ok(Keys::default());
     }
     if let (Value::Array(values), Value::Array(written)) = (&parsed.value, &parsed.written) {
-        // `- name: x`, `- description: y`: a list where there should be none.
+        // `- name: x`, `- description: y`: a list instead of keys.
         let merged = |entries: &[Value]| -> Object {
             entries
                 .iter()
@@ -101,12 +85,12 @@ fn of_yaml(block: &str) -> Result<Keys, String> {
 }
 
 fn of_toml(block: &str) -> Result<Keys, String> {
-    let values = codex::parse(block)?;
+    let values = toml_keys::parse(block)?;
     Ok(Keys { written: values.clone(), values, ..Keys::default() })
 }
 
-/// `color: #ff0000` is a colour to everybody but YAML, to which it is a comment.
-fn colours(block: &str, keys: &mut Keys) {
+/// `color: #ff0000` is meant as a colour, but in YAML it is a comment.
+fn restore_colours(block: &str, keys: &mut Keys) {
     for line in block.lines() {
         let Some((key, rest)) = line.split_once(':') else { continue };
         let is_colour = rest.trim().strip_prefix('#').is_some_and(|digits| {
@@ -120,17 +104,7 @@ fn colours(block: &str, keys: &mut Keys) {
     }
 }
 
-/// Without a byte order mark, and with one kind of line end.
-pub fn plain(text: &str) -> String {
-    plain_lines(text.strip_prefix('\u{feff}').unwrap_or(text))
-}
-
-/// With one kind of line end.
-pub fn plain_lines(text: &str) -> String {
-    text.replace("\r\n", "\n").replace('\r', "\n")
-}
-
-/// Blank lines in front and the last line end belong to the file, not to the text.
+/// Without blank lines at the start and without the last line end.
 fn trimmed(text: &str) -> String {
     let start = text.len() - text.trim_start().len();
     let start = text[..start].rfind('\n').map_or(0, |at| at + 1);
@@ -138,16 +112,8 @@ fn trimmed(text: &str) -> String {
     text.strip_suffix('\n').unwrap_or(text).to_owned()
 }
 
-/// The key of a line that starts one.
-pub(super) fn key_of(line: &str) -> Option<&str> {
-    let (key, rest) = line.split_once(':')?;
-    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let is_word = key.starts_with(|c: char| c.is_ascii_alphabetic()) && key.chars().all(word);
-    (is_word && (rest.is_empty() || rest.starts_with([' ', '\t']))).then_some(key)
-}
-
-/// The key that a line at the edge starts, however it is written: bare, in quotes, a number, behind a `?`.
-fn started(line: &str) -> Option<&str> {
+/// The key that an unindented line starts: bare, in quotes, a number, or after `?`.
+fn any_key_of(line: &str) -> Option<&str> {
     if let Some(key) = line.strip_prefix("? ") {
         return Some(values::unquoted(key.trim())).filter(|key| !key.is_empty());
     }
@@ -166,30 +132,31 @@ fn started(line: &str) -> Option<&str> {
 }
 
 impl Keys {
-    /// The keys that stand in this block more than once; where it is others, further in, a warning is all there is.
-    pub fn repeated_in(&self, block: &str, warnings: &mut Vec<String>) -> Vec<String> {
+    /// The keys that occur more than once at the top level. For nested ones there is only a warning.
+    pub fn repeated_in(&self, block: &str, warnings: &mut Vec<Warning>) -> Vec<String> {
         let Some(known) = &self.repeated else { return Vec::new() };
         let mut seen = BTreeSet::new();
-        let again = block.lines().filter_map(started).filter(|key| !seen.insert(*key)).map(str::to_owned);
+        let again = block.lines().filter_map(any_key_of).filter(|key| !seen.insert(*key)).map(str::to_owned);
         let repeated: BTreeSet<String> =
             if known.is_empty() { again.collect() } else { known.iter().cloned().collect() };
         if repeated.is_empty() {
-            warnings.push("a key stands there more than once; the last one was taken".into());
+            let text = "a key occurs more than once; the last value was used";
+            warnings.push(Warning::new(WarningCode::InvalidFile, text));
         }
         repeated.into_iter().collect()
     }
 }
 
-/// Cuts the block at its keys and reads each piece for itself, so that one broken value spoils no other.
+/// Splits the block at its keys and reads each part by itself, so that one invalid value does not affect the others.
 pub fn key_by_key(block: &str) -> Keys {
     let mut pieces: Vec<(String, String)> = Vec::new();
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let mut repeated = Vec::new();
-    // Examples that were opened and not closed in the piece at hand: what stands in them starts no key.
+    // Unclosed examples in the current part: lines in them do not start a key.
     let mut open = 0_usize;
     for line in block.lines() {
         let starts =
-            started(line).filter(|key| starts_piece(key, open > 0) && !(open > 0 && seen.contains(key)));
+            any_key_of(line).filter(|key| starts_piece(key, open > 0) && !(open > 0 && seen.contains(key)));
         match (starts, pieces.last_mut()) {
             (Some(key), _) => {
                 if !seen.insert(key) {
@@ -202,7 +169,7 @@ pub fn key_by_key(block: &str) -> Keys {
                 piece.push('\n');
                 piece.push_str(line);
             }
-            // Text in front of the first key: a comment, or nothing that could be named.
+            // Text before the first key, such as a comment.
             (None, None) => continue,
         }
         open = (open + line.matches("<example").count()).saturating_sub(line.matches("</example").count());
@@ -217,12 +184,12 @@ pub fn key_by_key(block: &str) -> Keys {
 }
 
 fn starts_piece(key: &str, in_example: bool) -> bool {
-    !DIALOGUE.contains(&key.to_ascii_lowercase().as_str()) && (!in_example || USUAL.contains(&key))
+    !DIALOGUE.contains(&key.to_ascii_lowercase().as_str()) && (!in_example || KNOWN_KEYS.contains(&key))
 }
 
-/// The value of one piece, and the same as written.
+/// The value of one part, and the same as written.
 fn value_of(key: &str, piece: &str) -> (Value, Value) {
-    let spaced: String = piece.lines().map(|line| untabbed(line) + "\n").collect();
+    let spaced: String = piece.lines().map(|line| expand_tabs(line) + "\n").collect();
     if let Some(mut keys) = yaml::parse(&spaced).ok().and_then(yaml::Yaml::keys)
         && keys.values.len() == 1
         && let (Some(value), Some(written)) = (keys.values.shift_remove(key), keys.written.shift_remove(key))
@@ -244,8 +211,8 @@ fn value_of(key: &str, piece: &str) -> (Value, Value) {
     (value.clone(), value)
 }
 
-/// Tabs that indent, as spaces: YAML refuses them.
-fn untabbed(line: &str) -> String {
+/// Replaces tabs in the indentation by spaces, because YAML refuses them.
+fn expand_tabs(line: &str) -> String {
     let rest = line.trim_start_matches([' ', '\t']);
     line[..line.len() - rest.len()].replace('\t', "  ") + rest
 }
@@ -261,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_of_yaml_is_yaml() {
+    fn yaml_is_read_as_yaml() {
         let parts = read(
             "\u{feff}---\r\nname: a\r\ntools:\r\n  - Read\r\n  - Grep\r\n---\r\n\r\n# Hi\r\n\r\nthere\r\n",
         );
@@ -270,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_is_no_yaml_is_read_key_by_key_and_said_so() {
+    fn invalid_yaml_is_read_key_by_key_with_a_warning() {
         let text = "---\nname: ui\ndescription: Use it when: always. Examples:\\n<example>\nContext: x\nuser: \"Do: it\"\nassistant: \"ok\"\n</example>\ncolor: red\ntools: Read, Write\nmaxTurns: 3\n---\nBody\n";
         let parts = read(text);
         assert_eq!(parts.keys["color"], json!("red"));
@@ -280,11 +247,11 @@ mod tests {
             ["name", "description", "color", "tools", "maxTurns"]
         );
         assert!(parts.keys["description"].as_str().unwrap().ends_with("</example>"));
-        assert!(parts.warnings[0].contains("key by key"), "{:?}", parts.warnings);
+        assert!(parts.warnings[0].message.contains("key by key"), "{:?}", parts.warnings);
     }
 
     #[test]
-    fn tabs_lists_and_quotes_survive_a_broken_neighbour() {
+    fn tabs_lists_and_quotes_survive_an_invalid_value() {
         let text = "---\ndescription: a: b: c\ntools:\n\t- Read\n\t- 'Grep'\nmodel: \"opus\"\nnested:\n  a: 1\n---\nx";
         assert_eq!(
             keys(text),
@@ -293,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_a_block_has_none() {
+    fn plain_text_has_no_frontmatter() {
         for text in ["# Title\n\ntext", "", "---\n\n# Rule\n\ntext", "plain: text is no block"] {
             assert!(!read(text).has_block, "{text:?}");
         }
@@ -304,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_around_a_block_does_not_hide_it() {
+    fn text_around_the_block_does_not_hide_it() {
         for text in [
             "\n\n---\nname: a\n---\nbody\n",
             "<!-- c\n d -->\n\n---\nname: a\n---\nbody\n",

@@ -1,55 +1,59 @@
 //! goose's recipes: YAML or JSON with instructions, a first prompt, parameters and extensions.
 
-use super::account::Account;
-use super::servers::Found;
+use super::draft::Draft;
+use super::format::{Format, Source};
+use super::persona_builder::PersonaBuilder;
+use super::servers::ConvertedServer;
 use super::yaml::{self, Keys, Yaml};
-use super::{Draft, Format, Source, frontmatter, jsonc, servers, values};
+use super::{frontmatter, jsonc, servers, text as texts, values};
 use crate::model::shape::Object;
 use crate::model::text_rules::slugged;
+use crate::model::warning::{Warning, WarningCode};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 pub fn convert(source: &Source) -> Result<Draft, String> {
     let (recipe, mut warnings) = parse(source.text)?;
-    let repeated = recipe.repeated_in(&frontmatter::plain(source.text), &mut warnings);
-    let mut account = Account::new(Format::Goose, recipe.values).written(recipe.written);
-    for warning in warnings {
-        account.warn(warning);
-    }
-    account.repeated(&repeated);
-    let key = if account.has("title") { "title" } else { "name" };
-    account.name(key, source.stem());
-    account.description("description");
-    let inputs = parameters(&mut account);
-    extensions(&mut account);
-    prompt(&mut account, &inputs)?;
-    Ok(account.finish())
+    let repeated = recipe.repeated_in(&texts::normalised(source.text), &mut warnings);
+    let mut builder = PersonaBuilder::new(Format::Goose, recipe.values).written(recipe.written);
+    builder.add_warnings(warnings);
+    builder.repeated(&repeated);
+    let key = if builder.has("title") { "title" } else { "name" };
+    builder.name(key, source.stem());
+    builder.description("description");
+    let inputs = parameters(&mut builder);
+    extensions(&mut builder);
+    prompt(&mut builder, &inputs)?;
+    Ok(builder.finish())
 }
 
-/// The recipe in a YAML or JSON text, and what had to be overlooked; some stand one level further in.
-pub fn parse(text: &str) -> Result<(Keys, Vec<String>), String> {
-    let text = frontmatter::plain(text);
+/// The recipe in a YAML or JSON text, with warnings. Some recipes are nested in a key `recipe`.
+pub fn parse(text: &str) -> Result<(Keys, Vec<Warning>), String> {
+    let text = texts::normalised(text);
     let mut warnings = Vec::new();
+    let invalid = |text: &str| Warning::new(WarningCode::InvalidFile, text);
     let text = match first_document(&text) {
         Some(first) => {
-            warnings.push("it has several YAML documents; the first one was taken".to_owned());
+            warnings.push(invalid("it has several YAML documents; only the first was read"));
             first
         }
         None => text,
     };
     let mut keys = if jsonc::is_object(&text) {
         let value = jsonc::parse(&text)?;
-        Yaml { written: value.clone(), value, repeats: false }.keys().ok_or("is no recipe: it has no keys")?
+        Yaml { written: value.clone(), value, repeats: false }
+            .keys()
+            .ok_or("is not a recipe: it has no keys")?
     } else {
         match yaml::parse(&text) {
-            Ok(parsed) => parsed.keys().ok_or("is no recipe: it has no keys")?,
+            Ok(parsed) => parsed.keys().ok_or("is not a recipe: it has no keys")?,
             Err(why) => {
-                // `prompt: {{ task }}` is a usual slip, and no YAML.
+                // `prompt: {{ task }}` is common, but not valid YAML.
                 let keys = frontmatter::key_by_key(&text);
                 if !keys.values.contains_key("instructions") && !keys.values.contains_key("prompt") {
                     return Err(format!("is not valid YAML: {why}"));
                 }
-                warnings.push(format!("it is not valid YAML ({why}); it was read key by key"));
+                warnings.push(invalid(&format!("it is not valid YAML ({why}); it was read key by key")));
                 keys
             }
         }
@@ -72,7 +76,7 @@ fn first_document(text: &str) -> Option<String> {
     (documents.len() > 1).then(|| documents.swap_remove(0))
 }
 
-/// What stands beside a recipe that is one level further in is kept with it.
+/// Moves a nested recipe to the top level, beside the other keys.
 fn unwrap(object: &mut Object) {
     if object.contains_key("instructions") || object.contains_key("prompt") {
         return;
@@ -85,9 +89,9 @@ fn unwrap(object: &mut Object) {
 }
 
 /// Parameters as inputs. Returns the name in the recipe and ours.
-fn parameters(account: &mut Account) -> Vec<(String, String)> {
-    let Some(Value::Array(entries)) = account.get("parameters") else { return Vec::new() };
-    let written = account.as_written("parameters").unwrap_or_default();
+fn parameters(builder: &mut PersonaBuilder) -> Vec<(String, String)> {
+    let Some(Value::Array(entries)) = builder.get("parameters") else { return Vec::new() };
+    let written = builder.as_written("parameters").unwrap_or_default();
     let mut inputs = Map::new();
     let mut names = Vec::new();
     let mut taken = HashMap::new();
@@ -95,7 +99,7 @@ fn parameters(account: &mut Account) -> Vec<(String, String)> {
         let field = format!("parameters[{index}]");
         let text = |key: &str| written.get(index).and_then(|entry| values::text(entry.get(key)?));
         let Some(key) = text("key").filter(|key| !key.trim().is_empty()) else {
-            account.keep(&field, entry.clone());
+            builder.keep(&field, entry.clone());
             continue;
         };
         let name = free_name(&input_name(&key), &inputs, &mut taken);
@@ -115,7 +119,7 @@ fn parameters(account: &mut Account) -> Vec<(String, String)> {
             }
             None => {}
         }
-        account.mapped(&field, &format!("inputs.{name}"));
+        builder.mapped(&field, &format!("inputs.{name}"));
         let known = ["key", "description", "default", "requirement"];
         if let Value::Object(entry) = entry {
             let left: Object = entry
@@ -124,22 +128,22 @@ fn parameters(account: &mut Account) -> Vec<(String, String)> {
                 .map(|(key, value)| (key.clone(), value.clone()))
                 .collect();
             if left.iter().any(|(key, value)| key != "input_type" || value != "string") {
-                account.keep(&field, Value::Object(left));
+                builder.keep(&field, Value::Object(left));
             } else if !left.is_empty() {
-                account.mapped(&format!("{field}.input_type"), "inputs are text");
+                builder.mapped(&format!("{field}.input_type"), "inputs are text");
             }
         }
         inputs.insert(name.clone(), Value::Object(input));
         names.push((key, name));
     }
     if !inputs.is_empty() {
-        account.set("inputs", Value::Object(inputs));
-        account.mapped("parameters", "inputs");
+        builder.set("inputs", Value::Object(inputs));
+        builder.mapped("parameters", "inputs");
     }
     names
 }
 
-/// The name, or with a number where another parameter has it. `taken` knows how far the numbers of each have got.
+/// The name, with a number where another parameter has it. `taken` has the last number of each name.
 fn free_name(name: &str, inputs: &Object, taken: &mut HashMap<String, usize>) -> String {
     let mut free = name.to_owned();
     while inputs.contains_key(&free) {
@@ -150,8 +154,8 @@ fn free_name(name: &str, inputs: &Object, taken: &mut HashMap<String, usize>) ->
     free
 }
 
-/// Variables that programs live by: an input of that name would take them away from the harness.
-const VITAL: [&str; 16] = [
+/// Variables that programs need: an input of that name would replace them for the harness.
+const RESERVED: [&str; 16] = [
     "PATH", "HOME", "USER", "SHELL", "LANG", "PWD", "TERM", "EDITOR", "TMPDIR", "LOGNAME", "HOSTNAME",
     "DISPLAY", "MAIL", "IFS", "BROWSER", "PAGER",
 ];
@@ -161,92 +165,91 @@ fn input_name(key: &str) -> String {
     let name = slugged(key).replace('-', "_").to_ascii_uppercase();
     match name.chars().next() {
         Some(first) if first.is_ascii_digit() => format!("_{name}"),
-        Some(_) if !VITAL.contains(&name.as_str()) && !name.starts_with("LD_") => name,
+        Some(_) if !RESERVED.contains(&name.as_str()) && !name.starts_with("LD_") => name,
         _ => format!("RECIPE_{name}"),
     }
 }
 
-fn extensions(account: &mut Account) {
-    let Some(Value::Array(entries)) = account.get("extensions") else { return };
-    let written = account.as_written("extensions").unwrap_or_default();
+fn extensions(builder: &mut PersonaBuilder) {
+    let Some(Value::Array(entries)) = builder.get("extensions") else { return };
+    let written = builder.as_written("extensions").unwrap_or_default();
     let mut found = Map::new();
     for (index, entry) in entries.iter().enumerate() {
         let field = format!("extensions[{index}]");
         let as_written = written.get(index).unwrap_or(entry);
         let name = as_written.get("name").and_then(values::text).unwrap_or_default();
         let kind = entry.get("type").and_then(Value::as_str).unwrap_or_default();
-        match servers::one(entry, as_written) {
-            Ok(Found { server, left, lost }) if !name.trim().is_empty() => {
-                account.mapped(&field, &format!("mcpServers.{name}"));
+        match servers::convert_one(entry, as_written) {
+            Ok(ConvertedServer { server, left, lost }) if !name.trim().is_empty() => {
+                builder.mapped(&field, &format!("mcpServers.{name}"));
                 if !left.is_empty() {
-                    account.keep(&field, Value::Object(left));
+                    builder.keep(&field, Value::Object(left));
                 }
                 for (part, why) in lost {
-                    account.dropped(&format!("{field}.{part}"), why);
+                    builder.dropped(&format!("{field}.{part}"), why);
                 }
                 found.insert(name, Value::Object(server));
             }
             _ if matches!(kind, "builtin" | "platform") => {
-                account
-                    .dropped(&field, format!("`{name}` is a part of goose; a harness brings its own tools"));
+                builder.dropped(&field, format!("`{name}` is a part of goose; a harness has its own tools"));
             }
-            _ => account.keep(&field, entry.clone()),
+            _ => builder.keep(&field, entry.clone()),
         }
     }
     if found.is_empty() {
-        account.dropped("extensions", "none of them is an MCP server");
+        builder.dropped("extensions", "none of them is an MCP server");
     } else {
-        account.set("mcpServers", Value::Object(found));
-        account.mapped("extensions", "mcpServers");
+        builder.set("mcpServers", Value::Object(found));
+        builder.mapped("extensions", "mcpServers");
     }
 }
 
-fn prompt(account: &mut Account, inputs: &[(String, String)]) -> Result<(), String> {
+fn prompt(builder: &mut PersonaBuilder, inputs: &[(String, String)]) -> Result<(), String> {
     let mut texts = Vec::new();
     for key in ["instructions", "prompt"] {
-        if let Some(text) = account.text(key) {
-            let (text, filters) = filled(&text, inputs);
+        if let Some(text) = builder.text(key) {
+            let (text, filters) = replace_parameters(&text, inputs);
             texts.push(text.trim_matches('\n').to_owned());
             for (name, filter) in filters {
-                filtered(account, &name, &filter);
+                convert_filter(builder, &name, &filter);
             }
-            account.mapped(key, "systemPrompt");
+            builder.mapped(key, "systemPrompt");
         }
     }
     let prompt = texts.join("\n\n");
     if prompt.contains("{%") {
-        account.warn("the prompt has conditions in `{% ... %}`, which stay as they are: read them as text, or rewrite them");
+        builder.warn("the prompt has conditions in `{% ... %}`, which are not evaluated: rewrite them");
     }
     if prompt.contains("{{") {
-        account.warn("the prompt names a value in `{{ ... }}` that is no parameter; it stays as it is");
+        builder.warn("the prompt has a value in `{{ ... }}` that is not a parameter; it was left in");
     }
-    account.prompt(&prompt)
+    builder.prompt(&prompt)
 }
 
-/// What a filter says: a default is the input's, where that has none of its own; nothing else can be said.
-fn filtered(account: &mut Account, name: &str, filter: &str) {
+/// Converts a filter: a default becomes the input's default; others are dropped.
+fn convert_filter(builder: &mut PersonaBuilder, name: &str, filter: &str) {
     let default = filter.strip_prefix("default").map(str::trim).and_then(|rest| {
         let inner = rest.strip_prefix('(')?.strip_suffix(')')?.trim();
         Some(values::unquoted(inner)).filter(|text| text.len() + 2 == inner.len())
     });
-    let there = account.at(&["inputs", name, "default"]).and_then(Value::as_str).map(str::to_owned);
+    let there = builder.at(&["inputs", name, "default"]).and_then(Value::as_str).map(str::to_owned);
     match (default, there) {
         (Some(default), None) if !default.is_empty() => {
-            account.set(&format!("inputs.{name}.default"), default);
-            account.mapped(&format!("prompt.{name}.default"), &format!("inputs.{name}.default"));
+            builder.set(&format!("inputs.{name}.default"), default);
+            builder.mapped(&format!("prompt.{name}.default"), &format!("inputs.{name}.default"));
         }
         (Some(default), Some(there)) if default == there => {}
         _ => {
-            account.warn(format!(
-                "`{filter}` in the prompt was left out: the input `{name}` stands there as it is"
+            builder.warn(format!(
+                "`{filter}` in the prompt was left out: the input `{name}` is used without it"
             ));
-            account.dropped(&format!("prompt.{name}.{filter}"), "an input has no filters");
+            builder.dropped(&format!("prompt.{name}.{filter}"), "an input has no filters");
         }
     }
 }
 
-/// `{{ key }}` as `${KEY}`, and the filters that stood behind it, with our name of the key.
-fn filled(text: &str, inputs: &[(String, String)]) -> (String, Vec<(String, String)>) {
+/// Replaces `{{ key }}` by `${KEY}`. Returns the filters after the keys, with the names of the inputs.
+fn replace_parameters(text: &str, inputs: &[(String, String)]) -> (String, Vec<(String, String)>) {
     let mut names = HashMap::new();
     for (key, name) in inputs {
         names.entry(key.trim()).or_insert(name);
@@ -281,10 +284,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_parameters_are_filled_in_wherever_they_stand() {
+    fn parameters_are_replaced_everywhere() {
         let inputs = [("a".to_owned(), "A".to_owned()), ("b".to_owned(), "B".to_owned())];
         assert_eq!(
-            filled("{{a}} {{ b | x }}{{c}} {{{{ a }} }} {{", &inputs),
+            replace_parameters("{{a}} {{ b | x }}{{c}} {{{{ a }} }} {{", &inputs),
             ("${A} ${B}{{c}} {{${A} }} {{".to_owned(), vec![("B".to_owned(), "x".to_owned())])
         );
     }
@@ -301,7 +304,7 @@ mod tests {
             path: "r.yaml",
             below: "r.yaml",
             text: &recipe,
-            nearby: &|_| Err(super::super::Missing::Absent),
+            nearby: &|_| Err(super::super::format::Missing::Absent),
         };
         let began = std::time::Instant::now();
         let draft = convert(&source).expect("a recipe");

@@ -1,71 +1,43 @@
-//! JSON as people write it in config files: with comments and commas before the end.
+//! JSON as people write it in config files: with comments and trailing commas.
 
+use jsonc_parser::tokens::Token;
+use jsonc_parser::{ParseOptions, Scanner, ScannerOptions};
 use serde_json::Value;
 
 pub fn parse(text: &str) -> Result<Value, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let strict = serde_json::from_str(text);
-    strict
-        .or_else(|_| serde_json::from_str(&bare(text)))
-        .map_err(|error| format!("is not valid JSON: {error}"))
-}
-
-/// Whether the text is an object, and not YAML or prose: comments may stand in front of it.
-pub fn is_object(text: &str) -> bool {
-    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
-    loop {
-        let after = match (rest.strip_prefix("//"), rest.strip_prefix("/*")) {
-            (Some(comment), _) => comment.split_once('\n').map(|(_, after)| after),
-            (_, Some(comment)) => comment.split_once("*/").map(|(_, after)| after),
-            _ => return rest.starts_with('{'),
-        };
-        rest = after.unwrap_or_default().trim_start();
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    let invalid = |error: &dyn std::fmt::Display| format!("is not valid JSON: {error}");
+    if let Ok(value) = serde_json::from_str(text) {
+        return Ok(value);
     }
+    let value: Value = jsonc_parser::parse_to_serde_value(text, &options).map_err(|error| invalid(&error))?;
+    // What is nested deeper than strict JSON may be could not be read back from a persona file.
+    serde_json::from_str(&value.to_string()).map_err(|error| invalid(&error))
 }
 
-/// Comments as blanks, and no comma before a closing bracket; what stands in quotes is left alone.
-fn bare(text: &str) -> String {
-    let mut result = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match (c, chars.peek()) {
-            ('"', _) => {
-                result.push(c);
-                while let Some(inner) = chars.next() {
-                    result.push(inner);
-                    match inner {
-                        '\\' => result.extend(chars.next()),
-                        '"' => break,
-                        _ => {}
-                    }
-                }
-            }
-            ('/', Some('/')) => {
-                while chars.peek().is_some_and(|next| *next != '\n') {
-                    chars.next();
-                }
-            }
-            ('/', Some('*')) => {
-                let mut last = ' ';
-                chars.next();
-                for inner in chars.by_ref() {
-                    if last == '*' && inner == '/' {
-                        break;
-                    }
-                    last = inner;
-                }
-            }
-            (']' | '}', _) => {
-                let kept = result.trim_end().len();
-                if result[..kept].ends_with(',') {
-                    result.truncate(kept - 1);
-                }
-                result.push(c);
-            }
-            _ => result.push(c),
+/// Whether the text is an object, perhaps after comments, and not YAML or prose.
+pub fn is_object(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}');
+    let mut scanner = Scanner::new(text, &ScannerOptions::default());
+    loop {
+        match scanner.scan() {
+            Ok(Some(Token::CommentLine(_) | Token::CommentBlock(_))) => {}
+            Ok(Some(token)) => return token == Token::OpenBrace,
+            Ok(None) | Err(_) => return false,
         }
     }
-    result
 }
 
 #[cfg(test)]
@@ -74,14 +46,24 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn comments_and_last_commas_are_overlooked() {
+    fn comments_and_trailing_commas_are_ignored() {
         let text = "{ // a\n \"u\": \"http://x,]\", /* b */ \"l\": [1, 2, ], }";
         assert_eq!(parse(text), Ok(json!({"u": "http://x,]", "l": [1, 2]})));
-        assert!(parse("{\"a\": }").is_err());
+        for bad in ["{\"a\": }", "{a: 1}", "{'a': 1}", "{\"a\": 1 \"b\": 2}", "{\"a\": 0x1}", "{} {}"] {
+            assert!(parse(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]
-    fn an_object_is_one_behind_comments_too() {
+    fn deep_nesting_is_refused() {
+        for depth in [200, 30_000] {
+            let text = format!("// c\n{}{}", "[".repeat(depth), "]".repeat(depth));
+            assert!(parse(&text).is_err(), "{depth}");
+        }
+    }
+
+    #[test]
+    fn an_object_may_follow_comments() {
         for text in ["{}", "\u{feff} // {\n/* x\n*/ {", "/**/{"] {
             assert!(is_object(text), "{text:?}");
         }

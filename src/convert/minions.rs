@@ -1,9 +1,12 @@
-//! The config of minions: agents, the roles that they share, and charters in files of their own.
+//! The config of minions: agents, their shared roles, and charters in separate files.
 
-use super::account::{Account, Fate, FieldFate};
-use super::{Converted, Draft, Format, RoleDraft, Source, frontmatter, jsonc, names, values};
+use super::draft::{Converted, Draft, Fate, FieldFate, RoleDraft};
+use super::format::{Format, Source};
+use super::persona_builder::PersonaBuilder;
+use super::{jsonc, names, text as texts, values};
 use crate::model::text_rules;
 use crate::model::tier::Harness;
+use crate::model::warning::{Warning, WarningCode};
 use serde_json::{Map, Value};
 
 pub fn convert(source: &Source) -> Result<Converted, String> {
@@ -75,7 +78,7 @@ fn role(source: &Source, said_key: &str, said: &Value) -> Result<RoleDraft, Stri
         fates.insert(from.into(), "label".into());
     }
     if let Some(charter) = charter(source, &key, &text, &mut fates, &mut draft) {
-        draft.role.insert("charter".into(), Value::String(frontmatter::plain(&charter)));
+        draft.role.insert("charter".into(), Value::String(texts::normalised(&charter)));
     }
     if let Some(harness) =
         text("defaultHarness").filter(|harness| Harness::names().contains(&harness.as_str()))
@@ -93,7 +96,7 @@ fn role(source: &Source, said_key: &str, said: &Value) -> Result<RoleDraft, Stri
     for (field, value) in object {
         let fate = match fates.get(&field).and_then(Value::as_str) {
             Some(to) => Fate::Mapped { to: to.to_owned() },
-            None if draft.fields.iter().any(|told| told.field == field) => continue,
+            None if draft.fields.iter().any(|known| known.field == field) => continue,
             None => {
                 kept.insert(field.clone(), value);
                 Fate::Kept { to: format!("x-minions.{field}") }
@@ -108,7 +111,7 @@ fn role(source: &Source, said_key: &str, said: &Value) -> Result<RoleDraft, Stri
     Ok(draft)
 }
 
-/// The role's charter: as text, in the file that is named, or in the one that minions looks for by itself.
+/// The role's charter: as text, in the named file, or in the default file of minions.
 fn charter(
     source: &Source,
     key: &str,
@@ -127,7 +130,8 @@ fn charter(
                 return Some(charter);
             }
             Err(why) => {
-                draft.warnings.push(format!("has its charter in `{path}`, which {why}"));
+                let text = format!("has its charter in `{path}`, which {why}");
+                draft.warnings.push(Warning::new(WarningCode::Conversion, text));
                 let fate = Fate::Dropped { why: format!("`{path}` {why}") };
                 draft.fields.push(FieldFate { field: "charterFile".into(), fate });
             }
@@ -142,68 +146,72 @@ fn charter(
 
 fn agent(source: &Source, id: &str, said: Value, roles: &[String]) -> Result<Draft, String> {
     let Value::Object(said) = said else { return Err("is not an object".into()) };
-    let mut account = Account::new(Format::Minions, said);
-    account.name("id", id);
-    if let Some(name) = account.text("name").filter(|name| text_rules::display_name(name).is_ok()) {
-        account.set("name", name.trim());
-        account.mapped("name", "name");
+    let mut builder = PersonaBuilder::new(Format::Minions, said);
+    builder.name("id", id);
+    if let Some(name) = builder.text("name").filter(|name| text_rules::display_name(name).is_ok()) {
+        builder.set("name", name.trim());
+        builder.mapped("name", "name");
     }
-    if let Some(emoji) = account.text("emoji").filter(|emoji| text_rules::emoji(emoji).is_ok()) {
-        account.set("emoji", emoji);
-        account.mapped("emoji", "emoji");
+    if let Some(emoji) = builder.text("emoji").filter(|emoji| text_rules::emoji(emoji).is_ok()) {
+        builder.set("emoji", emoji);
+        builder.mapped("emoji", "emoji");
     }
-    account.description("description");
+    builder.description("description");
     let mut has_role = false;
-    if let Some(role) = account.text("role") {
+    if let Some(role) = builder.text("role") {
         let key = text_rules::slugged(&role);
         has_role = true;
-        account.set("role", if roles.contains(&key) { key } else { role });
-        account.mapped("role", "role");
+        builder.set("role", if roles.contains(&key) { key } else { role });
+        builder.mapped("role", "role");
     }
     for key in ["expertise", "skills"] {
-        let words = account.get(key).map(|value| values::list(&value)).unwrap_or_default();
-        if !words.is_empty() && !account.says("expertise") {
-            account.set("expertise", words.into_iter().map(Value::String).collect::<Value>());
-            account.mapped(key, "expertise");
+        let words = builder.get(key).map(|value| values::list(&value)).unwrap_or_default();
+        if !words.is_empty() && !builder.has_set("expertise") {
+            builder.set("expertise", words.into_iter().map(Value::String).collect::<Value>());
+            builder.mapped(key, "expertise");
         }
     }
     if let Some(harness) =
-        account.text("harness").filter(|harness| Harness::names().contains(&harness.trim()))
+        builder.text("harness").filter(|harness| Harness::names().contains(&harness.trim()))
     {
-        account.set("harness", harness.trim());
-        account.mapped("harness", "harness");
+        builder.set("harness", harness.trim());
+        builder.mapped("harness", "harness");
     }
-    account.move_text("model", "model");
+    builder.move_text("model", "model");
     let key = ["systemPrompt", "prompt", "instructions", "charter"]
         .into_iter()
-        .find(|key| account.text(key).is_some());
-    match key.and_then(|key| Some((key, account.text(key)?))) {
+        .find(|key| builder.text(key).is_some());
+    match key.and_then(|key| Some((key, builder.text(key)?))) {
         Some((key, prompt)) => {
-            account.set("systemPrompt", prompt);
-            account.mapped(key, "systemPrompt");
+            builder.set("systemPrompt", prompt);
+            builder.mapped(key, "systemPrompt");
         }
-        None => match charter_of_agent(source, &mut account, id) {
+        None => match charter_of_agent(source, &mut builder, id) {
             Some((field, text)) => {
-                account.set("systemPrompt", frontmatter::plain(&text).trim_matches('\n'));
-                account.mapped(field, "systemPrompt");
+                builder.set("systemPrompt", texts::normalised(&text).trim_matches('\n'));
+                builder.mapped(field, "systemPrompt");
             }
             // The role's charter is its job.
             None if has_role => {}
-            None => account.prompt("").map_err(|why| account.first_warning().unwrap_or(why))?,
+            None => builder.prompt("").map_err(|why| builder.first_warning().unwrap_or(why))?,
         },
     }
-    Ok(account.finish())
+    Ok(builder.finish())
 }
 
-/// The charter in the file that the agent names, else in the one that minions looks for, with the field that says so.
-fn charter_of_agent(source: &Source, account: &mut Account, id: &str) -> Option<(&'static str, String)> {
-    if let Some(path) = account.text("charterFile") {
+/// The charter in the named file, else in the default file of minions, with the field that it comes from.
+fn charter_of_agent(
+    source: &Source,
+    builder: &mut PersonaBuilder,
+    id: &str,
+) -> Option<(&'static str, String)> {
+    if let Some(path) = builder.text("charterFile") {
         match (source.nearby)(&path) {
             Ok(text) if !text.trim().is_empty() => return Some(("charterFile", text)),
-            Ok(_) => account.dropped("charterFile", format!("`{path}` is empty")),
+            Ok(_) => builder.dropped("charterFile", format!("`{path}` is empty")),
             Err(why) => {
-                account.warn(format!("has its charter in `{path}`, which {why}"));
-                account.dropped("charterFile", format!("`{path}` {why}"));
+                builder.warn(format!("has its charter in `{path}`, which {why}"));
+                builder.dropped("charterFile", format!("`{path}` {why}"));
             }
         }
     }

@@ -1,11 +1,11 @@
-//! Names of other tools as ids: lower-case slugs that are safe as file and git ref names.
+//! Makes ids of names: lower-case slugs that are safe as file and git ref names.
 
 use crate::model::text_rules::slugged;
 
-const LONGEST: usize = 64;
+const MAX_LENGTH: usize = 64;
 
-/// The id for what a source calls itself, else for its file's name. Names without a Latin letter or digit get a
-/// number of their own that is the same on every import.
+/// The id for the name in a source, else for its file name. A name without Latin letters or digits gets a number that is
+/// the same on every import.
 pub fn id(name: Option<&str>, fallback: &str) -> String {
     let named = name.map(slug).filter(|id| !id.is_empty());
     let from_file = || Some(slug(fallback)).filter(|id| !id.is_empty());
@@ -15,26 +15,26 @@ pub fn id(name: Option<&str>, fallback: &str) -> String {
 fn slug(text: &str) -> String {
     let plain: String = text.chars().map(folded).collect();
     let mut slug = slugged(&plain);
-    if slug.len() > LONGEST {
-        slug.truncate(LONGEST);
-        slug.truncate(slug.rfind('-').filter(|at| *at > LONGEST / 2).unwrap_or(LONGEST));
+    if slug.len() > MAX_LENGTH {
+        slug.truncate(MAX_LENGTH);
+        slug.truncate(slug.rfind('-').filter(|at| *at > MAX_LENGTH / 2).unwrap_or(MAX_LENGTH));
     }
     slug
 }
 
-/// The same id with a number, for the second of a name.
+/// The id with a number, where another agent has the same.
 pub fn with_suffix(id: &str, number: usize) -> String {
     format!("{id}-{number}")
 }
 
 fn numbered(text: &str) -> String {
-    // FNV-1a: small, and the same everywhere and always.
+    // FNV-1a: small and stable.
     let hash =
         text.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     format!("agent-{hash:08x}")
 }
 
-/// Latin letters without their marks; anything else as it is.
+/// Latin letters without diacritics; everything else unchanged.
 fn folded(c: char) -> String {
     let plain = match c {
         'à'..='å' | 'ā' | 'ă' | 'ą' | 'À'..='Å' => "a",

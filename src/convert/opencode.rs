@@ -1,9 +1,11 @@
 //! opencode's agents: markdown with frontmatter, or entries of `agent` in `opencode.json`.
 
-use super::account::{Account, Fate, FieldFate};
-use super::claude::{describe, none_listed};
-use super::tools::{self, Rules};
-use super::{Converted, Draft, Format, Source, frontmatter, jsonc, permission, servers, values};
+use super::draft::{Converted, Draft, Fate, FieldFate};
+use super::format::{Format, Source};
+use super::opencode_permission as permission;
+use super::permission_rules::PermissionRules;
+use super::persona_builder::PersonaBuilder;
+use super::{frontmatter, jsonc, servers, text, tools, values};
 use crate::model::shape::Object;
 use serde_json::Value;
 
@@ -12,25 +14,21 @@ pub fn convert(source: &Source) -> Result<Converted, String> {
         return config(source);
     }
     let parts = frontmatter::read(source.text);
-    let mut warnings = parts.warnings;
+    let mut builder = PersonaBuilder::new(Format::Opencode, parts.keys).written(parts.written);
+    builder.embedded(parts.embedded);
+    builder.repeated(&parts.repeated);
+    builder.add_warnings(parts.warnings);
     if parts.body.contains("{file:") {
-        warnings
-            .push("`{file:...}` in the text stays as it is: opencode fills it in only in its config".into());
-    }
-    let mut account = Account::new(Format::Opencode, parts.keys).written(parts.written);
-    account.carry(parts.carried);
-    account.repeated(&parts.repeated);
-    for warning in warnings {
-        account.warn(warning);
+        builder.warn("`{file:...}` in the text is not replaced: opencode replaces it only in its config");
     }
     let body = Prompt { text: parts.body, in_config: false, missing: None };
-    Ok(Converted::one(agent(account, source.stem(), &body)))
+    Ok(Converted::single(agent(builder, source.stem(), &body)))
 }
 
-/// Agents of opencode itself, which a config only adjusts.
+/// Built-in agents of opencode, which a config only adjusts.
 const OWN: [&str; 7] = ["build", "plan", "general", "explore", "title", "summary", "compaction"];
 
-/// Every agent of a config file; its servers and its permissions are there for all of them.
+/// Every agent of a config file; its servers and permissions apply to all of them.
 fn config(source: &Source) -> Result<Converted, String> {
     let Value::Object(config) = jsonc::parse(source.text)? else { return Err("is not an object".into()) };
     let mut converted = Converted::default();
@@ -60,7 +58,7 @@ fn config(source: &Source) -> Result<Converted, String> {
             ("permission", Value::Object(_) | Value::String(_)) | ("tools", Value::Object(_)) => {
                 Fate::Mapped { to: "permissions of each persona".into() }
             }
-            // What became of it is known when all agents are.
+            // Reported when all agents are converted.
             ("mcp", _) => continue,
             _ => Fate::Dropped { why: "a setting of opencode, not of an agent".into() },
         };
@@ -89,7 +87,7 @@ fn named(source: &Source, name: &str, said: &Value, config: &Object) -> Result<D
     if let Some(mcp) = config.get("mcp") {
         said.entry("mcp").or_insert_with(|| mcp.clone());
     }
-    // What the config says of all agents comes first, and what one says of itself has the last word.
+    // An agent's own permissions come after those for all agents, because the last one wins.
     if let Some(all @ (Value::Object(_) | Value::String(_))) = config.get("permission") {
         let own = permission::layered(all, said.get("permission"));
         said.insert("permission".into(), own);
@@ -101,22 +99,22 @@ fn named(source: &Source, name: &str, said: &Value, config: &Object) -> Result<D
         switches.extend(said.get("tools").and_then(Value::as_object).cloned().unwrap_or_default());
         said.insert("tools".into(), Value::Object(switches));
     }
-    let mut account = Account::new(Format::Opencode, said);
-    let prompt = filled(source, &mut account, prompt.as_deref().unwrap_or_default());
-    agent(account, name, &prompt)
+    let mut builder = PersonaBuilder::new(Format::Opencode, said);
+    let prompt = include_files(source, &mut builder, prompt.as_deref().unwrap_or_default());
+    agent(builder, name, &prompt)
 }
 
-/// What an agent is told, with the files that it names in it.
+/// The prompt of an agent with the files that it includes.
 struct Prompt {
     text: String,
-    /// It is one of the keys, and no text below them.
+    /// It is a key, not the text below the frontmatter.
     in_config: bool,
-    /// Why there is none, where it is in a file.
+    /// Why the file with the prompt is not available.
     missing: Option<String>,
 }
 
-/// Puts the files in that stand as `{file:...}` anywhere in a prompt of the config.
-fn filled(source: &Source, account: &mut Account, text: &str) -> Prompt {
+/// Replaces every `{file:...}` in a prompt of the config by the text of the file.
+fn include_files(source: &Source, builder: &mut PersonaBuilder, text: &str) -> Prompt {
     let mut prompt = Prompt { text: String::new(), in_config: true, missing: None };
     let is_one_file =
         text.trim().starts_with("{file:") && text.trim().find('}') == Some(text.trim().len() - 1);
@@ -126,13 +124,14 @@ fn filled(source: &Source, account: &mut Account, text: &str) -> Prompt {
         let path = rest[at + "{file:".len()..at + length].trim();
         prompt.text.push_str(&rest[..at]);
         match (source.nearby)(path) {
-            Ok(found) => prompt.text.push_str(frontmatter::plain(&found).trim_end_matches('\n')),
+            Ok(found) => prompt.text.push_str(text::normalised(&found).trim_end_matches('\n')),
             Err(why) if is_one_file => {
                 prompt.missing = Some(format!("has its prompt in `{path}`, which {why}"));
             }
             Err(why) => {
-                account
-                    .warn(format!("its prompt names the file `{path}`, which {why}; the name stays in it"));
+                builder.warn(format!(
+                    "its prompt includes the file `{path}`, which {why}; the reference was left in"
+                ));
                 prompt.text.push_str(&rest[at..=at + length]);
             }
         }
@@ -140,14 +139,14 @@ fn filled(source: &Source, account: &mut Account, text: &str) -> Prompt {
     }
     prompt.text.push_str(rest);
     for name in variables(&prompt.text) {
-        account.warn(format!(
-            "`{{env:{name}}}` in the prompt stays as it is: for a value of a run declare an input and write `${name}`"
+        builder.warn(format!(
+            "`{{env:{name}}}` in the prompt is not replaced: for a value per run declare an input and write `${name}`"
         ));
     }
     prompt
 }
 
-/// The variables that a prompt names as `{env:...}`, each once.
+/// The variables in `{env:...}` of a prompt, each once.
 fn variables(text: &str) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for piece in text.split("{env:").skip(1) {
@@ -160,107 +159,108 @@ fn variables(text: &str) -> Vec<&str> {
     names
 }
 
-fn agent(mut account: Account, name: &str, prompt: &Prompt) -> Result<Draft, String> {
-    account.name("name", name);
-    describe(&mut account, &prompt.text);
-    if account.text("mode").as_deref() == Some("all") {
-        account.mapped("mode", "opencode's default");
+fn agent(mut builder: PersonaBuilder, name: &str, prompt: &Prompt) -> Result<Draft, String> {
+    builder.name("name", name);
+    builder.describe("description", &prompt.text);
+    if builder.text("mode").as_deref() == Some("all") {
+        builder.mapped("mode", "opencode's default");
     }
-    account.move_text("model", "model");
-    account.move_text("reasoningEffort", "harnessSettings.reasoning");
-    account.turns("steps");
-    account.turns("maxSteps");
-    let mut rules = Rules::default();
-    tool_switches(&mut account, &mut rules);
-    let said = account.get("permission");
-    let mode = said.and_then(|said| permission::read(&mut account, &mut rules, &said));
-    rules.write(&mut account);
+    builder.move_text("model", "model");
+    builder.move_text("reasoningEffort", "harnessSettings.reasoning");
+    builder.turns("steps");
+    builder.turns("maxSteps");
+    let mut rules = PermissionRules::default();
+    tool_switches(&mut builder, &mut rules);
+    let said = builder.get("permission");
+    let mode = said.and_then(|said| permission::read(&mut builder, &mut rules, &said));
+    rules.write(&mut builder);
     if let Some(mode) = mode {
-        account.set("permissions.mode", mode);
+        builder.set("permissions.mode", mode);
     }
-    servers::all(&mut account, "mcp");
-    if account.get("disable").and_then(|value| values::flag(&value)) == Some(true) {
-        account.warn("opencode has it switched off; the persona is not");
+    servers::convert_all(&mut builder, "mcp");
+    if builder.get("disable").and_then(|value| values::flag(&value)) == Some(true) {
+        builder.warn("it is disabled in opencode; the persona is not");
     }
-    // A prompt among the keys of a markdown file comes with the body.
-    let own = account.text("prompt").filter(|text| !prompt.in_config && !prompt.text.contains(text.as_str()));
+    // A prompt in the frontmatter of a markdown file comes before the body.
+    let own = builder.text("prompt").filter(|text| !prompt.in_config && !prompt.text.contains(text.as_str()));
     let whole: Vec<String> =
         own.into_iter().chain((!prompt.text.trim().is_empty()).then(|| prompt.text.clone())).collect();
     if let Some(missing) = &prompt.missing {
-        if account.text("description").is_none() {
+        if builder.text("description").is_none() {
             return Err(missing.clone());
         }
-        account.warn(format!("it {missing}"));
+        builder.warn(format!("it {missing}"));
     }
-    account.prompt(&whole.join("\n\n"))?;
+    builder.prompt(&whole.join("\n\n"))?;
     if !prompt.in_config && !prompt.text.trim().is_empty() {
-        account.mapped("(body)", "systemPrompt");
+        builder.mapped("(body)", "systemPrompt");
     }
-    if account.has("prompt") {
-        account.mapped("prompt", "systemPrompt");
+    if builder.has("prompt") {
+        builder.mapped("prompt", "systemPrompt");
     }
-    Ok(account.finish())
+    Ok(builder.finish())
 }
 
-/// A tool by its name, also in the capitals of claude.
+/// A tool by its name, also in claude's spelling.
 fn switch(tool: &str) -> Option<&'static [&'static str]> {
     tools::of_opencode(&tool.to_ascii_lowercase())
 }
 
-/// `tools: {write: false}`: what is on runs without asking in opencode, what is off is not there.
-fn tool_switches(account: &mut Account, rules: &mut Rules) {
-    match account.get("tools") {
-        // Nothing that we have a word for: it is kept whole.
+/// `tools: {write: false}`: an enabled tool runs without asking in opencode, a disabled one does not exist.
+fn tool_switches(builder: &mut PersonaBuilder, rules: &mut PermissionRules) {
+    match builder.get("tools") {
+        // None of these tools is known: kept unchanged.
         Some(Value::Object(switches))
             if !switches.iter().any(|(tool, value)| {
                 values::flag(value).is_some_and(|on| (tool == "*" && !on) || switch(tool).is_some())
             }) => {}
         Some(Value::Object(switches)) => {
-            account.mapped("tools", "permissions");
+            builder.mapped("tools", "permissions");
             let is_on = |tool: &str| switches.get(tool).and_then(values::flag) == Some(true);
             if switches.get("*").and_then(values::flag) == Some(false) {
-                // All off but those that are on.
+                // All disabled except the enabled ones.
                 let on: Vec<String> = switches
                     .keys()
                     .filter(|tool| is_on(tool))
                     .flat_map(|tool| switch(tool).unwrap_or_default())
                     .map(ToString::to_string)
                     .collect();
-                for tool in tools::left_out(&on) {
+                for tool in tools::unlisted_tools(&on) {
                     rules.deny(tool);
                 }
             }
             for (tool, value) in switches.clone() {
                 let field = format!("tools.{tool}");
                 match (switch(&tool), values::flag(&value)) {
-                    (None, Some(false)) if tool == "*" => account.mapped(&field, "permissions.deny"),
+                    (None, Some(false)) if tool == "*" => builder.mapped(&field, "permissions.deny"),
                     (Some(ours), Some(true)) => ours.iter().for_each(|tool| rules.allow(*tool)),
                     (Some(ours), Some(false)) => ours.iter().for_each(|tool| rules.deny(*tool)),
-                    _ => account.keep(&field, value),
+                    _ => builder.keep(&field, value),
                 }
             }
         }
-        Some(Value::Array(none)) if none.is_empty() => none_listed(account, rules, "tools"),
+        Some(Value::Array(none)) if none.is_empty() => rules.deny_unlisted(builder, "tools"),
         Some(list @ (Value::Array(_) | Value::String(_))) => {
-            // Not opencode's own form, but what people write who come from claude.
+            // Not opencode's syntax, but users of claude write it.
             let said = values::list(&list);
-            let mut allowed = Rules::default();
+            let mut allowed = PermissionRules::default();
             for tool in said.iter().filter(|tool| *tool != "*") {
                 match switch(tool) {
                     Some(ours) => ours.iter().for_each(|tool| allowed.allow(*tool)),
                     None => allowed.allow(tool.as_str()),
                 }
             }
-            let others = if allowed.allow.is_empty() { Vec::new() } else { tools::left_out(&allowed.allow) };
+            let others =
+                if allowed.allow.is_empty() { Vec::new() } else { tools::unlisted_tools(&allowed.allow) };
             if !others.is_empty() && !said.iter().any(|tool| tool == "*") {
                 for tool in others {
                     rules.deny(tool);
                 }
-                account.mapped("tools (those not listed)", "permissions.deny");
+                builder.mapped("tools (those not listed)", "permissions.deny");
             }
             rules.allow.append(&mut allowed.allow);
             let to = if rules.allow.is_empty() { "no limit, as without it" } else { "permissions.allow" };
-            account.mapped("tools", to);
+            builder.mapped("tools", to);
         }
         _ => {}
     }

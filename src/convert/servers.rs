@@ -1,15 +1,15 @@
-//! MCP servers as other tools write them, in the form of persona files, and back.
+//! MCP servers in other tools' syntax, converted to that of persona files.
 
-use super::account::Account;
+use super::persona_builder::PersonaBuilder;
 use super::values;
-use crate::model::shape::{Law, Object};
+use crate::model::shape::{Object, TextRule};
 use crate::model::text_rules;
 use serde_json::{Map, Value};
 
-/// Servers by name under one key of the source. What cannot be a server of ours is kept with its reason.
-pub fn all(account: &mut Account, key: &str) {
-    let (Some(value), Some(written)) = (account.get(key), account.as_written(key)) else { return };
-    // A list holds names, or objects with one server each.
+/// Converts the servers under one key of the source. What cannot be converted is kept.
+pub fn convert_all(builder: &mut PersonaBuilder, key: &str) {
+    let (Some(value), Some(written)) = (builder.get(key), builder.as_written(key)) else { return };
+    // A list has names, or objects with one server each.
     let named = |value: &Value| -> Vec<(String, Value)> {
         match value {
             Value::Object(servers) => {
@@ -22,34 +22,34 @@ pub fn all(account: &mut Account, key: &str) {
     let mut servers = Map::new();
     let mut all_kept = !named(&value).is_empty();
     for ((_, server), (name, written)) in named(&value).into_iter().zip(named(&written)) {
-        match one(&server, &written) {
-            Ok(Found { server, left, lost }) if !name.trim().is_empty() => {
+        match convert_one(&server, &written) {
+            Ok(ConvertedServer { server, left, lost }) if !name.trim().is_empty() => {
                 servers.insert(name.clone(), Value::Object(server));
                 if !left.is_empty() {
-                    account.keep(&format!("{key}.{name}"), Value::Object(left));
+                    builder.keep(&format!("{key}.{name}"), Value::Object(left));
                 }
                 for (field, why) in lost {
-                    account.dropped(&format!("{key}.{name}.{field}"), why);
+                    builder.dropped(&format!("{key}.{name}.{field}"), why);
                 }
             }
             Ok(_) => {
                 all_kept = false;
-                account.dropped(&format!("{key}.{name}"), "a server without a name");
+                builder.dropped(&format!("{key}.{name}"), "a server without a name");
             }
             Err(why) if written.is_null() => {
                 all_kept = false;
-                account.dropped(&format!("{key}.{name}"), why);
+                builder.dropped(&format!("{key}.{name}"), why);
             }
-            Err(_) => account.keep(&format!("{key}.{name}"), server),
+            Err(_) => builder.keep(&format!("{key}.{name}"), server),
         }
     }
     if !servers.is_empty() {
-        account.set("mcpServers", Value::Object(servers));
-        account.mapped(key, "mcpServers");
+        builder.set("mcpServers", Value::Object(servers));
+        builder.mapped(key, "mcpServers");
     } else if all_kept {
-        account.kept_in_parts(key);
+        builder.kept_in_parts(key);
     }
-    // Else the key stays unspoken for, and is kept whole.
+    // Otherwise nothing was recorded for the key, so it is kept unchanged.
 }
 
 fn entry(value: &Value) -> Vec<(String, Value)> {
@@ -63,26 +63,26 @@ fn entry(value: &Value) -> Vec<(String, Value)> {
     }
 }
 
-/// A server in our form, and what is not in it.
+/// A server of a persona file, and what it does not contain.
 #[derive(Debug)]
-pub struct Found {
+pub struct ConvertedServer {
     pub server: Object,
-    /// What has no place in ours, as it was.
+    /// Unknown keys, unchanged.
     pub left: Object,
-    /// What is gone, and why.
+    /// Dropped keys and the reasons.
     pub lost: Vec<(String, &'static str)>,
 }
 
-const NO_VARIABLE: &str = "is no name of a variable";
-const NOTHING: &str = "says nothing that is a text";
+const NO_VARIABLE: &str = "is not the name of a variable";
+const NOTHING: &str = "has a value that is not text";
 
-/// One server. Texts are taken as they are written, the rest as it is.
-pub fn one(value: &Value, written: &Value) -> Result<Found, &'static str> {
+/// Converts one server. Numbers and flags in texts stay as written.
+pub fn convert_one(value: &Value, written: &Value) -> Result<ConvertedServer, &'static str> {
     let (Value::Object(said), Value::Object(written)) = (value, written) else {
-        return Err("only names a server that is set up elsewhere");
+        return Err("only names a server that is configured elsewhere");
     };
     if said.get("enabled").and_then(values::flag) == Some(false) {
-        return Err("is switched off");
+        return Err("is disabled");
     }
     let mut rest = said.clone();
     let mut left = written.clone();
@@ -115,11 +115,11 @@ pub fn one(value: &Value, written: &Value) -> Result<Found, &'static str> {
                 server.insert("type".into(), Value::from(kind));
             }
             lost.extend(
-                of_command.into_iter().map(|key| (key.to_owned(), "it has a url, too, which was taken")),
+                of_command.into_iter().map(|key| (key.to_owned(), "it also has a url, which was used")),
             );
             server.insert("url".into(), Value::String(referring(&url)));
             let keys = ["headers", "http_headers", "requestInit"];
-            texts(&mut left, &mut server, &keys, "headers", Law::NotBlank, &mut lost);
+            texts(&mut left, &mut server, &keys, "headers", TextRule::NotBlank, &mut lost);
             bearer(&mut left, &mut server, &mut lost);
         }
         (None, Some((command, args))) if !command.trim().is_empty() => {
@@ -131,7 +131,7 @@ pub fn one(value: &Value, written: &Value) -> Result<Found, &'static str> {
                 server.insert("args".into(), args.iter().map(|arg| Value::String(referring(arg))).collect());
             }
             let keys = ["env", "envs", "environment"];
-            texts(&mut left, &mut server, &keys, "env", Law::VariableName, &mut lost);
+            texts(&mut left, &mut server, &keys, "env", TextRule::VariableName, &mut lost);
             variables(&mut left, &mut server, &mut lost);
         }
         _ => return Err("has neither a command nor a url"),
@@ -141,11 +141,11 @@ pub fn one(value: &Value, written: &Value) -> Result<Found, &'static str> {
     }
     for key in ["display_name", "description"] {
         if left.shift_remove(key).is_some() {
-            lost.push((key.to_owned(), "a text about the server, for which ours have no place"));
+            lost.push((key.to_owned(), "a description of the server, which persona files do not have"));
         }
     }
     rest.retain(|key, _| left.contains_key(key));
-    Ok(Found { server, left: rest, lost })
+    Ok(ConvertedServer { server, left: rest, lost })
 }
 
 /// A map of texts under one of these keys.
@@ -154,7 +154,7 @@ fn texts(
     server: &mut Object,
     from: &[&str],
     to: &str,
-    names: Law,
+    names: TextRule,
     lost: &mut Vec<(String, &'static str)>,
 ) {
     let mut map = Map::new();
@@ -181,7 +181,7 @@ fn variables(left: &mut Object, server: &mut Object, lost: &mut Vec<(String, &'s
     for key in ["env_keys", "env_vars"] {
         let Some(names) = left.shift_remove(key) else { continue };
         for name in values::list(&names) {
-            if text_rules::check(Law::VariableName, &name).is_ok() {
+            if text_rules::check(TextRule::VariableName, &name).is_ok() {
                 let reference = Value::String(format!("${name}"));
                 values::set_path(
                     server,
@@ -227,7 +227,7 @@ const COPILOT: &str = "COPILOT_MCP_";
 
 /// Other spellings of a reference to a variable: opencode's `{env:X}`, copilot's `${{ secrets.X }}`, `${env:X}`.
 fn referring(text: &str) -> String {
-    if text.starts_with(COPILOT) && text_rules::check(Law::VariableName, text).is_ok() {
+    if text.starts_with(COPILOT) && text_rules::check(TextRule::VariableName, text).is_ok() {
         return format!("${text}");
     }
     let mut result = String::new();
@@ -236,7 +236,7 @@ fn referring(text: &str) -> String {
         for (open, close) in [("{env:", "}"), ("${env:", "}"), ("${{", "}}")] {
             if let Some((inner, after)) = rest.strip_prefix(open).and_then(|inner| inner.split_once(close)) {
                 let name = inner.trim().rsplit('.').next().unwrap_or_default();
-                if text_rules::check(Law::VariableName, name).is_ok() {
+                if text_rules::check(TextRule::VariableName, name).is_ok() {
                     result.push_str(&format!("${{{name}}}"));
                     rest = after;
                     continue 'text;
@@ -263,7 +263,7 @@ mod tests {
     use serde_json::json;
 
     fn server(value: &Value) -> Value {
-        Value::Object(one(value, value).expect("a server").server)
+        Value::Object(convert_one(value, value).expect("a server").server)
     }
 
     #[test]
@@ -294,9 +294,9 @@ mod tests {
             ),
             json!({"type": "http", "url": "https://x", "headers": {"A": "Bearer ${COPILOT_MCP_T}, x", "B": "$COPILOT_MCP_T"}})
         );
-        assert!(one(&json!({"type": "builtin"}), &json!({"type": "builtin"})).is_err());
+        assert!(convert_one(&json!({"type": "builtin"}), &json!({"type": "builtin"})).is_err());
         let (value, written) = (json!({"cmd": 8, "timeout": 3}), json!({"cmd": "08", "timeout": "3"}));
-        let Found { server, left, .. } = one(&value, &written).expect("a server");
+        let ConvertedServer { server, left, .. } = convert_one(&value, &written).expect("a server");
         assert_eq!(
             (Value::Object(server), Value::Object(left)),
             (json!({"command": "08"}), json!({"timeout": 3}))

@@ -1,16 +1,13 @@
-//! What other tools call the things an agent may do, in the words of persona files.
+//! The names of tools in other formats, translated to those of persona files.
 
-use super::account::Account;
 use crate::model::tool_rule::ToolRule;
-use serde_json::Value;
-use std::collections::HashSet;
 
-/// Tools that change something or reach out. A source that lists its tools means that it has no others; these are the
-/// ones that matter when it says nothing about them.
-const WEIGHTY: [&str; 6] = ["Bash", "Edit", "Write", "NotebookEdit", "WebFetch", "WebSearch"];
+/// Tools that change something or use the network. A source that lists its tools has no others, so these are denied
+/// where it does not list them.
+const SENSITIVE: [&str; 6] = ["Bash", "Edit", "Write", "NotebookEdit", "WebFetch", "WebSearch"];
 
-/// What a list of tools leaves out.
-pub fn left_out(allowed: &[String]) -> Vec<&'static str> {
+/// Sensitive tools that a list does not contain.
+pub fn unlisted_tools(allowed: &[String]) -> Vec<&'static str> {
     let base = |entry: &str| entry.split('(').next().unwrap_or_default().trim().to_owned();
     let has = |tool: &str| allowed.iter().any(|entry| base(entry) == tool || base(entry) == "*");
     let covers = |tool: &str| match tool {
@@ -18,10 +15,10 @@ pub fn left_out(allowed: &[String]) -> Vec<&'static str> {
         "NotebookEdit" => has("NotebookEdit") || has("Edit") || has("MultiEdit"),
         tool => has(tool),
     };
-    WEIGHTY.into_iter().filter(|tool| !covers(tool)).collect()
+    SENSITIVE.into_iter().filter(|tool| !covers(tool)).collect()
 }
 
-/// Why a mode that lets things run unasked cannot stand beside these denials.
+/// Why a mode that runs tools without approval contradicts these denials.
 pub fn contradicted(mode: &str, deny: &[String]) -> Option<&'static str> {
     let denied = |tool: &str| {
         deny.iter()
@@ -37,7 +34,7 @@ pub fn contradicted(mode: &str, deny: &[String]) -> Option<&'static str> {
     }
 }
 
-/// The tools of opencode in ours, `None` where we have no word for it.
+/// The tools for a name of opencode; `None` where it is unknown.
 pub fn of_opencode(name: &str) -> Option<&'static [&'static str]> {
     Some(match name {
         "read" => &["Read"],
@@ -57,7 +54,7 @@ pub fn of_opencode(name: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-/// Our tool as opencode's permission key.
+/// The permission key of opencode for a tool.
 pub fn to_opencode(tool: &str) -> Option<String> {
     Some(match tool {
         "Read" => "read".into(),
@@ -79,7 +76,7 @@ pub fn to_opencode(tool: &str) -> Option<String> {
     })
 }
 
-/// The tools of copilot in ours, by name or by the set that they belong to.
+/// The tools for a name or a tool set of copilot.
 pub fn of_copilot(name: &str) -> Option<Vec<String>> {
     let ours: &[&str] = match name.to_ascii_lowercase().as_str() {
         "read" | "readfile" | "view" | "notebookread" | "problems" | "read/readfile" | "read/problems" => {
@@ -113,7 +110,7 @@ pub fn of_copilot(name: &str) -> Option<Vec<String>> {
             // `server/tool` and `server/*` are tools of an MCP server.
             let (server, tool) = name.split_once('/')?;
             match server.to_ascii_lowercase().as_str() {
-                // Copilot's own sets, of which one tool was named.
+                // One tool of copilot's own sets.
                 set @ ("read" | "edit" | "search" | "execute" | "web" | "agent" | "todo") => {
                     return of_copilot(set);
                 }
@@ -131,38 +128,4 @@ pub fn of_copilot(name: &str) -> Option<Vec<String>> {
         }
     };
     Some(ours.iter().map(ToString::to_string).collect())
-}
-
-/// Permissions while they are put together.
-#[derive(Default)]
-pub struct Rules {
-    pub allow: Vec<String>,
-    pub deny: Vec<String>,
-}
-
-impl Rules {
-    pub fn allow(&mut self, entry: impl Into<String>) {
-        self.allow.push(entry.into());
-    }
-
-    pub fn deny(&mut self, entry: impl Into<String>) {
-        self.deny.push(entry.into());
-    }
-
-    pub fn write(self, account: &mut Account) {
-        let texts = |entries: Vec<String>| {
-            let mut seen = HashSet::new();
-            entries
-                .into_iter()
-                .filter(|entry| seen.insert(entry.clone()))
-                .map(Value::String)
-                .collect::<Value>()
-        };
-        if !self.allow.is_empty() {
-            account.set("permissions.allow", texts(self.allow));
-        }
-        if !self.deny.is_empty() {
-            account.set("permissions.deny", texts(self.deny));
-        }
-    }
 }

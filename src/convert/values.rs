@@ -1,4 +1,4 @@
-//! Values of foreign files as the types that we need: text from anything plain, lists from lists or commas.
+//! Reads values of other tools' files as the needed types: text from any plain value, lists from lists or commas.
 
 use crate::model::shape::Object;
 use serde_json::{Map, Value};
@@ -59,10 +59,10 @@ pub fn unquoted(text: &str) -> &str {
     within('"').or_else(|| within('\'')).unwrap_or(text)
 }
 
-/// JSON as it may stand in YAML and in a comment of TOML: without the characters that those do not take as they are.
+/// JSON for YAML and for TOML comments: characters that these refuse are escaped.
 pub fn printable_json(value: &Value) -> String {
     let mut text = String::new();
-    // They can only be in texts, where an escape means the same.
+    // They can only be in strings, where an escape means the same.
     for c in value.to_string().chars() {
         match c {
             '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
@@ -85,7 +85,7 @@ pub fn whole(value: &Value) -> Option<u64> {
 pub fn flag(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(flag) => Some(*flag),
-        // Where a flag is meant, these words are one.
+        // Words that people write for a flag.
         Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
             "true" | "yes" | "on" => Some(true),
             "false" | "no" | "off" => Some(false),
@@ -95,18 +95,18 @@ pub fn flag(value: &Value) -> Option<bool> {
     }
 }
 
-/// Keys whose values are numbers whatever they look like.
+/// Keys whose values are always numbers.
 const NUMBERS: [&str; 8] =
     ["temperature", "top_p", "topP", "steps", "maxSteps", "maxTurns", "timeout", "max_turns"];
 
-/// Whether a number or a flag would be written just so.
+/// Whether a number or a flag would be written like this.
 fn is_written_so(value: &Value, text: &str) -> bool {
     let canonical = value.to_string();
     canonical == text
 }
 
-/// The value to keep: a number or a flag that would not be written as it was is the text that it was. A colour `007`
-/// is no seven, and a version `1.10` is no 1.1.
+/// The value to keep. A number or a flag that would be written differently is kept as text: a colour `007` is not 7, and
+/// a version `1.10` is not 1.1.
 pub fn faithful(key: &str, value: &Value, written: &Value) -> Value {
     match (value, written) {
         (Value::Number(_) | Value::Bool(_), Value::String(text))
@@ -140,15 +140,15 @@ pub fn set_path(object: &mut Object, path: &str, value: Value) {
     }
 }
 
-/// Where examples start in the descriptions of public collections.
+/// Starts of examples in the descriptions of public collections.
 const EXAMPLES: [&str; 4] = ["<example", "examples:", "example:", "<commentary"];
-/// Enough to choose by; what is longer is a manual.
+/// Long enough to choose a persona by.
 const LONGEST: usize = 600;
 
-/// The text up to its examples as one line. Files in the wild write `\n` where they mean a new line.
+/// The text up to its examples, as one line. Some files have a literal `\n` for a line break.
 pub fn first_paragraph(text: &str) -> String {
     let text = text.replace("\\n", "\n").replace("\\\"", "\"");
-    // ASCII only, so that places in one are places in the other.
+    // Only ASCII changes, so that positions are the same in both.
     let lower = text.to_ascii_lowercase();
     let end = EXAMPLES.iter().filter_map(|mark| lower.find(mark)).filter(|at| *at > 0).min();
     let before = text[..end.unwrap_or(text.len())].split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! YAML as a JSON value, with limits against documents that are made to cost. YAML 1.2: `no` and `on` are words.
+//! YAML as a JSON value, with limits against malicious documents. YAML 1.2: `no` and `on` are strings.
 
 use crate::model::shape::Object;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -6,14 +6,14 @@ use serde_json::{Map, Value};
 use serde_saphyr::options::DuplicateKeyPolicy;
 use std::fmt;
 
-/// A document twice over: a version `1.10` is a number to some and a text to others.
+/// A document in two forms: a version `1.10` may be meant as a number or as text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Yaml {
     /// With the types of YAML.
     pub value: Value,
-    /// The same, with every number and every yes or no as the text that the file has for it.
+    /// The same, with every number and flag as the text in the file.
     pub written: Value,
-    /// A key stands there more than once, at the top or further in. The last one holds.
+    /// A key occurs more than once, at any level. The last value is used.
     pub repeats: bool,
 }
 
@@ -22,12 +22,12 @@ pub struct Yaml {
 pub struct Keys {
     pub values: Object,
     pub written: Object,
-    /// Keys at the top that stand there more than once; nothing in it where they are further in.
+    /// Top-level keys that occur more than once; empty where only nested keys do.
     pub repeated: Option<Vec<String>>,
 }
 
 impl Yaml {
-    /// `None` where the document is no mapping.
+    /// `None` where the document is not a mapping.
     pub fn keys(self) -> Option<Keys> {
         match (self.value, self.written) {
             (Value::Object(values), Value::Object(written)) => {
@@ -38,11 +38,11 @@ impl Yaml {
     }
 }
 
-/// Parses one document. The reason of a failure is one line.
+/// Parses one document. An error is one line.
 pub fn parse(text: &str) -> Result<Yaml, String> {
-    // The parser's own budget bounds depth, nodes and what aliases may grow to.
+    // The parser limits depth, nodes and the expansion of aliases.
     let strict = serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::Error, strict_booleans: true };
-    // The last of a repeated key holds, as with most readers of YAML.
+    // The last of a repeated key wins, as in most YAML parsers.
     let options = || {
         serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins, strict_booleans: true }
     };
@@ -52,17 +52,17 @@ pub fn parse(text: &str) -> Result<Yaml, String> {
     let value = value.map_err(|error| {
         let text = error.to_string();
         let line = text.lines().next().unwrap_or("not valid YAML").trim_start_matches("error: ");
-        // What follows is advice to programmers.
+        // The rest is advice for programmers.
         line.split("; use from_str").next().unwrap_or(line).to_owned()
     })?;
-    // The parser hands out a scalar as it is written where text is asked for; only now is it known where to ask.
+    // The parser returns a scalar as written where text is requested; the first pass shows where that is needed.
     let written = serde_saphyr::with_deserializer_from_str_with_options(text, options(), |document| {
         AsWritten(&value).deserialize(document)
     });
     Ok(Yaml { written: written.unwrap_or_else(|_| value.clone()), value, repeats })
 }
 
-/// Reads a node again whose value is known.
+/// Reads a node a second time, as text.
 struct AsWritten<'v>(&'v Value);
 
 impl<'de> DeserializeSeed<'de> for AsWritten<'_> {
@@ -84,7 +84,7 @@ impl<'de> Visitor<'de> for AsWritten<'_> {
     type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-        formatter.write_str("the node that was read before")
+        formatter.write_str("the same node as before")
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
@@ -96,7 +96,7 @@ impl<'de> Visitor<'de> for AsWritten<'_> {
         for known in self.0.as_array().into_iter().flatten() {
             entries.extend(nodes.next_element_seed(AsWritten(known))?);
         }
-        // Whatever is left has to be read for the parser's sake.
+        // The parser requires that all elements are read.
         while nodes.next_element::<IgnoredAny>()?.is_some() {}
         Ok(Value::Array(entries))
     }
@@ -108,7 +108,7 @@ impl<'de> Visitor<'de> for AsWritten<'_> {
                 Some(known) => {
                     object.insert(key, nodes.next_value_seed(AsWritten(known))?);
                 }
-                // It is in an earlier one of a repeated key.
+                // It belongs to an earlier value of a repeated key.
                 None => {
                     nodes.next_value::<IgnoredAny>()?;
                 }

@@ -1,7 +1,7 @@
 //! Agent files of other tools: whatever one holds, reading it ends in personas and roles that the format's own law
 //! accepts, or in a reason.
 
-use crate::convert::detect::{Kind, kind};
+use crate::convert::detect::{FileKind, kind};
 use crate::convert::{Format, Missing, Source, convert};
 use crate::load::check as load_check;
 use crate::model::formats::{PERSONA, ROLE};
@@ -22,7 +22,7 @@ pub fn check(data: &[u8]) {
         _ => Ok(format!("nearby {name}")),
     };
     let source = Source { path, below: path, text, nearby: &nearby };
-    if let Kind::Agent(format) = kind(&source, text.len().is_multiple_of(2)) {
+    if let FileKind::Agent(format) = kind(&source, text.len().is_multiple_of(2)) {
         read(format, &source);
     }
     // Whoever says `--from` is believed: any reader may see any file. One at a time, because YAML is slow.

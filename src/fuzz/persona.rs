@@ -229,7 +229,7 @@ fn exported(harness: Harness, parts: &RunParts, prompt: &str) {
         return;
     }
     let [draft] = &imported.drafts[..] else { panic!("{:?}: {text}", imported.refused) };
-    let broken = draft.warnings.iter().find(|warning| warning.contains("is not valid"));
+    let broken = draft.warnings.iter().find(|warning| warning.message.contains("is not valid"));
     assert_eq!(broken, None, "{text}");
     for key in
         ["intent", "description", "tags", "systemPrompt", "permissions", "mcpServers", "inputs", "limits"]

@@ -32,6 +32,8 @@ pub enum PackError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FetchFailure {
     TimedOut,
+    /// git or npm is not installed.
+    MissingProgram,
     /// The file is not an archive, so perhaps another kind of source was meant.
     NotAnArchive,
     Other,

@@ -5,8 +5,9 @@ use super::source::PackSource;
 use super::tree::Tree;
 use super::{archive, directory, git, npm, single_persona};
 use crate::host::Host;
+use crate::remote::error::RemoteError;
+use crate::remote::fetch_context::FetchContext;
 use crate::remote::git_source::{userinfo, without_password};
-use crate::remote::surroundings::Surroundings;
 use crate::tool::ToolError;
 use std::path::Path;
 use std::time::Duration;
@@ -38,9 +39,9 @@ pub fn fetch(
         }
         PackSource::Persona(file) => single_persona::read(file).map(|tree| (tree, None)),
         PackSource::Npm(spec) => {
-            with_scratch(fetching, |around| npm::fetch(spec, around)).map(|tree| (tree, None))
+            with_scratch(fetching, |context| npm::fetch(spec, context)).map(|tree| (tree, None))
         }
-        PackSource::Git(source) => with_scratch(fetching, |around| git::fetch(source, pinned, around))
+        PackSource::Git(source) => with_scratch(fetching, |context| git::fetch(source, pinned, context))
             .map(|(tree, commit)| (tree, Some(commit))),
     };
     match fetched {
@@ -52,11 +53,11 @@ pub fn fetch(
 /// With a directory that is removed afterwards.
 fn with_scratch<T>(
     fetching: &Fetching<'_>,
-    work: impl FnOnce(&Surroundings<'_>) -> anyhow::Result<T>,
+    work: impl FnOnce(&FetchContext<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let scratch = tempfile::Builder::new().prefix("agentworkforce-install-").tempdir()?;
     let Fetching { host, time, stop } = *fetching;
-    work(&Surroundings { host, scratch: scratch.path(), time, stop })
+    work(&FetchContext { host, scratch: scratch.path(), time, stop })
 }
 
 /// The error without the password that the source may contain.
@@ -74,6 +75,7 @@ fn without_secrets(source: &PackSource, error: &anyhow::Error) -> PackError {
     let is_archive = matches!(source, PackSource::Archive(_));
     let reason = match error.downcast_ref::<ToolError>() {
         Some(ToolError::TimedOut { .. }) => FetchFailure::TimedOut,
+        _ if error.is::<RemoteError>() => FetchFailure::MissingProgram,
         _ if is_archive && error.is::<archive::NotAnArchive>() => FetchFailure::NotAnArchive,
         _ => FetchFailure::Other,
     };

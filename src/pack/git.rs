@@ -2,15 +2,15 @@
 
 use super::limits::{MAX_BYTES, MAX_FILES};
 use super::tree::Tree;
+use crate::remote::fetch_context::FetchContext;
 use crate::remote::git_source::{GitSource, split_tail};
 use crate::remote::repository::{Entry, Repository};
-use crate::remote::surroundings::Surroundings;
 use anyhow::{Result, anyhow, bail};
 use std::path::Path;
 
 /// The files and their commit. `at` is a commit to use instead of the one that the source names.
-pub fn fetch(source: &GitSource, at: Option<&str>, around: &Surroundings<'_>) -> Result<(Tree, String)> {
-    let git = Repository::new(around)?;
+pub fn fetch(source: &GitSource, at: Option<&str>, context: &FetchContext<'_>) -> Result<(Tree, String)> {
+    let git = Repository::new(context)?;
     let tail = source.tail.as_deref().or(source.name.as_deref());
     let (reference, path) = match tail {
         Some(tail) => {

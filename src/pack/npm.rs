@@ -2,7 +2,7 @@
 
 use super::tree::Tree;
 use super::{archive, directory};
-use crate::remote::surroundings::{Surroundings, last_words};
+use crate::remote::fetch_context::{FetchContext, failure_reason};
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
@@ -10,29 +10,29 @@ const MAX_OUTPUT: u64 = 16 * 1024 * 1024;
 /// Variables that `.npmrc` files usually refer to.
 const TOKENS: [&str; 2] = ["NPM_TOKEN", "NODE_AUTH_TOKEN"];
 
-pub fn fetch(spec: &str, around: &Surroundings<'_>) -> Result<Tree> {
-    let npm = around.program("npm")?;
-    let (dir, packed) = (around.scratch.join("project"), around.scratch.join("packed"));
+pub fn fetch(spec: &str, context: &FetchContext<'_>) -> Result<Tree> {
+    let npm = context.program("npm")?;
+    let (dir, packed) = (context.scratch.join("project"), context.scratch.join("packed"));
     for dir in [&dir, &packed] {
         std::fs::create_dir(dir)?;
     }
     // npm searches the parent directories for a project and must not find one.
     std::fs::write(dir.join("package.json"), "{\"private\": true}\n")?;
-    let mut command = around.command(&npm);
+    let mut command = context.command(&npm);
     command.args(["pack", "--json", "--ignore-scripts", "--loglevel=error", "--pack-destination"]);
     command.arg(&packed).current_dir(&dir);
     // If npm reads something as a repository, it has no git, and a nested npm runs no scripts either.
     command.arg("--git=/nonexistent/git").env("NPM_CONFIG_IGNORE_SCRIPTS", "true");
     command.env("CI", "1").env("NO_COLOR", "1").env("NPM_CONFIG_UPDATE_NOTIFIER", "false");
     command.arg("--").arg(spec);
-    for name in TOKENS.map(str::to_owned).into_iter().chain(variables_in_npmrc(around)) {
-        if let Some(value) = around.host.env.get(&name) {
+    for name in TOKENS.map(str::to_owned).into_iter().chain(variables_in_npmrc(context)) {
+        if let Some(value) = context.host.env.get(&name) {
             command.env(name, value);
         }
     }
-    let finished = around.run(&mut command, None, MAX_OUTPUT)?;
+    let finished = context.run(&mut command, None, MAX_OUTPUT)?;
     if !finished.status.success() {
-        bail!("`npm pack` failed: {}", last_words(&finished.stderr));
+        bail!("`npm pack` failed: {}", failure_reason(&finished.stderr));
     }
     let files = std::fs::read_dir(&packed)?.map(|entry| entry.map(|entry| entry.path()));
     let files: Vec<PathBuf> = files.collect::<std::io::Result<_>>()?;
@@ -41,10 +41,10 @@ pub fn fetch(spec: &str, around: &Surroundings<'_>) -> Result<Tree> {
 }
 
 /// The variables that the user's `.npmrc` refers to, such as tokens for their registry.
-fn variables_in_npmrc(around: &Surroundings<'_>) -> Vec<String> {
+fn variables_in_npmrc(context: &FetchContext<'_>) -> Vec<String> {
     let configured = ["NPM_CONFIG_USERCONFIG", "npm_config_userconfig"];
-    let configured = configured.iter().find_map(|name| around.host.var(name)).map(PathBuf::from);
-    let file = configured.or_else(|| around.host.home_dir().map(|home| home.join(".npmrc")));
+    let configured = configured.iter().find_map(|name| context.host.var(name)).map(PathBuf::from);
+    let file = configured.or_else(|| context.host.home_dir().map(|home| home.join(".npmrc")));
     let text = file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
     let names = text.split("${").skip(1).filter_map(|rest| rest.split_once('}'));
     names.map(|(name, _)| name.trim_end_matches('?').to_owned()).collect()

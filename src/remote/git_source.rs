@@ -1,26 +1,26 @@
-//! The text of a git source taken apart: repository, ref and path, name.
+//! Splits the text of a git source into repository, ref and path, and name. Does not contact the repository.
 
 /// `url[/tree/<ref>/<path>][#name]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitSource {
     pub url: String,
-    /// What follows `/tree/` or `/blob/`: where the ref ends and the path begins, only the repository knows.
+    /// The ref and the path after `/tree/` or `/blob/`: only the repository knows where the ref ends.
     pub tail: Option<String>,
     pub name: Option<String>,
 }
 
 impl GitSource {
     pub fn parse(source: &str) -> GitSource {
-        // Blanks and slashes at the end of a part say nothing, and would not survive being written down.
-        let idle = |c: char| c == '/' || c.is_whitespace();
+        // Blanks and slashes at the end of a part have no meaning and would not survive in the lock.
+        let is_padding = |c: char| c == '/' || c.is_whitespace();
         let (place, name) = match source.rsplit_once('#') {
-            Some((place, name)) => (place, Some(name.trim_matches(idle).to_owned())),
+            Some((place, name)) => (place, Some(name.trim_matches(is_padding).to_owned())),
             None => (source, None),
         };
-        let place = place.trim_end_matches(idle);
+        let place = place.trim_end_matches(is_padding);
         let split = ["/tree/", "/blob/"].iter().find_map(|word| split_at(place, word));
         let (url, tail) = match split {
-            Some((url, tail)) => (url.trim_end(), Some(tail.trim_matches(idle).to_owned())),
+            Some((url, tail)) => (url.trim_end(), Some(tail.trim_matches(is_padding).to_owned())),
             None => (place, None),
         };
         GitSource {
@@ -30,13 +30,13 @@ impl GitSource {
         }
     }
 
-    /// Whether the same source can only ever mean the same files.
+    /// Whether the source names a commit, so that it always means the same files.
     pub fn is_pinned(&self) -> bool {
         self.tail.as_deref().and_then(|tail| tail.split('/').next()).is_some_and(is_commit)
     }
 }
 
-/// The ref and the path that a tail means, of these refs: the longest ref wins, as branches may have slashes.
+/// Splits a tail into ref and path. The longest ref wins, as branches may have slashes.
 pub fn split_tail<'t>(tail: &'t str, refs: &[String]) -> Option<(String, &'t str)> {
     let ends = tail.match_indices('/').map(|(at, _)| at).chain([tail.len()]);
     let mut ends: Vec<usize> = ends.collect();
@@ -72,21 +72,21 @@ fn split_at<'s>(place: &'s str, word: &str) -> Option<(&'s str, &'s str)> {
     })
 }
 
-/// The source as it may be shown and kept: a password in it is neither.
+/// The source without a password, for messages and the lock.
 pub fn without_password(source: &str) -> String {
     match userinfo(source).zip(source.split_once("://")) {
-        // Right behind the scheme: the same letters may be in its name.
+        // Directly after the scheme: the same text may occur elsewhere.
         Some((secret, (scheme, rest))) => format!("{scheme}://***{}", &rest[secret.len()..]),
         None => source.to_owned(),
     }
 }
 
-/// The part of a URL before the host that may hold a password.
+/// The part of a URL before the host, which may contain a password.
 pub fn userinfo(source: &str) -> Option<&str> {
     let (scheme, rest) = source.split_once("://")?;
     let authority = rest.split(['/', '#', '?']).next()?;
     let (user, _) = authority.rsplit_once('@')?;
-    // The user of ssh is no secret, and `git` for nearly everybody.
+    // The user of ssh is not a secret; it is usually `git`.
     (!user.is_empty() && (scheme.starts_with("http") || user.contains(':'))).then_some(user)
 }
 

@@ -1,6 +1,7 @@
-//! Reads what other people's servers have, with the programs that the user has for it, a time limit and no terminal.
-//! What is read is data; what it means is decided by whoever asked.
+//! Reads other people's repositories and packages with the user's programs, a time limit and no terminal.
+//! What is read is data; the callers decide what it means.
 
+pub mod error;
+pub mod fetch_context;
 pub mod git_source;
 pub mod repository;
-pub mod surroundings;

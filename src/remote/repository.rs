@@ -1,7 +1,7 @@
-//! A repository of somebody else, fetched shallow into a directory that is thrown away. Nothing is ever checked out: files
-//! are read from the objects, so no hook, filter or attribute of the repository has any say.
+//! A shallow fetch of somebody else's repository into a temporary directory. Nothing is checked out: files are read from
+//! the objects, so no hook, filter or attribute of the repository takes effect.
 
-use super::surroundings::{Surroundings, last_words};
+use super::fetch_context::{FetchContext, failure_reason};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 const FETCHED: &str = "refs/heads/fetched";
-/// Lists of refs and trees of the largest repositories stay well below.
-const MOST_LISTING: u64 = 64 * 1024 * 1024;
-/// Blobs beyond this are not even fetched where the server can leave them out.
+/// The refs and trees of the largest repositories are well below this.
+const MAX_LISTING: u64 = 64 * 1024 * 1024;
+/// Larger blobs are not fetched where the server supports filters.
 const LARGE_BLOBS: &str = "--filter=blob:limit=20m";
 
 /// One file of the tree.
@@ -40,28 +40,28 @@ impl Entry {
 pub struct Repository<'a> {
     program: PathBuf,
     dir: PathBuf,
-    /// Whether the user has a way of their own to call ssh.
+    /// Whether the user configured their own ssh command.
     has_own_ssh: bool,
-    around: &'a Surroundings<'a>,
+    context: &'a FetchContext<'a>,
 }
 
 impl<'a> Repository<'a> {
-    pub fn new(around: &'a Surroundings<'a>) -> Result<Repository<'a>> {
-        let dir = around.scratch.join("repository");
-        let mut git = Repository { program: around.program("git")?, dir, has_own_ssh: true, around };
-        // Without a template there are no hooks in it, not even the user's own.
+    pub fn new(context: &'a FetchContext<'a>) -> Result<Repository<'a>> {
+        let dir = context.scratch.join("repository");
+        let mut git = Repository { program: context.program("git")?, dir, has_own_ssh: true, context };
+        // Without a template it has no hooks, not even the user's own.
         let words = ["init", "--quiet", "--bare", "--template="];
-        git.run(git.command().args(words).arg(&git.dir), None, MOST_LISTING)?;
+        git.run(git.command().args(words).arg(&git.dir), None, MAX_LISTING)?;
         let configured =
-            git.run(git.command().args(["config", "--get", "core.sshCommand"]), None, MOST_LISTING);
+            git.run(git.command().args(["config", "--get", "core.sshCommand"]), None, MAX_LISTING);
         let in_environment =
-            ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| around.host.env.contains_key(*name));
+            ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| context.host.env.contains_key(*name));
         git.has_own_ssh = configured.is_ok() || in_environment;
         Ok(git)
     }
 
     pub fn refs(&self, url: &str) -> Result<Vec<String>> {
-        let listed = self.run(self.command().args(["ls-remote", "--", url]), None, MOST_LISTING)?;
+        let listed = self.run(self.command().args(["ls-remote", "--", url]), None, MAX_LISTING)?;
         let listed = String::from_utf8_lossy(&listed);
         Ok(listed.lines().filter_map(|line| line.split_once('\t')).map(|(_, name)| name.into()).collect())
     }
@@ -70,25 +70,26 @@ impl<'a> Repository<'a> {
         let words = ["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-auto-gc"];
         let mut command = self.in_repository();
         command.args(words).args([LARGE_BLOBS, "--", url, &format!("+{reference}:{FETCHED}")]);
-        self.run(&mut command, None, MOST_LISTING).map(drop)
+        self.run(&mut command, None, MAX_LISTING).map(drop)
     }
 
     /// The commit that was fetched.
     pub fn commit(&self) -> Result<String> {
         let said =
-            self.run(self.in_repository().args(["rev-parse", "--verify", FETCHED]), None, MOST_LISTING)?;
+            self.run(self.in_repository().args(["rev-parse", "--verify", FETCHED]), None, MAX_LISTING)?;
         Ok(String::from_utf8_lossy(&said).trim().to_owned())
     }
 
     pub fn tree(&self) -> Result<Tree> {
         let words = ["ls-tree", "-r", "-l", "-z", "--full-tree", FETCHED];
-        let listed = self.run(self.in_repository().args(words), None, MOST_LISTING)?;
+        let listed = self.run(self.in_repository().args(words), None, MAX_LISTING)?;
         let mut tree = Tree::new();
         for line in listed.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
-            let tab = line.iter().position(|byte| *byte == b'\t').context("git listed something odd")?;
+            let tab =
+                line.iter().position(|byte| *byte == b'\t').context("unexpected output of git ls-tree")?;
             let words = String::from_utf8_lossy(&line[..tab]).into_owned();
             let words: Vec<&str> = words.split_whitespace().collect();
-            let [mode, _, object, size] = words[..] else { bail!("git listed something odd") };
+            let [mode, _, object, size] = words[..] else { bail!("unexpected output of git ls-tree") };
             let size = size.parse().unwrap_or(0);
             let entry = Entry { mode: mode.to_owned(), object: object.to_owned(), size };
             tree.insert(PathBuf::from(OsStr::from_bytes(&line[tab + 1..])), entry);
@@ -96,27 +97,30 @@ impl<'a> Repository<'a> {
         Ok(tree)
     }
 
-    /// The contents of these, by object; together they are at most so many bytes.
+    /// The contents of these entries by object id, at most this many bytes in total.
     pub fn blobs(&self, entries: &[&Entry], most: u64) -> Result<BTreeMap<String, Vec<u8>>> {
         if entries.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let mut list = tempfile::tempfile_in(self.around.scratch)?;
+        let mut list = tempfile::tempfile_in(self.context.scratch)?;
         for entry in entries {
             writeln!(list, "{}", entry.object)?;
         }
         list.seek(SeekFrom::Start(0))?;
-        let most = most * 2 + MOST_LISTING;
+        let most = most * 2 + MAX_LISTING;
         let output = self.run(self.in_repository().args(["cat-file", "--batch"]), Some(list), most)?;
         let mut blobs = BTreeMap::new();
         let mut rest = output.as_slice();
         while !rest.is_empty() {
-            let end = rest.iter().position(|byte| *byte == b'\n').context("git answered something odd")?;
+            let end =
+                rest.iter().position(|byte| *byte == b'\n').context("unexpected output of git cat-file")?;
             let header = String::from_utf8_lossy(&rest[..end]).into_owned();
             let words: Vec<&str> = header.split(' ').collect();
-            let [object, "blob", size] = words[..] else { bail!("a file of it is too large or missing") };
+            let [object, "blob", size] = words[..] else {
+                bail!("a file of the repository is too large or missing")
+            };
             let size: usize = size.parse()?;
-            let bytes = rest.get(end + 1..end + 1 + size).context("git answered too little")?;
+            let bytes = rest.get(end + 1..end + 1 + size).context("incomplete output of git cat-file")?;
             blobs.insert(object.to_owned(), bytes.to_owned());
             rest = rest.get(end + 2 + size..).unwrap_or_default();
         }
@@ -129,19 +133,19 @@ impl<'a> Repository<'a> {
         command
     }
 
-    /// git with everything switched off that could run a program or ask a question.
+    /// git with everything disabled that could run a program or ask a question.
     fn command(&self) -> Command {
-        let mut command = self.around.command(&self.program);
+        let mut command = self.context.command(&self.program);
         let settings = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "core.askPass=", "gc.auto=0"];
         for setting in settings.into_iter().chain(["maintenance.auto=false", "protocol.ext.allow=never"]) {
             command.args(["-c", setting]);
         }
         if !self.has_own_ssh {
-            // ssh asks at the terminal itself, whatever git is told.
+            // ssh itself asks on the terminal, whatever git's settings are.
             command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
         }
         command
-            .current_dir(self.around.scratch)
+            .current_dir(self.context.scratch)
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh")
             .env("GIT_NO_LAZY_FETCH", "1")
@@ -152,9 +156,9 @@ impl<'a> Repository<'a> {
     }
 
     fn run(&self, command: &mut Command, stdin: Option<std::fs::File>, most: u64) -> Result<Vec<u8>> {
-        let finished = self.around.run(command, stdin, most)?;
+        let finished = self.context.run(command, stdin, most)?;
         if !finished.status.success() {
-            bail!("git failed: {}", last_words(&finished.stderr));
+            bail!("git failed: {}", failure_reason(&finished.stderr));
         }
         Ok(finished.stdout)
     }

@@ -55,26 +55,25 @@ pub fn stage(
         stop: &|| signals.asked_to_end().is_some(),
     })?;
     for skill in untrusted {
-        obtained.warnings.push(format!(
+        let text = format!(
             "skill `{}` is left out: {} is in the working tree, and `--persona-ref` takes nothing from there",
             skill.id, skill.source
-        ));
+        );
+        obtained.warnings.push(Warning::new(WarningCode::Skill, text));
         obtained.missing.push(skill.id);
     }
-    let text = |warning: &dyn ToString| warning.to_string();
     if plan.strict && !obtained.missing.is_empty() {
-        let reasons = obtained.warnings.iter().map(|warning| text(warning)).collect();
+        let reasons = obtained.warnings.iter().map(ToString::to_string).collect();
         return Err(RunError::MissingSkills { reasons }.into());
     }
-    let warnings =
-        obtained.warnings.iter().map(|warning| Warning::new(WarningCode::Skill, text(warning))).collect();
-    let mut staged = Staged { warnings, ..Staged::default() };
+    let mut staged = Staged { warnings: obtained.warnings, ..Staged::default() };
     let below: String = path.0.iter().filter_map(text_of).collect();
     let below = Path::new(below.trim_start_matches('/'));
     if path.0.first() == Some(&Hole::Mount) {
         let inject =
             |file: skills::SkillFile| InjectedFile { path: file.path, bytes: file.bytes, mode: file.mode };
-        staged.injected = skills::planted(&obtained.obtained, below)?.into_iter().map(inject).collect();
+        staged.injected =
+            skills::files_for_mount(&obtained.obtained, below)?.into_iter().map(inject).collect();
     } else {
         let target = session_dir.join(below);
         // An earlier run of the session may have left others.

@@ -1,4 +1,4 @@
-//! The files of one skill in memory, within limits. Everything in them is data: nothing is ever run.
+//! The files of one skill in memory, within limits. They are only data: nothing is executed.
 
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use std::path::{Component, Path, PathBuf};
 
 pub const SKILL_FILE: &str = "SKILL.md";
 
-/// Skills are texts with a few scripts; what is larger is something else by mistake.
-const MOST_FILES: usize = 1_000;
-pub const MOST_BYTES: u64 = 20 * 1024 * 1024;
-const DEEPEST: usize = 16;
+/// Skills are texts with a few scripts; anything larger is a mistake.
+const MAX_FILES: usize = 1_000;
+pub const MAX_BYTES: u64 = 20 * 1024 * 1024;
+const MAX_DEPTH: usize = 16;
 
 #[allow(clippy::cast_possible_wrap, reason = "small bits")]
 const OPEN_FLAGS: i32 = rustix::fs::OFlags::NOFOLLOW.union(rustix::fs::OFlags::NONBLOCK).bits() as i32;
@@ -29,49 +29,49 @@ pub struct BundledFile {
     pub executable: bool,
 }
 
-/// A bundle, and the files that are not in it because they are hidden from agents.
+/// A bundle, and the files that were left out because they are hidden from agents.
 #[derive(Debug)]
-pub struct Gathered {
+pub struct CollectedFiles {
     pub bundle: Bundle,
-    pub left_out: Vec<PathBuf>,
+    pub hidden: Vec<PathBuf>,
 }
 
 impl Bundle {
-    /// A skill that is one text.
+    /// A skill that is a single text.
     pub fn of_text(bytes: Vec<u8>) -> Result<Bundle> {
         let mut bundle = Bundle::default();
         bundle.add(PathBuf::from(SKILL_FILE), bytes, false)?;
         Ok(bundle)
     }
 
-    /// Everything below a directory. Links are followed inside of it and refused outside; `is_hidden` is asked about
-    /// the real path of every file and directory.
-    pub fn of_directory(dir: &Path, is_hidden: &dyn Fn(&Path, bool) -> bool) -> Result<Gathered> {
+    /// Everything below a directory. Links are followed inside of it and refused outside; `is_hidden` gets the real
+    /// path of every file and directory.
+    pub fn of_directory(dir: &Path, is_hidden: &dyn Fn(&Path, bool) -> bool) -> Result<CollectedFiles> {
         let root = dir.canonicalize().with_context(|| dir.display().to_string())?;
-        let mut walk = Walk { root: &root, is_hidden, bundle: Bundle::default(), left_out: Vec::new() };
+        let mut walk = Walk { root: &root, is_hidden, bundle: Bundle::default(), hidden: Vec::new() };
         walk.directory(&root, Path::new(""), 0)?;
-        walk.bundle.settle_name();
-        Ok(Gathered { bundle: walk.bundle, left_out: walk.left_out })
+        walk.bundle.normalise_skill_file();
+        Ok(CollectedFiles { bundle: walk.bundle, hidden: walk.hidden })
     }
 
     pub fn add(&mut self, path: PathBuf, bytes: Vec<u8>, executable: bool) -> Result<()> {
         let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
         if !is_plain || path.as_os_str().is_empty() {
-            bail!("`{}` is no path inside of the skill", path.display());
+            bail!("`{}` is not a path in the skill", path.display());
         }
         self.bytes += bytes.len() as u64;
-        if self.files.len() >= MOST_FILES {
-            bail!("it has more than {MOST_FILES} files");
+        if self.files.len() >= MAX_FILES {
+            bail!("it has more than {MAX_FILES} files");
         }
-        if self.bytes > MOST_BYTES {
-            bail!("it is larger than {} MB", MOST_BYTES / 1024 / 1024);
+        if self.bytes > MAX_BYTES {
+            bail!("it is larger than {} MB", MAX_BYTES / 1024 / 1024);
         }
         self.files.insert(path, BundledFile { bytes, executable });
         Ok(())
     }
 
-    /// `skill.md` and the like are what they want to be; harnesses look for the exact name.
-    pub fn settle_name(&mut self) {
+    /// Renames `skill.md` and the like to the exact name that harnesses require.
+    pub fn normalise_skill_file(&mut self) {
         if self.files.contains_key(Path::new(SKILL_FILE)) {
             return;
         }
@@ -81,12 +81,12 @@ impl Bundle {
         }
     }
 
-    /// What SKILL.md says.
+    /// The content of SKILL.md.
     pub fn text(&self) -> Option<&[u8]> {
         self.files.get(Path::new(SKILL_FILE)).map(|file| file.bytes.as_slice())
     }
 
-    /// The name of this content: paths, executable bits and bytes, each with its length.
+    /// The hash of the content: paths, executable bits and bytes, each with its length.
     pub fn hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         for (path, file) in &self.files {
@@ -99,7 +99,7 @@ impl Bundle {
         hasher.finalize().to_hex().to_string()
     }
 
-    /// Writes the files below a directory that nobody else can look into.
+    /// Writes the files below a directory that only this user can read.
     pub fn write_to(&self, dir: &Path) -> std::io::Result<()> {
         let make = |dir: &Path| fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
         make(dir)?;
@@ -123,20 +123,20 @@ struct Walk<'a> {
     root: &'a Path,
     is_hidden: &'a dyn Fn(&Path, bool) -> bool,
     bundle: Bundle,
-    left_out: Vec<PathBuf>,
+    hidden: Vec<PathBuf>,
 }
 
 impl Walk<'_> {
     fn directory(&mut self, real: &Path, relative: &Path, depth: usize) -> Result<()> {
-        if depth > DEEPEST {
-            bail!("`{}` is more than {DEEPEST} directories deep", relative.display());
+        if depth > MAX_DEPTH {
+            bail!("`{}` is more than {MAX_DEPTH} directories deep", relative.display());
         }
         let mut names: Vec<_> = fs::read_dir(real)
             .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.file_name())).collect())
             .with_context(|| format!("`{}` cannot be read", real.display()))?;
         names.sort();
         for name in names {
-            // The history of a repository is no part of the skill in it.
+            // The history of a repository is not a part of the skill.
             if name == ".git" {
                 continue;
             }
@@ -160,7 +160,7 @@ impl Walk<'_> {
             metadata = real.symlink_metadata()?;
         }
         if (self.is_hidden)(&real, metadata.is_dir()) {
-            self.left_out.push(relative.to_owned());
+            self.hidden.push(relative.to_owned());
             return Ok(());
         }
         if metadata.is_dir() {
@@ -171,7 +171,7 @@ impl Walk<'_> {
     }
 }
 
-/// A regular file, whole, if it is not too large.
+/// Reads a regular file up to the size limit.
 pub fn read_file(path: &Path) -> Result<(Vec<u8>, u32)> {
     let mut options = fs::OpenOptions::new();
     let file = options.read(true).custom_flags(OPEN_FLAGS).open(path)?;
@@ -180,7 +180,7 @@ pub fn read_file(path: &Path) -> Result<(Vec<u8>, u32)> {
         bail!("it is neither a file nor a directory");
     }
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     Ok((bytes, metadata.permissions().mode()))
 }
 
@@ -190,7 +190,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     fn all(dir: &Path) -> Result<Bundle> {
-        Bundle::of_directory(dir, &|_, _| false).map(|gathered| gathered.bundle)
+        Bundle::of_directory(dir, &|_, _| false).map(|collected| collected.bundle)
     }
 
     fn skill() -> tempfile::TempDir {
@@ -270,26 +270,26 @@ mod tests {
     }
 
     #[test]
-    fn hidden_files_are_left_out_and_told() {
+    fn hidden_files_are_hidden_and_told() {
         let dir = skill();
         fs::write(dir.path().join(".env"), "x").unwrap();
         let hides = |path: &Path, _: bool| path.file_name().is_some_and(|name| name == ".env");
-        let gathered = Bundle::of_directory(dir.path(), &hides).unwrap();
-        assert_eq!(names(&gathered.bundle), ["SKILL.md", "references/a.md"]);
-        assert_eq!(gathered.left_out, [PathBuf::from(".env")]);
+        let collected = Bundle::of_directory(dir.path(), &hides).unwrap();
+        assert_eq!(names(&collected.bundle), ["SKILL.md", "references/a.md"]);
+        assert_eq!(collected.hidden, [PathBuf::from(".env")]);
     }
 
     #[test]
     fn limits_hold() {
         let mut bundle = Bundle::default();
-        let large = vec![0; usize::try_from(MOST_BYTES).unwrap()];
+        let large = vec![0; usize::try_from(MAX_BYTES).unwrap()];
         bundle.add("a".into(), large, false).unwrap();
         assert!(bundle.add("b".into(), vec![0], false).is_err());
         for path in ["../a", "/a", ""] {
             assert!(Bundle::default().add(path.into(), Vec::new(), false).is_err(), "{path}");
         }
         let mut bundle = Bundle::default();
-        for number in 0..MOST_FILES {
+        for number in 0..MAX_FILES {
             bundle.add(number.to_string().into(), Vec::new(), false).unwrap();
         }
         assert!(bundle.add("more".into(), Vec::new(), false).is_err());

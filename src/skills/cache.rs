@@ -1,11 +1,11 @@
-//! Skills by their content, in `<home>/cache/skills/<hash>`, and an index of what remote sources gave last.
-//! What is read from here is checked against its name: an agent could have written to it.
+//! The cache of skills by their content, `<home>/cache/skills/<hash>`, with an index of remote sources. Everything that is
+//! read from it is checked against its hash, because an agent may have written to it.
 
 use super::bundle::Bundle;
-use crate::error::Result;
 use crate::files::error::cannot_write;
 use crate::files::{json_file, lock};
 use crate::host::Host;
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fs;
@@ -15,25 +15,25 @@ use std::time::{Duration, SystemTime};
 
 const INDEX: &str = "index.json";
 const TEMPORARY: &str = ".tmp-";
-/// Nothing that we start takes that long; older ones are what a crash left.
+/// No fetch takes that long, so older directories were left by a crash.
 const ABANDONED: Duration = Duration::from_hours(24);
 
 pub struct Cache<'a> {
     dir: &'a Path,
 }
 
-/// What a remote source gave the last time.
+/// The last result of a remote source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Remembered {
-    /// For people who look into the index.
+pub struct IndexEntry {
+    /// For people who read the index.
     pub source: String,
     pub hash: String,
     pub fetched_at: String,
 }
 
-impl Remembered {
-    /// Whether it is at most so old.
+impl IndexEntry {
+    /// Whether it was fetched within this time.
     pub fn is_younger_than(&self, age: Duration, host: &Host) -> bool {
         let Ok(then) = self.fetched_at.parse::<jiff::Timestamp>() else { return false };
         let passed = host.now().duration_since(then);
@@ -42,20 +42,20 @@ impl Remembered {
 }
 
 impl<'a> Cache<'a> {
-    /// Makes the directory where it is missing.
+    /// Creates the directory if it is missing.
     pub fn open(dir: &'a Path) -> Result<Cache<'a>> {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
         made.map_err(|error| cannot_write(dir, error))?;
         Ok(Cache { dir })
     }
 
-    /// A directory for one fetch, on the same filesystem; it goes away with the value.
+    /// A temporary directory for one fetch, on the same filesystem.
     pub fn scratch(&self) -> Result<tempfile::TempDir> {
         let made = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(self.dir);
         Ok(made.map_err(|error| cannot_write(self.dir, error))?)
     }
 
-    /// Keeps a bundle and says where it is. In one step: nobody ever sees half of it.
+    /// Adds a bundle in one step and returns its directory.
     pub fn put(&self, bundle: &Bundle) -> Result<PathBuf> {
         let hash = bundle.hash();
         let place = self.dir.join(&hash);
@@ -71,7 +71,7 @@ impl<'a> Cache<'a> {
         if self.get(&hash).is_some() {
             return Ok(place);
         }
-        // There, but not what its name says: spoilt, or half of it was on disk when the power went.
+        // Its content does not match the hash: it was changed, or only partly on disk at a power failure.
         if place.symlink_metadata().is_ok() {
             fs::rename(&place, scratch.path().join("old")).map_err(fail)?;
         }
@@ -79,7 +79,7 @@ impl<'a> Cache<'a> {
         Ok(place)
     }
 
-    /// The bundle of this hash, if it is there and is what its name says.
+    /// The bundle of this hash, if it exists and is unchanged.
     pub fn get(&self, hash: &str) -> Option<Bundle> {
         if hash.len() != 64 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
@@ -90,17 +90,17 @@ impl<'a> Cache<'a> {
         (bundle.hash() == hash).then_some(bundle)
     }
 
-    pub fn place(&self, hash: &str) -> PathBuf {
+    pub fn path_of(&self, hash: &str) -> PathBuf {
         self.dir.join(hash)
     }
 
-    pub fn remembered(&self, key: &str) -> Option<Remembered> {
-        // An index that cannot be read is as good as none: everything in it can be had again.
+    pub fn entry(&self, key: &str) -> Option<IndexEntry> {
+        // An invalid index counts as empty: everything in it can be fetched again.
         let index = json_file::read(&self.dir.join(INDEX)).ok()??;
         serde_json::from_value(index.get("sources")?.get(index_key(key))?.clone()).ok()
     }
 
-    pub fn remember(&self, key: &str, remembered: &Remembered) -> Result<()> {
+    pub fn record(&self, key: &str, entry: &IndexEntry) -> Result<()> {
         let path = self.dir.join(INDEX);
         let _lock = lock::directories(&[self.dir])?;
         let mut index = json_file::read(&path).ok().flatten().unwrap_or_default();
@@ -110,7 +110,7 @@ impl<'a> Cache<'a> {
             *sources = json!({});
         }
         if let Value::Object(sources) = sources {
-            sources.insert(index_key(key), serde_json::to_value(remembered).expect("plain data"));
+            sources.insert(index_key(key), serde_json::to_value(entry).expect("plain data"));
         }
         Ok(json_file::stage(&path, &index)?.commit()?)
     }
@@ -129,7 +129,7 @@ impl<'a> Cache<'a> {
     }
 }
 
-/// Sources may hold a password, so the index has their hashes for keys.
+/// Sources may contain a password, so the keys of the index are hashes.
 fn index_key(key: &str) -> String {
     blake3::hash(key.as_bytes()).to_hex().to_string()
 }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_is_there_once_and_nothing_else_stays() {
+    fn a_bundle_is_stored_once_and_nothing_else_stays() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::open(dir.path()).unwrap();
         let place = cache.put(&bundle("a")).unwrap();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn spoilt_content_is_not_taken_and_is_replaced() {
+    fn changed_content_is_not_used_and_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::open(dir.path()).unwrap();
         let place = cache.put(&bundle("a")).unwrap();
@@ -173,19 +173,19 @@ mod tests {
     }
 
     #[test]
-    fn sources_are_remembered_and_a_broken_index_is_begun_anew() {
+    fn sources_are_recorded_and_an_invalid_index_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::open(dir.path()).unwrap();
         let one =
-            Remembered { source: "s".into(), hash: "h".into(), fetched_at: "2026-01-01T00:00:00Z".into() };
-        cache.remember("https://u:secret@h/r", &one).unwrap();
-        assert_eq!(cache.remembered("https://u:secret@h/r"), Some(one.clone()));
-        assert_eq!(cache.remembered("other"), None);
+            IndexEntry { source: "s".into(), hash: "h".into(), fetched_at: "2026-01-01T00:00:00Z".into() };
+        cache.record("https://u:secret@h/r", &one).unwrap();
+        assert_eq!(cache.entry("https://u:secret@h/r"), Some(one.clone()));
+        assert_eq!(cache.entry("other"), None);
         assert!(!fs::read_to_string(dir.path().join(INDEX)).unwrap().contains("secret"));
         fs::write(dir.path().join(INDEX), "{").unwrap();
-        assert_eq!(cache.remembered("https://u:secret@h/r"), None);
-        cache.remember("b", &one).unwrap();
-        assert_eq!(cache.remembered("b"), Some(one));
+        assert_eq!(cache.entry("https://u:secret@h/r"), None);
+        cache.record("b", &one).unwrap();
+        assert_eq!(cache.entry("b"), Some(one));
     }
 
     #[test]
@@ -202,15 +202,15 @@ mod tests {
                         cache.put(&bundle(&text)).unwrap();
                         let fetched_at = "2026-01-01T00:00:00Z".into();
                         let source = text.clone();
-                        let known = Remembered { source, hash: hash.clone(), fetched_at };
-                        cache.remember(&number.to_string(), &known).unwrap();
+                        let known = IndexEntry { source, hash: hash.clone(), fetched_at };
+                        cache.record(&number.to_string(), &known).unwrap();
                     }
                 });
             }
         });
         let cache = Cache::open(dir.path()).unwrap();
         for number in 0..8 {
-            let known = cache.remembered(&number.to_string()).unwrap();
+            let known = cache.entry(&number.to_string()).unwrap();
             assert_eq!(cache.get(&known.hash), Some(bundle(&format!("text {}", number % 2))));
         }
         assert_eq!(entries(dir.path()).len(), 3);

@@ -1,4 +1,4 @@
-//! Which skill is meant where a place has several. It looks at names only.
+//! Selects one of several skills by name.
 
 use super::frontmatter::plain_name;
 use anyhow::{Result, bail};
@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 /// A directory with a SKILL.md.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// Relative to the place; empty for the place itself.
+    /// Relative to the searched path; empty for that path itself.
     pub dir: PathBuf,
-    /// What its SKILL.md calls it.
+    /// The name in its SKILL.md.
     pub name: Option<String>,
 }
 
-/// What is known about the skill that is meant.
+/// What is known about the wanted skill.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
-    /// Said outright, `#name`: nothing else will do.
+    /// The name after `#`, which must match.
     pub name: Option<&'a str>,
-    /// The id in the persona, a good guess.
+    /// The id in the persona, which may match.
     pub id: &'a str,
 }
 
@@ -40,12 +40,12 @@ pub fn choose(candidates: &[Candidate], wanted: Wanted<'_>) -> Result<PathBuf> {
     }
     match best(candidates, wanted.id) {
         Some(dir) => Ok(dir),
-        None => bail!("it has several skills, say which with `#name`: {}", names(candidates)),
+        None => bail!("it has several skills, select one with `#name`: {}", names(candidates)),
     }
 }
 
-/// The candidate of this name: the directory counts more than what the text says, and the nearest to the top wins, so
-/// that the choice is the same every time.
+/// The candidate with this name. The directory counts more than the name in the text, and the one closest to the top
+/// wins, so that the choice is always the same.
 fn best(candidates: &[Candidate], name: &str) -> Option<PathBuf> {
     let plain = plain_name(name);
     let rank = |candidate: &Candidate| {
@@ -69,7 +69,7 @@ fn best(candidates: &[Candidate], name: &str) -> Option<PathBuf> {
 fn names(candidates: &[Candidate]) -> String {
     let name = |candidate: &Candidate| {
         let last = candidate.dir.file_name().map(|last| last.to_string_lossy().into_owned());
-        last.or_else(|| candidate.name.clone()).unwrap_or_else(|| "one at its top".to_owned())
+        last.or_else(|| candidate.name.clone()).unwrap_or_else(|| "one at the top level".to_owned())
     };
     let mut names: Vec<String> = candidates.iter().map(name).collect();
     names.sort();

@@ -1,8 +1,10 @@
-//! The block of keys in front of a SKILL.md: reads a name, adds what harnesses insist on. It is no YAML parser: it
-//! looks at top-level keys and leaves every other line as it is.
+//! The frontmatter of a SKILL.md: reads the name, and adds the keys that harnesses require. Works on lines with top-level
+//! keys and keeps every other line unchanged, because the text must stay what its author wrote.
 
-/// The name that a harness takes: lower case letters and digits with single hyphens, at most 64.
-/// opencode refuses anything else, and wants the directory to have the same name.
+use crate::convert::split_frontmatter::{key_of, split_strictly};
+
+/// A name that every harness accepts: lower-case letters and digits with single hyphens, at most 64 characters.
+/// opencode refuses anything else and requires a directory of the same name.
 pub fn plain_name(text: &str) -> Option<String> {
     let mut name = String::new();
     for c in text.trim().chars() {
@@ -17,7 +19,7 @@ pub fn plain_name(text: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// What SKILL.md calls itself.
+/// The name in SKILL.md.
 pub fn name_in(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let value = Parts::of(&text).value("name")?;
@@ -26,11 +28,11 @@ pub fn name_in(bytes: &[u8]) -> Option<String> {
     (!value.is_empty()).then(|| value.to_owned())
 }
 
-/// The same text with this name and some description. What was there stays: a missing key is added, another name
-/// replaced, and where there is no block at all one comes in front.
+/// The text with this name and with a description. Missing keys are added, another name is replaced, and where there is
+/// no frontmatter, one is added.
 pub fn completed(bytes: &[u8], name: &str, description: &str) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(bytes) else {
-        // Not text: the block goes in front of whatever it is, once.
+        // Not UTF-8: the frontmatter is added in front, once.
         if name_in(bytes).as_deref() == Some(name)
             && Parts::of(&String::from_utf8_lossy(bytes)).has("description")
         {
@@ -52,15 +54,15 @@ pub fn completed(bytes: &[u8], name: &str, description: &str) -> Vec<u8> {
     if !parts.has("description") {
         result.push_str(&format!("description: {}\n", quoted(description)));
     }
-    let mut dropping = false;
+    let mut is_dropped = false;
     for line in lines {
         let goes_on = line.starts_with([' ', '\t']);
-        dropping = match key_of(line) {
+        is_dropped = match key_of(line) {
             Some("name") => !keeps_name,
             Some("description") => !parts.has("description"),
-            _ => dropping && goes_on,
+            _ => is_dropped && goes_on,
         };
-        if !dropping {
+        if !is_dropped {
             result.push_str(line.trim_end_matches('\r'));
             result.push('\n');
         }
@@ -70,7 +72,7 @@ pub fn completed(bytes: &[u8], name: &str, description: &str) -> Vec<u8> {
     result.into_bytes()
 }
 
-/// The first words of a text, for a skill that nobody described.
+/// The first line of a text, for a skill without a description.
 pub fn first_words(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let line = Parts::of(&text).body.lines().map(|line| line.trim_start_matches('#').trim().to_owned());
@@ -81,14 +83,14 @@ fn block(name: &str, description: &str) -> String {
     format!("---\nname: {name}\ndescription: {}\n---\n\n", quoted(description))
 }
 
-/// One line between double quotes, which YAML reads as JSON does. Harnesses take at most 1024 characters.
+/// One line in double quotes, which YAML reads like JSON. Harnesses accept at most 1024 characters.
 fn quoted(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let line: String = line.chars().take(1024).collect();
     serde_json::to_string(&line).expect("text is JSON")
 }
 
-/// A text as the lines between its first two `---`, if it has them, and the rest.
+/// The lines of the frontmatter, if there is any, and the body.
 struct Parts<'t> {
     lines: Option<Vec<&'t str>>,
     body: &'t str,
@@ -97,27 +99,16 @@ struct Parts<'t> {
 impl<'t> Parts<'t> {
     fn of(text: &'t str) -> Parts<'t> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let none = Parts { lines: None, body: text };
-        let Some((first, rest)) = text.split_once('\n') else { return none };
-        if first.trim_end() != "---" {
-            return none;
+        match split_strictly(text) {
+            Some((lines, body)) => Parts { lines: Some(lines), body },
+            None => Parts { lines: None, body: text },
         }
-        let mut lines = Vec::new();
-        let mut at = 0;
-        for line in rest.split_inclusive('\n') {
-            at += line.len();
-            if line.trim_end() == "---" {
-                return Parts { lines: Some(lines), body: &rest[at..] };
-            }
-            lines.push(line.trim_end_matches('\n'));
-        }
-        none
     }
 
     fn has(&self, key: &str) -> bool {
         let lines = self.lines.as_deref().unwrap_or_default();
         let Some(at) = lines.iter().position(|line| key_of(line) == Some(key)) else { return false };
-        // `description:` alone is a key without a value, unless lines further in follow.
+        // `description:` has no value, unless indented lines follow.
         let goes_on = lines.get(at + 1).is_some_and(|line| line.starts_with([' ', '\t']));
         self.value(key).is_some() || goes_on
     }
@@ -127,13 +118,6 @@ impl<'t> Parts<'t> {
         let line = lines.iter().find(|line| key_of(line) == Some(key))?;
         line.split_once(':').map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     }
-}
-
-/// The key of a top-level line.
-fn key_of(line: &str) -> Option<&str> {
-    let (key, _) = line.split_once(':')?;
-    let is_word = key.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
-    (is_word && !key.is_empty()).then_some(key)
 }
 
 #[cfg(test)]

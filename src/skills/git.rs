@@ -1,41 +1,48 @@
-//! Skills in git repositories. Nothing is ever checked out: the files are read from the objects, so no hook, filter or
-//! attribute of the repository has any say.
+//! Reads skills from git repositories. Nothing is checked out: files are read from the objects, so no hook, filter or
+//! attribute of the repository takes effect.
 
-use super::bundle::{Bundle, MOST_BYTES, is_skill_file};
+use super::bundle::{Bundle, MAX_BYTES, is_skill_file};
 use super::choose::{Candidate, Wanted, choose};
 use super::frontmatter::name_in;
+use crate::remote::fetch_context::FetchContext;
 use crate::remote::git_source::{GitSource, split_tail};
 use crate::remote::repository::{Entry, Repository, Tree};
-use crate::remote::surroundings::Surroundings;
 use anyhow::{Result, anyhow, bail};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-const MOST_CANDIDATES: usize = 500;
+const MAX_CANDIDATES: usize = 500;
 
-pub fn fetch(source: &GitSource, id: &str, around: &Surroundings<'_>) -> Result<Bundle> {
-    let git = Repository::new(around)?;
+pub fn fetch(source: &GitSource, id: &str, context: &FetchContext<'_>) -> Result<Bundle> {
+    let git = Repository::new(context)?;
     let (reference, path) = match &source.tail {
         Some(tail) => {
             let refs = git.refs(&source.url)?;
-            split_tail(tail, &refs).ok_or_else(|| anyhow!("it has no branch or tag for `{tail}`"))?
+            split_tail(tail, &refs)
+                .ok_or_else(|| anyhow!("the repository has no branch or tag for `{tail}`"))?
         }
         None => ("HEAD".to_owned(), ""),
     };
     git.fetch(&source.url, &reference)?;
     let tree = git.tree()?;
-    take(&git, &tree, Path::new(path), source.name.as_deref(), id)
+    read_skill(&git, &tree, Path::new(path), source.name.as_deref(), id)
 }
 
-fn take(git: &Repository<'_>, tree: &Tree, path: &Path, name: Option<&str>, id: &str) -> Result<Bundle> {
+fn read_skill(
+    git: &Repository<'_>,
+    tree: &Tree,
+    path: &Path,
+    name: Option<&str>,
+    id: &str,
+) -> Result<Bundle> {
     if let Some(entry) =
         tree.get(path).filter(|_| !is_skill_file(Path::new(path.file_name().unwrap_or_default())))
     {
         if !path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md")) {
             bail!("`{}` is neither a directory nor a `.md`", path.display());
         }
-        let mut blobs = git.blobs(&[entry], MOST_BYTES)?;
+        let mut blobs = git.blobs(&[entry], MAX_BYTES)?;
         return Bundle::of_text(blobs.remove(&entry.object).unwrap_or_default());
     }
     let place = match tree.get(path) {
@@ -46,33 +53,33 @@ fn take(git: &Repository<'_>, tree: &Tree, path: &Path, name: Option<&str>, id: 
     let below = tree.range(dir.clone()..).take_while(|(path, _)| path.starts_with(&dir));
     let below: Vec<(&PathBuf, &Entry)> = below.collect();
     let links: Vec<&Entry> = below.iter().map(|(_, entry)| *entry).filter(|entry| entry.is_link()).collect();
-    let targets = git.blobs(&links, MOST_BYTES)?;
+    let targets = git.blobs(&links, MAX_BYTES)?;
     let mut wanted: Vec<(PathBuf, &Entry)> = Vec::new();
     for (path, entry) in below {
         let inside = path.strip_prefix(&dir)?.to_owned();
         if entry.is_link() {
             let target = targets.get(&entry.object).map(Vec::as_slice).unwrap_or_default();
-            wanted.push((inside, followed(tree, &dir, path, target)?));
+            wanted.push((inside, resolve_link(tree, &dir, path, target)?));
         } else if entry.is_file() {
             wanted.push((inside, entry));
         }
     }
     let total: u64 = wanted.iter().map(|(_, entry)| entry.size).sum();
-    if total > MOST_BYTES {
-        bail!("it is larger than {} MB", MOST_BYTES / 1024 / 1024);
+    if total > MAX_BYTES {
+        bail!("it is larger than {} MB", MAX_BYTES / 1024 / 1024);
     }
     let entries: Vec<&Entry> = wanted.iter().map(|(_, entry)| *entry).collect();
-    let blobs = git.blobs(&entries, MOST_BYTES)?;
+    let blobs = git.blobs(&entries, MAX_BYTES)?;
     let mut bundle = Bundle::default();
     for (path, entry) in wanted {
         let bytes = blobs.get(&entry.object).cloned().unwrap_or_default();
         bundle.add(path, bytes, entry.mode == "100755")?;
     }
-    bundle.settle_name();
+    bundle.normalise_skill_file();
     Ok(bundle)
 }
 
-/// The directories with a SKILL.md at or below a place, relative to it.
+/// The directories with a SKILL.md at or below a path, relative to it.
 fn candidates(git: &Repository<'_>, tree: &Tree, place: &Path) -> Result<Vec<Candidate>> {
     let mut found = Vec::new();
     for (path, entry) in tree {
@@ -81,10 +88,10 @@ fn candidates(git: &Repository<'_>, tree: &Tree, place: &Path) -> Result<Vec<Can
             found.push((inside.parent().unwrap_or(Path::new("")).to_owned(), entry));
         }
     }
-    found.truncate(MOST_CANDIDATES);
+    found.truncate(MAX_CANDIDATES);
     let entries: Vec<&Entry> =
-        found.iter().map(|(_, entry)| *entry).filter(|entry| entry.size < MOST_BYTES).collect();
-    let blobs = git.blobs(&entries, MOST_BYTES)?;
+        found.iter().map(|(_, entry)| *entry).filter(|entry| entry.size < MAX_BYTES).collect();
+    let blobs = git.blobs(&entries, MAX_BYTES)?;
     let candidate = |(dir, entry): (PathBuf, &Entry)| Candidate {
         dir,
         name: blobs.get(&entry.object).and_then(|bytes| name_in(bytes)),
@@ -92,8 +99,8 @@ fn candidates(git: &Repository<'_>, tree: &Tree, place: &Path) -> Result<Vec<Can
     Ok(found.into_iter().map(candidate).collect())
 }
 
-/// The file that a link in the skill leads to.
-fn followed<'t>(tree: &'t Tree, dir: &Path, link: &Path, target: &[u8]) -> Result<&'t Entry> {
+/// The file that a link in the skill points to.
+fn resolve_link<'t>(tree: &'t Tree, dir: &Path, link: &Path, target: &[u8]) -> Result<&'t Entry> {
     let shown = link.strip_prefix(dir).unwrap_or(link).display();
     let target = Path::new(OsStr::from_bytes(target));
     let mut place = link.parent().unwrap_or(Path::new("")).to_owned();

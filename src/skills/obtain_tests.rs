@@ -1,14 +1,21 @@
 //! Skills from every kind of source, with real git repositories on disk and a pretended npx.
 
-use super::*;
+use super::obtain::{SkillRequest, Skills, obtain, obtain_within};
+use super::stage::{files_for_mount, stage};
+use crate::host::Host;
 use crate::model::mount::Effect;
+use crate::model::mount::{PathRule, RuleSource};
+use crate::model::plan::{PlannedSkill, SkillKind};
 use crate::model::skill_source::kind_of;
+use crate::model::warning::{Warning, WarningCode};
 use crate::rules::builtin_secret_rules;
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// A home, a project, a persona directory, a cache and a PATH of one test.
 struct World {
@@ -98,7 +105,7 @@ impl World {
             host: &self.host,
             stop: &|| false,
         };
-        super::obtain_within(&request, time).unwrap()
+        obtain_within(&request, time).unwrap()
     }
 
     /// What is staged of these, as text by path.
@@ -106,7 +113,7 @@ impl World {
         let target = self.at("staged");
         let _ = fs::remove_dir_all(&target);
         stage(&skills.obtained, &target).unwrap();
-        let planted: BTreeMap<String, String> = planted(&skills.obtained, Path::new(""))
+        let planted: BTreeMap<String, String> = files_for_mount(&skills.obtained, Path::new(""))
             .unwrap()
             .into_iter()
             .map(|file| (file.path.display().to_string(), String::from_utf8(file.bytes).unwrap()))
@@ -121,7 +128,7 @@ impl World {
     fn only_warning(&self, skills: &Skills, says: &str) {
         assert!(skills.obtained.is_empty(), "{skills:?}");
         assert_eq!((skills.warnings.len(), skills.missing.len()), (1, 1), "{skills:?}");
-        assert!(skills.warnings[0].contains(says), "{says:?} is not in {skills:?}");
+        assert!(skills.warnings[0].message.contains(says), "{says:?} is not in {skills:?}");
     }
 }
 
@@ -159,11 +166,11 @@ fn a_missing_local_source_names_both_places_and_the_others_go_on() {
         (vec!["a"], vec!["gone".to_owned(), "odd".to_owned()])
     );
     assert!(
-        skills.warnings[0].starts_with("skill `gone` is left out: ./gone.md: there is no `"),
+        skills.warnings[0].message.starts_with("skill `gone` is left out: ./gone.md: there is no `"),
         "{skills:?}"
     );
-    assert!(skills.warnings[0].contains("personas/./gone.md` and no `"), "{skills:?}");
-    assert!(skills.warnings[1].contains("no known form"), "{skills:?}");
+    assert!(skills.warnings[0].message.contains("personas/./gone.md` and no `"), "{skills:?}");
+    assert!(skills.warnings[1].message.contains("unknown kind of source"), "{skills:?}");
 }
 
 #[test]
@@ -180,7 +187,10 @@ fn what_is_hidden_from_agents_is_not_brought_in_by_a_skill() {
     world.write("project/skills/a/private/x", "x");
     let skills = world.obtain(&[("a", "./skills/a")]);
     assert_eq!(world.staged(&skills).into_keys().collect::<Vec<_>>(), ["a/SKILL.md"]);
-    assert_eq!(skills.warnings, ["skill `a`: hidden from agents: .env, private"]);
+    assert_eq!(
+        skills.warnings,
+        [Warning::new(WarningCode::Skill, "skill `a`: hidden from agents: .env, private")]
+    );
     // A whole project as a skill would show everything that the mount hides.
     world.write("project/SKILL.md", A);
     world.only_warning(&world.obtain(&[("p", "../project")]), "is a whole project");
@@ -214,7 +224,7 @@ fn skills_are_read_from_git_by_name_by_path_and_by_id() {
         ("b", "~/r.git"),
         ("4", "../home/r.git#a"),
     ]);
-    assert_eq!(skills.warnings, [""; 0]);
+    assert_eq!(skills.warnings, []);
     assert_eq!(names(&skills), ["b", "a", "3", "a-2", "b-2", "a-3"]);
     let staged = world.staged(&skills);
     assert_eq!((&*staged["a/SKILL.md"], &*staged["a/alias.sh"]), (A, "#!/bin/sh\n"));
@@ -280,13 +290,16 @@ fn a_remote_source_is_fetched_once_a_day_and_offline_comes_from_the_cache() {
     fs::write(&index, text.replace(&format!("\"fetchedAt\": \"{year}"), "\"fetchedAt\": \"2001")).unwrap();
     let stale = world.obtain(&[("a", &url)]);
     assert_eq!((&stale.obtained, stale.missing.len()), (&first.obtained, 0));
-    assert!(stale.warnings[0].contains("so the copy of 2001-"), "{stale:?}");
+    assert!(stale.warnings[0].message.contains("so the copy of 2001-"), "{stale:?}");
 
     world.offline = true;
     world.write("personas/l.md", "local");
     let offline = world.obtain(&[("a", &url), ("other", &format!("{url}#other")), ("l", "./l.md")]);
     assert_eq!((names(&offline), &*offline.missing), (vec!["a", "l"], &["other".to_owned()][..]));
-    assert!(offline.warnings[0].contains("not in the cache, and nothing is fetched offline"), "{offline:?}");
+    assert!(
+        offline.warnings[0].message.contains("not in the cache, and nothing is fetched offline"),
+        "{offline:?}"
+    );
 
     // Spoilt content is as good as none.
     fs::write(offline.obtained[0].dir.join("SKILL.md"), "spoilt").unwrap();
@@ -338,7 +351,7 @@ fn an_installer_that_fails_hangs_or_brings_nothing_is_one_warning() {
     world.npx("sleep 300");
     let hung = world.obtain_within(&[("x", "s/n"), ("a", "./s/n")], Duration::from_millis(300));
     assert_eq!((names(&hung), hung.missing.len()), (vec!["a"], 1));
-    assert!(hung.warnings[0].contains("`npx` did not end within"), "{hung:?}");
+    assert!(hung.warnings[0].message.contains("`npx` did not end within"), "{hung:?}");
     let left: Vec<_> = fs::read_dir(world.at("home/cache/skills")).unwrap().flatten().collect();
     assert_eq!(left.len(), 1, "only the local skill is in the cache: {left:?}");
     world.host.env.insert("PATH".into(), world.at("nothing").display().to_string());

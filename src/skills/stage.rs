@@ -1,9 +1,10 @@
-//! Puts obtained skills where a harness looks for them: `<target>/<name>/SKILL.md` and the files beside it.
+//! Puts obtained skills where a harness reads them: `<target>/<name>/SKILL.md` and the files beside it.
 
-use super::ObtainedSkill;
 use super::bundle::{Bundle, SKILL_FILE};
+use super::error::SkillError;
 use super::frontmatter::completed;
-use crate::error::{CommandError, Result};
+use super::obtain::ObtainedSkill;
+use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
 /// A file of a skill for the mount.
@@ -20,20 +21,18 @@ pub struct SkillFile {
 pub fn stage(skills: &[ObtainedSkill], target: &Path) -> Result<()> {
     for skill in skills {
         let place = target.join(&skill.name);
-        ready(skill)?.write_to(&place).map_err(|error| {
-            CommandError::internal(format!("skill `{}` cannot be put into {}", skill.id, place.display()))
-                .caused_by(error)
-        })?;
+        let written = completed_bundle(skill)?.write_to(&place);
+        written.with_context(|| format!("skill `{}` cannot be copied to {}", skill.id, place.display()))?;
     }
     Ok(())
 }
 
-/// The same as files to plant in the mount (for codex: below `.agents/skills`).
-pub fn planted(skills: &[ObtainedSkill], below: &Path) -> Result<Vec<SkillFile>> {
+/// The skills as files for the mount (for codex: below `.agents/skills`).
+pub fn files_for_mount(skills: &[ObtainedSkill], below: &Path) -> Result<Vec<SkillFile>> {
     let mut files = Vec::new();
     for skill in skills {
         let place = below.join(&skill.name);
-        files.extend(ready(skill)?.files.into_iter().map(|(path, file)| SkillFile {
+        files.extend(completed_bundle(skill)?.files.into_iter().map(|(path, file)| SkillFile {
             path: place.join(path),
             bytes: file.bytes,
             mode: if file.executable { 0o755 } else { 0o644 },
@@ -42,18 +41,15 @@ pub fn planted(skills: &[ObtainedSkill], below: &Path) -> Result<Vec<SkillFile>>
     Ok(files)
 }
 
-/// The skill with the keys in front of SKILL.md that harnesses insist on. The text itself stays as it is.
-fn ready(skill: &ObtainedSkill) -> Result<Bundle> {
-    let gone = |why: String| {
-        CommandError::internal(format!("skill `{}` is not in {} any more", skill.id, skill.dir.display()))
-            .caused_by(why)
-            .hint("run it again: what is missing in the cache is fetched anew")
-    };
+/// The skill with the frontmatter that harnesses require. The text itself is unchanged.
+fn completed_bundle(skill: &ObtainedSkill) -> Result<Bundle, SkillError> {
+    let gone =
+        |reason: String| SkillError::NotInCache { id: skill.id.clone(), dir: skill.dir.clone(), reason };
     let mut bundle =
         Bundle::of_directory(&skill.dir, &|_, _| false).map_err(|error| gone(format!("{error:#}")))?.bundle;
-    let is_whole = skill.dir.file_name().is_some_and(|name| *name == *bundle.hash());
-    let file = bundle.files.get_mut(Path::new(SKILL_FILE)).filter(|_| is_whole);
-    let file = file.ok_or_else(|| gone("it is not what was obtained".into()))?;
+    let is_unchanged = skill.dir.file_name().is_some_and(|name| *name == *bundle.hash());
+    let file = bundle.files.get_mut(Path::new(SKILL_FILE)).filter(|_| is_unchanged);
+    let file = file.ok_or_else(|| gone("its content has changed".into()))?;
     file.bytes = completed(&file.bytes, &skill.name, &skill.description);
     Ok(bundle)
 }

@@ -1,8 +1,9 @@
 //! The files people already have: every persona of the corpus loads, and runs at every tier it offers.
 //!
-//! The corpus is not part of this repository. `AGENTWORKFORCE_CORPUS` names its directory; without it nothing is tried.
+//! The corpus is not part of this repository; `support/require.rs` says where it is looked for.
 
 use crate::support::TestEnv;
+use crate::support::require;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,11 +24,6 @@ enum Shape {
     Tiers,
     Flat,
     Handler,
-}
-
-fn corpus() -> Option<PathBuf> {
-    let dir = PathBuf::from(std::env::var_os("AGENTWORKFORCE_CORPUS")?);
-    dir.is_dir().then_some(dir)
 }
 
 fn json_files(dir: &Path) -> Vec<PathBuf> {
@@ -99,12 +95,7 @@ fn place(env: &TestEnv, sample: &Sample) {
 
 #[test]
 fn every_persona_of_the_corpus_loads_and_runs_at_every_tier_it_offers() {
-    let Some(corpus) = corpus() else {
-        println!(
-            "there is no corpus: set AGENTWORKFORCE_CORPUS to its directory to try the files people have"
-        );
-        return;
-    };
+    let corpus = require::corpus();
     let samples = samples(&corpus);
     assert!(!samples.is_empty(), "{} has no personas", corpus.display());
     let (files, mut plans) = (samples.len(), 0);
@@ -200,12 +191,7 @@ fn plan(env: &TestEnv, sample: &Sample, tier: &str) {
 
 #[test]
 fn published_packs_that_claude_would_start_without_instructions_are_warned_about() {
-    let Some(corpus) = corpus() else {
-        println!(
-            "there is no corpus: set AGENTWORKFORCE_CORPUS to its directory to try the files people have"
-        );
-        return;
-    };
+    let corpus = require::corpus();
     let mut warned = 0;
     for sample in samples(&corpus)
         .into_iter()

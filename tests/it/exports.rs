@@ -111,11 +111,11 @@ fn the_account_speaks_of_every_field_of_the_persona() {
     }
     assert_eq!(
         fate(&export(&env, "whole", "codex"), "mcpServers.s")["why"],
-        "codex cannot refer to a variable there"
+        "codex does not allow a variable there"
     );
     assert_eq!(
         fate(&export(&env, "whole", "opencode"), "permissions.allow.Foo(bar)")["why"],
-        "opencode has no word for it"
+        "opencode has no such permission"
     );
 }
 
@@ -176,7 +176,7 @@ fn a_file_that_is_there_is_kept_unless_it_may_be_replaced() {
     env.run(["export", "debugger", "--to", "codex", "--out", "../out"]).succeeds();
     env.run(["export", "debugger", "--to", "codex", "--out", "../out"]).succeeds();
     env.write("out/debugger.toml", "mine");
-    env.run(["export", "debugger", "--to", "codex", "--out", "../out"]).fails_with_output(1, "left alone");
+    env.run(["export", "debugger", "--to", "codex", "--out", "../out"]).fails_with_output(1, "not changed");
     assert_eq!(env.read("out/debugger.toml"), "mine");
     env.run(["export", "debugger", "--to", "codex", "--out", "../out", "--overwrite"]).succeeds();
     assert!(env.read("out/debugger.toml").contains("developer_instructions"));

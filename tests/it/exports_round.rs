@@ -80,7 +80,7 @@ fn a_rich_persona_with_its_role_and_all_tiers_is_the_same_from_every_tier_and_fo
                 );
                 assert_eq!(export(&other, &format!("rich@{tier}"), harness)["content"], report["content"]);
                 let warnings = imported["files"][0]["warnings"].to_string();
-                assert!(warnings.contains("a comment of an earlier export adds"), "{warnings}");
+                assert!(warnings.contains("the comment of an earlier export adds"), "{warnings}");
                 assert!(!warnings.contains("edited since"), "{warnings}");
             }
         }
@@ -123,7 +123,7 @@ fn what_cannot_travel_is_named_by_the_export() {
         other.run(["lint", "--strict"]).succeeds();
         let said = env.run(["export", "p", "--to", harness]).stderr;
         assert!(said.contains("not in the file: claudeMd: a file beside the persona"), "{said}");
-        assert!(said.contains("only in a comment"), "{said}");
+        assert!(said.contains("only in the comment"), "{said}");
     }
 }
 
@@ -188,9 +188,9 @@ fn what_was_edited_in_the_exported_file_wins_and_is_told() {
         expected.as_object_mut().unwrap().remove("inputs");
         assert_eq!(persona(&other, "p"), expected, "{harness}");
         let warnings = imported["files"][0]["warnings"].to_string();
-        assert!(warnings.contains("edited since its export"), "{warnings}");
+        assert!(warnings.contains("edited since the export"), "{warnings}");
         assert!(warnings.contains("systemPrompt"), "{warnings}");
-        assert!(warnings.contains("the inputs WHAT were left out"), "{warnings}");
+        assert!(warnings.contains("does not use the inputs WHAT"), "{warnings}");
     }
 }
 
@@ -206,7 +206,7 @@ fn a_new_name_and_a_broken_comment_are_taken_as_they_are() {
     );
     let broken = report["content"].as_str().unwrap().replace("# agentworkforce: {", "# agentworkforce: {{");
     let (other, imported) = imported("debugger.md", &broken);
-    assert!(imported["files"][0]["warnings"].to_string().contains("cannot be read"), "{imported:#}");
+    assert!(imported["files"][0]["warnings"].to_string().contains("is invalid"), "{imported:#}");
     assert_eq!(persona(&other, "debugger")["role"], Value::Null);
 }
 

@@ -186,7 +186,7 @@ fn a_goose_recipe_becomes_a_persona_with_inputs_and_servers() {
     );
     assert_eq!(
         fates(&row)["extensions[0]"],
-        "dropped `developer` is a part of goose; a harness brings its own tools"
+        "dropped `developer` is a part of goose; a harness has its own tools"
     );
     env.run(["lint", "--strict"]).succeeds();
     let plan = env.plan(&["analyse-pr", "--input", "PR=7"]);
@@ -198,7 +198,7 @@ fn a_recipe_that_is_no_yaml_is_read_key_by_key_and_said_so() {
     let env = TestEnv::new();
     let text = "title: Fix\ndescription: d\nprompt: {{ task }} now\nparameters:\n  - key: task\n    description: what\n";
     let row = row(&env, "fix.yaml", text);
-    assert!(row["warnings"][0].as_str().unwrap().contains("it was read key by key"), "{row:#}");
+    assert!(row["warnings"][0]["message"].as_str().unwrap().contains("it was read key by key"), "{row:#}");
     let made = persona(&env, "fix");
     assert_eq!(
         (&made["systemPrompt"], &made["inputs"]["TASK"]["description"]),
@@ -259,7 +259,7 @@ fn a_broken_frontmatter_is_read_key_by_key_and_said_so() {
         "x.md",
         "\u{feff}---\r\nname: x\r\ndescription: Use when: always, \"really\": yes\r\ntools:\r\n\t- Read\r\n---\r\nDo: it.\r\n",
     );
-    assert!(row["warnings"][0].as_str().unwrap().contains("it was read key by key"), "{row:#}");
+    assert!(row["warnings"][0]["message"].as_str().unwrap().contains("it was read key by key"), "{row:#}");
     let made = persona(&env, "x");
     assert_eq!(made["description"], "Use when: always, \"really\": yes");
     assert_eq!((&made["permissions"]["allow"], &made["systemPrompt"]), (&json!(["Read"]), &json!("Do: it.")));
@@ -301,7 +301,7 @@ fn one_bad_file_is_named_and_never_stops_the_rest() {
         .collect();
     let expected = [
         ("ARCHITECTURE.md", "skipped", "a document by its name"),
-        ("Cargo.toml", "skipped", "no agent of codex: it has no instructions"),
+        ("Cargo.toml", "skipped", "not an agent of codex: it has no instructions"),
         ("README.md", "skipped", "a document by its name"),
         ("SKILL.md", "skipped", "a skill, not an agent: name its directory in `skills` of a persona"),
         ("blank.md", "failed", "has neither a prompt nor a description"),
@@ -313,7 +313,7 @@ fn one_bad_file_is_named_and_never_stops_the_rest() {
         (
             "plain.md",
             "skipped",
-            "a text without the keys of an agent, and not in a directory `agents`; name the file itself to import it",
+            "it has no keys of an agent and is not in a directory `agents`; name the file itself to import it",
         ),
         ("代码.md", "imported", ""),
     ];
@@ -369,7 +369,7 @@ fn a_link_in_the_place_of_a_persona_is_not_written_through() {
     let outside = env.write("outside.json", "mine");
     std::fs::create_dir_all(env.root().join(PERSONAS)).unwrap();
     std::os::unix::fs::symlink(&outside, env.root().join(PERSONAS).join("x.json")).unwrap();
-    import(&env, &["../in", "--overwrite"]).fails_with_output(1, "left alone");
+    import(&env, &["../in", "--overwrite"]).fails_with_output(1, "not changed");
     assert_eq!(env.read("outside.json"), "mine");
 }
 
@@ -418,7 +418,7 @@ fn a_path_that_is_not_there_or_names_no_agent_is_an_error() {
     env.write("in/notes.json", "{}");
     let before = env.everything();
     import(&env, &["../in", "../nowhere"]).fails(2, "nowhere cannot be read");
-    import(&env, &["../in/notes.json"]).fails_with_output(1, "no recipe");
+    import(&env, &["../in/notes.json"]).fails_with_output(1, "not a recipe");
     import(&env, &[]).fails(2, "PATH");
     import(&env, &["../in", "--from", "cluade"]).fails(2, "claude");
     assert_eq!(env.everything(), before);

@@ -1,23 +1,16 @@
 //! The agent files that people already have: every one of the corpus becomes a persona that is accepted and runs.
 //!
-//! The corpus is not part of this repository. `AGENTWORKFORCE_CORPUS` names its directory; without it nothing is tried.
+//! The corpus is not part of this repository; `support/require.rs` says where it is looked for.
 
 use crate::support::TestEnv;
+use crate::support::require;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-
-fn corpus() -> Option<PathBuf> {
-    let dir = PathBuf::from(std::env::var_os("AGENTWORKFORCE_CORPUS")?).join("agents");
-    dir.is_dir().then_some(dir)
-}
+use std::path::Path;
 
 #[test]
 fn the_agents_of_the_corpus_are_imported_accepted_and_runnable() {
-    let Some(corpus) = corpus() else {
-        eprintln!("no AGENTWORKFORCE_CORPUS: nothing is tried");
-        return;
-    };
+    let corpus = require::corpus().join("agents");
     let env = TestEnv::new();
     let ran = env.run(["import".as_ref(), corpus.as_os_str(), "--json".as_ref()]);
     let report: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:#?}"));

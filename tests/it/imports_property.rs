@@ -1,6 +1,6 @@
 //! Whatever a file holds, reading it ends in personas that the format's own law accepts, or in a reason.
 
-use agentworkforce::convert::detect::{Kind, kind};
+use agentworkforce::convert::detect::{FileKind, kind};
 use agentworkforce::convert::{Format, Source, convert};
 use agentworkforce::load::check::check;
 use agentworkforce::model::formats::{PERSONA, ROLE};
@@ -40,7 +40,7 @@ const FILES: [(&str, &str); 6] = [
 fn read(path: &str, text: &str) {
     let nearby = |_: &str| Ok("nearby".to_owned());
     let source = Source { path, below: path, text, nearby: &nearby };
-    if let Kind::Agent(format) = kind(&source, true) {
+    if let FileKind::Agent(format) = kind(&source, true) {
         judge(format, &source);
     }
     for format in FORMATS {

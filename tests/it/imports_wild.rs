@@ -183,7 +183,7 @@ fn a_role_of_minions_is_accounted_for_and_its_charter_stays_in_the_tree() {
         failed["reason"],
         "agent `c` has its charter in `/etc/hostname`, which is outside of what is imported and was not read"
     );
-    assert_eq!(rows(&report)["two.md"].2, "a part of config.json, and imported with it");
+    assert_eq!(rows(&report)["two.md"].2, "imported as a part of config.json");
     let charters: Vec<&Value> = report["files"]
         .as_array()
         .unwrap()
@@ -218,9 +218,9 @@ fn files_in_a_prompt_of_opencode_are_put_in_where_they_are_in_the_tree() {
     );
     let warnings = report["files"][0]["warnings"].to_string();
     for text in [
-        "`nope.md`, which is not there",
+        "`nope.md`, which does not exist",
         "`../secret.txt`, which is outside",
-        "`{env:FOO}` in the prompt stays",
+        "`{env:FOO}` in the prompt is not replaced",
     ] {
         assert!(warnings.contains(text), "{text} is not in {warnings}");
     }
@@ -230,10 +230,10 @@ fn files_in_a_prompt_of_opencode_are_put_in_where_they_are_in_the_tree() {
     assert_eq!(
         reasons,
         [
-            "agent `two` has its prompt in `./nope.md`, which is not there",
+            "agent `two` has its prompt in `./nope.md`, which does not exist",
             "agent `three` has its prompt in `dir`, which is not a file",
             "agent `five` is not an object",
-            "a part of opencode.jsonc, and imported with it",
+            "imported as a part of opencode.jsonc",
         ]
     );
     assert!(fields(&report["files"][0]).contains(&"agent.build"), "{report:#}");
@@ -273,7 +273,7 @@ fn a_tree_is_no_list_of_agents_and_what_is_passed_over_is_told() {
         "a page or a post, not an agent (hello.md)",
         "a rule for an editor",
         "unchanged  real",
-        "a config of opencode that names no agents",
+        "a config of opencode without agents",
     ] {
         assert!(said.contains(text), "{text} is not in {said}");
     }
@@ -281,7 +281,7 @@ fn a_tree_is_no_list_of_agents_and_what_is_passed_over_is_told() {
     assert_eq!(persona(&env, "notes")["systemPrompt"], "# Notes\n\nthings");
     env.write("empty/readme.txt", "x");
     let ran = env.run(["import", "../empty"]);
-    ran.fails_with_output(1, "nothing to import: there is no file with the ending of an agent file");
+    ran.fails_with_output(1, "nothing to import: no file has the extension of an agent file");
     assert!(env.run(["import", "../in/posts", "--json"]).stdout.contains("none of 1 file(s) is an agent"));
 }
 
@@ -342,10 +342,7 @@ fn the_first_of_several_documents_is_the_recipe() {
 fn a_key_that_is_said_twice_is_told_and_the_last_one_holds() {
     let env = TestEnv::new();
     let told = |row: &Value, key: &str| {
-        assert!(
-            row["warnings"].to_string().contains(&format!("`{key}` stands there more than once")),
-            "{row:#}"
-        );
+        assert!(row["warnings"].to_string().contains(&format!("`{key}` occurs more than once")), "{row:#}");
         let field = format!("{key} (before the last)");
         let fields = row["fields"].as_array().expect("fields");
         assert!(fields.iter().any(|fate| fate["field"] == field && fate["fate"] == "dropped"), "{row:#}");
@@ -376,7 +373,7 @@ fn a_key_that_is_said_twice_is_told_and_the_last_one_holds() {
     assert_eq!(persona(&env, "c")["systemPrompt"], "two");
     told(&row, "prompt");
     let row = import(&env, "d.md", "---\nname: d\ndescription: d\nhooks: {a: 1, a: 2}\n---\nx\n");
-    assert!(row["warnings"].to_string().contains("a key stands there more than once"), "{row:#}");
+    assert!(row["warnings"].to_string().contains("a key occurs more than once"), "{row:#}");
 }
 
 fn dropped(row: &Value) -> BTreeMap<&str, &str> {
@@ -401,13 +398,13 @@ fn what_a_server_loses_is_told_with_its_reason() {
     );
     let lost = dropped(&row);
     for (field, why) in [
-        ("mcpServers.s.description", "a text about the server"),
-        ("mcpServers.s.display_name", "a text about the server"),
-        ("mcpServers.s.env.my-var", "no name of a variable"),
-        ("mcpServers.s.env.NONE", "says nothing"),
+        ("mcpServers.s.description", "a description of the server"),
+        ("mcpServers.s.display_name", "a description of the server"),
+        ("mcpServers.s.env.my-var", "not the name of a variable"),
+        ("mcpServers.s.env.NONE", "has a value that is not text"),
         ("mcpServers.t.command", "a url"),
         ("mcpServers.t.args", "a url"),
-        ("mcpServers.t.headers.A", "says nothing"),
+        ("mcpServers.t.headers.A", "has a value that is not text"),
     ] {
         assert!(lost.get(field).is_some_and(|said| said.contains(why)), "{field}: {lost:#?}");
     }
@@ -418,7 +415,7 @@ fn what_a_server_loses_is_told_with_its_reason() {
         "title: B\ndescription: d\nprompt: Do {{x|default(\"z\")}} and {{ y | upper }} and {{ v | default('w') }}.\nparameters:\n  - {key: x}\n  - {key: y}\n  - {key: v, default: k}\nextensions:\n  - {type: stdio, name: s, cmd: c, env_keys: [GOOD, my-key]}\n",
     );
     let lost = dropped(&row);
-    assert!(lost["extensions[0].env_keys.my-key"].contains("no name of a variable"), "{lost:#?}");
+    assert!(lost["extensions[0].env_keys.my-key"].contains("not the name of a variable"), "{lost:#?}");
     let made = persona(&env, "b");
     assert_eq!(made["systemPrompt"], "Do ${X} and ${Y} and ${V}.");
     // A default in the text is the default of the input, where that has none of its own.
@@ -522,6 +519,6 @@ fn a_charter_beside_an_agent_that_has_its_own_words_is_said_to_be_unused() {
             (source, row["reason"].as_str().unwrap().to_owned())
         })
         .collect();
-    assert_eq!(reasons["bishop"], "a part of config.json, and imported with it");
-    assert!(reasons["ash"].contains("no config of this import reads it"), "{reasons:?}");
+    assert_eq!(reasons["bishop"], "imported as a part of config.json");
+    assert!(reasons["ash"].contains("that no imported config names"), "{reasons:?}");
 }

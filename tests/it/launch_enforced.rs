@@ -4,6 +4,7 @@ use crate::e2e_support::{BACKENDS, Did};
 use crate::launch_support::{HARNESSES, worker};
 use crate::mount_support::{Identity, World, identities, read};
 use crate::mount_terminal::Terminal;
+use crate::support::require;
 use crate::support::with;
 use serde_json::{Value, json};
 use std::fs;
@@ -81,12 +82,7 @@ fn a_project_sandbox_keeps_the_real_project_from_being_written() {
 #[test]
 fn a_strict_sandbox_leaves_state_and_temp_and_nothing_else() {
     // A home below a place for temporary files would be writable with it.
-    let outside = ["/run/lock", env!("CARGO_TARGET_TMPDIR")];
-    let place = outside.iter().find(|place| tempfile::tempdir_in(place).is_ok());
-    let Some(place) = place else {
-        eprintln!("NOT RUN: there is no place outside of /tmp to write to");
-        return;
-    };
+    let place = require::place_outside_of_temp();
     for (harness, state) in
         [("claude", ".claude"), ("opencode", ".local/share/opencode"), ("codex", ".codex")]
     {
@@ -130,13 +126,11 @@ fn a_sandbox_that_cannot_be_had_ends_the_run_before_it_starts() {
 
 /// What the plan calls hidden is not hidden in a copy, so a run that would make do with one is refused.
 #[test]
-fn strict_refuses_a_run_that_gets_less_than_the_plan_says() {
+fn as_root_strict_refuses_a_run_that_gets_less_than_the_plan_says() {
+    // Another mount below the root means a copy.
+    require::root();
     let world = world("begins; touch \"$record/ran\"; answers done", &json!({}));
     fs::write(world.home().join(".agentworkforce/workforce/personas/worker.md"), "x").unwrap();
-    // Another mount below the root means a copy; as an ordinary user we cannot make one.
-    if !crate::mount_support::is_root() {
-        return;
-    }
     fs::create_dir(world.project().join("below")).unwrap();
     let run = |flags: &str| {
         let script = format!(
@@ -175,7 +169,7 @@ fn wall_and_idle_seconds_of_a_persona_end_a_run_on_every_harness() {
 #[test]
 fn wall_seconds_end_a_run_in_a_terminal_too() {
     let world = world("echo is-$((1+1)); sleep 60", &json!({"limits": {"wallSeconds": 1}}));
-    let Some(terminal) = Terminal::open(&world) else { return };
+    let terminal = Terminal::open(&world);
     terminal.line(&format!("PATH={}:$PATH $AW agent worker; echo rc=$?", world.path("bin").display()));
     terminal.shows("is-2");
     terminal.shows("rc=124");

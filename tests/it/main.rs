@@ -16,6 +16,7 @@ mod e2e_support;
 mod enforced_matrix;
 mod exports;
 mod exports_round;
+mod harness_room;
 mod imports;
 mod imports_corpus;
 mod imports_limits;

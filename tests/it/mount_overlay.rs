@@ -1,6 +1,7 @@
 //! The overlay backend: what the agent sees and can reach, and what lands in the upper directory.
 
-use crate::mount_support::{BINARY, World, for_each_identity, is_root, is_unprivileged, read};
+use crate::mount_support::{BINARY, World, for_each_identity, is_unprivileged, read};
+use crate::support::require;
 use agentworkforce::model::mount::{Backend, Sandbox};
 use agentworkforce::model::mount_record::{Containment, XattrNamespace};
 use pretty_assertions::assert_eq;
@@ -265,10 +266,8 @@ fn another_mount_below_the_root_means_copy_with_the_reason() {
 }
 
 #[test]
-fn a_foreign_owner_means_copy_with_the_reason() {
-    if !is_root() {
-        return;
-    }
+fn as_root_a_foreign_owner_means_copy_with_the_reason() {
+    require::root();
     let world = World::new(crate::mount_support::Identity::Ordinary);
     world.files(&[("sub/mine", ""), ("a", "")]);
     fs::write(world.project().join("sub/foreign"), "root's").unwrap();
@@ -378,11 +377,9 @@ fn sandboxes_of_the_harness_nest() {
 }
 
 #[test]
-fn git_can_use_ssh_in_a_user_namespace() {
-    let has_ssh = std::process::Command::new("ssh").arg("-V").output().is_ok();
-    if !has_ssh || !is_root() {
-        return;
-    }
+fn as_root_git_can_use_ssh_in_a_user_namespace() {
+    require::root();
+    require::program("ssh");
     let world = World::new(crate::mount_support::Identity::Own);
     let id = crate::mount_support::ORDINARY_ID;
     let ordinary = World::new(crate::mount_support::Identity::Ordinary);

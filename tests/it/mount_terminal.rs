@@ -1,6 +1,7 @@
 //! Job control and the terminal, in a real one: a shell in a tmux server of our own.
 
 use crate::mount_support::{BINARY, World, for_each_identity};
+use crate::support::require;
 use std::process::Command;
 use std::time::Duration;
 
@@ -10,8 +11,9 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Nothing where there is no tmux.
-    pub(crate) fn open(world: &World) -> Option<Terminal> {
+    #[track_caller]
+    pub(crate) fn open(world: &World) -> Terminal {
+        require::program("tmux");
         let socket = world.path("tmux.sock").to_str().unwrap().to_owned();
         let terminal = Terminal { socket };
         let mut command = world.program("tmux");
@@ -33,12 +35,10 @@ impl Terminal {
             .env("HISTFILE", "/dev/null")
             .env_remove("TMUX")
             .env("AW", BINARY);
-        match command.status() {
-            Ok(status) if status.success() => {}
-            _ => return None,
-        }
+        let started = command.output().unwrap();
+        assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
         terminal.keys(&["PS1='shell> '", "Enter"]);
-        Some(terminal)
+        terminal
     }
 
     pub(crate) fn keys(&self, keys: &[&str]) {
@@ -80,7 +80,7 @@ impl Drop for Terminal {
 #[test]
 fn control_z_fg_and_control_c_work_as_without_us() {
     for_each_identity(|world| {
-        let Some(terminal) = Terminal::open(&world) else { return };
+        let terminal = Terminal::open(&world);
         terminal.line("$AW __mount-try -- sh -c 'echo is-$((1+1)); while :; do sleep 0.05; done'");
         terminal.shows("is-2");
         terminal.keys(&["C-z"]);
@@ -104,7 +104,7 @@ fn control_z_fg_and_control_c_work_as_without_us() {
 #[test]
 fn a_child_that_suspends_the_whole_group_or_only_itself_comes_back() {
     for_each_identity(|world| {
-        let Some(terminal) = Terminal::open(&world) else { return };
+        let terminal = Terminal::open(&world);
         for how in ["kill -TSTP 0", "kill -STOP $$", "kill -TSTP $$"] {
             terminal.line("clear");
             terminal
@@ -122,7 +122,7 @@ fn a_child_that_suspends_the_whole_group_or_only_itself_comes_back() {
 #[test]
 fn the_terminal_is_ours_again_after_a_child_that_took_it() {
     for_each_identity(|world| {
-        let Some(terminal) = Terminal::open(&world) else { return };
+        let terminal = Terminal::open(&world);
         terminal.line("$AW __mount-try --prompt -- bash --norc -i");
         std::thread::sleep(Duration::from_millis(500));
         terminal.line("echo inner-$((1+1)); cd /; stty -echo raw");
@@ -141,7 +141,7 @@ fn the_terminal_is_ours_again_after_a_child_that_took_it() {
 #[test]
 fn an_inner_shell_can_be_suspended_and_gets_the_terminal_back() {
     for_each_identity(|world| {
-        let Some(terminal) = Terminal::open(&world) else { return };
+        let terminal = Terminal::open(&world);
         terminal.line("$AW __mount-try -- bash --norc -i");
         std::thread::sleep(Duration::from_millis(500));
         terminal.line("PS1='inner> '; sleep 100");
@@ -163,7 +163,7 @@ fn an_inner_shell_can_be_suspended_and_gets_the_terminal_back() {
 #[test]
 fn somebody_at_a_terminal_is_told_where_he_is_and_how_to_leave() {
     for_each_identity(|world| {
-        let Some(terminal) = Terminal::open(&world) else { return };
+        let terminal = Terminal::open(&world);
         for (flags, told) in [
             ("--mount overlay", "a private view of"),
             ("--mount copy --apply never", "the changes are held in the session when it ends"),

@@ -1,22 +1,14 @@
 //! Packs as their users meet them: install, reinstall, lock, update, uninstall, pack.
 
 use crate::packs_support::{PERSONAS, files, installed, lock, pack, two, with_sidecar};
+use crate::support::require;
 use crate::support::{TestEnv, flat, with};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
-
-fn corpus() -> Option<PathBuf> {
-    let dir = PathBuf::from(std::env::var_os("AGENTWORKFORCE_CORPUS")?).join("packs");
-    dir.is_dir().then_some(dir)
-}
 
 #[test]
-fn published_packs_install_lint_and_dry_run() {
-    let Some(corpus) = corpus() else {
-        println!("there is no corpus: set AGENTWORKFORCE_CORPUS to its directory to try published packs");
-        return;
-    };
+fn published_packs_of_the_corpus_install_lint_and_dry_run() {
+    let corpus = require::corpus().join("packs");
     let mut packs = 0;
     for entry in std::fs::read_dir(corpus).expect("readable") {
         let dir = entry.expect("readable").path();

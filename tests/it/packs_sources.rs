@@ -1,10 +1,11 @@
 //! Where packs come from: git repositories and npm, here without any network.
 
 use crate::packs_support::{Entry, PERSONAS, git, gzip, installed, lock, program, tar, two, with_sidecar};
+use crate::support::require;
 use crate::support::{TestEnv, flat};
 use serde_json::json;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// A bare repository of the two personas, with everything in it that would run on a careless checkout.
@@ -120,10 +121,7 @@ fn a_package_is_packed_by_npm_without_scripts_and_without_keys() {
 
 #[test]
 fn the_real_npm_packs_a_directory_without_running_its_scripts() {
-    if Command::new("npm").arg("--version").output().is_err() {
-        println!("there is no npm: a real one is not tried");
-        return;
-    }
+    require::program("npm");
     let env = TestEnv::new();
     let dir = two(&env, "mine");
     env.run(["install", "file:../mine"]).succeeds();

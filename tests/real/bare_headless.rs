@@ -34,7 +34,7 @@ fn understood(harness: Harness, ran: &Ran) -> (Vec<Event>, Conclusion) {
 #[test]
 fn a_question_reaches_the_model_and_its_answer_comes_back() {
     for harness in Harness::ALL {
-        let Some(world) = Scratch::new([Turn::text("ANSWER-FROM-THE-MODEL")]) else { return };
+        let world = Scratch::new([Turn::text("ANSWER-FROM-THE-MODEL")]);
         let ran = world.run(&mut headless(&world, harness, &[]), "QUESTION-TO-THE-MODEL");
         ran.succeeds();
         assert!(world.model.contains("QUESTION-TO-THE-MODEL"), "{harness}: {ran:#?}");
@@ -73,7 +73,7 @@ fn a_tool_call_of_the_model_writes_a_file() {
         ),
     ];
     for (harness, more, turn) in cases {
-        let Some(world) = Scratch::new([turn, Turn::text("written")]) else { return };
+        let world = Scratch::new([turn, Turn::text("written")]);
         let ran = world.run(&mut headless(&world, harness, more), "Write a file.");
         ran.succeeds();
         assert_eq!(world.read("project/hello.txt"), "hello\n", "{harness}");
@@ -92,7 +92,7 @@ fn a_tool_call_of_the_model_writes_a_file() {
 #[test]
 fn a_refused_key_is_a_failure_with_the_reason() {
     for harness in Harness::ALL {
-        let Some(mut world) = Scratch::new([]) else { return };
+        let mut world = Scratch::new([]);
         world.model.always(Turn::error(401, "THE-KEY-IS-NOT-VALID"));
         // claude would go on trying for three minutes.
         world.set_var("CLAUDE_CODE_MAX_RETRIES", "1");
@@ -109,19 +109,19 @@ fn a_refused_key_is_a_failure_with_the_reason() {
 #[test]
 fn claude_reports_its_limits_and_denials() {
     let write = || Turn::call("Write", json!({"file_path": "hello.txt", "content": "hello\n"}));
-    let Some(world) = Scratch::new([write(), Turn::text("I may not")]) else { return };
+    let world = Scratch::new([write(), Turn::text("I may not")]);
     let ran = world.run(&mut headless(&world, Harness::Claude, &[]), "Write a file.");
     let (_, conclusion) = understood(Harness::Claude, &ran);
     assert!(conclusion.ok, "{conclusion:#?}");
     assert!(conclusion.denials[0].starts_with("Write("), "{conclusion:#?}");
     assert!(!world.project().join("hello.txt").exists());
 
-    let Some(world) = Scratch::new([write(), write()]) else { return };
+    let world = Scratch::new([write(), write()]);
     let ran = world.run(&mut headless(&world, Harness::Claude, &["--max-turns", "1"]), "Write a file.");
     let (_, conclusion) = understood(Harness::Claude, &ran);
     assert_eq!(conclusion.reason.as_deref(), Some("Reached maximum number of turns (1)"), "{ran:#?}");
 
-    let Some(world) = Scratch::new([Turn::text("fine")]) else { return };
+    let world = Scratch::new([Turn::text("fine")]);
     let ran = world.run(&mut headless(&world, Harness::Claude, &["--plugin-dir", "/nowhere"]), "Hello.");
     let (_, conclusion) = understood(Harness::Claude, &ran);
     assert!(conclusion.ok && conclusion.warnings[0].message.contains("/nowhere"), "{conclusion:#?}");
@@ -129,7 +129,7 @@ fn claude_reports_its_limits_and_denials() {
 
 #[test]
 fn an_interrupted_claude_exits_with_0_and_is_understood_to_have_failed() {
-    let Some(world) = Scratch::new([Turn::text("begin").then_hang()]) else { return };
+    let world = Scratch::new([Turn::text("begin").then_hang()]);
     let running = world.start(&mut headless(&world, Harness::Claude, &[]), "Say something long.");
     world.model.wait_for_turns(1, PATIENCE);
     std::thread::sleep(Duration::from_secs(1));
@@ -144,7 +144,7 @@ fn an_interrupted_claude_exits_with_0_and_is_understood_to_have_failed() {
 
 #[test]
 fn opencode_runs_another_agent_than_the_one_it_was_asked_for_and_is_caught() {
-    let Some(world) = Scratch::new([Turn::text("fine")]) else { return };
+    let world = Scratch::new([Turn::text("fine")]);
     let ran = world.run(&mut headless(&world, Harness::Opencode, &["--agent", "nobody"]), "Hello.");
     ran.succeeds();
     let (_, conclusion) = understood(Harness::Opencode, &ran);
@@ -155,7 +155,7 @@ fn opencode_runs_another_agent_than_the_one_it_was_asked_for_and_is_caught() {
 #[test]
 fn opencode_tells_its_log_which_agent_and_model_ran_and_what_went_wrong() {
     let logged = ["--print-logs", "--log-level", "INFO"];
-    let Some(world) = Scratch::new([Turn::text("fine")]) else { return };
+    let world = Scratch::new([Turn::text("fine")]);
     let ran = world.run(&mut headless(&world, Harness::Opencode, &logged), "Hello.");
     let (_, conclusion) = understood(Harness::Opencode, &ran);
     assert_eq!((conclusion.ok, conclusion.model), (true, Some(format!("scratch/{MODEL}"))), "{ran:#?}");
@@ -169,7 +169,7 @@ fn opencode_tells_its_log_which_agent_and_model_ran_and_what_went_wrong() {
 #[test]
 fn opencode_ends_a_run_at_a_question_and_is_understood_to_have_failed() {
     let turn = Turn::call("bash", json!({"command": "ls", "description": "look"}));
-    let Some(mut world) = Scratch::new([turn, Turn::text("never said")]) else { return };
+    let mut world = Scratch::new([turn, Turn::text("never said")]);
     world.set_var("OPENCODE_CONFIG_CONTENT", json!({"permission": {"bash": "ask"}}).to_string());
     let ran = world.run(&mut headless(&world, Harness::Opencode, &[]), "Look around.");
     ran.succeeds();
@@ -179,7 +179,7 @@ fn opencode_ends_a_run_at_a_question_and_is_understood_to_have_failed() {
 
 #[test]
 fn codex_counts_a_resumed_conversation_as_a_whole() {
-    let Some(world) = Scratch::new([Turn::text("one"), Turn::text("two")]) else { return };
+    let world = Scratch::new([Turn::text("one"), Turn::text("two")]);
     let ran = world.run(&mut headless(&world, Harness::Codex, &[]), "First.");
     let id = understood(Harness::Codex, &ran).1.session_id.expect("an id");
     let ran = world.run(&mut headless(&world, Harness::Codex, &["resume", &id]), "Second.");
@@ -190,7 +190,7 @@ fn codex_counts_a_resumed_conversation_as_a_whole() {
 
 #[test]
 fn our_own_binary_runs_in_the_same_world() {
-    let Some(world) = Scratch::new([]) else { return };
+    let world = Scratch::new([]);
     for harness in Harness::ALL {
         world.persona(&json!({
             "id": "tester", "intent": "testing", "description": "Tests", "harness": harness.name(),

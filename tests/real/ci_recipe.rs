@@ -16,8 +16,8 @@ fn recipe() -> String {
 }
 
 /// The persona of the main branch judges a branch that would rather judge itself.
-fn world() -> Option<Scratch> {
-    let world = Scratch::new([])?;
+fn world() -> Scratch {
+    let world = Scratch::new([]);
     let reviewer = |prompt: &str| world.persona(&json!({"id": "code-reviewer", "systemPrompt": prompt}));
     reviewer("REVIEW-WITH-CARE");
     world.write("project/CLAUDE.md", "CLAUDE-OF-MAIN");
@@ -44,7 +44,7 @@ fn world() -> Option<Scratch> {
         let file = world.write("bin/jq", script);
         std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).expect("ours");
     }
-    Some(world)
+    world
 }
 
 fn run(world: &Scratch) -> (crate::support::Ran, Value) {
@@ -58,7 +58,7 @@ fn run(world: &Scratch) -> (crate::support::Ran, Value) {
 
 #[test]
 fn the_recipe_for_ci_reviews_and_says_so() {
-    let Some(world) = world() else { return };
+    let world = world();
     let write = json!({"file_path": "README.md", "content": "taken over\n"});
     world.model.script([Turn::call("Write", write), Turn::text("VERDICT: no findings")]);
     let (ran, report) = run(&world);
@@ -78,7 +78,7 @@ fn the_recipe_for_ci_reviews_and_says_so() {
 
 #[test]
 fn the_recipe_for_ci_fails_with_the_run() {
-    let Some(mut world) = world() else { return };
+    let mut world = world();
     world.set_var("CLAUDE_CODE_MAX_RETRIES", "1");
     world.model.always(Turn::error(401, "KEY-REFUSED"));
     let (ran, report) = run(&world);

@@ -39,7 +39,7 @@ fn seen(world: &Scratch) -> Vec<&'static str> {
 
 #[test]
 fn hermetic_keeps_out_everything_of_the_user() {
-    let Some(world) = Scratch::new([Turn::text("fine"), Turn::text("fine")]) else { return };
+    let world = Scratch::new([Turn::text("fine"), Turn::text("fine")]);
     furnish(&world);
     world.plain(Harness::Claude, &json!({"hermetic": true, "claudeMdContent": SIDECAR}));
     world.succeeds(&[]);
@@ -54,7 +54,7 @@ fn hermetic_keeps_out_everything_of_the_user() {
 
 #[test]
 fn bare_mode_is_bare_and_the_skills_and_the_sidecar_are_not_promised() {
-    let Some(mut world) = Scratch::new([Turn::text("fine")]) else { return };
+    let mut world = Scratch::new([Turn::text("fine")]);
     // In this mode claude looks for no other login.
     world.set_var("ANTHROPIC_API_KEY", "scratch-key");
     furnish(&world);
@@ -71,7 +71,7 @@ fn bare_mode_is_bare_and_the_skills_and_the_sidecar_are_not_promised() {
 
 #[test]
 fn model_effort_and_servers_are_the_personas() {
-    let Some(world) = Scratch::new([Turn::text("fine")]) else { return };
+    let world = Scratch::new([Turn::text("fine")]);
     world.tester(Harness::Claude, &json!({"harnessSettings": {"reasoning": "low"}}));
     // Servers that claude would start otherwise: the user's, the user's for this project, and the repository's.
     let server = json!({"command": "node", "args": [world.root().join("server/probe.js")]});
@@ -98,7 +98,7 @@ fn model_effort_and_servers_are_the_personas() {
 /// Why the effort is only promised for some models.
 #[test]
 fn a_model_without_effort_is_sent_none() {
-    let Some(world) = Scratch::new([Turn::text("fine")]) else { return };
+    let world = Scratch::new([Turn::text("fine")]);
     world.plain(Harness::Claude, &json!({"model": "haiku", "harnessSettings": {"reasoning": "low"}}));
     world.succeeds(&[]);
     assert_eq!(world.model.turns()[0].body["output_config"], Value::Null, "it can be promised after all");

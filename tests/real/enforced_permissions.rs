@@ -23,8 +23,8 @@ fn wishes(harness: Harness) -> Turn {
 }
 
 /// A project with a place to push to.
-fn world(harness: Harness, permissions: &Value) -> Option<Scratch> {
-    let mut world = Scratch::new([wishes(harness), Turn::text("that is all")])?;
+fn world(harness: Harness, permissions: &Value) -> Scratch {
+    let mut world = Scratch::new([wishes(harness), Turn::text("that is all")]);
     // claude refuses to go without questions as root, unless it is told that somebody thought about it.
     world.set_var("IS_SANDBOX", "1");
     // Whatever the user likes best, a persona with a list means its list.
@@ -32,7 +32,7 @@ fn world(harness: Harness, permissions: &Value) -> Option<Scratch> {
     world.git(&["init", "--quiet", "--bare", "../remote.git"]);
     world.git(&["remote", "add", "origin", "../remote.git"]);
     world.plain(harness, &json!({ "permissions": permissions }));
-    Some(world)
+    world
 }
 
 /// Runs it, and returns what was changed. Nothing may have been pushed, though it could have been.
@@ -46,13 +46,13 @@ fn changes(world: &Scratch) -> Vec<String> {
 }
 
 fn planning_changes_nothing(harness: Harness) {
-    let Some(world) = world(harness, &json!({"mode": "plan"})) else { return };
+    let world = world(harness, &json!({"mode": "plan"}));
     assert_eq!(changes(&world), <[&str; 0]>::default());
     world.promises("permissions.mode");
 }
 
 fn accepted_edits_are_edits_and_not_commands(harness: Harness) {
-    let Some(world) = world(harness, &json!({"mode": "acceptEdits"})) else { return };
+    let world = world(harness, &json!({"mode": "acceptEdits"}));
     // claude takes harmless commands on files for edits.
     let expected: &[&str] =
         if harness == Harness::Claude { &["alone.txt", "made.txt"] } else { &["made.txt"] };
@@ -70,7 +70,7 @@ fn what_is_allowed_runs_and_a_chained_other_command_does_not(harness: Harness) {
         if let Some(mode) = mode {
             permissions["mode"] = mode.into();
         }
-        let Some(world) = world(harness, &permissions) else { return };
+        let world = world(harness, &permissions);
         assert_eq!(changes(&world), ["alone.txt"], "{mode:?}");
         world.promises("permissions.allow");
     }
@@ -78,7 +78,7 @@ fn what_is_allowed_runs_and_a_chained_other_command_does_not(harness: Harness) {
 
 fn without_questions_only_what_is_denied_does_not_happen(harness: Harness) {
     let permissions = json!({"mode": "bypassPermissions", "deny": ["Bash(git push:*)", "WebFetch"]});
-    let Some(world) = world(harness, &permissions) else { return };
+    let world = world(harness, &permissions);
     let all = ["alone.txt", "by-chained-sh.txt", "by-sh.txt", "chained.txt", "made.txt"];
     assert_eq!(changes(&world), all);
     assert!(world.model.contains("## main"), "git status did not run");

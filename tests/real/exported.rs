@@ -7,8 +7,8 @@ use serde_json::json;
 const JOB: &str = "MARKER-OF-THE-JOB";
 const DESCRIPTION: &str = "MARKER-OF-THE-DESCRIPTION";
 
-fn exported(harness: &str, dir: &str) -> Option<Scratch> {
-    let world = Scratch::new([Turn::text("done")])?;
+fn exported(harness: &str, dir: &str) -> Scratch {
+    let world = Scratch::new([Turn::text("done")]);
     world.persona(&json!({
         "id": "traveller", "intent": "travelling", "description": DESCRIPTION, "emoji": "🧳", "tags": ["on-the-way"],
         "harness": harness, "systemPrompt": format!("{JOB} with $WHAT."), "inputs": {"WHAT": {"default": "care"}},
@@ -19,7 +19,7 @@ fn exported(harness: &str, dir: &str) -> Option<Scratch> {
     let out = out.to_str().expect("Unicode");
     let mut export = world.agentworkforce(["export", "traveller@best", "--to", harness, "--out", out]);
     world.run(&mut export, "").succeeds();
-    Some(world)
+    world
 }
 
 /// What only the comment says.
@@ -29,7 +29,7 @@ fn is_silent_about_the_comment(world: &Scratch) {
 
 #[test]
 fn claude_runs_an_exported_agent() {
-    let Some(world) = exported("claude", "project/.claude/agents") else { return };
+    let world = exported("claude", "project/.claude/agents");
     let mut command = world.command("claude");
     command.args(["-p", "--output-format", "stream-json", "--verbose", "--agent", "traveller"]);
     world.run(&mut command, "go").succeeds();
@@ -39,7 +39,7 @@ fn claude_runs_an_exported_agent() {
 
 #[test]
 fn opencode_runs_an_exported_agent() {
-    let Some(world) = exported("opencode", "project/.opencode/agent") else { return };
+    let world = exported("opencode", "project/.opencode/agent");
     let mut command = world.command("opencode");
     command.args(["run", "--format", "json", "--agent", "traveller"]);
     world.run(&mut command, "go").succeeds();
@@ -50,7 +50,7 @@ fn opencode_runs_an_exported_agent() {
 #[test]
 fn codex_offers_an_exported_agent() {
     // A home without our model: codex names its agents only to models that it knows.
-    let Some(mut world) = exported("codex", "codex-home/agents") else { return };
+    let mut world = exported("codex", "codex-home/agents");
     world.set_var("CODEX_HOME", world.root().join("codex-home").display().to_string());
     let mut command = world.command("codex");
     command.args(["debug", "prompt-input", "go"]);

@@ -25,7 +25,7 @@ fn read(harness: Harness, file: &str) -> Turn {
 #[test]
 fn the_whole_persona_reaches_the_model_and_its_work_is_applied() {
     for harness in Harness::ALL {
-        let Some(world) = Scratch::new([]) else { return };
+        let world = Scratch::new([]);
         let hidden = world.project().join(".env").display().to_string();
         world.model.script([
             shout(harness),
@@ -82,7 +82,7 @@ fn holds(dir: &Path, text: &str) -> bool {
 #[test]
 fn a_copy_works_as_well() {
     for harness in Harness::ALL {
-        let Some(world) = Scratch::new([]) else { return };
+        let world = Scratch::new([]);
         world.model.script([write(harness, "made.txt"), Turn::text("all done")]);
         world.tester(harness, &json!({}));
         let report = world.succeeds(&["--mount", "copy"]);
@@ -95,7 +95,7 @@ fn a_copy_works_as_well() {
 #[test]
 fn extend_shows_the_model_both_files() {
     for harness in Harness::ALL {
-        let Some(world) = Scratch::new([Turn::text("fine")]) else { return };
+        let world = Scratch::new([Turn::text("fine")]);
         world.tester(harness, &json!({"claudeMdMode": "extend", "agentsMdMode": "extend"}));
         world.succeeds(&[]);
         let real = if harness == Harness::Claude { REPO_CLAUDE } else { REPO_AGENTS };
@@ -115,7 +115,7 @@ fn a_denied_tool_is_denied() {
         (Harness::Codex, json!({"deny": ["Write", "Edit"]}), "NEVER-OFFERED"),
     ];
     for (harness, permissions, tool) in cases {
-        let Some(world) = Scratch::new([]) else { return };
+        let world = Scratch::new([]);
         world.model.script([write(harness, "made.txt"), Turn::text("I may not")]);
         world.tester(harness, &json!({ "permissions": permissions }));
         let report = world.succeeds(&[]);
@@ -129,7 +129,7 @@ fn a_denied_tool_is_denied() {
 #[test]
 fn an_empty_allow_list_allows_nothing() {
     for harness in [Harness::Claude, Harness::Opencode] {
-        let Some(world) = Scratch::new([]) else { return };
+        let world = Scratch::new([]);
         world.model.script([write(harness, "made.txt"), Turn::text("I may not")]);
         world.tester(harness, &json!({"permissions": {"allow": []}}));
         let (report, _) = world.report(&[]);
@@ -141,7 +141,7 @@ fn an_empty_allow_list_allows_nothing() {
 fn a_megabyte_of_charter_launches() {
     let charter = format!("BIG-CHARTER-BEGIN {} BIG-CHARTER-END", "word ".repeat(200_000));
     for harness in Harness::ALL {
-        let Some(world) = Scratch::new([Turn::text("read it")]) else { return };
+        let world = Scratch::new([Turn::text("read it")]);
         world.tester(harness, &json!({}));
         let role = json!({"label": "Knitter", "charter": charter});
         world.write("project/.agentworkforce/workforce/roles/knitter.json", role.to_string());
@@ -158,7 +158,7 @@ fn a_megabyte_of_charter_launches() {
 fn errors_of_the_model_are_failures_with_the_reason() {
     for (status, mark) in [(401, "KEY-REFUSED"), (429, "TOO-MANY"), (500, "SERVER-BROKEN")] {
         for harness in Harness::ALL {
-            let Some(mut world) = Scratch::new([]) else { return };
+            let mut world = Scratch::new([]);
             world.model.always(Turn::error(status, mark));
             world.set_var("CLAUDE_CODE_MAX_RETRIES", "1");
             world.tester(harness, &json!({}));
@@ -187,7 +187,7 @@ fn errors_of_the_model_are_failures_with_the_reason() {
 #[test]
 fn a_model_that_hangs_is_ended_at_the_limit() {
     for harness in Harness::ALL {
-        let Some(world) = Scratch::new([Turn::text("begin").then_hang()]) else { return };
+        let world = Scratch::new([Turn::text("begin").then_hang()]);
         world.tester(harness, &json!({}));
         let (report, ran) = world.report(&["--timeout", "8"]);
         assert_eq!(ran.code, Some(124), "{harness}: {report:#}");
@@ -198,7 +198,7 @@ fn a_model_that_hangs_is_ended_at_the_limit() {
 /// opencode says nothing while a tool is at work, so its silence has to be read in its log.
 #[test]
 fn an_opencode_that_hears_nothing_more_is_idle() {
-    let Some(world) = Scratch::new([Turn::text("begin").then_hang()]) else { return };
+    let world = Scratch::new([Turn::text("begin").then_hang()]);
     world.plain(Harness::Opencode, &json!({"limits": {"idleSeconds": 4}}));
     let (report, ran) = world.report(&["--timeout", "60"]);
     assert_eq!(ran.code, Some(124), "{report:#}");
@@ -208,7 +208,7 @@ fn an_opencode_that_hears_nothing_more_is_idle() {
 #[test]
 fn a_tool_that_sleeps_is_gone_with_the_run() {
     for harness in Harness::ALL {
-        let Some(world) = Scratch::new([]) else { return };
+        let world = Scratch::new([]);
         world.model.script([shell(harness, "sleep 300"), Turn::text("never said")]);
         world.tester(harness, &json!({"permissions": {"allow": ["Bash(sleep:*)"], "mode": "acceptEdits"}}));
         let (report, ran) = world.report(&["--timeout", "10"]);
@@ -219,7 +219,7 @@ fn a_tool_that_sleeps_is_gone_with_the_run() {
 #[test]
 fn a_conversation_goes_on() {
     for harness in Harness::ALL {
-        let Some(world) = Scratch::new([]) else { return };
+        let world = Scratch::new([]);
         world.model.script([Turn::text("FIRST-ANSWER"), Turn::text("SECOND-ANSWER")]);
         world.tester(harness, &json!({}));
         let first = world.succeeds(&["--apply", "never"]);
@@ -236,7 +236,7 @@ fn a_conversation_goes_on() {
 
 #[test]
 fn limits_of_turns_and_money_hold_on_claude() {
-    let Some(world) = Scratch::new([]) else { return };
+    let world = Scratch::new([]);
     world.model.always(Turn::call("Read", json!({"file_path": "README.md"})));
     world.tester(Harness::Claude, &json!({}));
     let (report, ran) = world.report(&["--max-turns", "2"]);

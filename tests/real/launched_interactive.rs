@@ -21,7 +21,7 @@ fn ready(harness: Harness) -> &'static str {
 
 fn a_turn_in_a_terminal(harness: Harness) {
     let answer = Turn::text("ANSWER-FROM-THE-MODEL");
-    let Some(world) = Scratch::new([shout(harness), write(harness, "made.txt"), answer]) else { return };
+    let world = Scratch::new([shout(harness), write(harness, "made.txt"), answer]);
     world.tester(harness, &json!({}));
     let mut terminal = world.terminal(&world.agentworkforce(["agent", "tester"]));
     terminal.wait_for(ready(harness), PATIENCE);
@@ -71,7 +71,7 @@ fn codex_in_a_terminal() {
 /// own environment instead of ours.
 #[test]
 fn codex_in_a_terminal_does_its_own_work_though_a_server_of_the_user_runs() {
-    let Some(world) = Scratch::new([Turn::text("FIRST-ANSWER")]) else { return };
+    let world = Scratch::new([Turn::text("FIRST-ANSWER")]);
     let mut users = world.terminal(&world.command("codex"));
     users.wait_for(ready(Harness::Codex), PATIENCE);
     users.ask("FIRST-TASK", "FIRST-ANSWER", PATIENCE);
@@ -97,7 +97,7 @@ fn codex_in_a_terminal_does_its_own_work_though_a_server_of_the_user_runs() {
 
 /// Under a shell with job control: Ctrl-Z gives the shell back, `fg` the harness.
 fn stops_and_goes_on(harness: Harness) {
-    let Some(world) = Scratch::new([Turn::text("ANSWER-FROM-THE-MODEL")]) else { return };
+    let world = Scratch::new([Turn::text("ANSWER-FROM-THE-MODEL")]);
     world.tester(harness, &json!({}));
     let mut shell = world.command("bash");
     shell.args(["--norc", "--noprofile", "-i"]).env("PS1", "SHELL-IS-HERE> ");

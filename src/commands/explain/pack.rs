@@ -30,6 +30,7 @@ pub fn advice(error: &PackError) -> Advice {
                     hint("check the network and the registry, or allow more time with `--timeout`");
                     advice.exit = Exit::TimedOut;
                 }
+                FetchFailure::MissingProgram => hint("`agentworkforce doctor` shows how to install it"),
                 FetchFailure::NotAnArchive => hint(PACK_SOURCES),
                 FetchFailure::Other => {}
             }

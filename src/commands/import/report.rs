@@ -1,81 +1,113 @@
-//! The outcome of an import, for people and for scripts.
+//! Prints the result of an import, as text or JSON.
 
-use super::{Import, Row, Status};
+use super::row::{ImportStatus, Row};
 use crate::convert::Fate;
 use crate::model::path_text::path_text;
+use crate::model::warning::Warning;
 use crate::ui::{BOLD, DIM, Ui, printable};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::path::Path;
 
-/// `nothing`: there was nothing to import, which has to be said where nothing else is.
-pub fn report(import: &Import, nothing: bool, ui: &mut Ui) {
-    let count = |status: Status| import.personas(status);
-    let roles = |status: Status| import.count(status) - import.personas(status);
+/// What an import did, or would do.
+pub struct Outcome<'a> {
+    pub rows: &'a [Row],
+    /// The directory of personas.
+    pub target: &'a Path,
+    pub dry_run: bool,
+}
+
+impl Outcome<'_> {
+    fn personas(&self, status: ImportStatus) -> usize {
+        self.rows.iter().filter(|row| row.status == status && row.role.is_none()).count()
+    }
+
+    fn roles(&self, status: ImportStatus) -> usize {
+        self.rows.iter().filter(|row| row.status == status && row.role.is_some()).count()
+    }
+
+    /// The warnings of all files, each with the name of its file.
+    fn warnings(&self) -> Vec<Warning> {
+        let of_row = |row: &Row| {
+            let file = row.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let named =
+                |warning: &Warning| Warning::new(warning.code, format!("{file}: {}", warning.message));
+            row.warnings.iter().map(named).collect::<Vec<_>>()
+        };
+        self.rows.iter().flat_map(of_row).collect()
+    }
+}
+
+/// `nothing`: no file was an agent, so the reason is the result.
+pub fn print(import: &Outcome, nothing: bool, ui: &mut Ui) {
+    let count = |status: ImportStatus| import.personas(status);
+    let roles = |status: ImportStatus| import.roles(status);
     let reason = nothing.then(|| match import.rows.len() {
-        0 => "there is no file with the ending of an agent file (.md, .toml, .yaml, .json)".to_owned(),
+        0 => "no file has the extension of an agent file (.md, .toml, .yaml, .json)".to_owned(),
         files => format!("none of {files} file(s) is an agent"),
     });
     if ui.is_json() {
         ui.json(&json!({
-            "schemaVersion": 1,
+            "schemaVersion": 2,
             "dryRun": import.dry_run,
-            "target": path_text(&import.target.personas),
-            "imported": count(Status::Imported),
-            "replaced": count(Status::Replaced),
-            "unchanged": count(Status::Unchanged),
-            "differs": count(Status::Differs),
-            "skipped": count(Status::Skipped),
-            "failed": count(Status::Failed),
+            "target": path_text(import.target),
+            "imported": count(ImportStatus::Imported),
+            "replaced": count(ImportStatus::Replaced),
+            "unchanged": count(ImportStatus::Unchanged),
+            "differs": count(ImportStatus::Differs),
+            "skipped": count(ImportStatus::Skipped),
+            "failed": count(ImportStatus::Failed),
             "roles": {
-                "imported": roles(Status::Imported),
-                "replaced": roles(Status::Replaced),
-                "unchanged": roles(Status::Unchanged),
-                "differs": roles(Status::Differs),
-                "failed": roles(Status::Failed),
+                "imported": roles(ImportStatus::Imported),
+                "replaced": roles(ImportStatus::Replaced),
+                "unchanged": roles(ImportStatus::Unchanged),
+                "differs": roles(ImportStatus::Differs),
+                "failed": roles(ImportStatus::Failed),
             },
             "reason": reason,
             "files": import.rows,
+            "warnings": import.warnings(),
         }));
         return;
     }
-    for row in import.rows.iter().filter(|row| row.status != Status::Skipped || row.unreadable) {
-        line(row, import.dry_run, ui);
+    for row in import.rows.iter().filter(|row| row.status != ImportStatus::Skipped || row.unreadable) {
+        print_row(row, import.dry_run, ui);
     }
-    kept(&import.rows, ui);
-    passed_over(&import.rows, ui);
+    print_kept(import.rows, ui);
+    print_skipped(import.rows, ui);
     if let Some(reason) = reason {
         ui.line(format!("nothing to import: {reason}"));
-        ui.hint("name the agent files themselves, or the directory that holds them");
+        ui.hint("name the agent files themselves, or their directory");
         return;
     }
     let (would, replace) =
         if import.dry_run { ("would import", "would replace") } else { ("imported", "replaced") };
     let mut text = format!(
         "{would} {} persona(s), {replace} {}, unchanged {}, left alone {}, failed {}",
-        count(Status::Imported),
-        count(Status::Replaced),
-        count(Status::Unchanged),
-        count(Status::Differs),
-        count(Status::Failed),
+        count(ImportStatus::Imported),
+        count(ImportStatus::Replaced),
+        count(ImportStatus::Unchanged),
+        count(ImportStatus::Differs),
+        count(ImportStatus::Failed),
     );
     let with_roles = import.rows.iter().any(|row| row.role.is_some());
     if with_roles {
         text.push_str(&format!(
             "; {would} {} role(s), {replace} {}, unchanged {}, left alone {}, failed {}",
-            roles(Status::Imported),
-            roles(Status::Replaced),
-            roles(Status::Unchanged),
-            roles(Status::Differs),
-            roles(Status::Failed)
+            roles(ImportStatus::Imported),
+            roles(ImportStatus::Replaced),
+            roles(ImportStatus::Unchanged),
+            roles(ImportStatus::Differs),
+            roles(ImportStatus::Failed)
         ));
     }
-    ui.line(printable(&format!("{text} ({})", import.target.personas.display())));
+    ui.line(printable(&format!("{text} ({})", import.target.display())));
 }
 
-/// What is no agent, by the reason: whoever misses a file finds out why.
-fn passed_over(rows: &[Row], ui: &mut Ui) {
+/// The skipped files, grouped by the reason.
+fn print_skipped(rows: &[Row], ui: &mut Ui) {
     let mut reasons: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.status == Status::Skipped && !row.unreadable) {
+    for row in rows.iter().filter(|row| row.status == ImportStatus::Skipped && !row.unreadable) {
         let name = row.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
         reasons.entry(row.reason.as_deref().unwrap_or_default()).or_default().push(name);
     }
@@ -84,21 +116,21 @@ fn passed_over(rows: &[Row], ui: &mut Ui) {
         let more = if names.len() > 3 { ", ..." } else { "" };
         ui.line(format!(
             "{DIM}{}{DIM:#}",
-            printable(&format!("passed over {} file(s): {reason} ({shown}{more})", names.len()))
+            printable(&format!("skipped {} file(s): {reason} ({shown}{more})", names.len()))
         ));
     }
 }
 
-fn line(row: &Row, dry_run: bool, ui: &mut Ui) {
+fn print_row(row: &Row, dry_run: bool, ui: &mut Ui) {
     let word = match row.status {
-        Status::Imported if dry_run => "would import",
-        Status::Imported => "imported",
-        Status::Unchanged => "unchanged",
-        Status::Differs => "differs",
-        Status::Replaced if dry_run => "would replace",
-        Status::Replaced => "replaced",
-        Status::Skipped => "skipped",
-        Status::Failed => "failed",
+        ImportStatus::Imported if dry_run => "would import",
+        ImportStatus::Imported => "imported",
+        ImportStatus::Unchanged => "unchanged",
+        ImportStatus::Differs => "differs",
+        ImportStatus::Replaced if dry_run => "would replace",
+        ImportStatus::Replaced => "replaced",
+        ImportStatus::Skipped => "skipped",
+        ImportStatus::Failed => "failed",
     };
     let name = match (&row.persona, &row.role) {
         (Some(id), _) => id.clone(),
@@ -106,7 +138,7 @@ fn line(row: &Row, dry_run: bool, ui: &mut Ui) {
         (None, None) => "-".into(),
     };
     let source = row.source.file_name().unwrap_or_default().to_string_lossy();
-    let format = row.format.unwrap_or("no agent");
+    let format = row.format.unwrap_or("not an agent");
     ui.line(format!(
         "{word:<9}  {BOLD}{}{BOLD:#}  {DIM}{} ({format}){DIM:#}",
         printable(&name),
@@ -125,8 +157,8 @@ fn line(row: &Row, dry_run: bool, ui: &mut Ui) {
     }
 }
 
-/// Collections keep the same few fields in every file: they are said once, with how often.
-fn kept(rows: &[Row], ui: &mut Ui) {
+/// The kept fields once, with their number: collections have the same few in every file.
+fn print_kept(rows: &[Row], ui: &mut Ui) {
     let mut kept: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for row in rows {
         for field in &row.fields {
@@ -145,7 +177,7 @@ fn kept(rows: &[Row], ui: &mut Ui) {
     }
 }
 
-/// The name of a field without its place in a config of several agents.
+/// The name of a field without its path in a config of several agents.
 fn own_name(field: &str) -> &str {
     let in_config =
         ["agents.", "roles.", "agent.", "mode.", "profiles."].iter().any(|place| field.starts_with(place));

@@ -1,5 +1,6 @@
 //! What the commands for packs share: the target directories, fetching with progress, and writing what was decided.
 
+use self::stop_signals::StopSignals;
 use super::edit::{audit, layer_dir, user_personas};
 use crate::cli::LayerArg;
 use crate::error::{CommandError, Result};
@@ -7,7 +8,6 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::load::places::PROJECT_DIR;
 use crate::mount::CrashPoints;
-use crate::mount::process::signals::SignalInbox;
 use crate::pack::apply;
 use crate::pack::contents::UnitKind;
 use crate::pack::decide::{Action, Decision, OnDisk, Reason};
@@ -22,7 +22,6 @@ use crate::pack::tree::File;
 use crate::resolve::chain::same_id;
 use crate::ui::{Ui, printable};
 use crate::workforce::Workforce;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -32,6 +31,7 @@ pub mod install;
 mod installation;
 mod locked;
 pub mod pack;
+mod stop_signals;
 mod summary;
 pub mod uninstall;
 pub mod update;
@@ -82,13 +82,13 @@ fn stay_inside(base: &Path, dir: &Path) -> Result<()> {
 pub struct Fetcher<'a> {
     host: &'a Host,
     time: Duration,
-    signals: SignalInbox,
+    signals: StopSignals,
 }
 
 impl<'a> Fetcher<'a> {
     fn new(host: &'a Host, seconds: f64) -> Result<Fetcher<'a>> {
         // From here on signals are only checked between steps, so that none interrupts a write.
-        let signals = SignalInbox::catch(&[SIGINT, SIGTERM, SIGHUP])?;
+        let signals = StopSignals::catch()?;
         let time = Duration::try_from_secs_f64(seconds)
             .map_err(|_| CommandError::usage("`--timeout` is too long"))?;
         Ok(Fetcher { host, time, signals })
@@ -105,7 +105,7 @@ impl<'a> Fetcher<'a> {
             if is_shown && now > second.replace(now) {
                 screen.borrow_mut().progress(&format!("fetching {shown} ... {now} s"));
             }
-            self.signals.asked_to_end().is_some()
+            self.signals.received().is_some()
         };
         if is_shown {
             screen.borrow_mut().progress(&format!("fetching {shown} ..."));
@@ -120,11 +120,8 @@ impl<'a> Fetcher<'a> {
 
     /// Fails if a signal arrived. Called before anything is written.
     fn check_signals(&self) -> Result<()> {
-        match self.signals.asked_to_end() {
-            Some(signal) => {
-                let number = u8::try_from(signal).unwrap_or(u8::MAX);
-                Err(CommandError::new(Exit::Signal(number), "stopped; nothing was written"))
-            }
+        match self.signals.received() {
+            Some(signal) => Err(CommandError::new(Exit::Signal(signal), "stopped; nothing was written")),
             None => Ok(()),
         }
     }

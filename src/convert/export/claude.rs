@@ -33,7 +33,7 @@ pub fn export(persona: &Outgoing, ledger: &mut Ledger) -> Native {
     markdown(format!("{}.md", persona.id), &keys, persona.prompt)
 }
 
-/// claude's `tools` are the only ones an agent has; ours run without asking.
+/// In claude `tools` are the only tools of an agent; in a persona they run without approval.
 fn permissions(persona: &Outgoing, keys: &mut Object, ledger: &mut Ledger) {
     let permissions = persona.permissions;
     if let Some(allow) = &permissions.allow {

@@ -31,11 +31,11 @@ pub fn export(persona: &Outgoing, ledger: &mut Ledger) -> Native {
     merge_returning(&mut keys, returning(persona, "codex"));
     let table =
         toml::to_string_pretty(&without_null(Value::Object(keys))).expect("keys of text, numbers and tables");
-    // The comment comes in front: at the end it would look like a part of the last table.
+    // The comment comes first: at the end it would look like a part of the last table.
     Native { file_name: format!("{}.toml", persona.id), head: String::new(), tail: table }
 }
 
-/// codex has a sandbox where others have permissions: what the persona says, else what its denials amount to.
+/// codex has a sandbox instead of permissions: the persona's own, else one that follows from its denials.
 fn sandbox(persona: &Outgoing, keys: &mut Object, ledger: &mut Ledger) {
     let (settings, permissions) = (persona.settings, persona.permissions);
     let read_only = denies_all_edits(&permissions.deny) || permissions.mode.as_deref() == Some("plan");
@@ -56,7 +56,7 @@ fn sandbox(persona: &Outgoing, keys: &mut Object, ledger: &mut Ledger) {
             "sandbox_workspace_write.network_access",
         );
     }
-    // codex has no patterns, and allows by its sandbox: the rest travels.
+    // codex has no patterns and allows by its sandbox: the rest is only in the comment.
     ledger.kept("permissions.allow", permissions.allow.is_some());
     ledger.kept("permissions.deny", !permissions.deny.is_empty());
     ledger.kept("permissions.mode", permissions.mode.is_some());
@@ -70,7 +70,7 @@ fn servers(persona: &Outgoing, keys: &mut Object, ledger: &mut Ledger) {
                 servers.insert(name.clone(), server);
             }
             None => {
-                ledger.dropped(&format!("mcpServers.{name}"), true, "codex cannot refer to a variable there");
+                ledger.dropped(&format!("mcpServers.{name}"), true, "codex does not allow a variable there");
             }
         }
     }
@@ -80,7 +80,7 @@ fn servers(persona: &Outgoing, keys: &mut Object, ledger: &mut Ledger) {
     }
 }
 
-/// `None` where it refers to a variable in a place in which codex cannot.
+/// `None` where it has a variable that codex does not allow there.
 fn server(said: &McpServer) -> Option<Value> {
     let plain = |text: &str| matches!(env_pieces(text).as_slice(), [] | [Piece::Text(_)]);
     let mut object = Map::new();
@@ -113,7 +113,7 @@ fn server(said: &McpServer) -> Option<Value> {
     let (mut env, mut handed) = (Map::new(), Vec::new());
     for (key, value) in &said.env {
         match env_pieces(value).as_slice() {
-            // The variable of the same name is handed on; another name cannot be said.
+            // Only a variable of the same name can be passed on.
             [Piece::Variable(name)] if name == key => handed.push(key.as_str()),
             [] | [Piece::Text(_)] => {
                 env.insert(key.clone(), value.as_str().into());
@@ -136,7 +136,7 @@ fn headers_with(there: Option<&Value>, header: &str, value: String) -> Value {
     Value::Object(headers)
 }
 
-/// TOML has no null, and no whole number above that of 63 bits.
+/// TOML has no null and no integers above 63 bits.
 fn without_null(value: Value) -> Value {
     match value {
         Value::Number(number) if number.is_u64() && !number.is_i64() => number.as_f64().into(),

@@ -1,12 +1,13 @@
-//! A persona as another tool's agent file: whole in itself, with an account of what the format cannot say.
+//! Exports a persona as another tool's agent file, with a record of what the format cannot express.
 
 mod claude;
 mod codex;
 mod opencode;
 
-use super::account::{Fate, FieldFate};
-use super::carried::{self, Carried, CarriedRole};
-use super::{Format, Source, convert, values};
+use super::draft::{Fate, FieldFate};
+use super::embedded_persona::{self, EmbeddedPersona, EmbeddedRole};
+use super::format::{Format, Missing, Source};
+use super::{convert, values};
 use crate::harness::AgentFile;
 use crate::model::persona::{HarnessSettings, Limits, McpServer, Permissions};
 use crate::model::plan::SkillKind;
@@ -16,27 +17,27 @@ use crate::model::tier::Tier;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashSet};
 
-/// A persona as decided for one tier on the harness that the file is for.
+/// A persona resolved for one tier on the target harness.
 pub struct Outgoing<'a> {
     pub id: &'a str,
     pub tier: Tier,
     pub description: Option<&'a str>,
-    /// The prompt as a harness is given it: identity, charter and job, inputs filled in.
+    /// The complete prompt: identity, charter and job, with the values of inputs.
     pub prompt: &'a str,
     pub model: Option<&'a str>,
     pub settings: &'a HarnessSettings,
     pub permissions: &'a Permissions,
     pub mcp_servers: &'a BTreeMap<String, McpServer>,
     pub limits: Limits,
-    /// Everything that the persona says, for the account and for the way back.
+    /// The whole persona, for the record and for a later import.
     pub persona: &'a Object,
-    /// What stands in front of the job in the prompt: who it is, and its charter.
+    /// The part of the prompt before the job: identity and charter.
     pub before_job: &'a str,
-    /// The role, where it is not one of the library.
-    pub role: Option<CarriedRole>,
+    /// The role, where it is not built in.
+    pub role: Option<EmbeddedRole>,
 }
 
-/// The file, and what became of every field of the persona.
+/// The file, and what happened to every field of the persona.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exported {
     pub file_name: String,
@@ -44,7 +45,7 @@ pub struct Exported {
     pub fields: Vec<FieldFate>,
 }
 
-/// The file without the comment, cut at the place for it.
+/// The file without the comment, split where the comment goes.
 struct Native {
     file_name: String,
     head: String,
@@ -53,83 +54,79 @@ struct Native {
 
 pub fn export(format: AgentFile, persona: &Outgoing) -> Exported {
     let mut ledger = Ledger { fields: Vec::new(), format };
-    let travels = ledger.travelling(persona);
+    let embeddable = ledger.embeddable(persona);
     let native = match format {
         AgentFile::ClaudeMarkdown => claude::export(persona, &mut ledger),
         AgentFile::OpencodeMarkdown => opencode::export(persona, &mut ledger),
         AgentFile::CodexToml => codex::export(persona, &mut ledger),
     };
     let alone = format!("{}{}", native.head, native.tail);
-    let carried = Carried {
-        fields: carried::marks(&imported(format, &native.file_name, &alone)),
-        file: carried::mark_of_file(&alone),
+    let embedded = EmbeddedPersona {
+        fields: embedded_persona::field_fingerprints(&imported(format, &native.file_name, &alone)),
+        file: embedded_persona::file_fingerprint(&alone),
         tier: persona.tier.name().to_owned(),
-        before_job: (persona.before_job.len(), carried::mark(persona.before_job)),
+        before_job: (persona.before_job.len(), embedded_persona::fingerprint(persona.before_job)),
         role: persona.role.clone(),
-        persona: travels,
+        persona: embeddable,
     };
-    let text = format!("{}{}{}", native.head, carried::line(&carried), native.tail);
+    let text = format!("{}{}{}", native.head, embedded_persona::comment_line(&embedded), native.tail);
     Exported { file_name: native.file_name, text, fields: ledger.finish(persona) }
 }
 
-/// What an import makes of the file without the comment: by that it will be seen what was edited.
+/// What an import makes of the file without the comment. A later import compares with it to find edits.
 fn imported(format: AgentFile, file_name: &str, text: &str) -> Object {
-    let nearby = |_: &str| Err(super::Missing::Absent);
+    let nearby = |_: &str| Err(Missing::Absent);
     let source = Source { path: file_name, below: file_name, text, nearby: &nearby };
     let drafts = convert(format.into(), &source).map(|converted| converted.drafts).unwrap_or_default();
     drafts.into_iter().next().map(|draft| draft.persona).unwrap_or_default()
 }
 
-/// What has been said about the persona's fields so far.
+/// What happened to the persona's fields.
 struct Ledger {
     fields: Vec<FieldFate>,
     format: AgentFile,
 }
 
 impl Ledger {
-    /// The persona without what cannot travel: files beside it, and what must not be taken from a file of others.
-    fn travelling(&mut self, persona: &Outgoing) -> Object {
-        let mut travels = persona.persona.clone();
-        self.without_files(&mut travels, "");
-        if let Some(Value::Object(tiers)) = travels.get_mut("tiers") {
+    /// The persona without what cannot be embedded: files beside it, and what an import would refuse.
+    fn embeddable(&mut self, persona: &Outgoing) -> Object {
+        let mut embeddable = persona.persona.clone();
+        self.without_files(&mut embeddable, "");
+        if let Some(Value::Object(tiers)) = embeddable.get_mut("tiers") {
             for (name, tier) in tiers.iter_mut() {
                 if let Value::Object(tier) = tier {
                     self.without_files(tier, &format!("tiers.{name}."));
                 }
             }
         }
-        if let Some(Value::Array(skills)) = travels.get_mut("skills") {
+        if let Some(Value::Array(skills)) = embeddable.get_mut("skills") {
             skills.retain(|skill| {
                 let source = skill.as_str().or_else(|| skill.get("source")?.as_str()).unwrap_or_default();
-                let stays = kind_of(source) == SkillKind::Local;
+                let is_local = kind_of(source) == SkillKind::Local;
                 let name = skill.get("id").and_then(Value::as_str).unwrap_or(source);
-                self.dropped(
-                    &format!("skills.{name}"),
-                    stays,
-                    "a directory of its own, which does not travel",
-                );
-                !stays
+                self.dropped(&format!("skills.{name}"), is_local, "a local directory, which is not exported");
+                !is_local
             });
             if skills.is_empty() {
-                travels.shift_remove("skills");
+                embeddable.shift_remove("skills");
             } else {
                 self.kept("skills", true);
             }
         }
-        travels
+        embeddable
     }
 
     fn without_files(&mut self, level: &mut Object, at: &str) {
         for key in ["claudeMd", "agentsMd"] {
             if level.shift_remove(key).is_some() {
-                self.dropped(&format!("{at}{key}"), true, "a file beside the persona, which does not travel");
+                self.dropped(&format!("{at}{key}"), true, "a file beside the persona, which is not exported");
                 level.shift_remove(&format!("{key}Mode"));
-                self.dropped(&format!("{at}{key}Mode"), true, "goes with the file");
+                self.dropped(&format!("{at}{key}Mode"), true, "belongs to the file");
             }
         }
         if let Some(Value::Object(settings)) = level.get_mut("harnessSettings") {
-            let field = format!("{at}harnessSettings.{}", carried::BYPASS);
-            let said = settings.shift_remove(carried::BYPASS).is_some();
+            let field = format!("{at}harnessSettings.{}", embedded_persona::BYPASS);
+            let said = settings.shift_remove(embedded_persona::BYPASS).is_some();
             self.dropped(&field, said, "never written into a file that others may take over");
             if settings.is_empty() {
                 level.shift_remove("harnessSettings");
@@ -157,7 +154,7 @@ impl Ledger {
         }
     }
 
-    /// The limits and settings that no format, or only codex's, has a word for.
+    /// Limits and settings that no format has, or only codex.
     fn keep_settings(&mut self, persona: &Outgoing) {
         let limits = persona.limits;
         self.kept("limits.wallSeconds", limits.wall_seconds.is_some());
@@ -174,17 +171,17 @@ impl Ledger {
         self.kept("harnessSettings.webSearch", settings.web_search.is_some());
     }
 
-    /// The rest of the persona, so that nothing goes without a word.
+    /// Records the remaining fields, so that none is lost silently.
     fn finish(mut self, persona: &Outgoing) -> Vec<FieldFate> {
         self.keep_settings(persona);
-        // Whoever speaks for a part of a field has spoken for the field.
-        let mut spoken_for = HashSet::new();
+        // A record of a part counts for the whole field.
+        let mut recorded = HashSet::new();
         for FieldFate { field, .. } in &self.fields {
-            spoken_for.extend(field.match_indices('.').map(|(at, _)| field[..at].to_owned()));
-            spoken_for.insert(field.clone());
+            recorded.extend(field.match_indices('.').map(|(at, _)| field[..at].to_owned()));
+            recorded.insert(field.clone());
         }
         for (key, value) in persona.persona {
-            if spoken_for.contains(key) && key != "tiers" {
+            if recorded.contains(key) && key != "tiers" {
                 continue;
             }
             let own = format!("x-{}", Format::from(self.format).name());
@@ -204,7 +201,7 @@ impl Ledger {
     }
 }
 
-/// What was kept when the persona was imported from this very format goes back to its place.
+/// The keys that were kept when the persona was imported from this format.
 fn returning(persona: &Outgoing, format: &str) -> Object {
     match persona.persona.get(&format!("x-{format}")) {
         Some(Value::Object(kept)) => kept
@@ -216,7 +213,7 @@ fn returning(persona: &Outgoing, format: &str) -> Object {
     }
 }
 
-/// Puts the returning keys in: over a name or a description that was shortened, and behind the others.
+/// Adds these keys: over a shortened name or description, and after the others.
 fn merge_returning(keys: &mut Object, returning: Object) {
     for (key, value) in returning {
         if matches!(key.as_str(), "name" | "description" | "mode") || !keys.contains_key(&key) {
@@ -225,7 +222,7 @@ fn merge_returning(keys: &mut Object, returning: Object) {
     }
 }
 
-/// Markdown with its keys in front. JSON is YAML, and nobody has to guess how a value is quoted.
+/// Markdown with frontmatter. The values are JSON, which is valid YAML without any quoting rules.
 fn markdown(file_name: String, keys: &Object, prompt: &str) -> Native {
     let mut head = String::from("---\n");
     for (key, value) in keys {
@@ -234,16 +231,16 @@ fn markdown(file_name: String, keys: &Object, prompt: &str) -> Native {
     Native { file_name, head, tail: format!("---\n\n{prompt}\n") }
 }
 
-/// Bare where it can only be a word: what is imported may have been called anything.
+/// Without quotes where the key is a plain word: imported keys may be anything.
 fn yaml_key(key: &str) -> String {
-    const NO_WORDS: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
+    const RESERVED: [&str; 9] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let is_word = key.starts_with(|c: char| c.is_ascii_alphabetic()) && key.chars().all(plain);
-    let is_word = is_word && key.len() < 100 && !NO_WORDS.contains(&key.to_ascii_lowercase().as_str());
+    let is_word = is_word && key.len() < 100 && !RESERVED.contains(&key.to_ascii_lowercase().as_str());
     if is_word { key.to_owned() } else { values::printable_json(&Value::from(key)) }
 }
 
-/// A server in the form of persona files, which is claude's.
+/// A server as in persona files, which have claude's syntax.
 fn server(server: &McpServer) -> Value {
     let mut object = Map::new();
     let mut put = |key: &str, value: Option<Value>| {
@@ -276,7 +273,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn any_key_and_any_text_come_back_from_the_block() {
+    fn any_key_and_any_text_survive_the_frontmatter() {
         let Value::Object(keys) = json!({
             "plain": "a\u{7f}b\u{85}\u{2028}", "a: b\n---": 1, "null": 2, "y": 3, "# agentworkforce: {}": 4, "": 5, "é": "\u{feff}",
         }) else {
@@ -284,7 +281,7 @@ mod tests {
         };
         let Native { head, tail, .. } = markdown("a.md".into(), &keys, "prompt");
         let parts = frontmatter::read(&(head + &tail));
-        assert_eq!(parts.warnings, [""; 0]);
-        assert_eq!((parts.keys, parts.carried, parts.body.as_str()), (keys, None, "prompt"));
+        assert_eq!(parts.warnings, []);
+        assert_eq!((parts.keys, parts.embedded, parts.body.as_str()), (keys, None, "prompt"));
     }
 }

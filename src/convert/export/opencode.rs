@@ -12,7 +12,7 @@ pub fn export(persona: &Outgoing, ledger: &mut Ledger) -> Native {
         keys.insert("description".into(), description.into());
         ledger.mapped("description", true, "description");
     }
-    // Its default; said, so that nobody takes the file for one of claude's.
+    // The default, written so that the file is not taken for one of claude.
     keys.insert("mode".into(), "all".into());
     if let Some(model) = persona.model {
         keys.insert("model".into(), model.into());
@@ -30,14 +30,14 @@ pub fn export(persona: &Outgoing, ledger: &mut Ledger) -> Native {
     if !permission.is_empty() {
         keys.insert("permission".into(), Value::Object(permission));
     }
-    // opencode has its servers in the config, not in an agent.
+    // opencode configures servers in its config, not per agent.
     ledger.kept("mcpServers", !persona.mcp_servers.is_empty());
     ledger.mapped("id", true, "the file's name");
     merge_returning(&mut keys, returning(persona, "opencode"));
     markdown(format!("{}.md", persona.id), &keys, persona.prompt)
 }
 
-/// The ordered map in which the last match wins: the mode first, then what is allowed, then what is denied.
+/// The last match wins: first the mode, then what is allowed, then what is denied.
 fn permission(persona: &Outgoing, ledger: &mut Ledger) -> Object {
     let permissions = persona.permissions;
     let mut map = Map::new();
@@ -45,14 +45,14 @@ fn permission(persona: &Outgoing, ledger: &mut Ledger) -> Object {
         return map;
     }
     map.insert("*".into(), "ask".into());
-    // Reading is not asked for in any mode of ours.
+    // No mode of a persona asks before reading.
     for key in ["read", "grep", "glob"] {
         map.insert(key.into(), "allow".into());
     }
     match permissions.mode.as_deref() {
         Some("bypassPermissions") => {
             map.insert("*".into(), "allow".into());
-            ledger.mapped("permissions.mode", true, "permission.*: an import does not take it");
+            ledger.mapped("permissions.mode", true, "permission.*: not restored by an import");
         }
         Some("acceptEdits") => {
             map.insert("edit".into(), "allow".into());
@@ -76,12 +76,12 @@ fn permission(persona: &Outgoing, ledger: &mut Ledger) -> Object {
     ledger.mapped("permissions.allow", permissions.allow.is_some(), "permission");
     ledger.mapped("permissions.deny", !permissions.deny.is_empty(), "permission");
     for (entry, action) in inexact {
-        ledger.dropped(&format!("permissions.{action}.{entry}"), true, "opencode has no word for it");
+        ledger.dropped(&format!("permissions.{action}.{entry}"), true, "opencode has no such permission");
     }
     in_order(map)
 }
 
-/// The blanket rule first, because later ones win; the others do not meet, and stand in one order whatever the persona's.
+/// The rule for all tools first, because later ones win; the others are independent and get a fixed order.
 fn in_order(mut map: Object) -> Object {
     let first = ["*", "read", "grep", "glob", "list", "edit", "bash"];
     let mut ordered: Object =
@@ -94,7 +94,7 @@ fn in_order(mut map: Object) -> Object {
 fn add(map: &mut Object, rule: &ToolRule, action: &str) -> bool {
     let Some(key) = tools::to_opencode(rule.tool) else { return false };
     match (rule.argument, key.as_str()) {
-        // It has no notebooks, and a rule for them must not fall on every other edit.
+        // opencode has no notebooks, and a rule for them must not apply to all edits.
         (None, "edit") if rule.tool == "NotebookEdit" => true,
         (None, _) => {
             // One denied way to edit denies them all; one allowed way does not allow what is denied.
@@ -106,7 +106,7 @@ fn add(map: &mut Object, rule: &ToolRule, action: &str) -> bool {
             let said = map.get("bash").cloned().unwrap_or_else(|| json!("ask"));
             let mut patterns = match said {
                 Value::Object(patterns) => patterns,
-                // Patterns alone would decide, so what held before is said first.
+                // The patterns would replace the rule for the whole tool, so it comes first among them.
                 whole => Map::from_iter([("*".to_owned(), whole)]),
             };
             patterns.shift_remove(&pattern);

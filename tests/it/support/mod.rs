@@ -1,6 +1,7 @@
 //! `TestEnv`: a home, a project and an environment that belong to one test alone.
 
 mod recorded;
+pub(crate) mod require;
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

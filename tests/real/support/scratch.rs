@@ -9,7 +9,6 @@ use super::turn::Turn;
 use super::{installed, persona, pty};
 use serde_json::{Value, json};
 use std::ffi::OsStr;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -35,30 +34,23 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// None where the harnesses are not installed and need not be; that was said then.
-    pub fn new(script: impl IntoIterator<Item = Turn>) -> Option<Scratch> {
-        let bin = installed::bin_directory()?;
-        Some(Scratch::made(bin, named_directory().tempdir().expect("a temp directory"), script))
+    pub fn new(script: impl IntoIterator<Item = Turn>) -> Scratch {
+        Scratch::made(named_directory().tempdir().expect("a temp directory"), script)
     }
 
-    /// The same where nothing is temporary: sandboxes leave the usual places for temporary files open. None, with a
-    /// word about it, where this user has no such place.
-    pub fn outside_of_temp() -> Option<Scratch> {
-        let bin = installed::bin_directory()?;
+    /// The same where nothing is temporary: sandboxes leave the usual places for temporary files open.
+    pub fn outside_of_temp() -> Scratch {
         let places = [env!("CARGO_TARGET_TMPDIR"), "/var/lib", "/run/lock"];
         // The checkout itself may be in a temp directory.
         let temporary = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into(), "/dev/shm".into()];
-        let lasting =
+        let mut lasting =
             places.iter().filter(|place| !temporary.iter().any(|temp| Path::new(place).starts_with(temp)));
-        let made = lasting.into_iter().find_map(|place| named_directory().tempdir_in(place).ok());
-        let Some(dir) = made else {
-            let _ = writeln!(std::io::stderr(), "\nNOT RUN: a test that needs to write in one of {places:?}");
-            return None;
-        };
-        Some(Scratch::made(bin, dir, []))
+        let made = lasting.find_map(|place| named_directory().tempdir_in(place).ok());
+        Scratch::made(made.unwrap_or_else(|| panic!("this test needs to write in one of {places:?}")), [])
     }
 
-    fn made(bin: PathBuf, dir: tempfile::TempDir, script: impl IntoIterator<Item = Turn>) -> Scratch {
+    fn made(dir: tempfile::TempDir, script: impl IntoIterator<Item = Turn>) -> Scratch {
+        let bin = installed::bin_directory();
         let scratch = Scratch { dir, bin, vars: Vec::new(), model: ModelServer::start(script) };
         for name in ["home", "project", "tmp"] {
             std::fs::create_dir_all(scratch.root().join(name)).expect("writable");

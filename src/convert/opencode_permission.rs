@@ -1,15 +1,16 @@
-//! opencode's `permission`, in which the last match wins, as rules in which a denial beats everything. Where the two
-//! differ, the denial stays and the rest is told.
+//! opencode's `permission`, where the last match wins, as rules where a denial always wins. Where the two differ, the
+//! denial stays and the rest is reported.
 
-use super::account::Account;
-use super::tools::{Rules, left_out, of_opencode};
+use super::permission_rules::PermissionRules;
+use super::persona_builder::PersonaBuilder;
+use super::tools::{of_opencode, unlisted_tools};
 use crate::model::shape::Object;
 use serde_json::{Map, Value};
 
-const EXCEPTION: &str = "an exception from a denial, which beats it here: all of it is denied";
-const OVERRULED: &str = "the rule for all behind it overrules it";
+const EXCEPTION: &str = "an exception from a denial, but denials always win here: all of it is denied";
+const OVERRULED: &str = "overruled by the later rule for all tools";
 
-/// What a config says of all agents, and behind it what one says of itself.
+/// The permissions for all agents, followed by those of one agent.
 pub fn layered(below: &Value, own: Option<&Value>) -> Value {
     let mut merged = Map::new();
     for (key, rule) in [Some(below), own].into_iter().flatten().flat_map(keys) {
@@ -33,7 +34,7 @@ pub fn layered(below: &Value, own: Option<&Value>) -> Value {
     Value::Object(merged)
 }
 
-/// A word alone is a rule for all.
+/// A single word is a rule for all tools.
 fn keys(permission: &Value) -> Object {
     match permission {
         Value::Object(keys) => keys.clone(),
@@ -42,64 +43,66 @@ fn keys(permission: &Value) -> Object {
 }
 
 /// Adds the rules. Returns the mode.
-pub fn read(account: &mut Account, rules: &mut Rules, permission: &Value) -> Option<&'static str> {
+pub fn read(
+    builder: &mut PersonaBuilder,
+    rules: &mut PermissionRules,
+    permission: &Value,
+) -> Option<&'static str> {
     if !permission.is_string() && !permission.is_object() {
-        account.dropped("permission", "is neither a word nor an object");
+        builder.dropped("permission", "is neither a word nor an object");
         return None;
     }
     let keys = keys(permission);
-    account.mapped("permission", "permissions");
+    builder.mapped("permission", "permissions");
     let for_all = keys.get("*").and_then(Value::as_str);
     let behind = keys.keys().position(|key| key == "*").unwrap_or_default();
     match for_all {
         Some("ask") => {}
-        Some("deny") => account.mapped("permission.*", "permissions.deny"),
-        _ if keys.contains_key("*") => account.dropped(
-            "permission.*",
-            "nothing is allowed wholesale on import; set `permissions.mode` yourself",
-        ),
+        Some("deny") => builder.mapped("permission.*", "permissions.deny"),
+        _ if keys.contains_key("*") => builder
+            .dropped("permission.*", "an import never allows everything; set `permissions.mode` yourself"),
         _ => {}
     }
-    // What is not denied although all the rest is.
+    // Tools that stay available although all others are denied.
     let mut open: Vec<String> = Vec::new();
     for (at, (key, rule)) in keys.iter().enumerate().filter(|(_, (key, _))| *key != "*") {
         let field = format!("permission.{key}");
         let Some(ours) = of_opencode(key) else {
-            account.keep(&field, rule.clone());
+            builder.keep(&field, rule.clone());
             continue;
         };
         let overruled = at < behind && matches!(for_all, Some("ask" | "deny"));
         match rule {
-            Value::String(action) if overruled && action != "deny" => account.dropped(&field, OVERRULED),
+            Value::String(action) if overruled && action != "deny" => builder.dropped(&field, OVERRULED),
             Value::String(action) => {
-                one(rules, ours, None, action);
+                add_rules(rules, ours, None, action);
                 if action != "deny" {
                     open.extend(ours.iter().map(ToString::to_string));
                 }
             }
             Value::Object(said) => {
                 let whole = if overruled { for_all } else { None };
-                let is_open = patterns(account, rules, &field, ours, said, whole, for_all);
+                let is_open = patterns(builder, rules, &field, ours, said, whole, for_all);
                 if is_open {
                     open.extend(ours.iter().map(ToString::to_string));
                 }
             }
-            other => account.keep(&field, other.clone()),
+            other => builder.keep(&field, other.clone()),
         }
     }
     if for_all == Some("deny") {
-        for tool in left_out(&open) {
+        for tool in unlisted_tools(&open) {
             rules.deny(tool);
         }
     }
     matches!(for_all, Some("ask" | "deny")).then_some("default")
 }
 
-/// The patterns of one tool. `whole` overrules all of them, `for_all` is for what none of them meets. Returns whether
-/// the tool is left with anything.
+/// The patterns of one tool. `whole` overrules all of them; `for_all` applies where none matches. Returns whether any
+/// use of the tool is left.
 fn patterns(
-    account: &mut Account,
-    rules: &mut Rules,
+    builder: &mut PersonaBuilder,
+    rules: &mut PermissionRules,
     field: &str,
     tools: &[&str],
     said: &Object,
@@ -115,10 +118,10 @@ fn patterns(
         (None, None) => for_all.filter(|action| *action == "deny").map(|deny| (0, deny.to_owned())),
     };
     if matches!(&rest, Some((_, action)) if action == "deny") {
-        one(rules, tools, None, "deny");
+        add_rules(rules, tools, None, "deny");
         for (pattern, action) in said.iter().filter(|(pattern, _)| !is_any(pattern)) {
             if action_of(action) != "deny" {
-                account.dropped(&format!("{field}.{pattern}"), EXCEPTION);
+                builder.dropped(&format!("{field}.{pattern}"), EXCEPTION);
             }
         }
         return false;
@@ -128,18 +131,18 @@ fn patterns(
         let overruled = matches!(&rest, Some((behind, rest)) if at < *behind && rest == "ask");
         if is_any(pattern) {
             if !overruled {
-                one(rules, tools, None, &action);
+                add_rules(rules, tools, None, &action);
             }
         } else if overruled && action == "allow" {
-            account.dropped(&format!("{field}.{pattern}"), OVERRULED);
+            builder.dropped(&format!("{field}.{pattern}"), OVERRULED);
         } else {
-            one(rules, tools, Some(pattern), &action);
+            add_rules(rules, tools, Some(pattern), &action);
         }
     }
     true
 }
 
-fn one(rules: &mut Rules, tools: &[&str], pattern: Option<&str>, action: &str) {
+fn add_rules(rules: &mut PermissionRules, tools: &[&str], pattern: Option<&str>, action: &str) {
     for tool in tools {
         let entry = match pattern {
             None => (*tool).to_owned(),
@@ -153,7 +156,7 @@ fn one(rules: &mut Rules, tools: &[&str], pattern: Option<&str>, action: &str) {
     }
 }
 
-/// A command that may go on in any way is `command:*` with us.
+/// A command with any arguments is `command:*` in a persona.
 fn argument(tool: &str, pattern: &str) -> String {
     match pattern.strip_suffix('*') {
         Some(prefix) if tool == "Bash" && !prefix.contains('*') => format!("{}:*", prefix.trim_end()),

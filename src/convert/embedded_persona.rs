@@ -1,75 +1,78 @@
-//! The whole persona travels in a comment of the exported file: the other tool passes over it, and an import takes it
-//! back. What was edited in the file since then is right, and is told.
+//! The whole persona in a comment of an exported file: the other tool ignores it, and an import restores it. What was
+//! edited in the file since the export wins, with a warning.
 
-use super::{RoleDraft, frontmatter, tools, values};
+use super::draft::RoleDraft;
+use super::text::normalised;
+use super::{tools, values};
 use crate::model::shape::Object;
 use crate::model::text_rules;
+use crate::model::warning::{Warning, WarningCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How the line starts, in YAML and in TOML. Keys of our own would not do: opencode hands those that it does not know
-/// to the model's provider, and codex may refuse the file.
-const MARK: &str = "# agentworkforce: ";
+/// The start of the line, in YAML and in TOML. A key of our own is not possible: opencode sends unknown keys to the
+/// model's provider, and codex may refuse the file.
+const PREFIX: &str = "# agentworkforce: ";
 
-/// Never taken from a file that somebody else may have written.
+/// Never imported, because somebody else may have written the file.
 pub const BYPASS: &str = "dangerouslyBypassApprovalsAndSandbox";
 
-/// What the comment says.
+/// The content of the comment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Carried {
+pub struct EmbeddedPersona {
     pub persona: Object,
-    /// The tier that the file is for.
+    /// The exported tier.
     pub tier: String,
-    /// The role that the persona points at, where it is not one of the library.
+    /// The persona's role, where it is not built in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub role: Option<CarriedRole>,
-    /// Who it is and its charter, in front of the job in the file's prompt: how long, and its mark.
+    pub role: Option<EmbeddedRole>,
+    /// The part of the file's prompt before the job (identity and charter): its length and fingerprint.
     #[serde(default)]
     pub before_job: (usize, String),
-    /// The mark of the file without the comment.
+    /// The fingerprint of the file without the comment.
     pub file: String,
-    /// The marks of what an import of the file alone would make of it.
+    /// The fingerprints of the fields that an import of the file without the comment gives.
     pub fields: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CarriedRole {
+pub struct EmbeddedRole {
     pub key: String,
     pub document: Object,
 }
 
-/// A comment that was found, with what the file around it is now.
+/// The comment of a file, with the fingerprint of the file as it is now.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
-    /// `Err` where the comment cannot be read any more.
-    carried: Result<Carried, String>,
+pub struct Comment {
+    /// `Err` where the comment is invalid.
+    embedded: Result<EmbeddedPersona, String>,
     file: String,
 }
 
-/// The persona as it was, with what has been edited since.
+/// The persona as it was exported, with later edits.
 pub struct Restored {
     pub persona: Object,
     pub role: Option<RoleDraft>,
-    pub warnings: Vec<String>,
-    /// The fields of which the file itself says nothing.
+    pub warnings: Vec<Warning>,
+    /// Fields that are only in the comment.
     pub added: Vec<String>,
 }
 
-/// A text by which it is known again.
-pub fn mark(text: &str) -> String {
+/// A short hash of a text.
+pub fn fingerprint(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
 }
 
-/// The mark of a file: line ends and what is at its end say nothing.
-pub fn mark_of_file(text: &str) -> String {
-    mark(frontmatter::plain(text).trim_end())
+/// The fingerprint of a file; line ends and whitespace at its end do not count.
+pub fn file_fingerprint(text: &str) -> String {
+    fingerprint(normalised(text).trim_end())
 }
 
-/// The marks of a persona's fields, one level deep.
-pub fn marks(persona: &Object) -> BTreeMap<String, String> {
-    flattened(persona).into_iter().map(|(path, value)| (path, mark(&value.to_string()))).collect()
+/// The fingerprints of a persona's fields, one level deep.
+pub fn field_fingerprints(persona: &Object) -> BTreeMap<String, String> {
+    flattened(persona).into_iter().map(|(path, value)| (path, fingerprint(&value.to_string()))).collect()
 }
 
 fn flattened(persona: &Object) -> BTreeMap<String, &Value> {
@@ -87,10 +90,10 @@ fn flattened(persona: &Object) -> BTreeMap<String, &Value> {
     fields
 }
 
-/// The line of the comment. Whatever YAML or TOML could take amiss in a comment is written as an escape.
-pub fn line(carried: &Carried) -> String {
-    let json = serde_json::to_string(carried).expect("plain JSON");
-    let mut text = String::from(MARK);
+/// The line of the comment. Characters that YAML or TOML may refuse in a comment are escaped.
+pub fn comment_line(embedded: &EmbeddedPersona) -> String {
+    let json = serde_json::to_string(embedded).expect("plain JSON");
+    let mut text = String::from(PREFIX);
     for c in json.chars() {
         let is_plain = c == '\t' || matches!(c, ' '..='~') || (c > '\u{a0}' && c.is_alphanumeric());
         if is_plain {
@@ -103,60 +106,57 @@ pub fn line(carried: &Carried) -> String {
     text + "\n"
 }
 
-/// The comment among these lines of a file.
-pub fn read(text: &str, lines: &str) -> Option<Found> {
-    let line = lines.lines().find(|line| line.starts_with(MARK))?;
-    let json = line.trim_end().strip_prefix(MARK)?;
-    let carried = serde_json::from_str(json).map_err(|error| error.to_string());
-    let file = mark_of_file(&text.replacen(&format!("{line}\n"), "", 1));
-    Some(Found { carried, file })
+/// Finds the comment in these lines of a file.
+pub fn read(text: &str, lines: &str) -> Option<Comment> {
+    let line = lines.lines().find(|line| line.starts_with(PREFIX))?;
+    let json = line.trim_end().strip_prefix(PREFIX)?;
+    let embedded = serde_json::from_str(json).map_err(|error| error.to_string());
+    let file = file_fingerprint(&text.replacen(&format!("{line}\n"), "", 1));
+    Some(Comment { embedded, file })
 }
 
-impl Found {
-    /// The persona of the comment, and over it what the file says otherwise than when it was written.
+impl Comment {
+    /// The persona of the comment, with everything that was edited in the file since.
     pub fn restore(self, found: &Object) -> Result<Restored, String> {
-        let mut carried = self.carried.map_err(|why| {
-            format!("a comment of an earlier export cannot be read ({why}); it was left out")
-        })?;
-        strip_bypass(&mut carried.persona);
-        let now = marks(found);
-        let edited: Vec<&String> = if self.file == carried.file {
-            // A name may be the file's own, and that may have been changed.
-            now.keys().filter(|path| *path == "id" && now.get(*path) != carried.fields.get(*path)).collect()
+        let mut embedded = self
+            .embedded
+            .map_err(|why| format!("the comment of an earlier export is invalid ({why}); it was ignored"))?;
+        strip_bypass(&mut embedded.persona);
+        let now = field_fingerprints(found);
+        let edited: Vec<&String> = if self.file == embedded.file {
+            // The name may come from the file name, which may have changed.
+            now.keys().filter(|path| *path == "id" && now.get(*path) != embedded.fields.get(*path)).collect()
         } else {
-            let paths: BTreeSet<&String> = now.keys().chain(carried.fields.keys()).collect();
-            // No format has a word for these two: they follow from the name and from the format.
-            let says_so = |path: &&String| !matches!(path.as_str(), "intent" | "harness");
-            let changed = |path: &&String| now.get(*path) != carried.fields.get(*path);
-            paths.into_iter().filter(says_so).filter(changed).collect()
+            let paths: BTreeSet<&String> = now.keys().chain(embedded.fields.keys()).collect();
+            // No format has these two: they follow from the name and the format.
+            let is_in_file = |path: &&String| !matches!(path.as_str(), "intent" | "harness");
+            let changed = |path: &&String| now.get(*path) != embedded.fields.get(*path);
+            paths.into_iter().filter(is_in_file).filter(changed).collect()
         };
         let mut restored =
-            Restored { persona: carried.persona, role: None, warnings: Vec::new(), added: Vec::new() };
-        // A key is the name of a file; and a role that the persona does not hold has no business here.
-        let holds = restored.persona.get("role").and_then(Value::as_str);
-        restored.role = carried
+            Restored { persona: embedded.persona, role: None, warnings: Vec::new(), added: Vec::new() };
+        // The key becomes a file name, and only the persona's own role is accepted.
+        let role = restored.persona.get("role").and_then(Value::as_str);
+        restored.role = embedded
             .role
-            .filter(|role| text_rules::slug(&role.key).is_ok() && holds == Some(role.key.as_str()))
+            .filter(|embedded| text_rules::slug(&embedded.key).is_ok() && role == Some(embedded.key.as_str()))
             .map(RoleDraft::from);
         let fields = flattened(found);
         for path in &edited {
             let value = fields.get(*path).copied();
             match (path.as_str(), value.and_then(Value::as_str)) {
-                ("systemPrompt", Some(text)) => restored.prompt(text, &carried.tier, &carried.before_job),
+                ("systemPrompt", Some(text)) => restored.prompt(text, &embedded.tier, &embedded.before_job),
                 ("model", Some(_)) => {
-                    restored.put(path, &carried.tier, value);
-                    restored.follow(&carried.tier, found.get("harness").and_then(Value::as_str));
+                    restored.set(path, &embedded.tier, value);
+                    restored.set_harness(&embedded.tier, found.get("harness").and_then(Value::as_str));
                 }
-                _ => restored.put(path, &carried.tier, value),
+                _ => restored.set(path, &embedded.tier, value),
             }
         }
-        restored.hold_limits(&edited);
+        restored.apply_limits(&edited);
         if !edited.is_empty() {
             let names: Vec<&str> = edited.iter().map(|path| path.as_str()).collect();
-            restored.warnings.push(format!(
-                "edited since its export, and taken from the file as it is now: {}",
-                names.join(", ")
-            ));
+            restored.warn(format!("edited since the export and imported as edited: {}", names.join(", ")));
         }
         restored.added =
             restored.persona.keys().filter(|key| !found.contains_key(*key)).cloned().collect::<Vec<_>>();
@@ -164,8 +164,8 @@ impl Found {
     }
 }
 
-impl From<CarriedRole> for RoleDraft {
-    fn from(role: CarriedRole) -> RoleDraft {
+impl From<EmbeddedRole> for RoleDraft {
+    fn from(role: EmbeddedRole) -> RoleDraft {
         RoleDraft { key: role.key, role: role.document, fields: Vec::new(), warnings: Vec::new() }
     }
 }
@@ -185,12 +185,16 @@ fn strip_bypass(persona: &mut Object) {
 }
 
 impl Restored {
+    fn warn(&mut self, text: String) {
+        self.warnings.push(Warning::new(WarningCode::Conversion, text));
+    }
+
     fn tier(&mut self, tier: &str) -> Option<&mut Object> {
         self.persona.get_mut("tiers")?.get_mut(tier)?.as_object_mut()
     }
 
-    /// Sets or takes out a field where the persona has it: what a tier says of itself beats the top level.
-    fn put(&mut self, path: &str, tier: &str, value: Option<&Value>) {
+    /// Sets or removes a field in the tier where it has its own, else at the top level.
+    fn set(&mut self, path: &str, tier: &str, value: Option<&Value>) {
         let of_tiers = matches!(path.split('.').next(), Some("model" | "harnessSettings" | "systemPrompt"));
         if of_tiers && let Some(own) = self.tier(tier) {
             match value {
@@ -204,8 +208,8 @@ impl Restored {
         }
     }
 
-    /// What was edited to less is less on every tier and harness, whatever the comment says beside it.
-    fn hold_limits(&mut self, edited: &[&String]) {
+    /// An edit that restricts the persona applies to every tier and harness.
+    fn apply_limits(&mut self, edited: &[&String]) {
         let is_edited = |path: &str| edited.iter().any(|edited| *edited == path);
         let read_only = |level: &Object| {
             level.get("harnessSettings").and_then(|settings| settings.get("sandboxMode"))
@@ -214,7 +218,7 @@ impl Restored {
         let tiers = self.persona.get("tiers").and_then(Value::as_object);
         let tiers = tiers.into_iter().flat_map(Map::values).filter_map(Value::as_object);
         if is_edited("harnessSettings.sandboxMode") && tiers.chain([&self.persona]).any(read_only) {
-            // A sandbox is codex's alone, and this one was written into one tier.
+            // Only codex has a sandbox, and this one is set in one tier.
             let mut deny = self.permission("deny");
             for tool in ["Edit", "Write", "NotebookEdit"] {
                 if !deny.iter().any(|entry| entry == tool) {
@@ -222,7 +226,7 @@ impl Restored {
                 }
             }
             values::set_path(&mut self.persona, "permissions.deny", deny.into());
-            self.warnings.push("the sandbox is read-only now: edits are denied on every harness".into());
+            self.warn("the sandbox is read-only now: edits are denied on every harness".into());
         } else if !is_edited("permissions.allow") && !is_edited("permissions.deny") {
             return;
         }
@@ -231,10 +235,10 @@ impl Restored {
         let allow = self.permission("allow");
         let asks_for_edits = mode == "acceptEdits" && !allow.iter().any(|entry| entry == "Edit");
         let why = tools::contradicted(&mode, &self.permission("deny"))
-            .or_else(|| asks_for_edits.then_some("edits are not allowed unasked any more"));
+            .or_else(|| asks_for_edits.then_some("edits now need approval"));
         if let Some(why) = why {
             remove(&mut self.persona, "permissions.mode");
-            self.warnings.push(format!("the mode `{mode}` of the export was left out: {why}"));
+            self.warn(format!("the mode `{mode}` of the export was left out: {why}"));
         }
     }
 
@@ -243,31 +247,29 @@ impl Restored {
         entries.map(values::list).unwrap_or_default()
     }
 
-    /// A prompt that was edited. Where it still starts with who it is, the rest is the job; else all of it is, and who
-    /// it is would stand there twice.
+    /// Sets an edited prompt. Where it still starts with the identity, the rest is the job; else all of it is, and the
+    /// identity is removed from the persona so that it is not in the prompt twice.
     fn prompt(&mut self, text: &str, tier: &str, (length, before): &(usize, String)) {
-        let job =
-            text.get(*length..).filter(|_| text.get(..*length).is_some_and(|head| mark(head) == *before));
+        let job = text
+            .get(*length..)
+            .filter(|_| text.get(..*length).is_some_and(|head| fingerprint(head) == *before));
         if job.is_none() {
-            let gone: Vec<String> = ["name", "emoji", "role", "expertise"]
+            let removed: Vec<String> = ["name", "emoji", "role", "expertise"]
                 .into_iter()
                 .filter(|key| self.persona.shift_remove(*key).is_some())
                 .map(str::to_owned)
                 .collect();
             self.role = None;
-            if !gone.is_empty() {
-                self.warnings.push(format!(
-                    "the edited prompt says itself who it is: {} of the export left out",
-                    gone.join(", ")
-                ));
+            if !removed.is_empty() {
+                self.warn(format!("the edited prompt has its own identity: {} left out", removed.join(", ")));
             }
         }
-        self.put_prompt(job.unwrap_or(text), tier);
-        self.forget_filled_inputs();
+        self.set_prompt(job.unwrap_or(text), tier);
+        self.remove_unused_inputs();
     }
 
-    /// A model in the file of a harness is one of that harness, whatever the tier ran on.
-    fn follow(&mut self, tier: &str, harness: Option<&str>) {
+    /// The model in a harness's file belongs to that harness, whatever the tier used before.
+    fn set_harness(&mut self, tier: &str, harness: Option<&str>) {
         let Some(harness) = harness else { return };
         let common = self.persona.get("harness").cloned();
         let has_tier = self.tier(tier).is_some();
@@ -278,12 +280,11 @@ impl Restored {
         }
         level.insert("harness".into(), harness.into());
         let who = if has_tier { format!("the tier `{tier}`") } else { "the persona".to_owned() };
-        self.warnings
-            .push(format!("{who} runs on {harness} now, because the edited model is one of {harness}"));
+        self.warn(format!("{who} runs on {harness} now, because the edited model is one of {harness}"));
     }
 
-    /// A prompt that tiers share stays shared; a tier's own stays its own. Who keeps the old text is told.
-    fn put_prompt(&mut self, prompt: &str, tier: &str) {
+    /// A shared prompt stays shared, and a tier's own stays its own. Reports which tiers keep the old text.
+    fn set_prompt(&mut self, prompt: &str, tier: &str) {
         let tiers = self.persona.get("tiers").and_then(Value::as_object);
         let has_own = |said: &Value| said.get("systemPrompt").is_some_and(Value::is_string);
         let (own, sharing): (Vec<_>, Vec<_>) =
@@ -304,17 +305,12 @@ impl Restored {
         };
         if !kept.is_empty() {
             let keep = if kept.len() == 1 { "keeps its own" } else { "keep their own" };
-            self.warnings.push(format!(
-                "the edited prompt is that of {}; {} {keep}",
-                new.join(", "),
-                kept.join(", ")
-            ));
+            self.warn(format!("the edited prompt is that of {}; {} {keep}", new.join(", "), kept.join(", ")));
         }
     }
 
-    /// An edited prompt has the values of inputs written out. An input that no prompt names any more would be asked
-    /// for in vain.
-    fn forget_filled_inputs(&mut self) {
+    /// An edited prompt contains the values of inputs. An input that no prompt uses any more is removed.
+    fn remove_unused_inputs(&mut self) {
         let all = Value::Object(
             self.persona
                 .iter()
@@ -325,15 +321,15 @@ impl Restored {
         .to_string();
         let Some(Value::Object(inputs)) = self.persona.get_mut("inputs") else { return };
         let named = |name: &str| all.contains(&format!("${name}")) || all.contains(&format!("${{{name}}}"));
-        let gone: Vec<String> = inputs.keys().filter(|name| !named(name)).cloned().collect();
-        inputs.retain(|name, _| !gone.contains(name));
+        let unused: Vec<String> = inputs.keys().filter(|name| !named(name)).cloned().collect();
+        inputs.retain(|name, _| !unused.contains(name));
         if inputs.is_empty() {
             self.persona.shift_remove("inputs");
         }
-        if !gone.is_empty() {
-            self.warnings.push(format!(
-                "the edited prompt has their values written out: the inputs {} were left out",
-                gone.join(", ")
+        if !unused.is_empty() {
+            self.warn(format!(
+                "the edited prompt does not use the inputs {}: they were left out",
+                unused.join(", ")
             ));
         }
     }
@@ -368,15 +364,15 @@ mod tests {
     /// A file of three lines, the comment among them.
     fn exported(persona: Value, alone: Value) -> (String, String) {
         let text = "name: x\nmodel: opus\n".to_owned();
-        let carried = Carried {
+        let embedded = EmbeddedPersona {
             persona: object(persona),
             tier: "best".into(),
             role: None,
-            before_job: (6, mark("I am.\n")),
-            file: mark_of_file(&text),
-            fields: marks(&object(alone)),
+            before_job: (6, fingerprint("I am.\n")),
+            file: file_fingerprint(&text),
+            fields: field_fingerprints(&object(alone)),
         };
-        (text, line(&carried))
+        (text, comment_line(&embedded))
     }
 
     fn restored(text: &str, comment: &str, found: Value) -> Restored {
@@ -398,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_edited_is_taken_and_told() {
+    fn edits_are_imported_with_a_warning() {
         let persona = json!({
             "id": "x", "name": "X", "description": "old", "limits": {"usd": 1, "turns": 3},
             "inputs": {"A": {"default": "a"}, "B": {}}, "systemPrompt": "Do $A and $B.",
@@ -417,14 +413,14 @@ mod tests {
             })
         );
         assert!(
-            back.warnings.last().unwrap().contains("description, limits.turns, model, systemPrompt"),
+            back.warnings.last().unwrap().message.contains("description, limits.turns, model, systemPrompt"),
             "{:?}",
             back.warnings
         );
     }
 
     #[test]
-    fn a_prompt_that_says_anew_who_it_is_stands_alone() {
+    fn a_prompt_with_a_new_identity_replaces_the_old_one() {
         let persona =
             json!({"id": "x", "name": "X", "role": "r", "inputs": {"A": {}}, "systemPrompt": "Do $A."});
         let (text, comment) = exported(persona, json!({"id": "x", "systemPrompt": "I am.\nDo a."}));
@@ -435,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_that_cannot_be_read_is_told() {
+    fn an_invalid_comment_is_an_error() {
         let found = read("# agentworkforce: [1]\n", "# agentworkforce: [1]\n").expect("a comment");
         assert!(found.restore(&Map::new()).is_err());
         assert_eq!(read("name: x", "name: x"), None);

@@ -1,59 +1,37 @@
-//! The account of a conversion: what became of every field of the source. What nobody speaks for is kept, so nothing
-//! can be lost without a word.
+//! Builds a persona and records what happens to every field of the source. A field that no converter handles is kept, so
+//! nothing is lost silently.
 
-use super::{Draft, Format, carried, names, values};
+use super::draft::{Draft, Fate, FieldFate};
+use super::format::Format;
+use super::{embedded_persona, names, values};
 use crate::model::shape::Object;
-use serde::Serialize;
+use crate::model::warning::{Warning, WarningCode};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What became of one field of a source.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FieldFate {
-    pub field: String,
-    #[serde(flatten)]
-    pub fate: Fate,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "fate", rename_all = "lowercase")]
-pub enum Fate {
-    /// It says the same thing in the other format, here.
-    Mapped {
-        to: String,
-    },
-    /// It has no meaning there and stays as it was, here.
-    Kept {
-        to: String,
-    },
-    Dropped {
-        why: String,
-    },
-}
-
-/// A persona in the making, with the source object that it is made of.
-pub struct Account {
+/// A persona that is being built, with the source object.
+pub struct PersonaBuilder {
     format: Format,
     source: Object,
-    /// The source with its plain values as they are written, where a format tells the two apart.
+    /// The source with numbers and flags as they are written, where the format has both.
     written: Object,
     persona: Object,
     kept: Object,
     fields: Vec<FieldFate>,
-    warnings: Vec<String>,
-    carried: Option<carried::Found>,
-    /// Keys that the file writes otherwise, such as `Name`.
+    warnings: Vec<Warning>,
+    embedded: Option<embedded_persona::Comment>,
+    /// Keys with another spelling in the file, such as `Name`.
     spelled: BTreeMap<String, String>,
 }
 
-/// Keys that people write with a capital.
+/// Keys that are often written with a capital.
 const CAPITALISED: [&str; 6] = ["name", "description", "tools", "model", "color", "mode"];
 
-impl Account {
-    pub fn new(format: Format, source: Object) -> Account {
+impl PersonaBuilder {
+    pub fn new(format: Format, source: Object) -> PersonaBuilder {
         let mut source = source;
         let spelled = respelled(&mut source);
-        Account {
+        PersonaBuilder {
             format,
             source,
             written: Map::new(),
@@ -61,24 +39,24 @@ impl Account {
             kept: Map::new(),
             fields: Vec::new(),
             warnings: Vec::new(),
-            carried: None,
+            embedded: None,
             spelled,
         }
     }
 
-    /// What the source says under this key; null and a key alone say nothing.
+    /// The value of a key in the source; null counts as missing.
     pub fn get(&self, key: &str) -> Option<Value> {
         self.source.get(key).filter(|value| !value.is_null()).cloned()
     }
 
-    /// Adds what the plain values look like in the file.
-    pub fn written(mut self, written: Object) -> Account {
+    /// Adds the values as they are written in the file.
+    pub fn written(mut self, written: Object) -> PersonaBuilder {
         self.written = written;
         respelled(&mut self.written);
         self
     }
 
-    /// What the source says under this key, to be read as text: numbers and flags stand there as written.
+    /// The value of a key with numbers and flags as written.
     pub fn as_written(&self, key: &str) -> Option<Value> {
         self.written.get(key).filter(|value| !value.is_null()).cloned().or_else(|| self.get(key))
     }
@@ -92,38 +70,43 @@ impl Account {
     }
 
     pub fn warn(&mut self, text: impl Into<String>) {
-        self.warnings.push(text.into());
+        self.warnings.push(Warning::new(WarningCode::Conversion, text));
     }
 
-    /// Tells of keys that stand in the file more than once.
+    pub fn add_warnings(&mut self, warnings: Vec<Warning>) {
+        self.warnings.extend(warnings);
+    }
+
+    /// Records keys that occur more than once.
     pub fn repeated(&mut self, keys: &[String]) {
         for key in keys {
-            self.warn(format!("`{key}` stands there more than once; the last one was taken"));
-            self.dropped(&format!("{key} (before the last)"), "said again further down, which holds");
+            let text = format!("`{key}` occurs more than once; the last value was used");
+            self.warnings.push(Warning::new(WarningCode::InvalidFile, text));
+            self.dropped(&format!("{key} (before the last)"), "repeated later in the file");
         }
     }
 
     pub fn first_warning(&self) -> Option<String> {
-        self.warnings.first().cloned()
+        self.warnings.first().map(|warning| warning.message.clone())
     }
 
-    /// Takes back the persona in the comment of one of our own exports.
-    pub fn carry(&mut self, carried: Option<carried::Found>) {
-        self.carried = carried;
+    /// Restores the persona in the comment of one of our own exports.
+    pub fn embedded(&mut self, comment: Option<embedded_persona::Comment>) {
+        self.embedded = comment;
     }
 
-    /// Sets a field of the persona; a dotted path makes the objects on its way.
+    /// Sets a field of the persona; a dotted path creates the objects in between.
     pub fn set(&mut self, path: &str, value: impl Into<Value>) {
         values::set_path(&mut self.persona, path, value.into());
     }
 
-    /// What the persona has at this path so far.
+    /// The value at this path of the persona.
     pub fn at(&self, path: &[&str]) -> Option<&Value> {
         let (first, rest) = path.split_first()?;
         rest.iter().try_fold(self.persona.get(*first)?, |value, key| value.get(key))
     }
 
-    pub fn says(&self, key: &str) -> bool {
+    pub fn has_set(&self, key: &str) -> bool {
         self.persona.contains_key(key)
     }
 
@@ -135,26 +118,26 @@ impl Account {
         self.note(field, Fate::Dropped { why: why.into() });
     }
 
-    /// Keeps a value under `x-<format>` as it was.
+    /// Keeps a value unchanged under `x-<format>`.
     pub fn keep(&mut self, field: &str, value: Value) {
         let to = format!("x-{}.{field}", self.format.name());
         self.kept.insert(field.to_owned(), value);
         self.note(field, Fate::Kept { to });
     }
 
-    /// Each part of it was kept for itself.
+    /// Records that each part of the field was kept separately.
     pub fn kept_in_parts(&mut self, field: &str) {
         self.note(field, Fate::Kept { to: format!("x-{}", self.format.name()) });
     }
 
     fn note(&mut self, field: &str, fate: Fate) {
-        // A key of YAML may be nothing at all, and has to be called something.
+        // A key of YAML may be empty, but the report needs a name.
         let field = if field.is_empty() { "\"\"" } else { field };
         let field = self.spelled.get(field).map_or(field, String::as_str).to_owned();
         self.fields.push(FieldFate { field, fate });
     }
 
-    /// Sets a field of the persona to what this one says, word for word.
+    /// Copies a text of the source to a field of the persona.
     pub fn move_text(&mut self, key: &str, to: &str) {
         if let Some(text) = self.text(key) {
             self.set(to, text.trim());
@@ -162,7 +145,7 @@ impl Account {
         }
     }
 
-    /// The id from what the source calls itself, else from the file. A name that the id cannot carry is kept.
+    /// Sets the id from the name in the source, else from the file. A name that differs from the id is kept.
     pub fn name(&mut self, key: &str, fallback: &str) {
         let said = self.text(key);
         let id = names::id(said.as_deref(), fallback);
@@ -176,7 +159,7 @@ impl Account {
         }
     }
 
-    /// One paragraph that says when to use it. Where the source goes on with examples, the whole of it is kept.
+    /// Sets the description to its first paragraph. The whole text is kept where it is longer.
     pub fn description(&mut self, key: &str) {
         let Some(said) = self.text(key) else { return };
         let short = values::first_paragraph(&said);
@@ -187,7 +170,19 @@ impl Account {
         self.set("description", short);
     }
 
-    /// A whole number from 1 on, as the limit of turns.
+    /// Sets the description, from the first sentence of the body where there is none.
+    pub fn describe(&mut self, key: &str, body: &str) {
+        self.description(key);
+        if self.has_set("description") {
+            return;
+        }
+        let is_prose = |line: &&str| line.starts_with(|c: char| c.is_alphabetic() || c == '*' || c == '"');
+        if let Some(line) = body.lines().map(str::trim).find(is_prose) {
+            self.set("description", values::first_paragraph(line.trim_matches('*')));
+        }
+    }
+
+    /// Sets the limit of turns, if it is a positive number.
     pub fn turns(&mut self, key: &str) {
         let turns = self.get(key).and_then(|value| values::whole(&value)).filter(|turns| *turns > 0);
         if let Some(turns) = turns {
@@ -196,27 +191,27 @@ impl Account {
         }
     }
 
-    /// The prompt from these texts, or the description where there is none; without either there is no persona.
+    /// Sets the prompt, or uses the description for it; without either there is no persona.
     pub fn prompt(&mut self, prompt: &str) -> Result<(), String> {
         if !prompt.trim().is_empty() {
             self.set("systemPrompt", prompt);
             return Ok(());
         }
         let said = self.text("description").ok_or("has neither a prompt nor a description")?;
-        self.warn("it has no prompt: its description stands in for one");
+        self.warn("it has no prompt: its description is used instead");
         self.set("systemPrompt", said.trim());
         Ok(())
     }
 
-    /// The persona in the order in which people write one, with whatever nobody spoke for kept.
+    /// The finished persona with its keys in the usual order. Fields that were not handled are kept.
     pub fn finish(mut self) -> Draft {
         let known: BTreeSet<&str> = self.fields.iter().map(|field| field.field.as_str()).collect();
         let spelled = &self.spelled;
-        let spoken_for = |key: &str| known.contains(spelled.get(key).map_or(key, String::as_str));
+        let is_handled = |key: &str| known.contains(spelled.get(key).map_or(key, String::as_str));
         let rest: Vec<(String, Value)> = self
             .source
             .iter()
-            .filter(|(key, _)| !spoken_for(key))
+            .filter(|(key, _)| !is_handled(key))
             .map(|(key, value)| {
                 let written = self.written.get(key).unwrap_or(value);
                 (key.clone(), values::faithful(key, value, written))
@@ -225,7 +220,7 @@ impl Account {
         for (key, value) in rest {
             self.keep(&key, value);
         }
-        if !self.says("harness") {
+        if !self.has_set("harness") {
             self.set("harness", self.format.harness());
         }
         let mut persona = Map::new();
@@ -239,17 +234,17 @@ impl Account {
         if !self.kept.is_empty() {
             persona.insert(format!("x-{}", self.format.name()), Value::Object(self.kept));
         }
-        // Long, so it comes last.
+        // The prompt is long, so it comes last.
         persona.extend(prompt.map(|prompt| ("systemPrompt".to_owned(), prompt)));
         let draft = Draft { persona, fields: self.fields, warnings: self.warnings, role: None };
-        match self.carried {
-            Some(found) => with_carried(draft, found),
+        match self.embedded {
+            Some(comment) => restore_embedded(draft, comment),
             None => draft,
         }
     }
 }
 
-/// Gives capitalised keys their usual spelling. Returns what the file calls them.
+/// Changes capitalised keys to their usual spelling. Returns the spellings in the file.
 fn respelled(source: &mut Object) -> BTreeMap<String, String> {
     let mut spelled = BTreeMap::new();
     for usual in CAPITALISED {
@@ -264,9 +259,10 @@ fn respelled(source: &mut Object) -> BTreeMap<String, String> {
     spelled
 }
 
-/// The persona of the comment where there is one.
-fn with_carried(mut draft: Draft, found: carried::Found) -> Draft {
-    match found.restore(&draft.persona) {
+/// Replaces the draft by the persona of the comment.
+fn restore_embedded(mut draft: Draft, comment: embedded_persona::Comment) -> Draft {
+    let warning = |text: String| Warning::new(WarningCode::Conversion, text);
+    match comment.restore(&draft.persona) {
         Ok(restored) => {
             draft.warnings.extend(restored.warnings);
             draft.fields.push(FieldFate {
@@ -274,20 +270,20 @@ fn with_carried(mut draft: Draft, found: carried::Found) -> Draft {
                 fate: Fate::Mapped { to: "the whole persona".into() },
             });
             if !restored.added.is_empty() {
-                // It is easily overlooked in somebody else's file.
+                // In somebody else's file this is easily overlooked.
                 let names = restored.added.join(", ");
-                draft.warnings.push(format!(
-                    "a comment of an earlier export adds {names}: read them before you run it"
-                ));
+                draft.warnings.push(warning(format!(
+                    "the comment of an earlier export adds {names}: read them before you run it"
+                )));
             }
             (draft.persona, draft.role) = (restored.persona, restored.role);
         }
         Err(why) => {
             draft.fields.push(FieldFate {
                 field: "(comment)".into(),
-                fate: Fate::Dropped { why: "cannot be read".into() },
+                fate: Fate::Dropped { why: "it is invalid".into() },
             });
-            draft.warnings.push(why);
+            draft.warnings.push(warning(why));
         }
     }
     draft

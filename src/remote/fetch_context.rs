@@ -1,23 +1,24 @@
-//! What fetching needs of the world, and what the programs that fetch are given of it.
+//! The limits of a fetch, and the environment of the programs that fetch. Knows nothing about what is fetched.
 
+use super::error::RemoteError;
 use crate::host::Host;
 use crate::tool::{Bounds, ToolError};
-use anyhow::{Result, anyhow};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Where and how long a fetch may work.
-pub struct Surroundings<'a> {
+/// Where and how long a fetch may run.
+pub struct FetchContext<'a> {
     pub host: &'a Host,
-    /// An empty directory that is thrown away afterwards.
+    /// An empty directory that is removed afterwards.
     pub scratch: &'a Path,
     pub time: Duration,
+    /// Called repeatedly; `true` stops the fetch.
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// Variables that a fetching program needs. It runs other people's code (npx) or talks to other people's servers
-/// (git), so the user's keys for models are none of its business.
+/// Variables that these programs need. They run other people's code (npx) or talk to other people's servers (git), so
+/// they do not get the user's API keys.
 const NEEDED: [&str; 25] = [
     "PATH",
     "HOME",
@@ -48,17 +49,17 @@ const NEEDED: [&str; 25] = [
 const NEEDED_STARTS: [&str; 5] = ["XDG_", "LC_", "NPM_CONFIG_", "GIT_CONFIG_", "PRPM_"];
 const NEEDED_ENDS: [&str; 1] = ["_PROXY"];
 
-impl Surroundings<'_> {
-    /// The program with a small environment.
+impl FetchContext<'_> {
+    /// The program with a minimal environment.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.env_clear().envs(self.host.env.iter().filter(|(name, _)| is_needed(name)));
         command
     }
 
-    pub fn program(&self, name: &str) -> Result<std::path::PathBuf> {
-        crate::tool::find(self.host, name)
-            .ok_or_else(|| anyhow!("`{name}` is not on the PATH; `agentworkforce doctor` says how to get it"))
+    pub fn program(&self, name: &str) -> Result<PathBuf, RemoteError> {
+        let missing = || RemoteError::MissingProgram { program: name.to_owned() };
+        crate::tool::find(self.host, name).ok_or_else(missing)
     }
 
     pub fn run(
@@ -79,8 +80,8 @@ fn is_needed(name: &str) -> bool {
         || NEEDED_ENDS.iter().any(|end| upper.ends_with(end))
 }
 
-/// What a program gave as its reason, in one line: npm says it first, everybody else last.
-pub fn last_words(text: &str) -> String {
+/// The reason in a program's error output, in one line: npm prints it first, others last.
+pub fn failure_reason(text: &str) -> String {
     let text = anstream::adapter::strip_str(text).to_string();
     let lines =
         text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("npm notice"));
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_for_models_are_not_handed_on() {
+    fn api_keys_are_not_passed_on() {
         for name in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "MY_TOKEN", "GIT_DIR"] {
             assert!(!is_needed(name), "{name}");
         }
@@ -108,14 +109,14 @@ mod tests {
     }
 
     #[test]
-    fn last_words_are_short_and_one_line() {
-        assert_eq!(last_words("a\n\nb\nc\nd\n"), "b; c; d");
-        assert_eq!(last_words(&"é".repeat(1000)).chars().count(), 400);
+    fn the_reason_is_short_and_one_line() {
+        assert_eq!(failure_reason("a\n\nb\nc\nd\n"), "b; c; d");
+        assert_eq!(failure_reason(&"é".repeat(1000)).chars().count(), 400);
         assert_eq!(
-            last_words("npm error code E404\nnpm error\nnpm notice new\nnpm error A log\n"),
+            failure_reason("npm error code E404\nnpm error\nnpm notice new\nnpm error A log\n"),
             "code E404; A log"
         );
-        assert_eq!(last_words("\u{1b}[31mred\u{1b}[0m"), "red");
-        assert_eq!(last_words(""), "");
+        assert_eq!(failure_reason("\u{1b}[31mred\u{1b}[0m"), "red");
+        assert_eq!(failure_reason(""), "");
     }
 }

@@ -1,0 +1,11 @@
+//! Text files of any platform with one kind of line end.
+
+/// Without a byte order mark, and with `\n` as line end.
+pub fn normalised(text: &str) -> String {
+    normalised_lines(text.strip_prefix('\u{feff}').unwrap_or(text))
+}
+
+/// With `\n` as line end.
+pub fn normalised_lines(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n")
+}
