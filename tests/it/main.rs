@@ -37,6 +37,7 @@ mod mount_overlay;
 mod mount_processes;
 mod mount_support;
 mod mount_terminal;
+mod mount_views;
 mod mounted_root;
 mod old_sessions;
 mod package;
