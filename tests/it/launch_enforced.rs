@@ -25,7 +25,7 @@ fn world_of(who: Identity, script: &str, more: &Value) -> World {
 fn promises(world: &World, flags: &[&str], field: &str) {
     let mut all = vec!["worker", "--dry-run", "--json"];
     all.extend(flags);
-    let plan = world.agent(&all).ends(0).json();
+    let plan = world.agent(&all).json();
     let rows = plan["enforcement"].as_array().unwrap();
     let row = rows.iter().find(|row| row["field"] == field);
     assert_eq!(row.map(|row| &row["level"]), Some(&json!("enforced")), "{field}: {rows:#?}");
