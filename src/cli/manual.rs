@@ -1,128 +1,99 @@
-//! The manual: one page with every command, its arguments, examples and exit codes, in the language of `man`.
+//! The manual: one page with every command, its arguments and examples, and the exit codes. Typesetting is clap_mangen's.
 
-use super::help::{EXAMPLES, GROUPS};
+use super::help::GROUPS;
 use clap::{Arg, Command};
-use std::fmt::Write as _;
+use clap_mangen::Man;
+use std::io::{self, Write};
 
-const EXITS: [(&str, &str); 9] = [
-    ("0", "Done."),
-    ("1", "A run or a check failed, or lint, install or doctor found problems."),
-    ("2", "Usage, unknown persona or tier, invalid persona or config, missing input: nothing was started."),
-    ("3", "Conflict: the work is complete and held; nothing was overwritten."),
-    ("4", "Refused by policy: --strict, --sandbox, --locked."),
-    ("124", "A time limit was reached."),
-    ("125", "The runner itself failed."),
-    ("126, 127", "The harness cannot be executed, was not found."),
-    ("128+n", "Ended by signal n."),
-];
+const AFTER: &str = r"
+.SH EXIT STATUS
+.TP
+.B 0
+Done.
+.TP
+.B 1
+A run or a check failed, or lint, install or doctor found problems.
+.TP
+.B 2
+Usage error, unknown persona or tier, invalid persona or config, missing input: nothing was started.
+.TP
+.B 3
+Conflict: the work is complete and kept in the session; nothing was overwritten.
+.TP
+.B 4
+Refused by policy: \-\-strict, \-\-sandbox, \-\-locked.
+.TP
+.B 124
+A time limit was reached.
+.TP
+.B 125
+agentworkforce itself failed.
+.TP
+.B 126, 127
+The harness cannot be executed, or was not found.
+.TP
+.B 128+n
+Ended by signal n.
+.SH FILES
+.TP
+.B .agentworkforce/workforce/
+Personas and roles of a project.
+.TP
+.B ~/.agentworkforce/workforce/
+Your own personas and roles, config.json and sessions; AGENT_WORKFORCE_HOME moves it.
+.TP
+.B .agentignore, .agentreadonly
+Files that agents cannot see and files that they cannot change, in gitignore syntax.
+";
 
-const FILES: [(&str, &str); 3] = [
-    (".agentworkforce/workforce/", "Personas and roles of a project."),
-    (
-        "~/.agentworkforce/workforce/",
-        "Your own personas and roles, config.json and sessions; AGENT_WORKFORCE_HOME moves it.",
-    ),
-    (".agentignore, .agentreadonly", "What no agent sees, what no agent changes; gitignore grammar."),
-];
+/// What every section of clap_mangen starts with, and needs only once.
+const PREAMBLE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 
-pub fn page(command: Command) -> String {
-    let mut command = command;
+pub fn page(mut command: Command) -> io::Result<String> {
     command.build();
-    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-    let version = command.get_version().unwrap_or_default().to_owned();
-    let mut out = format!(".TH agentworkforce 1 \"\" \"agentworkforce {}\"\n", escaped(&version));
-    let _ = writeln!(out, ".SH NAME\nagentworkforce \\- {}", escaped(&about));
-    out.push_str(".SH SYNOPSIS\n.B agentworkforce\n[\\-\\-json] <command> [options]\n");
-    let _ = writeln!(out, ".SH DESCRIPTION\n{}.", escaped(&about));
-    out.push_str("Without a command, on a terminal, it opens a list of personas to pick from.\n");
-    out.push_str(".SH OPTIONS\n");
-    for argument in command.get_arguments() {
-        describe(&mut out, argument);
-    }
-    out.push_str(".SH COMMANDS\n");
+    let mut page = Vec::new();
+    // An empty date would make the version the date.
+    let whole = Man::new(command.clone()).date(" ");
+    whole.render_title(&mut page)?;
+    whole.render_name_section(&mut page)?;
+    whole.render_synopsis_section(&mut page)?;
+    whole.render_description_section(&mut page)?;
+    whole.render_options_section(&mut page)?;
+    writeln!(page, ".SH COMMANDS")?;
     for name in GROUPS.iter().flat_map(|(_, names)| names.iter()) {
-        if let Some(subcommand) = command.find_subcommand_mut(name) {
-            write_command(&mut out, subcommand);
+        if let Some(command) = command.find_subcommand(name) {
+            write_command(&mut page, command.clone())?;
         }
     }
-    out.push_str(".SH EXIT STATUS\n");
-    for (code, meaning) in EXITS {
-        item(&mut out, code, meaning);
-    }
-    out.push_str(".SH FILES\n");
-    for (path, meaning) in FILES {
-        item(&mut out, path, meaning);
-    }
-    out
+    let page = String::from_utf8_lossy(&page).replace(PREAMBLE, "");
+    Ok(format!("{PREAMBLE}{page}{}", AFTER.trim_start()))
 }
 
-/// A command without commands of its own has a section; the others have one for each of theirs.
-fn write_command(out: &mut String, command: &mut Command) {
+/// A section for the command, or one for each of its subcommands.
+fn write_command(page: &mut Vec<u8>, mut command: Command) -> io::Result<()> {
     if command.is_hide_set() {
-        return;
+        return Ok(());
     }
     if command.has_subcommands() {
-        for subcommand in command.get_subcommands_mut() {
-            write_command(out, subcommand);
-        }
-        return;
+        return command.get_subcommands().try_for_each(|command| write_command(page, command.clone()));
     }
     let usage = command.render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").split_whitespace().collect::<Vec<_>>().join(" ");
-    let _ = writeln!(out, ".SS {}", escaped(&usage));
-    if let Some(about) = command.get_about() {
-        let _ = writeln!(out, "{}.", escaped(&about.to_string()));
+    writeln!(page, ".SS \"{}\"", usage.replace('-', "\\-"))?;
+    // The options of every command are described once.
+    let is_shared = |arg: &Arg| ["help", "version", "json"].contains(&arg.get_id().as_str());
+    let command = command.mut_args(|arg| if is_shared(&arg) { arg.hide(true) } else { arg });
+    let has_examples = command.get_after_help().is_some();
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    writeln!(page, "{}.", about.replace('-', "\\-"))?;
+    let manual = Man::new(command);
+    let mut section = Vec::new();
+    manual.render_options_section(&mut section)?;
+    if has_examples {
+        manual.render_extra_section(&mut section)?;
+        writeln!(section, ".fi")?;
     }
-    for positional in [true, false] {
-        let wanted = |argument: &&Arg| argument.is_positional() == positional && is_own(argument);
-        for argument in command.get_arguments().filter(wanted) {
-            describe(out, argument);
-        }
-    }
-    let examples = EXAMPLES.iter().find(|(name, _)| *name == command.get_name());
-    for (words, meaning) in examples.map_or(&[][..], |(_, examples)| examples) {
-        item(out, &format!("agentworkforce {words}"), &format!("Example: {meaning}"));
-    }
-}
-
-/// Those of every command are told once.
-fn is_own(argument: &Arg) -> bool {
-    !argument.is_hide_set() && !["help", "version", "json"].contains(&argument.get_id().as_str())
-}
-
-fn describe(out: &mut String, argument: &Arg) {
-    let mut name = Vec::new();
-    name.extend(argument.get_short().map(|short| format!("-{short}")));
-    name.extend(argument.get_long().map(|long| format!("--{long}")));
-    let mut name = name.join(", ");
-    if argument.is_positional() || argument.get_action().takes_values() {
-        let value = argument.get_value_names().and_then(|names| names.first().map(ToString::to_string));
-        let value = value.unwrap_or_else(|| argument.get_id().to_string());
-        name = format!("{name} <{value}>").trim_start().to_owned();
-    }
-    let mut meaning = argument.get_help().map(ToString::to_string).unwrap_or_default();
-    let values: Vec<String> = argument
-        .get_possible_values()
-        .iter()
-        .filter(|value| argument.get_action().takes_values() && !value.is_hide_set())
-        .map(|value| match value.get_help() {
-            Some(help) => format!("{} ({help})", value.get_name()),
-            None => value.get_name().to_owned(),
-        })
-        .collect();
-    if !values.is_empty() {
-        let _ = write!(meaning, ": {}", values.join(", "));
-    }
-    item(out, &name, &meaning);
-}
-
-fn item(out: &mut String, name: &str, meaning: &str) {
-    let end = if meaning.ends_with('.') { "" } else { "." };
-    let _ = writeln!(out, ".TP\n.B {}\n{}{end}", escaped(name), escaped(meaning));
-}
-
-/// No backslash, hyphen or dot at the start of a line may mean anything to the typesetter.
-fn escaped(text: &str) -> String {
-    let text = text.replace('\\', "\\e").replace('-', "\\-").replace('\n', " ");
-    if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
+    // Below a command there are no sections of their own; examples keep their lines.
+    let section = String::from_utf8_lossy(&section).replace(".SH OPTIONS\n", "");
+    page.write_all(section.replace(".SH EXTRA\n", ".PP\n.nf\n").as_bytes())
 }

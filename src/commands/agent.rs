@@ -204,7 +204,7 @@ fn summary(plan: &RunPlan, agent: &AgentPlan, ui: &mut Ui) {
             Mode::Headless => "headless".into(),
         },
     );
-    let weak: Vec<String> = plan.not_enforced().map(|row| row.field.clone()).collect();
+    let weak: Vec<String> = plan.not_enforced().map(|row| row.field.to_string()).collect();
     row("unenforced", weak.join(", "));
     ui.line("");
     ui.line(printable(&command_line(agent)));

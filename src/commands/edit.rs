@@ -4,7 +4,9 @@ use crate::cli::LayerArg;
 use crate::error::{CommandError, Result};
 use crate::files::error::cannot_write;
 use crate::load::places::PROJECT_DIR;
+use crate::load::roles;
 use crate::model::source::LayerId;
+use crate::model::words::nearest;
 use crate::workforce::Workforce;
 use std::io::Write;
 use std::path::PathBuf;
@@ -65,4 +67,12 @@ pub fn confirmed(workforce: &Workforce, question: &str, yes: bool, ui: &mut crat
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+pub fn unknown_role(workforce: &Workforce, key: &str) -> CommandError {
+    let (keys, _) = roles::keys(&workforce.layers);
+    let near = nearest(key, keys.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
+    CommandError::usage(format!("there is no role `{key}`"))
+        .maybe_hint(near)
+        .hint("`agentworkforce role list` shows them")
 }

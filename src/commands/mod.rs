@@ -29,6 +29,7 @@ mod pick;
 mod picker;
 mod prompter;
 mod request;
+mod reset;
 mod review_prompt;
 mod role;
 mod say;
@@ -61,9 +62,14 @@ pub fn run(cli: &Cli, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
         Some(Command::Doctor) => Ok(doctor::run(host, ui)),
         Some(Command::Config { action }) => config::run(action, host, ui),
         Some(Command::Completions { shell }) => Ok(completions(*shell, ui)),
-        Some(Command::Man) => Ok(man(ui)),
+        Some(Command::Man) => man(ui),
         None => bare(host, log, ui),
     }
+}
+
+/// Whether this command may run something, and so keeps a log of it.
+pub fn keeps_log(cli: &Cli) -> bool {
+    matches!(cli.command, Some(Command::Agent(_) | Command::Mount(_) | Command::Pick(_)) | None)
 }
 
 /// On a terminal a picker, otherwise the help.
@@ -95,9 +101,9 @@ fn completions(shell: clap_complete::Shell, ui: &mut Ui) -> Exit {
     Exit::Done
 }
 
-fn man(ui: &mut Ui) -> Exit {
-    ui.verbatim(crate::cli::manual().as_bytes());
-    Exit::Done
+fn man(ui: &mut Ui) -> Result<Exit> {
+    ui.verbatim(crate::cli::manual()?.as_bytes());
+    Ok(Exit::Done)
 }
 
 /// A command whose feature is switched off, and how to switch it on.

@@ -1,7 +1,8 @@
 //! `persona rename|set|delete|reset`: edits that keep what they do not touch. No command changes an id.
 
-use super::edit::{audit, confirmed, layer_dir, optional, user_personas, words};
+use super::edit::{audit, layer_dir, optional, unknown_role, user_personas, words};
 use super::request::{parse_harness, parse_tier};
+use super::reset::finish_reset;
 use crate::cli::{LayerArg, PersonaCommand, PersonaSetArgs};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -110,7 +111,7 @@ fn set(workforce: &Workforce, args: &PersonaSetArgs, ui: &mut Ui) -> Result<Exit
         if let Some(key) = &role
             && workforce.role(key).0.is_none()
         {
-            return Err(super::role::unknown_role(workforce, key));
+            return Err(unknown_role(workforce, key));
         }
         changes.push(("role", role.map(Value::from)));
     }
@@ -273,48 +274,4 @@ fn reset(workforce: &Workforce, name: Option<&str>, layer: LayerArg, yes: bool, 
         }
     };
     finish_reset(workforce, "persona", name, &dir, &files, yes, ui)
-}
-
-/// Shared with roles: asks where all of a layer goes, keeps a copy, and says what happened.
-pub fn finish_reset(
-    workforce: &Workforce,
-    kind: &str,
-    name: Option<&str>,
-    dir: &Path,
-    files: &[PathBuf],
-    yes: bool,
-    ui: &mut Ui,
-) -> Result<Exit> {
-    if files.is_empty() {
-        if ui.is_json() {
-            ui.json(&json!({"schemaVersion": 1, "action": "reset", "removed": []}));
-        } else {
-            ui.line(format!(
-                "nothing to reset in {}; `--in project` or `--in user` looks in the other layer",
-                dir.display()
-            ));
-        }
-        return Ok(Exit::Done);
-    }
-    if name.is_none()
-        && !confirmed(
-            workforce,
-            &format!("removing {} file(s) from {}", files.len(), dir.display()),
-            yes,
-            ui,
-        )?
-    {
-        ui.line("nothing was changed");
-        return Ok(Exit::Done);
-    }
-    let _lock = lock::directories(&[dir])?;
-    let kept = backup::move_aside(&workforce.host, &workforce.layers.home, &format!("{kind}-reset"), files)?;
-    audit(workforce, &format!("reset {kind} {}: {} file(s)", name.unwrap_or("all"), files.len()))?;
-    if ui.is_json() {
-        let removed: Vec<String> = files.iter().map(|file| path_text(file)).collect();
-        ui.json(&json!({"schemaVersion": 1, "action": "reset", "removed": removed, "backup": kept}));
-    } else {
-        ui.line(printable(&format!("reset {} file(s); a copy is in {}", files.len(), kept.display())));
-    }
-    Ok(Exit::Done)
 }

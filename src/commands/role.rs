@@ -1,8 +1,8 @@
 //! `role list|show|create|set|delete|reset`: the charters that personas share.
 
-use super::edit::{audit, layer_dir, optional};
-use super::persona::finish_reset;
+use super::edit::{audit, layer_dir, optional, unknown_role};
 use super::request::{parse_harness, read_named};
+use super::reset::finish_reset;
 use super::say;
 use crate::cli::{LayerArg, RoleCommand, RoleFields};
 use crate::error::{CommandError, Result};
@@ -15,9 +15,8 @@ use crate::load::{library, roles};
 use crate::model::features::Feature;
 use crate::model::path_text::path_text;
 use crate::model::role::{Charter, Role};
-use crate::model::shape::{Law, Object};
+use crate::model::shape::{Object, TextRule};
 use crate::model::text_rules;
-use crate::model::words::nearest;
 use crate::ui::{BOLD, DIM, Ui, printable};
 use crate::workforce::{Found, Workforce, warnings_of};
 use serde_json::{Map, Value, json};
@@ -41,14 +40,6 @@ pub fn run(command: &RoleCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
         RoleCommand::Delete { key, reassign_to } => delete(&workforce, key, reassign_to.as_deref(), ui),
         RoleCommand::Reset { key, layer, yes } => reset(&workforce, key.as_deref(), *layer, *yes, ui),
     }
-}
-
-pub fn unknown_role(workforce: &Workforce, key: &str) -> CommandError {
-    let (keys, _) = roles::keys(&workforce.layers);
-    let near = nearest(key, keys.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
-    CommandError::usage(format!("there is no role `{key}`"))
-        .maybe_hint(near)
-        .hint("`agentworkforce role list` shows them")
 }
 
 fn charter_text(role: &Role) -> Option<&str> {
@@ -200,7 +191,7 @@ fn create(
     layer: LayerArg,
     ui: &mut Ui,
 ) -> Result<Exit> {
-    text_rules::check(Law::RoleKey, key)
+    text_rules::check(TextRule::RoleKey, key)
         .map_err(|reason| CommandError::usage(format!("the key `{key}` {reason}")))?;
     let exists = || {
         CommandError::usage(format!("there is a role `{key}` already"))

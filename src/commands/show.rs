@@ -127,7 +127,7 @@ fn enforcement(workforce: &Workforce, request: &Wanted, ui: &mut Ui) -> Result<E
     let mut table = Table::new(&["FIELD", "LEVEL", "HOW"]);
     for row in &plan.enforcement {
         let level = serde_json::to_value(row.level).unwrap_or_default();
-        table.row([row.field.clone(), level.as_str().unwrap_or_default().to_owned(), row.how.clone()]);
+        table.row([row.field.to_string(), level.as_str().unwrap_or_default().to_owned(), row.how.clone()]);
     }
     ui.line(format!("{} [{}] on {}", agent.persona.id, agent.persona.tier, agent.harness.kind));
     ui.line("");

@@ -2,7 +2,7 @@
 
 use super::persona_builder::PersonaBuilder;
 use super::values;
-use crate::model::shape::{Law, Object};
+use crate::model::shape::{Object, TextRule};
 use crate::model::text_rules;
 use serde_json::{Map, Value};
 
@@ -119,7 +119,7 @@ pub fn convert_one(value: &Value, written: &Value) -> Result<ConvertedServer, &'
             );
             server.insert("url".into(), Value::String(referring(&url)));
             let keys = ["headers", "http_headers", "requestInit"];
-            texts(&mut left, &mut server, &keys, "headers", Law::NotBlank, &mut lost);
+            texts(&mut left, &mut server, &keys, "headers", TextRule::NotBlank, &mut lost);
             bearer(&mut left, &mut server, &mut lost);
         }
         (None, Some((command, args))) if !command.trim().is_empty() => {
@@ -131,7 +131,7 @@ pub fn convert_one(value: &Value, written: &Value) -> Result<ConvertedServer, &'
                 server.insert("args".into(), args.iter().map(|arg| Value::String(referring(arg))).collect());
             }
             let keys = ["env", "envs", "environment"];
-            texts(&mut left, &mut server, &keys, "env", Law::VariableName, &mut lost);
+            texts(&mut left, &mut server, &keys, "env", TextRule::VariableName, &mut lost);
             variables(&mut left, &mut server, &mut lost);
         }
         _ => return Err("has neither a command nor a url"),
@@ -154,7 +154,7 @@ fn texts(
     server: &mut Object,
     from: &[&str],
     to: &str,
-    names: Law,
+    names: TextRule,
     lost: &mut Vec<(String, &'static str)>,
 ) {
     let mut map = Map::new();
@@ -181,7 +181,7 @@ fn variables(left: &mut Object, server: &mut Object, lost: &mut Vec<(String, &'s
     for key in ["env_keys", "env_vars"] {
         let Some(names) = left.shift_remove(key) else { continue };
         for name in values::list(&names) {
-            if text_rules::check(Law::VariableName, &name).is_ok() {
+            if text_rules::check(TextRule::VariableName, &name).is_ok() {
                 let reference = Value::String(format!("${name}"));
                 values::set_path(
                     server,
@@ -227,7 +227,7 @@ const COPILOT: &str = "COPILOT_MCP_";
 
 /// Other spellings of a reference to a variable: opencode's `{env:X}`, copilot's `${{ secrets.X }}`, `${env:X}`.
 fn referring(text: &str) -> String {
-    if text.starts_with(COPILOT) && text_rules::check(Law::VariableName, text).is_ok() {
+    if text.starts_with(COPILOT) && text_rules::check(TextRule::VariableName, text).is_ok() {
         return format!("${text}");
     }
     let mut result = String::new();
@@ -236,7 +236,7 @@ fn referring(text: &str) -> String {
         for (open, close) in [("{env:", "}"), ("${env:", "}"), ("${{", "}}")] {
             if let Some((inner, after)) = rest.strip_prefix(open).and_then(|inner| inner.split_once(close)) {
                 let name = inner.trim().rsplit('.').next().unwrap_or_default();
-                if text_rules::check(Law::VariableName, name).is_ok() {
+                if text_rules::check(TextRule::VariableName, name).is_ok() {
                     result.push_str(&format!("${{{name}}}"));
                     rest = after;
                     continue 'text;

@@ -6,7 +6,6 @@ use crate::model::plan::{Conversation, Enforcement, EnforcementLevel, FileBody, 
 use crate::model::template::Template;
 use crate::model::warning::{Warning, WarningCode};
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 /// The system prompt in the session directory.
@@ -74,20 +73,20 @@ impl HarnessPlan {
         self.args.push(value);
     }
 
-    pub fn enforced(&mut self, field: impl Display, how: impl Into<String>) {
+    pub fn enforced(&mut self, field: Demand, how: impl Into<String>) {
         self.row(field, EnforcementLevel::Enforced, how);
     }
 
-    pub fn advisory(&mut self, field: impl Display, how: impl Into<String>) {
+    pub fn advisory(&mut self, field: Demand, how: impl Into<String>) {
         self.row(field, EnforcementLevel::Advisory, how);
     }
 
-    pub fn unsupported(&mut self, field: impl Display, how: impl Into<String>) {
+    pub fn unsupported(&mut self, field: Demand, how: impl Into<String>) {
         self.row(field, EnforcementLevel::Unsupported, how);
     }
 
-    fn row(&mut self, field: impl Display, level: EnforcementLevel, how: impl Into<String>) {
-        self.enforcement.push(Enforcement { field: field.to_string(), level, how: how.into() });
+    fn row(&mut self, field: Demand, level: EnforcementLevel, how: impl Into<String>) {
+        self.enforcement.push(Enforcement { field, level, how: how.into() });
     }
 
     /// One row for every demand that the persona makes.

@@ -2,7 +2,7 @@
 //! Only looks; values are changed in `normalise`.
 
 use crate::model::shape::{
-    Field, KeyPath, Law, Object, Problem, Severity, Shape, Status, field, is_free_key,
+    Field, FieldStatus, KeyPath, Object, Problem, Severity, Shape, TextRule, field, is_free_key,
 };
 use crate::model::text_rules;
 use crate::model::tier::Harness;
@@ -65,12 +65,12 @@ impl Checker {
 
     fn known(&mut self, field: &Field, value: &Value, at: &Path) {
         match field.status {
-            Status::NotUsed => return,
-            Status::Unsupported => {
+            FieldStatus::NotUsed => return,
+            FieldStatus::Unsupported => {
                 let text = format!("`{}` is not supported by this runner", field.key);
                 self.problems.push(Problem::new(Severity::Note, at.to_key_path(), text));
             }
-            Status::Used | Status::Legacy(_) => {}
+            FieldStatus::Used | FieldStatus::Legacy(_) => {}
         }
         // Null is "not said" for everything that is not inside a map.
         if !value.is_null() {
@@ -81,7 +81,7 @@ impl Checker {
     fn value(&mut self, shape: Shape, value: &Value, at: &Path) {
         match (shape, value) {
             (Shape::Anything, _) | (Shape::Text, Value::String(_)) | (Shape::Flag, Value::Bool(_)) => {}
-            (Shape::Checked(law), Value::String(text)) => self.law(law, text, at),
+            (Shape::Checked(rule), Value::String(text)) => self.text(rule, text, at),
             (Shape::Choice(words), Value::String(text)) => self.choice(words, text, at),
             (Shape::Above(floor), Value::Number(number)) => {
                 if !number.as_f64().is_some_and(|n| n.is_finite() && n > floor) {
@@ -103,9 +103,9 @@ impl Checker {
                     self.value(*entry, value, &Path::Index(at, index));
                 }
             }
-            (Shape::Map(law, entry), Value::Object(map)) => {
+            (Shape::Map(rule, entry), Value::Object(map)) => {
                 for (key, value) in map {
-                    if let Err(reason) = text_rules::check(law, key) {
+                    if let Err(reason) = text_rules::check(rule, key) {
                         self.error(&Path::Key(at, key), format!("the name {reason}"));
                     } else if !value.is_null() {
                         self.value(*entry, value, &Path::Key(at, key));
@@ -121,21 +121,23 @@ impl Checker {
         }
     }
 
-    fn law(&mut self, law: Law, text: &str, at: &Path) {
+    fn text(&mut self, rule: TextRule, text: &str, at: &Path) {
         // Blank counts as unset for text settings; only these have to be said.
-        let must_be_said = matches!(law, Law::Slug | Law::RoleKey | Law::SidecarPath | Law::NotBlank);
+        let must_be_said =
+            matches!(rule, TextRule::Slug | TextRule::RoleKey | TextRule::SidecarPath | TextRule::NotBlank);
         if text.trim().is_empty() && !must_be_said {
             return;
         }
-        if let Err(reason) = text_rules::check(law, text) {
-            let near = (law == Law::Harness).then(|| nearest(text, Harness::names().into_iter())).flatten();
+        if let Err(reason) = text_rules::check(rule, text) {
+            let near =
+                (rule == TextRule::Harness).then(|| nearest(text, Harness::names().into_iter())).flatten();
             self.problems.push(Problem {
                 severity: Severity::Error,
                 at: at.to_key_path(),
                 message: reason,
                 fix: near.map(|near| format!("did you mean `{near}`?")),
             });
-        } else if law == Law::Harness && text_rules::FOREIGN_HARNESSES.contains(&text) {
+        } else if rule == TextRule::Harness && text_rules::FOREIGN_HARNESSES.contains(&text) {
             self.problems.push(
                 Problem::new(
                     Severity::Warning,

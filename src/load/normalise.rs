@@ -3,7 +3,7 @@
 
 use crate::model::deprecations::deprecation;
 use crate::model::formats::{PERSONA, ROLE};
-use crate::model::shape::{Field, KeyPath, Law, Object, Problem, Severity, Shape, field};
+use crate::model::shape::{Field, KeyPath, Object, Problem, Severity, Shape, TextRule, field};
 use serde_json::{Map, Value};
 
 /// The persona object in its normal form, with a note for each legacy spelling.
@@ -78,7 +78,7 @@ fn drop_inner_nulls(object: &mut Object) {
 
 fn blank_is_unset(shape: Shape) -> bool {
     // An empty emoji is a statement: it clears an inherited one.
-    matches!(shape, Shape::Text | Shape::Checked(Law::DisplayName | Law::Harness))
+    matches!(shape, Shape::Text | Shape::Checked(TextRule::DisplayName | TextRule::Harness))
 }
 
 fn is_blank(value: &Value) -> bool {

@@ -3,7 +3,7 @@
 
 use crate::model::formats::PERSONA;
 use crate::model::persona::{Persona, Runtime};
-use crate::model::shape::{Field, Law, Shape, Status, is_free_key};
+use crate::model::shape::{Field, FieldStatus, Shape, TextRule, is_free_key};
 use crate::model::text_rules;
 use crate::model::tier::Tier;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -130,9 +130,9 @@ fn is_plain(shape: Shape, text: &str) -> bool {
         Shape::Anything => true,
         // A blank setting counts as unset.
         Shape::Text => !text.trim_start().is_empty(),
-        Shape::Checked(law) => {
-            let foreign = law == Law::Harness && text_rules::FOREIGN_HARNESSES.contains(&text);
-            !foreign && text_rules::check(law, text).is_ok()
+        Shape::Checked(rule) => {
+            let foreign = rule == TextRule::Harness && text_rules::FOREIGN_HARNESSES.contains(&text);
+            !foreign && text_rules::check(rule, text).is_ok()
         }
         Shape::Choice(words) => words.contains(&text),
         Shape::Either(shapes) => {
@@ -236,7 +236,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
         match self.shape {
             Shape::Anything => names(map, self.slot, None),
-            Shape::Map(law, entry) => names(map, self.slot, Some((law, *entry))),
+            Shape::Map(rule, entry) => names(map, self.slot, Some((rule, *entry))),
             Shape::Object(fields) => keys(map, self.slot, fields),
             Shape::Either(shapes) => match shapes.iter().find_map(|shape| match shape {
                 Shape::Object(fields) => Some(*fields),
@@ -263,7 +263,7 @@ fn keys<'de, A: MapAccess<'de>>(mut map: A, mut slot: Slot, fields: &[Field]) ->
             continue;
         };
         let (field, bit) = (&fields[index], 1_u64 << index);
-        if seen & bit != 0 || matches!(field.status, Status::Legacy(_)) {
+        if seen & bit != 0 || matches!(field.status, FieldStatus::Legacy(_)) {
             return doubt();
         }
         seen |= bit;
@@ -279,18 +279,18 @@ fn keys<'de, A: MapAccess<'de>>(mut map: A, mut slot: Slot, fields: &[Field]) ->
 fn names<'de, A: MapAccess<'de>>(
     mut map: A,
     mut slot: Slot,
-    law: Option<(Law, Shape)>,
+    rule: Option<(TextRule, Shape)>,
 ) -> Result<(), A::Error> {
     let mut names = Names::default();
     while let Some(name) = map.next_key_seed(Name)? {
-        if law.is_some_and(|(law, _)| text_rules::check(law, &name).is_err()) {
+        if rule.is_some_and(|(rule, _)| text_rules::check(rule, &name).is_err()) {
             return doubt();
         }
         let Some(slot) = slot.under(&name) else { return doubt() };
         if !names.add(name) {
             return doubt();
         }
-        map.next_value_seed(Walk { shape: law.map_or(Shape::Anything, |(_, entry)| entry), slot })?;
+        map.next_value_seed(Walk { shape: rule.map_or(Shape::Anything, |(_, entry)| entry), slot })?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::outline;
 use crate::fuzz::persona::{careful, holds};
 use crate::load::library;
 use crate::model::formats::PERSONA;
-use crate::model::shape::{Field, Law, Shape};
+use crate::model::shape::{Field, Shape, TextRule};
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -113,9 +113,9 @@ fn fitting(shape: Shape) -> BoxedStrategy<String> {
     };
     match shape {
         Shape::Text => text(&["a", "two words", "é\n"]),
-        Shape::Checked(Law::Harness) => text(&["claude", "codex", "opencode", "grok"]),
-        Shape::Checked(Law::SidecarPath) => text(&["a.md", "../a.md"]),
-        Shape::Checked(Law::Slug) => text(&["a", "a-b", "a b"]),
+        Shape::Checked(TextRule::Harness) => text(&["claude", "codex", "opencode", "grok"]),
+        Shape::Checked(TextRule::SidecarPath) => text(&["a.md", "../a.md"]),
+        Shape::Checked(TextRule::Slug) => text(&["a", "a-b", "a b"]),
         Shape::Checked(_) => text(&["a", "A"]),
         Shape::Choice(words) => text(words),
         Shape::Flag => Just("true".to_owned()).boxed(),

@@ -1,18 +1,18 @@
 //! The three file formats, written down once: persona, role and config. Everything that reads, merges, documents or
 //! validates them walks these tables.
 
-use super::shape::{Field, Law, Merge, Shape, Status};
+use super::shape::{Field, FieldStatus, Merge, Shape, TextRule};
 
 pub const TIERS: [&str; 3] = ["best", "best-value", "minimum"];
 pub const SIDECAR_MODES: [&str; 2] = ["overwrite", "extend"];
 pub const PERMISSION_MODES: [&str; 4] = ["default", "acceptEdits", "bypassPermissions", "plan"];
 
-const NOT_BLANK: Shape = Shape::Checked(Law::NotBlank);
+const NOT_BLANK: Shape = Shape::Checked(TextRule::NotBlank);
 const TEXTS: Shape = Shape::List(&NOT_BLANK);
-const TEXT_MAP: Shape = Shape::Map(Law::NotBlank, &Shape::Text);
-const VARIABLES: Shape = Shape::Map(Law::VariableName, &Shape::Text);
-const SIDECAR_PATH: Shape = Shape::Checked(Law::SidecarPath);
-const HARNESS: Shape = Shape::Checked(Law::Harness);
+const TEXT_MAP: Shape = Shape::Map(TextRule::NotBlank, &Shape::Text);
+const VARIABLES: Shape = Shape::Map(TextRule::VariableName, &Shape::Text);
+const SIDECAR_PATH: Shape = Shape::Checked(TextRule::SidecarPath);
+const HARNESS: Shape = Shape::Checked(TextRule::Harness);
 
 const CLAUDE_MD: Field =
     Field::new("claudeMd", SIDECAR_PATH, "The persona's own CLAUDE.md: a `.md` file beside this one.")
@@ -92,13 +92,13 @@ const INPUT: [Field; 6] = [
     Field::text("description", "What to give."),
     Field::new(
         "env",
-        Shape::Checked(Law::InputName),
+        Shape::Checked(TextRule::InputName),
         "The environment variable that supplies it; default: the name.",
     ),
     Field::text("default", "Used when nothing else supplies a value."),
     Field::new("optional", Shape::Flag, "Missing is fine; the value is then empty."),
-    Field::new("type", Shape::Anything, "Kept for other tools.").status(Status::NotUsed),
-    Field::new("picker", Shape::Anything, "Kept for other tools.").status(Status::NotUsed),
+    Field::new("type", Shape::Anything, "Kept for other tools.").status(FieldStatus::NotUsed),
+    Field::new("picker", Shape::Anything, "Kept for other tools.").status(FieldStatus::NotUsed),
 ];
 
 const SKILL: [Field; 3] = [
@@ -122,7 +122,7 @@ const MCP_SERVER: [Field; 7] = [
     Field::new("env", VARIABLES, "Its environment; values may be env references."),
     Field::new("url", NOT_BLANK, "The address of an http or sse server."),
     Field::new("headers", TEXT_MAP, "Its headers; values may be env references."),
-    Field::new("cwd", Shape::Anything, "Kept for other tools.").status(Status::NotUsed),
+    Field::new("cwd", Shape::Anything, "Kept for other tools.").status(FieldStatus::NotUsed),
 ];
 
 const PERMISSIONS: [Field; 5] = [
@@ -161,8 +161,8 @@ const MOUNT: [Field; 8] = [
         Shape::Flag,
         "Kept for other tools; a persona cannot choose to run without a mount.",
     )
-    .status(Status::Unsupported),
-    Field::new("roots", Shape::Anything, "Kept for other tools.").status(Status::Unsupported),
+    .status(FieldStatus::Unsupported),
+    Field::new("roots", Shape::Anything, "Kept for other tools.").status(FieldStatus::Unsupported),
 ];
 
 const LIMITS: [Field; 4] = [
@@ -174,12 +174,12 @@ const LIMITS: [Field; 4] = [
 
 const NOT_USED: &str = "Read by other tools; not used by this runner.";
 const fn not_used(key: &'static str) -> Field {
-    Field::new(key, Shape::Anything, NOT_USED).status(Status::NotUsed)
+    Field::new(key, Shape::Anything, NOT_USED).status(FieldStatus::NotUsed)
 }
 
 /// A persona file, in the order in which people write one.
 pub const PERSONA: &[Field] = &[
-    Field::new("id", Shape::Checked(Law::Slug), "The persona's id; never changes."),
+    Field::new("id", Shape::Checked(TextRule::Slug), "The persona's id; never changes."),
     Field::new("extends", NOT_BLANK, "The persona of a lower layer that this file builds on."),
     Field::text(
         "intent",
@@ -187,10 +187,10 @@ pub const PERSONA: &[Field] = &[
     ),
     Field::text("description", "One sentence: when to use it."),
     Field::new("tags", TEXTS, "Words to find it by."),
-    Field::new("name", Shape::Checked(Law::DisplayName), "Display name; default: the id."),
+    Field::new("name", Shape::Checked(TextRule::DisplayName), "Display name; default: the id."),
     Field::new(
         "emoji",
-        Shape::Checked(Law::Emoji),
+        Shape::Checked(TextRule::Emoji),
         "Shown beside the name; an empty text clears an inherited one.",
     ),
     Field::text("role", "Key of the role whose charter it follows, or free text."),
@@ -218,26 +218,30 @@ pub const PERSONA: &[Field] = &[
     ),
     Field::new(
         "inputs",
-        Shape::Map(Law::InputName, &Shape::Either(&[Shape::Object(&INPUT), Shape::Text])),
+        Shape::Map(TextRule::InputName, &Shape::Either(&[Shape::Object(&INPUT), Shape::Text])),
         "Values that a run fills in; a text is the default.",
     ),
     Field::new("env", VARIABLES, "Environment of the harness; values may be env references."),
-    Field::new("mcpServers", Shape::Map(Law::NotBlank, &Shape::Object(&MCP_SERVER)), "MCP servers by name."),
+    Field::new(
+        "mcpServers",
+        Shape::Map(TextRule::NotBlank, &Shape::Object(&MCP_SERVER)),
+        "MCP servers by name.",
+    ),
     Field::new("permissions", Shape::Object(&PERMISSIONS), "What the agent may do."),
     Field::new("mount", Shape::Object(&MOUNT), "What the agent sees."),
     Field::new("limits", Shape::Object(&LIMITS), "When a run is stopped."),
     Field::new("bareMode", Shape::Flag, "claude's bare mode: no CLAUDE.md, no extras."),
     Field::new("hermetic", Shape::Flag, "No user-level instruction files, skills or MCP servers."),
     Field::new("hermeticHarness", Shape::Flag, "Legacy spelling of `hermetic`.")
-        .status(Status::Legacy("hermetic-harness")),
+        .status(FieldStatus::Legacy("hermetic-harness")),
     Field::new("maxBudgetUsd", Shape::AtLeast(0.0), "Legacy spelling of `limits.usd`.")
-        .status(Status::Legacy("max-budget-usd")),
+        .status(FieldStatus::Legacy("max-budget-usd")),
     Field::new("monthlyBudgetUsd", Shape::AtLeast(0.0), "A budget over runs; not enforced yet.")
-        .status(Status::Unsupported),
+        .status(FieldStatus::Unsupported),
     Field::new("workspace_manifest", Shape::Anything, "A manifest of several workspaces; not read yet.")
-        .status(Status::Unsupported),
+        .status(FieldStatus::Unsupported),
     Field::new("builtin", Shape::Anything, "Ignored: it follows from the embedded library.")
-        .status(Status::NotUsed),
+        .status(FieldStatus::NotUsed),
     not_used("version"),
     not_used("slug"),
     not_used("traits"),
@@ -260,13 +264,13 @@ pub const PERSONA: &[Field] = &[
 
 /// A role file.
 pub const ROLE: &[Field] = &[
-    Field::new("label", Shape::Checked(Law::DisplayName), "The role's name as people say it."),
+    Field::new("label", Shape::Checked(TextRule::DisplayName), "The role's name as people say it."),
     Field::text("charter", "What it means to hold this role, as markdown.").clears("charterFile"),
     Field::new("charterFile", SIDECAR_PATH, "The same as a `.md` file beside this one.").clears("charter"),
     Field::new("defaultHarness", HARNESS, "Harness of personas that name none."),
     Field::text("defaultModel", "Model of personas that name none, on that harness."),
     Field::new("builtin", Shape::Anything, "Ignored: it follows from the embedded library.")
-        .status(Status::NotUsed),
+        .status(FieldStatus::NotUsed),
 ];
 
 const SIDECAR_CONFIG: [Field; 1] = [Field::new(
@@ -303,5 +307,9 @@ pub const CONFIG: &[Field] = &[
         "Backend, sandbox and path rules for every persona; a text is the backend.",
     ),
     Field::new("sidecar", Shape::Object(&SIDECAR_CONFIG), "Which harnesses get a sidecar."),
-    Field::new("features", Shape::Map(Law::NotBlank, &Shape::Flag), "Feature flags; see `config features`."),
+    Field::new(
+        "features",
+        Shape::Map(TextRule::NotBlank, &Shape::Flag),
+        "Feature flags; see `config features`.",
+    ),
 ];

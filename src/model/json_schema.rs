@@ -1,6 +1,6 @@
 //! Writes a file format's table as JSON Schema, for editors and for other programs.
 
-use super::shape::{Field, Law, Shape, Status};
+use super::shape::{Field, FieldStatus, Shape, TextRule};
 use super::text_rules;
 use super::tier::Harness;
 use serde_json::{Map, Value, json};
@@ -24,7 +24,7 @@ fn object(fields: &[Field]) -> Value {
         let mut value = nullable(shape(field.shape));
         if let Value::Object(map) = &mut value {
             map.insert("description".into(), field.doc.into());
-            if matches!(field.status, Status::Legacy(_)) {
+            if matches!(field.status, FieldStatus::Legacy(_)) {
                 map.insert("deprecated".into(), true.into());
             }
         }
@@ -37,17 +37,17 @@ fn object(fields: &[Field]) -> Value {
 fn shape(shape_of: Shape) -> Value {
     match shape_of {
         Shape::Text => json!({"type": "string"}),
-        Shape::Checked(Law::Harness) => json!({"type": "string", "enum": known_harnesses()}),
-        Shape::Checked(law) => text(law),
+        Shape::Checked(TextRule::Harness) => json!({"type": "string", "enum": known_harnesses()}),
+        Shape::Checked(rule) => text(rule),
         Shape::Choice(words) => json!({"type": "string", "enum": words}),
         Shape::Flag => json!({"type": "boolean"}),
         Shape::Above(floor) => json!({"type": "number", "exclusiveMinimum": floor}),
         Shape::AtLeast(floor) => json!({"type": "number", "minimum": floor}),
         Shape::Whole(floor) => json!({"type": "integer", "minimum": floor}),
         Shape::List(entry) => json!({"type": "array", "items": shape(*entry)}),
-        Shape::Map(law, entry) => json!({
+        Shape::Map(rule, entry) => json!({
             "type": "object",
-            "propertyNames": text(law),
+            "propertyNames": text(rule),
             "additionalProperties": nullable(shape(*entry)),
         }),
         Shape::Object(fields) => object(fields),
@@ -61,10 +61,10 @@ fn known_harnesses() -> Vec<&'static str> {
     Harness::names().into_iter().chain(text_rules::FOREIGN_HARNESSES).chain([""]).collect()
 }
 
-fn text(law: Law) -> Value {
-    match (law, text_rules::pattern(law)) {
-        (Law::DisplayName, _) => json!({"type": "string", "maxLength": 64}),
-        (Law::Emoji, _) => json!({"type": "string", "maxLength": 16}),
+fn text(rule: TextRule) -> Value {
+    match (rule, text_rules::pattern(rule)) {
+        (TextRule::DisplayName, _) => json!({"type": "string", "maxLength": 64}),
+        (TextRule::Emoji, _) => json!({"type": "string", "maxLength": 16}),
         (_, Some(pattern)) => json!({"type": "string", "pattern": pattern}),
         (_, None) => json!({"type": "string"}),
     }

@@ -4,6 +4,8 @@
 use crate::model::mount::{Backend, Sandbox};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
 
 /// The probe's answer for one project on one machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -12,7 +14,30 @@ pub struct MountFacts {
     /// What a real mount in a throwaway namespace showed.
     pub host: HostMounts,
     /// Why this project cannot be overlaid, although the machine could.
-    pub obstacles: Vec<String>,
+    pub obstacles: Vec<Obstacle>,
+}
+
+/// Something about a project that an overlay cannot deal with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Obstacle {
+    /// Another filesystem is mounted here, below the project.
+    MountedBelow(PathBuf),
+    /// This belongs to another user or group, and the overlay is in a user namespace.
+    ForeignOwner(PathBuf),
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Obstacle::MountedBelow(path) => {
+                write!(f, "another filesystem is mounted at `{}`", path.display())
+            }
+            Obstacle::ForeignOwner(path) => {
+                write!(f, "`{}` belongs to another user or group", path.display())
+            }
+        }
+    }
 }
 
 /// What this machine can do, whatever the project.
@@ -23,6 +48,9 @@ pub struct HostMounts {
     /// Why there is no overlay, in words for the report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlay_reason: Option<String>,
+    /// The reason is the filesystem of the state directory.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub state_unfit: bool,
     /// Whether a PID namespace with its own `/proc` can be had.
     pub pid_namespace: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +87,7 @@ impl MountFacts {
                 self.host.overlay_reason.clone().unwrap_or_else(|| "overlay mounts do not work here".into()),
             );
         }
-        self.obstacles.first().cloned()
+        self.obstacles.first().map(ToString::to_string)
     }
 
     /// The best level that a backend gives without being asked. Root without a PID namespace sees root's other processes, and

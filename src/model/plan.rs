@@ -1,6 +1,7 @@
 //! Everything a run will do, decided, as one printable value. `--dry-run --json` is this value; a run obeys it.
 
 use super::decided::{Decided, InputValue, Level};
+use super::demand::Demand;
 use super::mount::MountSpec;
 use super::persona::{Limits, SidecarMode};
 use super::raw_path::RawPath;
@@ -345,7 +346,8 @@ pub enum SkillKind {
 /// What becomes of one demand of the persona.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Enforcement {
-    pub field: String,
+    #[schemars(with = "String")]
+    pub field: Demand,
     pub level: EnforcementLevel,
     pub how: String,
 }

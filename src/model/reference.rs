@@ -1,6 +1,6 @@
 //! Writes a file format's table as a Markdown reference, for people. What the JSON Schema says to editors, in tables.
 
-use super::shape::{Field, Law, Merge, Shape, Status};
+use super::shape::{Field, FieldStatus, Merge, Shape, TextRule};
 use super::tier::Harness;
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ fn section(out: &mut String, place: &str, fields: &[Field]) {
     out.push_str("| key | value | a higher layer | meaning |\n|---|---|---|---|\n");
     for field in shown(fields) {
         let meaning = match field.status {
-            Status::Unsupported => format!("{} Reported as unsupported.", field.doc),
+            FieldStatus::Unsupported => format!("{} Reported as unsupported.", field.doc),
             _ => field.doc.to_owned(),
         };
         let _ = writeln!(
@@ -50,17 +50,17 @@ fn section(out: &mut String, place: &str, fields: &[Field]) {
 }
 
 fn shown(fields: &[Field]) -> impl Iterator<Item = &Field> {
-    fields.iter().filter(|field| matches!(field.status, Status::Used | Status::Unsupported))
+    fields.iter().filter(|field| matches!(field.status, FieldStatus::Used | FieldStatus::Unsupported))
 }
 
 fn accepted(out: &mut String, fields: &[Field]) {
-    let names = |wanted: fn(&Status) -> bool| -> Vec<String> {
+    let names = |wanted: fn(&FieldStatus) -> bool| -> Vec<String> {
         fields.iter().filter(|field| wanted(&field.status)).map(|field| format!("`{}`", field.key)).collect()
     };
-    for field in fields.iter().filter(|field| matches!(field.status, Status::Legacy(_))) {
+    for field in fields.iter().filter(|field| matches!(field.status, FieldStatus::Legacy(_))) {
         let _ = writeln!(out, "\n`{}`: {}", field.key, field.doc);
     }
-    let unused = names(|status| *status == Status::NotUsed);
+    let unused = names(|status| *status == FieldStatus::NotUsed);
     if !unused.is_empty() {
         let _ = writeln!(out, "\nAccepted, kept and without effect here: {}.", unused.join(", "));
     }
@@ -80,7 +80,7 @@ fn below(shape: Shape) -> Option<(&'static str, &'static [Field])> {
 fn value(shape: Shape) -> String {
     match shape {
         Shape::Text => "text".into(),
-        Shape::Checked(law) => checked(law),
+        Shape::Checked(rule) => checked(rule),
         Shape::Choice(words) => choice(words),
         Shape::Flag => "`true` or `false`".into(),
         Shape::Above(floor) => format!("number above {floor}"),
@@ -95,17 +95,17 @@ fn value(shape: Shape) -> String {
     }
 }
 
-fn checked(law: Law) -> String {
-    let text = match law {
-        Law::Harness => return choice(&Harness::names()),
-        Law::NotBlank => "text, not blank",
-        Law::Slug => "slug: letters, digits, `.`, `_`, `-`",
-        Law::RoleKey => "key of a role",
-        Law::InputName => "capitals, digits, `_`",
-        Law::VariableName => "name of a variable",
-        Law::SidecarPath => "path of a `.md` file",
-        Law::DisplayName => "text, at most 64 characters",
-        Law::Emoji => "an emoji",
+fn checked(rule: TextRule) -> String {
+    let text = match rule {
+        TextRule::Harness => return choice(&Harness::names()),
+        TextRule::NotBlank => "text, not blank",
+        TextRule::Slug => "slug: letters, digits, `.`, `_`, `-`",
+        TextRule::RoleKey => "key of a role",
+        TextRule::InputName => "capitals, digits, `_`",
+        TextRule::VariableName => "name of a variable",
+        TextRule::SidecarPath => "path of a `.md` file",
+        TextRule::DisplayName => "text, at most 64 characters",
+        TextRule::Emoji => "an emoji",
     };
     text.to_owned()
 }

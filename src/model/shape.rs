@@ -13,7 +13,7 @@ pub struct Field {
     pub key: &'static str,
     pub shape: Shape,
     pub merge: Merge,
-    pub status: Status,
+    pub status: FieldStatus,
     /// Setting this key clears what lower layers said under that one (a path and its inlined content).
     pub clears: Option<&'static str>,
     /// Setting this key at the top level replaces what lower layers said in their tiers.
@@ -26,8 +26,8 @@ pub struct Field {
 #[derive(Debug, Clone, Copy)]
 pub enum Shape {
     Text,
-    /// Text with a law of its own.
-    Checked(Law),
+    /// Text with a rule for its content.
+    Checked(TextRule),
     Choice(&'static [&'static str]),
     Flag,
     /// A finite number above this one.
@@ -37,8 +37,8 @@ pub enum Shape {
     /// A whole number from this one on.
     Whole(u64),
     List(&'static Shape),
-    /// Free keys that obey a law, each with a value of one shape; `null` takes an inherited key out.
-    Map(Law, &'static Shape),
+    /// Free keys that follow a rule, each with a value of one shape; `null` takes an inherited key out.
+    Map(TextRule, &'static Shape),
     Object(&'static [Field]),
     /// The first shape that fits the JSON type.
     Either(&'static [Shape]),
@@ -58,7 +58,7 @@ pub enum Merge {
 
 /// What becomes of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum FieldStatus {
     Used,
     /// Accepted because the files people have carry it; reported as not used by this runner.
     NotUsed,
@@ -70,7 +70,7 @@ pub enum Status {
 
 /// What a text must obey beyond being text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Law {
+pub enum TextRule {
     NotBlank,
     Slug,
     RoleKey,
@@ -89,7 +89,7 @@ impl Field {
             key,
             shape,
             merge: Merge::Replace,
-            status: Status::Used,
+            status: FieldStatus::Used,
             clears: None,
             reaches_tiers: false,
             doc,
@@ -115,7 +115,7 @@ impl Field {
         self
     }
 
-    pub const fn status(mut self, status: Status) -> Field {
+    pub const fn status(mut self, status: FieldStatus) -> Field {
         self.status = status;
         self
     }

@@ -1,35 +1,35 @@
-//! The laws for texts that become names, paths or keys: pure predicates with the reason when they fail.
+//! The rules for texts that become names, paths or keys: pure predicates with the reason when they fail.
 
-use super::shape::Law;
+use super::shape::TextRule;
 use super::tier::Harness;
 
 /// Harness names that files in the wild carry and this runner does not launch.
 pub const FOREIGN_HARNESSES: [&str; 1] = ["grok"];
 
-pub fn check(law: Law, text: &str) -> Result<(), String> {
-    match law {
-        Law::NotBlank => not_blank(text),
-        Law::Slug => slug(text),
-        Law::RoleKey => role_key(text),
-        Law::InputName => input_name(text),
-        Law::VariableName => variable_name(text),
-        Law::SidecarPath => sidecar_path(text),
-        Law::DisplayName => display_name(text),
-        Law::Emoji => emoji(text),
-        Law::Harness => harness(text),
+pub fn check(rule: TextRule, text: &str) -> Result<(), String> {
+    match rule {
+        TextRule::NotBlank => not_blank(text),
+        TextRule::Slug => slug(text),
+        TextRule::RoleKey => role_key(text),
+        TextRule::InputName => input_name(text),
+        TextRule::VariableName => variable_name(text),
+        TextRule::SidecarPath => sidecar_path(text),
+        TextRule::DisplayName => display_name(text),
+        TextRule::Emoji => emoji(text),
+        TextRule::Harness => harness(text),
     }
 }
 
-/// What a schema can say about a law: a regular expression, where one is enough.
-pub fn pattern(law: Law) -> Option<&'static str> {
-    match law {
-        Law::Slug => Some("^[A-Za-z0-9][A-Za-z0-9._-]*$"),
-        Law::RoleKey => Some("^[a-z0-9]+(-[a-z0-9]+)*$"),
-        Law::InputName => Some("^[A-Z_][A-Z0-9_]*$"),
-        Law::VariableName => Some("^[A-Za-z_][A-Za-z0-9_]*$"),
-        Law::SidecarPath => Some("\\.[mM][dD]$"),
-        Law::NotBlank => Some("\\S"),
-        Law::DisplayName | Law::Emoji | Law::Harness => None,
+/// What a schema can say about a rule: a regular expression, where one is enough.
+pub fn pattern(rule: TextRule) -> Option<&'static str> {
+    match rule {
+        TextRule::Slug => Some("^[A-Za-z0-9][A-Za-z0-9._-]*$"),
+        TextRule::RoleKey => Some("^[a-z0-9]+(-[a-z0-9]+)*$"),
+        TextRule::InputName => Some("^[A-Z_][A-Z0-9_]*$"),
+        TextRule::VariableName => Some("^[A-Za-z_][A-Za-z0-9_]*$"),
+        TextRule::SidecarPath => Some("\\.[mM][dD]$"),
+        TextRule::NotBlank => Some("\\S"),
+        TextRule::DisplayName | TextRule::Emoji | TextRule::Harness => None,
     }
 }
 

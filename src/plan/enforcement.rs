@@ -3,10 +3,12 @@
 use super::parts::{RunFlags, RunParts};
 use crate::harness::adapter;
 use crate::harness::job::HarnessPlan;
+use crate::model::demand::Demand;
 use crate::model::mount::{Backend, Effect, MountSpec, Sandbox};
 use crate::model::persona::{Limits, McpServer, SidecarMode};
 use crate::model::plan::{Enforcement, PlannedSidecar};
 use crate::model::warning::{Warning, WarningCode};
+use crate::resolve::sidecar::{Channel, only_for_others};
 use crate::rules::PathRules;
 use std::collections::BTreeMap;
 
@@ -23,54 +25,57 @@ pub fn agent_rows(
     let mut rows = HarnessPlan::default();
     match (sidecar, adapted.sidecar_unread) {
         (Some(planned), Some(why)) => {
-            rows.unsupported("sidecar", format!("{} is written, and {why}", planned.target));
+            rows.unsupported(Demand::Sidecar, format!("{} is written, and {why}", planned.target));
         }
         (Some(planned), None) => {
             let how = match planned.mode {
                 SidecarMode::Overwrite => "is exactly the persona's text in the mount",
                 SidecarMode::Extend => "is the repository's text and then the persona's in the mount",
             };
-            rows.enforced("sidecar", format!("{} {how}", planned.target));
+            rows.enforced(Demand::Sidecar, format!("{} {how}", planned.target));
         }
         (None, _) if parts.sidecar.is_some() => {
-            rows.unsupported("sidecar", "not delivered: see the warnings");
+            rows.unsupported(Demand::Sidecar, "not delivered: see the warnings");
         }
         (None, _) => {}
     }
     mount_rows(&mut rows, mount);
     if limits.wall_seconds.is_some() {
-        rows.enforced("limits.wallSeconds", "the runner ends the run");
+        rows.enforced(Demand::WallSeconds, "the runner ends the run");
     }
     match (limits.idle_seconds, flags.prompt.is_some()) {
-        (Some(_), true) => rows.enforced("limits.idleSeconds", "the runner ends a silent run"),
+        (Some(_), true) => rows.enforced(Demand::IdleSeconds, "the runner ends a silent run"),
         (Some(_), false) => {
             rows.unsupported(
-                "limits.idleSeconds",
+                Demand::IdleSeconds,
                 "a person at a terminal may be silent as long as they like",
             );
         }
         (None, _) => {}
     }
-    for key in ["monthlyBudgetUsd", "workspace_manifest"] {
-        if parts.resolved.object.contains_key(key) {
-            rows.unsupported(key, "not supported by this runner yet");
-        }
-    }
-    if let Some(policy) = parts.resolved.object.get("mount").and_then(|mount| mount.as_object()) {
-        for key in ["enabled", "roots"].into_iter().filter(|key| policy.contains_key(*key)) {
-            rows.unsupported(&format!("mount.{key}"), "not supported by this runner");
-        }
-    }
+    let object = &parts.resolved.object;
+    let demands = [
+        (Demand::MonthlyBudget, object.contains_key("monthlyBudgetUsd")),
+        (Demand::WorkspaceManifest, object.contains_key("workspace_manifest")),
+    ];
+    rows.unsupported_if_set(demands, "not supported by this runner yet");
+    let says = |key: &str| object.get("mount").is_some_and(|policy| policy.get(key).is_some());
+    let demands = [(Demand::MountEnabled, says("enabled")), (Demand::MountRoots, says("roots"))];
+    rows.unsupported_if_set(demands, "not supported by this runner");
     let channel = adapter(parts.selection.harness.value).sidecar;
-    if let Some(text) = crate::resolve::sidecar::only_for_others(parts.resolved, parts.selection, channel) {
-        rows.unsupported(channel.other().key(), text.clone());
+    if let Some(text) = only_for_others(parts.resolved, parts.selection, channel) {
+        let unread = match channel.other() {
+            Channel::ClaudeMd => Demand::ClaudeMd,
+            Channel::AgentsMd => Demand::AgentsMd,
+        };
+        rows.unsupported(unread, text.clone());
         warnings.push(Warning::new(WarningCode::NotUsed, text));
     }
     if let Err(error) = PathRules::compile(&mount.rules) {
         let rule = &mount.rules[error.index];
         let text = format!("{}: pattern `{}` is left out: {}", rule.origin, rule.pattern, error.message);
         warnings.push(Warning::new(WarningCode::InvalidFile, text));
-        rows.unsupported("mount", format!("pattern `{}` cannot be used", rule.pattern));
+        rows.unsupported(Demand::Mount, format!("pattern `{}` cannot be used", rule.pattern));
     }
     let mut all = rows.enforcement;
     all.append(&mut adapted.enforcement);
@@ -86,13 +91,13 @@ pub fn supply_rows(
     let persona = &parts.resolved.persona;
     let mut rows = HarnessPlan::default();
     if !env.is_empty() {
-        rows.enforced("env", "set in the harness's environment");
+        rows.enforced(Demand::Env, "set in the harness's environment");
     }
     for name in persona.env.keys().filter(|name| !env.contains_key(*name)) {
-        rows.unsupported(&format!("env.{name}"), "left out: see the warnings");
+        rows.unsupported(Demand::Variable(name.clone()), "left out: see the warnings");
     }
     for name in persona.mcp_servers.keys().filter(|name| !mcp_servers.contains_key(*name)) {
-        rows.unsupported(&format!("mcpServers.{name}"), "left out: see the warnings");
+        rows.unsupported(Demand::McpServer(name.clone()), "left out: see the warnings");
     }
     rows.enforcement
 }
@@ -101,32 +106,35 @@ pub fn mount_rows(rows: &mut HarnessPlan, mount: &MountSpec) {
     if let Some(level) = mount.sandbox.filter(|level| *level > Sandbox::Off) {
         match mount.backend {
             Backend::Auto | Backend::Overlay => {
-                rows.enforced("mount.sandbox", "the run is refused unless it is reached");
+                rows.enforced(Demand::MountSandbox, "the run is refused unless it is reached");
             }
             Backend::Copy | Backend::None => {
                 let level = if level == Sandbox::Strict { "strict" } else { "project" };
-                rows.unsupported("mount.sandbox", format!("`{level}` needs the overlay"));
+                rows.unsupported(Demand::MountSandbox, format!("`{level}` needs the overlay"));
             }
         }
     }
     let demanded = |effect: Effect| mount.rules.iter().any(|rule| rule.effect == effect);
     match mount.backend {
         Backend::None => {
-            rows.unsupported("mount.hidden", "there is no mount: the harness works in the real directory");
+            rows.unsupported(
+                Demand::MountHidden,
+                "there is no mount: the harness works in the real directory",
+            );
             if demanded(Effect::Readonly) {
                 rows.unsupported(
-                    "mount.readonly",
+                    Demand::MountReadonly,
                     "there is no mount: the harness works in the real directory",
                 );
             }
         }
         Backend::Copy => {
             rows.advisory(
-                "mount.hidden",
+                Demand::MountHidden,
                 "not in the copy; the real project can be reached by its absolute path",
             );
             if demanded(Effect::Readonly) {
-                rows.enforced("mount.readonly", "changes are reported and never applied");
+                rows.enforced(Demand::MountReadonly, "changes are reported and never applied");
             }
         }
         Backend::Auto | Backend::Overlay => {
@@ -136,9 +144,9 @@ pub fn mount_rows(rows: &mut HarnessPlan, mount: &MountSpec) {
                 _ => "; a run that gets less warns, and with `--strict` is refused",
             };
             let how = "hidden files cannot be opened from inside (overlay); git objects can";
-            rows.enforced("mount.hidden", format!("{how}{otherwise}"));
+            rows.enforced(Demand::MountHidden, format!("{how}{otherwise}"));
             if demanded(Effect::Readonly) {
-                rows.enforced("mount.readonly", "changes are reported and never applied");
+                rows.enforced(Demand::MountReadonly, "changes are reported and never applied");
             }
         }
     }

@@ -95,6 +95,7 @@ mod tests {
             host: HostMounts {
                 overlay,
                 overlay_reason: Some("no overlay here".into()),
+                state_unfit: false,
                 pid_namespace,
                 pid_namespace_reason: None,
                 reflink: false,

@@ -2,7 +2,7 @@
 
 use crate::load::file::FileProblem;
 use crate::model::formats::PERSONA;
-use crate::model::shape::{Severity, Status, field};
+use crate::model::shape::{FieldStatus, Severity, field};
 use crate::model::warning::{Warning, WarningCode};
 use crate::resolve::persona::ResolvedPersona;
 
@@ -14,7 +14,8 @@ pub fn warnings_of(problems: &[FileProblem]) -> Vec<Warning> {
 /// Names the keys for other tools that a persona carries, all in one warning.
 pub fn not_used(resolved: &ResolvedPersona) -> Option<Warning> {
     let unused = |key: &&String| {
-        field(PERSONA, key).is_some_and(|field| field.status == Status::NotUsed) && key.as_str() != "builtin"
+        field(PERSONA, key).is_some_and(|field| field.status == FieldStatus::NotUsed)
+            && key.as_str() != "builtin"
     };
     let keys: Vec<&str> = resolved.object.keys().filter(unused).map(String::as_str).collect();
     let from_file = !resolved.source().is_library();

@@ -208,8 +208,8 @@ const COVERED: [(&str, &str, &[&str]); 36] = [
     ("codex", "limits.usd", &["it/launch_enforced::a_cap_of_zero_starts_nothing_on_any_harness"]),
 ];
 
-/// What is called enforced by its type.
-const DEMANDS: [Demand; 16] = [
+/// Every demand that is called enforced somewhere.
+const DEMANDS: [Demand; 23] = [
     Demand::Model,
     Demand::Reasoning,
     Demand::SandboxMode,
@@ -226,6 +226,13 @@ const DEMANDS: [Demand; 16] = [
     Demand::BareMode,
     Demand::Turns,
     Demand::Usd,
+    Demand::WallSeconds,
+    Demand::IdleSeconds,
+    Demand::Sidecar,
+    Demand::MountSandbox,
+    Demand::MountHidden,
+    Demand::MountReadonly,
+    Demand::Env,
 ];
 
 const SANDBOX: &str = "real/enforced_by_codex::the_sandbox_holds_what_the_persona_says";
@@ -238,21 +245,10 @@ fn here() -> PathBuf {
 fn enforced_in(file: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let field = |call: &str| {
-        let call = call.trim_start();
-        let typed =
-            call.strip_prefix("Demand::").map(|rest| rest.split([',', '(']).next().unwrap_or_default());
-        let demand = typed.map(|name| {
-            let demand = DEMANDS.iter().find(|demand| format!("{demand:?}") == name);
-            demand.unwrap_or_else(|| panic!("{name} is not in DEMANDS")).to_string()
-        });
-        let literal =
-            call.strip_prefix('"').and_then(|rest| rest.split_once('"')).map(|(field, _)| field.to_owned());
-        demand.or(literal).unwrap_or_else(|| {
-            panic!(
-                "{}: an `enforced` whose field is not written out cannot be looked up here",
-                file.display()
-            )
-        })
+        let name = call.trim_start().strip_prefix("Demand::").and_then(|rest| rest.split([',', '(']).next());
+        let name = name.unwrap_or_else(|| panic!("{}: `enforced` without a `Demand`", file.display()));
+        let demand = DEMANDS.iter().find(|demand| format!("{demand:?}") == name);
+        demand.unwrap_or_else(|| panic!("{name} is not in DEMANDS")).to_string()
     };
     text.split(".enforced(").skip(1).map(field).collect()
 }
@@ -260,7 +256,7 @@ fn enforced_in(file: &Path) -> Vec<String> {
 #[test]
 fn everything_that_is_called_enforced_has_a_test() {
     let files = [
-        ("run", "src/plan/run.rs"),
+        ("run", "src/plan/enforcement.rs"),
         ("claude", "src/harness/claude/plan.rs"),
         ("opencode", "src/harness/opencode/plan.rs"),
         ("opencode", "src/harness/opencode/permission.rs"),
@@ -299,7 +295,7 @@ fn nobody_else_calls_anything_enforced() {
             "harness/example/plan.rs",
             "harness/opencode/permission.rs",
             "harness/opencode/plan.rs",
-            "plan/run.rs",
+            "plan/enforcement.rs",
         ]
     );
 }

@@ -3,7 +3,7 @@
 mod starter;
 
 use self::starter::Wishes;
-use super::edit::{audit, optional, words};
+use super::edit::{audit, optional, unknown_role, words};
 use super::request::parse_harness;
 use super::target::{self, Existing, Target};
 use crate::cli::CreateArgs;
@@ -31,7 +31,7 @@ pub fn run(args: &CreateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     if let Some(key) = &role
         && workforce.role(key).0.is_none()
     {
-        return Err(super::role::unknown_role(&workforce, key));
+        return Err(unknown_role(&workforce, key));
     }
     let document = starter::starter(&Wishes {
         id: &args.id,

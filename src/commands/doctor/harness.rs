@@ -94,3 +94,54 @@ impl Check {
         vec![program, login]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::doctor::row::Status;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// The harness that exists only in tests, which no line of `doctor` mentions.
+    #[test]
+    fn a_new_harness_is_checked_without_a_change_here() {
+        let world = tempfile::tempdir().expect("a directory");
+        let mut host = Host {
+            env: BTreeMap::from([
+                ("PATH".to_owned(), world.path().display().to_string()),
+                ("HOME".to_owned(), world.path().display().to_string()),
+            ]),
+            cwd: world.path().to_owned(),
+            stdin_is_terminal: false,
+            stderr_is_terminal: false,
+        };
+        let of_example = |host: &Host| -> Vec<(Area, Status, String, Option<String>)> {
+            rows(host, &BTreeMap::from([(Harness::Example, 2)]))
+                .into_iter()
+                .filter(|row| row.name == "example" || row.name == "any")
+                .map(|row| (row.area, row.status, row.detail, row.fix))
+                .collect()
+        };
+        let install = Some("npm install -g @example/agent".to_owned());
+        let none = "no harness can be used, so no persona can run".to_owned();
+        let wanted = "not installed; 2 persona(s) run on it".to_owned();
+        assert_eq!(
+            of_example(&host),
+            [
+                (Area::Harness, Status::Warning, wanted, install.clone()),
+                (Area::Harness, Status::Problem, none, install),
+            ]
+        );
+
+        let program = world.path().join("example-agent");
+        std::fs::write(&program, "#!/bin/sh\necho 1.2.3\n").expect("writable");
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("ours");
+        host.env.insert("EXAMPLE_API_KEY".into(), "k".into());
+        assert_eq!(
+            of_example(&host),
+            [
+                (Area::Harness, Status::Ok, format!("1.2.3 at {}", program.display()), None),
+                (Area::Login, Status::Ok, "EXAMPLE_API_KEY".into(), None),
+            ]
+        );
+    }
+}

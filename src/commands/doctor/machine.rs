@@ -3,7 +3,7 @@
 use super::row::{Area, Row};
 use crate::host::Host;
 use crate::model::mount::{Backend, Sandbox};
-use crate::model::mount_facts::{MountFacts, OverlayWay};
+use crate::model::mount_facts::{HostMounts, MountFacts, Obstacle, OverlayWay};
 use crate::mount::{probe, root};
 use crate::tool;
 use std::path::{Path, PathBuf};
@@ -101,13 +101,13 @@ fn mount(host: &Host, home: &Path, state: &Path) -> Vec<Row> {
         Some(why) => {
             let why = why.replace(&*state.to_string_lossy(), &home.to_string_lossy());
             let copies = if facts.host.reflink { "reflinked copy" } else { "plain copy" };
-            rows.push(Row::warning(AREA, "backend", format!("{copies}: {why}"), overlay_fix(&facts, &why)));
+            rows.push(Row::warning(AREA, "backend", format!("{copies}: {why}"), overlay_fix(&facts)));
         }
     }
     if !facts.host.pid_namespace {
         let why = facts.host.pid_namespace_reason.clone().unwrap_or_else(|| "not available here".into());
         let detail = format!("no PID namespace: {why}; processes of a run are ended one by one");
-        rows.push(Row::warning(AREA, "processes", detail, overlay_fix(&facts, &why)));
+        rows.push(Row::warning(AREA, "processes", detail, namespace_fix(&facts.host)));
     }
     rows.push(match facts.best_sandbox(backend) {
         Sandbox::Off => Row::warning(
@@ -132,22 +132,28 @@ fn mount(host: &Host, home: &Path, state: &Path) -> Vec<Row> {
     rows
 }
 
-/// A fix for the missing overlay, as far as the kernel's settings tell.
-fn overlay_fix(facts: &MountFacts, why: &str) -> String {
+fn overlay_fix(facts: &MountFacts) -> String {
+    if facts.host.state_unfit {
+        return "set AGENT_WORKFORCE_HOME to a directory on a local disk".into();
+    }
+    match facts.obstacles.first() {
+        Some(Obstacle::MountedBelow(_)) if facts.host.overlay != OverlayWay::Unavailable => {
+            "unmount it, or start in a directory below it with `--root`".into()
+        }
+        Some(Obstacle::ForeignOwner(_)) if facts.host.overlay != OverlayWay::Unavailable => {
+            "give the project's files to yourself with chown".into()
+        }
+        _ => namespace_fix(&facts.host),
+    }
+}
+
+/// A fix for missing namespaces, as far as the kernel's settings tell.
+fn namespace_fix(host: &HostMounts) -> String {
     let setting = |name: &str| {
         let path = PathBuf::from("/proc/sys").join(name.replace('.', "/"));
         std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
     };
-    if why.contains("is on ") {
-        return "set AGENT_WORKFORCE_HOME to a directory on a local disk".into();
-    }
-    if why.contains("another filesystem") {
-        return "unmount it, or start in a directory below it with `--root`".into();
-    }
-    if why.contains("belongs to another user") {
-        return "give the project's files to yourself with chown".into();
-    }
-    if facts.host.overlay == OverlayWay::Unavailable {
+    if host.overlay == OverlayWay::Unavailable {
         for (name, bad, good) in [
             ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
             ("kernel.unprivileged_userns_clone", "0", "1"),

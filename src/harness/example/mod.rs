@@ -4,6 +4,8 @@
 mod events;
 mod login;
 mod plan;
+#[cfg(test)]
+mod tests;
 
 use super::adapter::Adapter;
 use crate::resolve::sidecar::Channel;

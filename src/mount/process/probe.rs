@@ -2,7 +2,7 @@
 //! It decides nothing: the plan does.
 
 use crate::files::atomic::FileMode;
-use crate::model::mount_facts::{HostMounts, MountFacts, OverlayWay};
+use crate::model::mount_facts::{HostMounts, MountFacts, Obstacle, OverlayWay};
 use crate::mount::process::inside::ProbeAnswer;
 use crate::mount::process::inside::protocol::PROBE;
 use crate::mount::process::mount_table;
@@ -134,6 +134,7 @@ fn try_at(helper: &Path, state: &Path, place: &Path) -> Result<HostMounts> {
     let unavailable = |reason: String| HostMounts {
         overlay: OverlayWay::Unavailable,
         overlay_reason: Some(reason.clone()),
+        state_unfit: false,
         pid_namespace: false,
         pid_namespace_reason: Some(reason),
         reflink,
@@ -153,12 +154,14 @@ fn try_at(helper: &Path, state: &Path, place: &Path) -> Result<HostMounts> {
         overlay_reason: answer
             .overlay_error
             .map(|error| format!("overlay mounts do not work here ({error})")),
+        state_unfit: false,
         pid_namespace: answer.pid_namespace_error.is_none(),
         pid_namespace_reason: answer.pid_namespace_error,
         reflink,
     };
     if let Some(name) = unfit_filesystem(state) {
         host.overlay = OverlayWay::Unavailable;
+        host.state_unfit = true;
         host.overlay_reason = Some(format!("the state directory `{}` is on {name}", state.display()));
     }
     Ok(host)
@@ -179,7 +182,7 @@ fn can_reflink(dir: &Path) -> bool {
 }
 
 /// Why a project cannot be overlaid, although the machine could.
-pub fn obstacles(root: &Path, way: OverlayWay) -> Vec<String> {
+pub fn obstacles(root: &Path, way: OverlayWay) -> Vec<Obstacle> {
     let mut found = Vec::new();
     let table = mount_table::parse(&fs::read("/proc/self/mountinfo").unwrap_or_default());
     let mut places = vec![root.to_path_buf()];
@@ -188,12 +191,12 @@ pub fn obstacles(root: &Path, way: OverlayWay) -> Vec<String> {
     }
     for place in places {
         if let Some(below) = mount_table::below(&table, &place) {
-            found.push(format!("another filesystem is mounted at `{}`", below.display()));
+            found.push(Obstacle::MountedBelow(below));
         }
         if way == OverlayWay::UserNamespace
             && let Some(foreign) = foreign_owner(&place)
         {
-            found.push(format!("`{}` belongs to another user or group", foreign.display()));
+            found.push(Obstacle::ForeignOwner(foreign));
         }
     }
     found

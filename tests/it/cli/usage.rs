@@ -220,16 +220,18 @@ fn completions_exist_for_every_shell_and_the_manual_is_a_page() {
     assert!(page.contains(".TH agentworkforce 1") && page.contains("persona"), "{page}");
     // Every command and every flag is in it, and what it says of exit codes is what the README says.
     for words in ["agentworkforce agent ", "agentworkforce sessions apply ", "agentworkforce role create "] {
-        assert!(page.contains(&format!(".SS {words}")), "{words}\n{page}");
+        assert!(page.contains(&format!(".SS \"{words}")), "{words}\n{page}");
     }
-    assert!(page.contains("\\-\\-persona\\-ref <REF>") && page.contains("overlay (Copy"), "{page}");
+    assert!(page.contains("\\-\\-persona\\-ref\\fR \\fI<REF>") && page.contains("overlay: Copy"), "{page}");
     for code in ["124", "125", "126, 127", "128+n"] {
         assert!(page.contains(&format!("\n.B {code}\n")), "{code}");
     }
     // A line that starts with a dot is a request, and these are all that we make.
     for line in page.lines().filter(|line| line.starts_with(['.', '\''])) {
         let request = line.split(' ').next().unwrap_or_default();
-        assert!([".TH", ".SH", ".SS", ".TP", ".B"].contains(&request), "{line}");
+        let known =
+            [".TH", ".SH", ".SS", ".TP", ".B", ".PP", ".IP", ".RS", ".RE", ".br", ".nf", ".fi", ".ie", ".el"];
+        assert!(known.contains(&request), "{line}");
     }
 }
 

@@ -1,0 +1,55 @@
+//! The end of `persona reset` and `role reset`: files of a layer are moved aside.
+
+use super::edit::{audit, confirmed};
+use crate::error::Result;
+use crate::exit::Exit;
+use crate::files::{backup, lock};
+use crate::model::path_text::path_text;
+use crate::ui::{Ui, printable};
+use crate::workforce::Workforce;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Asks before a whole layer is removed, keeps a copy, and says what happened.
+pub fn finish_reset(
+    workforce: &Workforce,
+    kind: &str,
+    name: Option<&str>,
+    dir: &Path,
+    files: &[PathBuf],
+    yes: bool,
+    ui: &mut Ui,
+) -> Result<Exit> {
+    if files.is_empty() {
+        if ui.is_json() {
+            ui.json(&json!({"schemaVersion": 1, "action": "reset", "removed": []}));
+        } else {
+            ui.line(format!(
+                "nothing to reset in {}; `--in project` or `--in user` looks in the other layer",
+                dir.display()
+            ));
+        }
+        return Ok(Exit::Done);
+    }
+    if name.is_none()
+        && !confirmed(
+            workforce,
+            &format!("removing {} file(s) from {}", files.len(), dir.display()),
+            yes,
+            ui,
+        )?
+    {
+        ui.line("nothing was changed");
+        return Ok(Exit::Done);
+    }
+    let _lock = lock::directories(&[dir])?;
+    let kept = backup::move_aside(&workforce.host, &workforce.layers.home, &format!("{kind}-reset"), files)?;
+    audit(workforce, &format!("reset {kind} {}: {} file(s)", name.unwrap_or("all"), files.len()))?;
+    if ui.is_json() {
+        let removed: Vec<String> = files.iter().map(|file| path_text(file)).collect();
+        ui.json(&json!({"schemaVersion": 1, "action": "reset", "removed": removed, "backup": kept}));
+    } else {
+        ui.line(printable(&format!("reset {} file(s); a copy is in {}", files.len(), kept.display())));
+    }
+    Ok(Exit::Done)
+}
