@@ -1,8 +1,8 @@
-//! Path rules: what is hidden stays hidden below, the walk's short cut decides as the rules do, and a path that leaves is
-//! never seen.
+//! Path rules: what is below a hidden directory is hidden, the quick answer of the walk equals that of the rules, and a
+//! path that leaves the project is hidden.
 
 use crate::model::mount::{Effect, PathRule, RuleSource};
-use crate::mount::view::quick_rules::QuickRules;
+use crate::rules::quick::QuickRules;
 use crate::rules::{Decision, PathRules, Visibility, parse_rule_file};
 use std::path::{Component, Path, PathBuf};
 

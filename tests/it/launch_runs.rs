@@ -172,7 +172,7 @@ fn events_come_a_line_each_and_the_report_is_the_last() {
     assert_eq!(kinds.last(), Some(&"report"));
     assert_eq!(lines.last().unwrap()["outcome"]["status"], "completed");
     let id = lines.last().unwrap()["session"].as_str().unwrap();
-    let kept = read(world.sessions().join(id).join("events.jsonl"));
+    let kept = read(world.sessions().join(id).join("attempts/1/events.jsonl"));
     assert_eq!(kept.lines().count(), lines.len() - 1);
 }
 
