@@ -230,10 +230,10 @@ pub fn with(mut object: Value, more: &Value) -> Value {
     object
 }
 
-/// The warnings of a plan.
+/// The messages of a plan's warnings.
 pub fn warnings(plan: &Value) -> Vec<String> {
     let list = plan["warnings"].as_array().expect("warnings");
-    list.iter().map(|warning| warning.as_str().expect("text").to_owned()).collect()
+    list.iter().map(|warning| warning["message"].as_str().expect("text").to_owned()).collect()
 }
 
 /// `harness/model`, with `-` for no model.
