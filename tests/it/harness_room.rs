@@ -61,5 +61,5 @@ fn a_named_variant_is_found() {
 
 #[test]
 fn the_harness_for_tests_is_not_in_the_program() {
-    assert_eq!(Harness::names(), ["claude", "opencode", "codex"]);
+    assert!(!Harness::names().contains(&"example"), "{:?}", Harness::names());
 }
