@@ -74,6 +74,7 @@ pub mod workforce;
 use error::CommandError;
 use exit::Exit;
 use host::Host;
+use run::debug_log::DebugLog;
 use std::ffi::OsString;
 use ui::{RunAnswer, Ui};
 
@@ -127,7 +128,18 @@ fn run_with(args: Vec<OsString>, ui: &mut Ui) -> Result<Exit, CommandError> {
         other => other,
     };
     match parsed {
-        Ok(cli) => commands::run(&cli, &host, run::debug_log::DebugLog::default(), ui),
+        Ok(cli) => {
+            let log = DebugLog::default();
+            let kept = commands::keeps_log(&cli).then(|| log.clone());
+            ui::diagnostics::install(cli.verbose, host.var("AGENTWORKFORCE_LOG"), kept).map_err(
+                |problem| {
+                    CommandError::usage("`AGENTWORKFORCE_LOG` is not valid")
+                        .caused_by(problem)
+                        .hint("use a level such as `debug`, or `agentworkforce::mount=debug`")
+                },
+            )?;
+            commands::run(&cli, &host, log, ui)
+        }
         Err(error) => ui.usage(&error),
     }
 }

@@ -9,6 +9,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
 
+pub mod diagnostics;
 pub mod patch;
 pub mod table;
 pub mod text;

@@ -3,19 +3,21 @@
 
 mod mount;
 mod pack;
+mod run;
+
+pub use run::{failed_run, refused};
 
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::files::error::FilesError;
 use crate::host::HostError;
 use crate::load::error::LoadError;
-use crate::model::plan::{Refusal, RefusalCode};
 use crate::model::selector::SelectorError;
 use crate::model::tier::Tier;
 use crate::mount::MountError;
 use crate::pack::error::PackError;
-use crate::resolve::inputs::InputErrors;
-use crate::run::{FailedRun, RunError};
+use crate::run::LaunchError;
+use crate::run::RunError;
 use crate::session::SessionError;
 use crate::skills::error::SkillError;
 use crate::workforce::WorkforceError;
@@ -69,6 +71,7 @@ macro_rules! explained {
 explained!(
     FilesError,
     HostError,
+    LaunchError,
     LoadError,
     MountError,
     PackError,
@@ -93,7 +96,10 @@ fn advice(error: &(dyn Error + 'static)) -> Option<Advice> {
         return Some(workforce(error));
     }
     if let Some(error) = error.downcast_ref() {
-        return Some(run(error));
+        return Some(run::run(error));
+    }
+    if let Some(error) = error.downcast_ref() {
+        return Some(run::launch(error));
     }
     if let Some(error) = error.downcast_ref() {
         return Some(mount::host(error));
@@ -214,99 +220,4 @@ fn workforce(error: &WorkforceError) -> Advice {
             .cause(config.display())
             .hint("`agentworkforce config unset features.<id>` removes it from the config"),
     }
-}
-
-/// A run that a failure ended, with the session that keeps its work and the log that says more.
-pub fn failed_run(mut failed: FailedRun) -> (CommandError, FailedRun) {
-    let error = std::mem::replace(&mut failed.error, anyhow::anyhow!("explained"));
-    let mut explained = CommandError::from(error);
-    if let Some(session) = &failed.session {
-        explained = explained.hint(format!(
-            "its work is kept in session {session}: `agentworkforce sessions recover {session}`, then `sessions apply {session}`"
-        ));
-    }
-    if let Some(log) = &failed.log {
-        explained = explained.hint(format!("the log is {}", log.display()));
-    }
-    (explained, failed)
-}
-
-/// The refusals of a plan as one error: the first decides about the exit code.
-pub fn refused(refusals: &[Refusal]) -> CommandError {
-    RunError::Refused(refusals.to_vec()).into()
-}
-
-fn run(error: &RunError) -> Advice {
-    let advice = Advice::usage();
-    match error {
-        RunError::Refused(refusals) => refusal(refusals),
-        RunError::Selection { hint, .. } => match hint {
-            Some(hint) => advice.hint(hint),
-            None => advice,
-        },
-        RunError::Inputs { errors, .. } => inputs(errors),
-        RunError::NoConversation { .. } => advice.hint("only runs of `agentworkforce agent` have one"),
-        RunError::OtherPersona { session, owner, .. } => {
-            advice.hint(format!("`agentworkforce agent {owner} --resume {session}`"))
-        }
-        RunError::OtherHarness { .. } => advice,
-        RunError::OtherProject { .. } => advice.hint("continue it there"),
-        RunError::UnfinishedApply { session } => {
-            advice.hint(format!("`agentworkforce sessions recover {session}` first"))
-        }
-        RunError::MissingSkills { reasons } => {
-            Advice { exit: Exit::Refused, causes: reasons.clone(), hints: Vec::new() }
-        }
-        RunError::Sidecar { .. } => {
-            advice.hint("the persona extends this file; make it readable, or use `overwrite`")
-        }
-        RunError::CheckInterrupted { signal, .. } => {
-            Advice { exit: Exit::Signal(u8::try_from(*signal).unwrap_or(0)), ..advice }
-        }
-    }
-}
-
-fn inputs(errors: &InputErrors) -> Advice {
-    let mut advice = Advice::usage();
-    for (name, near) in &errors.unknown {
-        let near = near.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        advice = advice.cause(format!("`{name}` is not declared{near}"));
-    }
-    for input in &errors.missing {
-        let what = input.description.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
-        advice = advice.cause(format!("`{}` has no value{what}", input.name)).hint(format!(
-            "give `{0}` with `--input {0}=...`, or set the variable `{1}`",
-            input.name, input.variable
-        ));
-    }
-    advice
-}
-
-fn refusal(refusals: &[Refusal]) -> Advice {
-    let Some((first, others)) = refusals.split_first() else { return Advice::usage() };
-    let (exit, hint) = match first.code {
-        RefusalCode::InvalidFiles => (
-            Exit::Usage,
-            "`agentworkforce lint` shows every problem; without these files the run could do more than you allow",
-        ),
-        RefusalCode::Root => (Exit::Usage, "change to a project directory, or name one with `--root DIR`"),
-        RefusalCode::NothingToHold => (Exit::Usage, "leave out `--apply never` or `--install-in-repo`"),
-        RefusalCode::NoTerminal => {
-            (Exit::Usage, "`--apply ask` needs a terminal: use `--apply auto` or `--apply never` in scripts")
-        }
-        RefusalCode::ZeroBudget => (Exit::Refused, "raise `limits.usd` of the persona, or use `--max-usd`"),
-        RefusalCode::OverlayUnavailable => {
-            (Exit::Usage, "use `--mount copy`, or `--mount auto` to take whatever works")
-        }
-        RefusalCode::SandboxUnavailable => {
-            (Exit::Refused, "leave out `--mount`, or ask for less with `--sandbox off`")
-        }
-        RefusalCode::NotEnforced => (
-            Exit::Refused,
-            "run it without `--strict`, on another harness, or remove the setting from the persona",
-        ),
-    };
-    let also = others.iter().map(|refusal| format!("also: {}", refusal.message));
-    let causes = first.causes.iter().cloned().chain(also).collect();
-    Advice { exit, causes, hints: vec![hint.to_owned()] }
 }

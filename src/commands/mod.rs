@@ -67,6 +67,11 @@ pub fn run(cli: &Cli, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
     }
 }
 
+/// Whether this command may run something, and so keeps a log of it.
+pub fn keeps_log(cli: &Cli) -> bool {
+    matches!(cli.command, Some(Command::Agent(_) | Command::Mount(_) | Command::Pick(_)) | None)
+}
+
 /// On a terminal a picker, otherwise the help.
 fn bare(host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
     if ui.is_json() {

@@ -2,7 +2,7 @@
 //! never seen.
 
 use crate::model::mount::{Effect, PathRule, RuleSource};
-use crate::mount::view::quick_rules::QuickRules;
+use crate::rules::quick::QuickRules;
 use crate::rules::{Decision, PathRules, Visibility, parse_rule_file};
 use std::path::{Component, Path, PathBuf};
 

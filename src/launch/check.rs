@@ -1,15 +1,15 @@
 //! Runs a check on the agent's result, in a view in which nothing it writes can reach what is applied.
 
 use super::record::CappedLog;
-use crate::error::Result;
 use crate::model::secrets::{Redactor, Secrets};
 use crate::mount::process::attend::{Channel, ChildOutcome, Listener, TimeLimits};
 use crate::mount::{ChildCommand, ChildStdio, Ending, OpenMount, SignalInbox};
+use anyhow::Result;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use std::time::Instant;
 
-/// What a check came to.
+/// How a check ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckOutcome {
     pub attended: ChildOutcome,
@@ -23,7 +23,7 @@ impl CheckOutcome {
         self.exit_code() == 0
     }
 
-    /// As a shell says it.
+    /// As a shell reports it.
     pub fn exit_code(&self) -> i32 {
         match (self.attended.reached, self.attended.ending) {
             (Some(_), _) => 124,

@@ -1,21 +1,21 @@
 //! Runs a harness without a terminal: its task on its input, its output as events.
 
 use super::lines::Lines;
-use crate::error::Result;
 use crate::harness::events::{Conclusion, EventReader};
 use crate::model::event::Event;
 use crate::mount::process::attend::{Channel, ChildOutcome, Listener, TimeLimits};
 use crate::mount::{ChildCommand, ChildStdio, Ending, OpenMount, SignalInbox};
+use anyhow::Result;
 use std::collections::HashSet;
 use std::fs::File;
 use std::process::Stdio;
 
-/// So many lines that are no events are handed on; a flood of them is only counted.
+/// Maximum non-event lines forwarded; the rest are only counted.
 const MOST_RAW: u64 = 1000;
-/// So much of each.
+/// Maximum bytes of each.
 const LONGEST_RAW: usize = 4096;
 
-/// Who hears what the harness does.
+/// Receives what the harness does.
 pub trait Audience {
     fn event(&mut self, event: &Event);
     /// Everything it writes, as it comes.
@@ -29,7 +29,7 @@ pub trait Audience {
 pub struct HeadlessOutcome {
     pub attended: ChildOutcome,
     pub conclusion: Conclusion,
-    /// Lines that were no events, beyond those that were handed on.
+    /// Non-event lines beyond those that were forwarded.
     pub flooded: u64,
 }
 
@@ -75,7 +75,7 @@ impl Hearing<'_> {
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
         }
-        // What is no object is no event; a flood of it must cost nothing.
+        // Only an object is an event; a flood of other lines must cost nothing.
         if line.first() != Some(&b'{') {
             self.raw += 1;
             if self.raw > MOST_RAW {

@@ -1,11 +1,12 @@
 //! Puts what a plan generated where the harness finds it, and fills in what only a real run knows.
 //! Everything is written below the session directory, readable by its owner alone.
 
-use crate::error::{CommandError, Result};
+use super::error::LaunchError;
 use crate::host::Host;
 use crate::model::plan::{AgentPlan, FileBody, LinkFarm, RunPlan};
 use crate::model::template::{Hole, Template};
 use crate::mount::ChildCommand;
+use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, Write};
@@ -60,10 +61,7 @@ pub fn write_files(plan: &AgentPlan, session_dir: &Path) -> Result<Shown> {
             FileBody::Directory(_) => make_private(path),
             FileBody::LinksTo(farm) => link(farm, path, &paths),
         };
-        written.map_err(|error| {
-            CommandError::internal(format!("{} cannot be written: {error}", path.display()))
-                .hint("check that the disk is not full")
-        })?;
+        written.with_context(|| format!("{} cannot be written", path.display()))?;
         let in_writable = shown.writable.iter().any(|dir| path.starts_with(dir));
         match file.body {
             FileBody::Content(_) if in_writable => {}
@@ -98,7 +96,7 @@ fn fill(template: &Template, places: &Places<'_>, env: &BTreeMap<String, String>
             Hole::Variable(name) => match env.get(name) {
                 Some(value) => filled.extend_from_slice(value.as_bytes()),
                 // The plan leaves out what has no value; this one went away in between.
-                None => return Err(CommandError::usage(format!("the variable `{name}` is not set"))),
+                None => return Err(LaunchError::VariableUnset { name: name.clone() }.into()),
             },
         }
     }

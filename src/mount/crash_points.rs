@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 type AtEach = Box<dyn Fn(u64, &'static str) + Send + Sync>;
 
 /// The points that a run passes.
-#[derive(Default)]
 pub struct CrashPoints {
     #[cfg(any(test, debug_assertions))]
     passed: AtomicU64,
@@ -20,8 +19,13 @@ pub struct CrashPoints {
 
 impl CrashPoints {
     /// An ordinary run: the points are only logged.
-    pub fn none() -> CrashPoints {
-        CrashPoints::default()
+    pub const fn none() -> CrashPoints {
+        CrashPoints {
+            #[cfg(any(test, debug_assertions))]
+            passed: AtomicU64::new(0),
+            #[cfg(any(test, debug_assertions))]
+            each: None,
+        }
     }
 
     /// As the environment says: `AGENTWORKFORCE_TEST_KILL_AT` is the number of the point at which a crash test kills us.

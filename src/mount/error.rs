@@ -27,6 +27,19 @@ pub enum MountError {
         #[source]
         error: ignore::Error,
     },
+    #[error("the state of the project at launch was not recorded")]
+    NoBase,
+    #[error("without a mount there is no view of the project at launch")]
+    NoView,
+    #[error("`{}` is not a path of the project", .path.display())]
+    NotAProjectPath { path: PathBuf },
+    /// Its state at launch exists nowhere any more.
+    #[error("`{}` was changed in the project since the run started", .path.display())]
+    ChangedSinceLaunch { path: PathBuf },
+    #[error("`{}` cannot be put back: a directory above it is a file or link in the mount", .path.display())]
+    BlockedPath { path: PathBuf },
+    #[error("the injected file `{}` is not available any more", .path.display())]
+    InjectedFileLost { path: PathBuf },
     #[error("interrupted before anything was started")]
     Interrupted { signal: i32 },
     #[error("`{program}` was not found")]

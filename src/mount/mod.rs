@@ -5,9 +5,9 @@
 //! |---|---|
 //! | `fs` | files and directories: stat, walk, copy, remove, without following links |
 //! | `git` | repositories: private copies of them, and the agent's commits exported to the real one |
+//! | `changes` | what differs from the project at launch, and which of it may be applied |
 //! | `process` | runs commands inside: namespaces, signals, the terminal, time limits |
 //! | `view` | makes what the commands see: overlay or copy, with hidden and injected files |
-//! | `changes` | what differs from the project at launch, and which of it may be applied |
 //! | `apply` | brings changes into the project, journaled; undo, redo, recover |
 //!
 //! In this order: a room uses only those above it.
@@ -31,4 +31,5 @@ pub use error::MountError;
 pub use process::{
     ChildCommand, ChildOutcome, ChildStdio, Ending, RunningChild, SignalInbox, catch_runner_signals, probe,
 };
-pub use view::{InjectedFile, OpenMount, OpenRequest, hide_newly_hidden, newly_hidden, open, reopen, root};
+pub use view::{InjectedFile, OpenMount, OpenRequest, ScratchView, ViewOf};
+pub use view::{hide_newly_hidden, newly_hidden, open, reopen, root};

@@ -7,6 +7,8 @@
 //! - *readonly*: a rule for a directory holds for everything below it until a later rule says otherwise, so that
 //!   the allow-list `*`, `!agents/` leaves `agents/` and all its files writable.
 
+pub(crate) mod quick;
+
 use crate::model::mount::{Effect, PathRule, RuleSource};
 use crate::model::warning::{Warning, WarningCode};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};

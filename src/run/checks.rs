@@ -4,9 +4,9 @@ use super::error::RunError;
 use super::observer::{Observer, RunEvent};
 use super::open::OpenRun;
 use crate::launch::check;
-use crate::model::mount::Backend;
 use crate::model::plan::PlannedCheck;
 use crate::model::report::ReportedCheck;
+use crate::mount::ViewOf;
 use crate::mount::fs::cleanup;
 use crate::mount::process::attend::{TimeLimits, limit_of};
 use anyhow::Result;
@@ -17,11 +17,7 @@ impl OpenRun<'_> {
         let number = self.report.checks.len() + 1;
         let scratch = self.session.dir.join(format!("check-{number}"));
         let log = self.session.dir.join(format!("check-{number}.log"));
-        let view = match self.mount.record.backend {
-            Backend::Overlay => self.mount.scratch_view(&scratch)?,
-            Backend::Copy => self.mount.scratch_copy(&scratch)?,
-            Backend::Auto | Backend::None => self.mount.same_view()?,
-        };
+        let view = self.mount.view_of(ViewOf::Result, &scratch)?.mount;
         tracing::info!(check = number, "check started");
         let limits = TimeLimits { wall: check.timeout_seconds.and_then(limit_of), idle: None };
         let env = self.env.clone();

@@ -28,7 +28,7 @@ pub struct Resumed {
 
 impl ConversationNote {
     pub fn write(&self, session: &Session) -> Result<()> {
-        Ok(session.write_json(FILE, self)?)
+        session.write_json(FILE, self)
     }
 
     pub fn conversation(&self) -> Conversation {

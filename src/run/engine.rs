@@ -92,7 +92,7 @@ impl<'a> Engine<'a> {
 
     /// Carries out a plan: one attempt, the plan's checks, and whatever the plan says about the changes.
     pub fn run(
-        &self,
+        &'a self,
         run: Prepared,
         observer: &mut dyn Observer,
         decider: &mut dyn Decider,
@@ -129,6 +129,17 @@ impl<'a> Engine<'a> {
                 Err(failed(error, started.then_some(session), log, Box::new(open.report)))
             }
         }
+    }
+
+    /// Opens a run whose steps the caller takes itself.
+    pub fn start(&'a self, run: Prepared, observer: &mut dyn Observer) -> Result<OpenRun<'a>> {
+        if !run.plan.refusals.is_empty() {
+            return Err(RunError::Refused(run.plan.refusals).into());
+        }
+        let secrets = secrets_of(&run.plan, self.workforce);
+        self.log.redact_with(&secrets);
+        let mut report = ReportBuilder::new(&run.plan);
+        self.open(run, secrets, &mut report, observer)
     }
 
     fn drive(

@@ -21,6 +21,7 @@ mod review;
 mod skills;
 mod view;
 
+pub use crate::launch::error::LaunchError;
 pub use engine::{Engine, FailedRun, FinishedRun};
 pub use error::RunError;
 pub use observer::{Decider, Decision, Observer, Offer, RunEvent};

@@ -184,6 +184,10 @@ impl<'a> Engine<'a> {
 }
 
 impl OpenRun<'_> {
+    pub fn plan(&self) -> &RunPlan {
+        &self.run.plan
+    }
+
     pub(super) fn host(&self) -> &Host {
         &self.engine.workforce.host
     }
@@ -195,7 +199,7 @@ impl OpenRun<'_> {
             session_id: self.session.id.as_str(),
             mount: &seen_root(&self.mount, &self.run.plan),
         };
-        Ok(staging::command(agent, &self.program, &places, self.host())?)
+        staging::command(agent, &self.program, &places, self.host())
     }
 
     /// The command of a run without an agent.

@@ -36,7 +36,7 @@ impl Opening<'_> {
     pub fn open(&self) -> Result<(OpenMount, Vec<Warning>)> {
         self.session.write_rules(&self.spec.rules)?;
         self.crash_points.at("rules written");
-        let open = self.with_request(|request| Ok(mount::open(request)?))?;
+        let open = self.with_request(mount::open)?;
         self.crash_points.at("opened");
         if open.record.backend == Backend::Copy {
             base::take_copy(&self.session.dir, &self.session.dir.join(&open.record.data))?;
@@ -51,7 +51,7 @@ impl Opening<'_> {
         let warnings = warnings(&record);
         let reopened = self.with_request(|request| {
             mount::hide_newly_hidden(request, &mut record)?;
-            Ok(mount::reopen(request, record)?)
+            mount::reopen(request, record)
         });
         Ok((reopened?, warnings))
     }

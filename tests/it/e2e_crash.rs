@@ -69,8 +69,9 @@ fn after_death(world: &World, before: &Snapshot, after: &Snapshot, number: usize
         (true, _) => {
             assert_eq!(state, "applied");
             // Half of a mount that was being removed must not be taken for deletions of the agent's.
-            let again = world.aw(["sessions", "apply", &id]);
-            assert!([0, 2].contains(&again.code), "{again:#?}");
+            let has_mount =
+                ["upper", "mount"].iter().any(|data| world.sessions().join(&id).join(data).exists());
+            world.aw(["sessions", "apply", &id]).ends(if has_mount { 0 } else { 2 });
             assert_eq!(&snapshot(&world.project()), after);
             world.aw(["sessions", "undo", &id]).ends(0);
             assert_eq!(&snapshot(&world.project()), before, "undo after a crash");
@@ -86,12 +87,19 @@ fn after_death(world: &World, before: &Snapshot, after: &Snapshot, number: usize
             }
         }
         (false, false) => {
-            assert!(["held", "nothing"].contains(&state.as_str()), "{state}");
+            let shown = world.aw(["sessions", "show", &id, "--json"]).ends(0).json();
+            let has_work = shown["review"]["changes"].as_array().is_some_and(|changes| !changes.is_empty());
+            assert_eq!(state, if has_work { "held" } else { "nothing" }, "{shown:#}");
             world.aw(["sessions", "discard", &id]).ends(0);
             assert_eq!(&snapshot(&world.project()), before);
         }
     }
     said
+}
+
+/// Every so many crash points are tried: all of them, but where the same has been tried as another user already.
+fn crash_step() -> usize {
+    std::env::var("AGENTWORKFORCE_CRASH_STEP").map_or(1, |step| step.parse().expect("a number"))
 }
 
 fn killed_everywhere(backend: &str, who: Identity) -> BTreeMap<String, usize> {
@@ -102,7 +110,7 @@ fn killed_everywhere(backend: &str, who: Identity) -> BTreeMap<String, usize> {
     let after = snapshot(&reference.project());
     assert!(before != after);
     let mut phases = BTreeMap::new();
-    for number in 1.. {
+    for number in (1..).step_by(crash_step()) {
         let world = fast_world(who);
         tree(&world, 3);
         let ended = at_instant(&world, backend, number);
@@ -177,13 +185,14 @@ fn killed_at_any_instant_of_open_run_and_apply_the_work_is_applied_or_held() {
         for handle in handles {
             let phases = handle.join().unwrap();
             for phase in ["opening", "running", "held"] {
-                assert!(phases.get(phase).is_some_and(|count| *count >= 3), "{phase}: {phases:?}");
+                let expected = 3_usize.div_ceil(crash_step());
+                assert!(phases.get(phase).is_some_and(|count| *count >= expected), "{phase}: {phases:?}");
             }
             total += phases.values().sum::<usize>();
         }
     });
     println!("killed at {total} crash_points");
-    assert!(total >= 200, "{total}");
+    assert!(total >= 200 / crash_step(), "{total}");
 }
 
 #[test]
@@ -191,7 +200,7 @@ fn an_undo_and_a_recovery_that_are_killed_too_end_the_same() {
     let who = *identities().last().unwrap();
     let mut total = 0;
     for verb in ["undo", "recover", "discard"] {
-        for number in (1..).step_by(4) {
+        for number in (1..).step_by(4 * crash_step()) {
             let world = fast_world(who);
             tree(&world, 3);
             let before = snapshot(&world.project());
@@ -233,7 +242,7 @@ fn an_undo_and_a_recovery_that_are_killed_too_end_the_same() {
         }
     }
     println!("undo, recover and discard killed at {total} crash_points");
-    assert!(total >= 15, "{total}");
+    assert!(total >= 15 / crash_step(), "{total}");
 }
 
 #[test]
@@ -241,7 +250,7 @@ fn commits_survive_a_runner_that_is_killed_at_any_instant() {
     let who = *identities().last().unwrap();
     let mut kept = 0;
     for backend in BACKENDS {
-        for number in 1.. {
+        for number in (1..).step_by(crash_step()) {
             let world = fast_world(who);
             world.repository(&[("f", "base\n")]);
             let done = world.path("all-done");
@@ -269,7 +278,7 @@ fn commits_survive_a_runner_that_is_killed_at_any_instant() {
         }
     }
     println!("commits kept after {kept} deaths");
-    assert!(kept >= 20, "{kept}");
+    assert!(kept >= 20 / crash_step(), "{kept}");
 }
 
 #[test]
@@ -308,8 +317,9 @@ fn what_the_agent_made_unreadable_is_not_removed_with_the_mount() {
     let in_project = fs::symlink_metadata(world.project().join("closed/in")).is_ok();
     let session = world.sessions().join(report["session"].as_str().unwrap()).join("mount/closed");
     let _ = fs::set_permissions(&session, fs::Permissions::from_mode(0o700));
-    assert!(in_project || read(session.join("in")) == "work\n", "{report:#}");
-    let _ = fs::set_permissions(world.project().join("closed"), fs::Permissions::from_mode(0o700));
+    // Root can read it all the same, so for root it is applied like any other.
+    assert!(!in_project, "{report:#}");
+    assert_eq!(read(session.join("in")), "work\n", "{report:#}");
 }
 
 impl Did {
@@ -408,7 +418,9 @@ fn a_read_only_file_and_a_read_only_directory_are_no_reason_to_lose_anything() {
             let ran = world.mounted(&["--mount", backend], script);
             let now = snapshot(&world.project());
             let id = world.only_session();
-            if ran.code == 0 {
+            // Only root may replace a file in a directory that is closed to writing.
+            if is_root() && who == Identity::Own {
+                ran.ends(0);
                 assert_eq!(read(world.project().join("dir/f")), "agent\n");
                 assert_eq!(read(world.project().join("z")), "agent\n");
                 world.aw(["sessions", "undo", &id]).ends(0);
@@ -416,7 +428,7 @@ fn a_read_only_file_and_a_read_only_directory_are_no_reason_to_lose_anything() {
             } else {
                 // Refused as a whole, and said where.
                 assert_eq!(now, before, "{ran:?}");
-                ran.says("dir");
+                ran.ends(125).says("dir");
                 assert_eq!(world.listed()[0]["state"], "held");
             }
             world.outside("chmod -R u+w .");
@@ -468,6 +480,7 @@ fn signals_before_anything_started_leave_nothing() {
             let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
             nix::sys::signal::kill(pid, signal).unwrap();
             let ended = Did::of(&child.wait_with_output().unwrap());
+            // Before we catch it, it is the kernel that ends us.
             assert!(
                 [128 + signal as i32, -(signal as i32)].contains(&ended.code),
                 "{signal} {delay}: {ended:?}"

@@ -169,7 +169,7 @@ fn a_flood_of_output_costs_neither_memory_nor_the_answer() {
         assert_eq!(output.status.code(), Some(0), "{flood}: {report:#}");
         assert_eq!(report["result"], "done");
         let session = world.sessions().join(report["session"].as_str().unwrap());
-        for file in ["harness.log", "events.jsonl"] {
+        for file in ["attempts/1/harness.log", "attempts/1/events.jsonl"] {
             assert!(fs::metadata(session.join(file)).unwrap().len() < 100 << 20, "{file}");
         }
         let peak = peak.join().unwrap();

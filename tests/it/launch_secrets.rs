@@ -86,7 +86,7 @@ fn what_the_agent_gives_away_is_told_without_the_value() {
         files_with(&session, VALUE, &mut found);
         // The agent's own work stays as it is; nothing of ours has it.
         assert!(found.iter().all(|path| path.ends_with("leak.txt")), "{found:?}");
-        assert!(read(session.join("harness.log")).contains("[redacted:MY_TOKEN]"));
+        assert!(read(session.join("attempts/1/harness.log")).contains("[redacted:MY_TOKEN]"));
     }
 }
 

@@ -6,7 +6,7 @@ use agentworkforce::host::Host;
 use agentworkforce::model::mount::{Backend, MountSpec};
 use agentworkforce::mount::process::child::ChildEvent;
 use agentworkforce::mount::process::inside::protocol::{Group, Report};
-use agentworkforce::mount::{ChildCommand, ChildStdio, OpenRequest, open, probe};
+use agentworkforce::mount::{ChildCommand, ChildStdio, OpenRequest, ViewOf, open, probe};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use pretty_assertions::assert_eq;
@@ -286,7 +286,7 @@ fn children_that_hold_the_pipes_do_not_hang_a_headless_caller() {
     let (text, reports) = run(&mount, "echo $X; echo new > a; setsid sleep 300 & exit 4");
     assert_eq!((text.as_str(), reports), ("y\n", vec![Report::Started, Report::Exited(4)]));
     // A throwaway view sees the work and leaves no trace in it.
-    let scratch = mount.scratch_view(&session.join("scratch")).unwrap();
+    let scratch = mount.view_of(ViewOf::Result, &session.join("scratch")).unwrap().mount;
     let (text, reports) = run(&scratch, "cat a; echo checked > a; rm -f b; cat a");
     assert_eq!((text.as_str(), reports), ("new\nchecked\n", vec![Report::Started, Report::Exited(0)]));
     let (text, _) = run(&mount, "cat a");

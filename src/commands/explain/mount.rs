@@ -21,6 +21,12 @@ pub(super) fn mount(error: &MountError) -> Advice {
         | MountError::NotADirectory { .. }
         | MountError::InvalidRule { .. }
         | MountError::InvalidInclude { .. } => Advice::usage(),
+        MountError::NoBase
+        | MountError::NoView
+        | MountError::NotAProjectPath { .. }
+        | MountError::ChangedSinceLaunch { .. }
+        | MountError::BlockedPath { .. }
+        | MountError::InjectedFileLost { .. } => Advice::exit(Exit::Internal),
         MountError::RefusedRoot { .. } => {
             Advice::usage().hint("change to a project directory, or name one with `--root DIR`")
         }

@@ -6,7 +6,7 @@ use crate::mount::changes::manifest::{Entry, Manifest, ManifestWriter, bytes_of,
 use crate::mount::fs::stat::{Kind, Stat};
 use crate::mount::fs::tree::Tree;
 use crate::mount::fs::walk::{BUFFER, PathIn, Reader, share, threads};
-use crate::mount::view::quick_rules::QuickRules;
+use crate::rules::quick::QuickRules;
 use crate::rules::{Decision, PathRules};
 use anyhow::{Context, anyhow};
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, fstat, openat, statat};

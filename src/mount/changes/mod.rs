@@ -15,6 +15,7 @@ mod moved;
 mod own;
 pub mod restored;
 mod review;
+pub(crate) mod since_launch;
 mod three_way;
 mod touched;
 mod upper;

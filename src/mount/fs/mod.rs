@@ -1,6 +1,7 @@
 //! Files and directories below one root, without ever following a link out of it. It knows nothing of mounts or rules.
 
 pub mod cleanup;
+pub(crate) mod copy_entry;
 pub mod copy_file;
 pub mod duplicate;
 pub mod stat;

@@ -2,6 +2,7 @@
 //! It hides what the rules hide by not copying it; it is no wall, because the project stays reachable by its absolute path.
 
 use super::git_marks::{GitMarks, repositories};
+use super::inject::write_into;
 use super::request::{OpenRequest, at, compile, injected_records, make_dir};
 use crate::model::mount::PathRule;
 use crate::model::mount_record::{GitRecord, LeftOut, LeftOutReason, MountRecord};
@@ -13,10 +14,9 @@ use crate::mount::git::copy::copy_repository;
 use crate::mount::git::repository::{Repository, Tracked, TrackedList, exclude_with, keep_marks_when_sparse};
 use crate::mount::process::signals::SignalInbox;
 use crate::mount::view::heavy::Heavy;
-use crate::mount::view::inject::{InjectedFile, write_injected};
-use crate::mount::view::quick_rules::QuickRules;
 use crate::mount::view::scan_hidden::HiddenScan;
 use crate::rules::Decision;
+use crate::rules::quick::QuickRules;
 use anyhow::Result;
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 use std::fs;
@@ -44,7 +44,7 @@ pub(super) fn open_copy(request: &OpenRequest, record: &mut MountRecord) -> Resu
     let git = copy_repositories(request, &found, top, &mount).map_err(|error| at(&mount, error))?;
     request.crash_points.at("copy: git made private");
     for file in request.injected {
-        inject(&mount, file).map_err(|error| at(&mount.join(&file.path), error))?;
+        write_into(&mount, file).map_err(|error| at(&mount.join(&file.path), error))?;
     }
     finish_dirs(root, &mount, &found.dirs).map_err(|error| at(&mount, error))?;
     request.crash_points.at("copy: directories finished");
@@ -325,24 +325,6 @@ fn copy_repositories(
         });
     }
     Ok(records)
-}
-
-/// Puts a file of ours into the copy, in place of whatever is there; never through a link.
-fn inject(mount: &Path, file: &InjectedFile) -> io::Result<()> {
-    if file.path.components().any(|part| !matches!(part, Component::Normal(_))) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a path below the root"));
-    }
-    let mut dir = mount.to_path_buf();
-    for part in file.path.parent().into_iter().flat_map(Path::components) {
-        dir.push(part);
-        match fs::symlink_metadata(&dir) {
-            Ok(meta) if meta.is_dir() => continue,
-            Ok(_) => fs::remove_file(&dir)?,
-            Err(_) => {}
-        }
-        fs::create_dir(&dir)?;
-    }
-    write_injected(&mount.join(&file.path), file)
 }
 
 fn open_dir(path: &Path) -> io::Result<OwnedFd> {

@@ -117,7 +117,7 @@ impl<'a> Upper<'a> {
 }
 
 /// Writes a file of ours in place of the file or link that is there; its directory exists.
-pub(super) fn write_injected(target: &Path, file: &InjectedFile) -> io::Result<()> {
+fn write_injected(target: &Path, file: &InjectedFile) -> io::Result<()> {
     match fs::symlink_metadata(target) {
         Ok(meta) if meta.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
         Ok(_) => fs::remove_file(target)?,
@@ -126,6 +126,24 @@ pub(super) fn write_injected(target: &Path, file: &InjectedFile) -> io::Result<(
     let mut out = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(target)?;
     out.write_all(&file.bytes)?;
     Ok(rustix::fs::fchmod(&out, Mode::from_raw_mode(file.mode & 0o7777))?)
+}
+
+/// Puts a file of ours into the copy, in place of whatever is there; never through a link.
+pub(super) fn write_into(mount: &Path, file: &InjectedFile) -> io::Result<()> {
+    if file.path.components().any(|part| !matches!(part, Component::Normal(_))) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a path below the root"));
+    }
+    let mut dir = mount.to_path_buf();
+    for part in file.path.parent().into_iter().flat_map(Path::components) {
+        dir.push(part);
+        match fs::symlink_metadata(&dir) {
+            Ok(meta) if meta.is_dir() => continue,
+            Ok(_) => fs::remove_file(&dir)?,
+            Err(_) => {}
+        }
+        fs::create_dir(&dir)?;
+    }
+    write_injected(&mount.join(&file.path), file)
 }
 
 fn take_attributes(from: &Path, to: &Path, stat: &Stat) -> io::Result<()> {

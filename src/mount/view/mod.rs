@@ -9,13 +9,16 @@ mod layout;
 mod newly_hidden;
 mod open;
 mod overlay;
-pub(crate) mod quick_rules;
+mod put_back;
 mod record;
 mod request;
 pub mod root;
 mod scan_hidden;
+mod scratch;
+mod upper_state;
 
 pub use inject::InjectedFile;
 pub use newly_hidden::{hide_newly_hidden, newly_hidden};
 pub use open::{OpenMount, open, reopen};
 pub use request::OpenRequest;
+pub use scratch::{ScratchView, ViewOf};

@@ -5,13 +5,12 @@ use super::copy::open_copy;
 use super::layout::helper_spec;
 use super::overlay::open_overlay;
 use super::record::write_record;
-use super::request::{OpenRequest, at, make_dir};
+use super::request::{OpenRequest, ViewInputs, at};
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::mount_facts::MountFacts;
 use crate::model::mount_record::{Containment, Instant, MountRecord};
 use crate::mount::error::MountError;
 use crate::mount::fs::cleanup::remove_tree;
-use crate::mount::fs::duplicate::duplicate;
 use crate::mount::process::attend::{ChildOutcome, Listener, TimeLimits};
 use crate::mount::process::child::{ChildCommand, ChildStdio, Helper, RunningChild};
 use crate::mount::process::inside::caps;
@@ -21,6 +20,7 @@ use anyhow::Result;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A mount that commands can be run in, as often as one likes.
@@ -29,6 +29,7 @@ pub struct OpenMount {
     pub record: MountRecord,
     pub session_dir: PathBuf,
     pub(super) helper: Helper,
+    pub(super) inputs: Arc<ViewInputs>,
 }
 
 /// Makes the mount that the spec asks for and writes its record.
@@ -70,7 +71,8 @@ pub fn reopen(request: &OpenRequest, record: MountRecord) -> Result<OpenMount> {
         spec: helper_spec(request, &record),
         lock: request.lock.map(fs::File::try_clone).transpose()?,
     };
-    Ok(OpenMount { record, session_dir: request.session_dir.to_path_buf(), helper })
+    let inputs = Arc::new(ViewInputs::of(request));
+    Ok(OpenMount { record, session_dir: request.session_dir.to_path_buf(), helper, inputs })
 }
 
 impl OpenMount {
@@ -107,37 +109,13 @@ impl OpenMount {
         self.helper.run_with_listener(command, stdio, limits, signals, listener)
     }
 
-    /// The same project seen with everything that was changed in it so far; what is written in this view goes to `scratch` and
-    /// nowhere else. Overlay only.
-    pub fn scratch_view(&self, scratch: &Path) -> Result<OpenMount> {
-        let mut view = self.same_view()?;
-        for (number, overlay) in view.helper.spec.overlays.iter_mut().enumerate() {
-            let dir = scratch.join(number.to_string());
-            let below = std::mem::replace(&mut overlay.upper, dir.join("upper").into());
-            overlay.work = dir.join("work").into();
-            make_dir(&overlay.upper).map_err(|error| at(&overlay.upper, error))?;
-            make_dir(&overlay.work).map_err(|error| at(&overlay.work, error))?;
-            overlay.lowers.insert(0, below);
-        }
-        Ok(view)
-    }
-
-    /// The copy once more, in `scratch`, for something that must leave no trace. Copy only.
-    pub fn scratch_copy(&self, scratch: &Path) -> Result<OpenMount> {
-        let copied = self.session_dir.join(&self.record.data);
-        duplicate(&copied, scratch)?;
-        let mut view = self.same_view()?;
-        let below = self.helper.spec.workdir.strip_prefix(&copied).unwrap_or(Path::new(""));
-        view.helper.spec.workdir = scratch.join(below).components().collect::<PathBuf>().into();
-        Ok(view)
-    }
-
     /// The same mount, for another command.
     pub fn same_view(&self) -> Result<OpenMount> {
         Ok(OpenMount {
             record: self.record.clone(),
             session_dir: self.session_dir.clone(),
             helper: self.helper.try_clone()?,
+            inputs: Arc::clone(&self.inputs),
         })
     }
 

@@ -6,6 +6,7 @@ use crate::model::mount_facts::MountFacts;
 use crate::model::mount_record::InjectedRecord;
 use crate::mount::CrashPoints;
 use crate::mount::error::MountError;
+use crate::mount::process::child::Helper;
 use crate::mount::process::signals::SignalInbox;
 use crate::rules::PathRules;
 use std::fs;
@@ -37,6 +38,56 @@ pub struct OpenRequest<'a> {
     pub lock: Option<&'a fs::File>,
     /// Moments at which a crash test ends us.
     pub crash_points: &'a CrashPoints,
+}
+
+/// A request without its session directory, kept with the mount so that other views of the same project can be made.
+#[derive(Debug)]
+pub(super) struct ViewInputs {
+    pub(super) spec: MountSpec,
+    facts: MountFacts,
+    sessions_dir: PathBuf,
+    pub(super) injected: Vec<InjectedFile>,
+    expose: Vec<PathBuf>,
+    lend: Vec<PathBuf>,
+    writable: Vec<PathBuf>,
+}
+
+impl ViewInputs {
+    pub(super) fn of(request: &OpenRequest) -> ViewInputs {
+        ViewInputs {
+            spec: request.spec.clone(),
+            facts: request.facts.clone(),
+            sessions_dir: request.sessions_dir.to_path_buf(),
+            injected: request.injected.to_vec(),
+            expose: request.expose.to_vec(),
+            lend: request.lend.to_vec(),
+            writable: request.writable.to_vec(),
+        }
+    }
+
+    /// The same request for a view whose files are in `scratch`.
+    pub(super) fn request<'a>(
+        &'a self,
+        helper: &'a Helper,
+        injected: &'a [InjectedFile],
+        scratch: &'a Path,
+    ) -> OpenRequest<'a> {
+        static NO_CRASH_POINTS: CrashPoints = CrashPoints::none();
+        OpenRequest {
+            spec: &self.spec,
+            facts: &self.facts,
+            helper: &helper.program,
+            sessions_dir: &self.sessions_dir,
+            session_dir: scratch,
+            injected,
+            expose: &self.expose,
+            lend: &self.lend,
+            writable: &self.writable,
+            signals: None,
+            lock: helper.lock.as_ref(),
+            crash_points: &NO_CRASH_POINTS,
+        }
+    }
 }
 
 pub(super) fn compile(spec: &MountSpec) -> Result<PathRules, MountError> {

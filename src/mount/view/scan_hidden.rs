@@ -5,7 +5,7 @@ use crate::model::mount::PathRule;
 use crate::model::mount_record::HiddenPath;
 use crate::model::raw_path::RawPath;
 use crate::mount::fs::walk::{Kind, Step, Visitor, threads, walk};
-use crate::mount::view::quick_rules::QuickRules;
+use crate::rules::quick::QuickRules;
 use crate::rules::{Decision, PathRules};
 use std::io;
 use std::path::{Path, PathBuf};

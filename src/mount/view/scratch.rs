@@ -1,0 +1,238 @@
+//! Views of the same project that are thrown away: of the result, of the project at launch, and of the latter with some paths
+//! of the result. Whatever is written in one goes to its scratch directory and nowhere else.
+
+use super::copy::open_copy;
+use super::inject::{InjectedFile, Upper};
+use super::layout::helper_spec;
+use super::open::OpenMount;
+use super::overlay::open_overlay;
+use super::request::{at, make_dir};
+use super::upper_state::{UpperState, state_of};
+use crate::model::mount::Backend;
+use crate::model::mount_record::{InjectedRecord, MountRecord};
+use crate::model::raw_path::RawPath;
+use crate::mount::changes::manifest::{MOUNT_MANIFEST_FILE, Manifest};
+use crate::mount::changes::since_launch::{SinceLaunch, since_launch};
+use crate::mount::error::MountError;
+use crate::mount::fs::copy_entry::{CopyOptions, copy_entry, make_parents, remove_entry};
+use crate::mount::fs::duplicate::duplicate;
+use crate::mount::fs::tree::Tree;
+use crate::mount::process::child::Helper;
+use anyhow::Result;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// What a view shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ViewOf<'a> {
+    /// The project with everything that was changed in the mount so far.
+    Result,
+    /// The project as at launch, with what was hidden and injected then.
+    Base,
+    /// The same, with these paths (and what is below them) taken from the result.
+    BaseWith(&'a [RawPath]),
+}
+
+/// A view that is thrown away.
+#[derive(Debug)]
+pub struct ScratchView {
+    pub mount: OpenMount,
+    /// Paths that the user changed since launch and whose state at launch is not available: the view shows them as they are
+    /// in the project now.
+    pub changed_by_user: Vec<RawPath>,
+}
+
+impl OpenMount {
+    /// Makes a view whose files are in `scratch`, a new directory inside the session.
+    pub fn view_of(&self, what: ViewOf, scratch: &Path) -> Result<ScratchView> {
+        tracing::debug!(?what, scratch = %scratch.display(), "making a view");
+        let complete = |mount| ScratchView { mount, changed_by_user: Vec::new() };
+        let (base, paths) = match (what, self.record.backend) {
+            (ViewOf::Result, Backend::Overlay) => return Ok(complete(self.overlay_of_result(scratch)?)),
+            (ViewOf::Result, Backend::Copy) => return Ok(complete(self.copy_of_result(scratch)?)),
+            (ViewOf::Result, Backend::Auto | Backend::None) => return Ok(complete(self.same_view()?)),
+            (_, Backend::Auto | Backend::None) => return Err(MountError::NoView.into()),
+            (ViewOf::Base, _) => (self.base_view(scratch)?, &[][..]),
+            (ViewOf::BaseWith(paths), _) => (self.base_view(scratch)?, paths),
+        };
+        for path in paths {
+            base.mount.take_from(self, checked(path)?).map_err(|error| at(path, error))?;
+        }
+        let taken = |path: &RawPath| paths.iter().any(|taken| path.starts_with(&taken.0));
+        let changed_by_user = base.changed_by_user.into_iter().filter(|path| !taken(path)).collect();
+        Ok(ScratchView { mount: base.mount, changed_by_user })
+    }
+
+    fn overlay_of_result(&self, scratch: &Path) -> Result<OpenMount> {
+        let mut view = self.same_view()?;
+        for (number, overlay) in view.helper.spec.overlays.iter_mut().enumerate() {
+            let dir = scratch.join(number.to_string());
+            let below = std::mem::replace(&mut overlay.upper, dir.join("upper").into());
+            overlay.work = dir.join("work").into();
+            make_dir(&overlay.upper).map_err(|error| at(&overlay.upper, error))?;
+            make_dir(&overlay.work).map_err(|error| at(&overlay.work, error))?;
+            overlay.lowers.insert(0, below);
+        }
+        Ok(view)
+    }
+
+    fn copy_of_result(&self, scratch: &Path) -> Result<OpenMount> {
+        let copied = self.session_dir.join(&self.record.data);
+        duplicate(&copied, scratch)?;
+        let mut view = self.same_view()?;
+        let below = self.helper.spec.workdir.strip_prefix(&copied).unwrap_or(Path::new(""));
+        view.helper.spec.workdir = scratch.join(below).components().collect::<PathBuf>().into();
+        Ok(view)
+    }
+
+    /// Opened like the mount itself, over the project as it is now; then as much as possible of what the user changed since
+    /// is taken back.
+    fn base_view(&self, scratch: &Path) -> Result<ScratchView> {
+        make_dir(scratch).map_err(|error| at(scratch, error))?;
+        let since = since_launch(&self.session_dir, &self.record, &self.inputs.spec.rules, scratch)?;
+        let injected = self.injected_files()?;
+        let request = self.inputs.request(&self.helper, &injected, scratch);
+        let mut record = MountRecord {
+            containment: self.record.containment,
+            root_dev: self.record.root_dev,
+            root_ino: self.record.root_ino,
+            ..MountRecord::bare(
+                self.record.backend,
+                self.record.sandbox,
+                self.record.root.clone(),
+                self.record.launched_at,
+            )
+        };
+        let changed = match self.record.backend {
+            Backend::Copy => {
+                open_copy(&request, &mut record)?;
+                self.restore_base(&since, &record, &scratch.join(&record.data))?
+            }
+            _ => {
+                open_overlay(&request, &mut record)?;
+                [since.changed, since.new].concat()
+            }
+        };
+        let helper = Helper { spec: helper_spec(&request, &record), ..self.helper.try_clone()? };
+        let inputs = Arc::clone(&self.inputs);
+        let mount = OpenMount { record, session_dir: scratch.to_path_buf(), helper, inputs };
+        let mut changed_by_user: Vec<RawPath> = changed.into_iter().map(RawPath).collect();
+        changed_by_user.sort();
+        Ok(ScratchView { mount, changed_by_user })
+    }
+
+    /// Copy backend: the mount still has the state at launch of everything that the agent left alone. Returns the rest.
+    fn restore_base(&self, since: &SinceLaunch, record: &MountRecord, base: &Path) -> Result<Vec<PathBuf>> {
+        let is_protected = |path: &Path| is_protected(record, path);
+        let options = CopyOptions { opaque: None, skip: &is_protected };
+        let base = Tree::open(base).map_err(|error| at(base, error))?;
+        let agents = Tree::open(&self.session_dir.join(&self.record.data))?;
+        let made = Manifest::read(&self.session_dir, MOUNT_MANIFEST_FILE)?.unwrap_or_default();
+        for path in since.new.iter().filter(|path| !is_protected(path)) {
+            remove_entry(&base, path).map_err(|error| at(path, error))?;
+        }
+        let mut rest = Vec::new();
+        for path in since.changed.iter().filter(|path| !is_protected(path)) {
+            let copied = made.get(path)?;
+            let stat = agents.stat(path)?;
+            let is_untouched = copied.zip(stat).is_some_and(|(copied, stat)| copied.is_unchanged(&stat));
+            if !is_untouched {
+                rest.push(path.clone());
+                continue;
+            }
+            let restore = || -> std::io::Result<()> {
+                let is_dir = stat.is_some_and(|stat| stat.kind == crate::mount::fs::stat::Kind::Dir);
+                if is_dir {
+                    // What it holds is on the list by itself, if it changed.
+                    return make_parents(&agents, &base, &path.join("x"));
+                }
+                remove_entry(&base, path)?;
+                make_parents(&agents, &base, path)?;
+                copy_entry(&agents, &base, path, &options)
+            };
+            restore().map_err(|error| at(path, error))?;
+        }
+        Ok(rest)
+    }
+
+    /// Makes a path of this view what it is in another mount of the same project.
+    fn take_from(&self, result: &OpenMount, path: &Path) -> Result<()> {
+        let is_kept = |path: &Path| is_protected(&self.record, path) || is_protected(&result.record, path);
+        if is_kept(path) {
+            return Ok(());
+        }
+        let has_protected = protected_paths(&self.record).any(|protected| protected.starts_with(path));
+        let to_path = self.session_dir.join(&self.record.data);
+        let (from, to) = (Tree::open(&result.session_dir.join(&result.record.data))?, Tree::open(&to_path)?);
+        let Some(xattrs) = result.record.xattrs else {
+            if !has_protected {
+                remove_entry(&to, path)?;
+            }
+            if from.stat(path)?.is_some() {
+                make_parents(&from, &to, path)?;
+                copy_entry(&from, &to, path, &CopyOptions { opaque: None, skip: &is_kept })?;
+            }
+            return Ok(());
+        };
+        let state = state_of(&from, xattrs, path)?;
+        if state == UpperState::Untouched {
+            return Ok(());
+        }
+        if !has_protected {
+            remove_entry(&to, path)?;
+        }
+        let mut upper = Upper::new(&self.record.root, &to_path, xattrs)?;
+        if state == UpperState::Present {
+            upper.place(path)?;
+            let options = CopyOptions { opaque: Some(xattrs.opaque()), skip: &is_kept };
+            copy_entry(&from, &to, path, &options)?;
+        } else if !has_protected {
+            upper.hide(path)?;
+        }
+        Ok(upper.finish()?)
+    }
+
+    /// The injected files as they were recorded.
+    pub(super) fn injected_files(&self) -> Result<Vec<InjectedFile>> {
+        self.record.injected.iter().map(|record| self.injected_file(record)).collect()
+    }
+
+    fn injected_file(&self, record: &InjectedRecord) -> Result<InjectedFile> {
+        let is_recorded = |bytes: &[u8]| blake3::hash(bytes).to_hex().as_str() == record.blake3;
+        let known = self.inputs.injected.iter().find(|file| file.path == record.path.0);
+        if let Some(known) = known.filter(|file| is_recorded(&file.bytes)) {
+            return Ok(known.clone());
+        }
+        // A mount that was opened again: the file itself is the only copy.
+        let mut bytes = Vec::new();
+        let tree = Tree::open(&self.session_dir.join(&self.record.data))?;
+        let read = tree.open_file(&record.path).and_then(|(mut file, _)| file.read_to_end(&mut bytes));
+        if read.is_err() || !is_recorded(&bytes) {
+            return Err(MountError::InjectedFileLost { path: record.path.0.clone() }.into());
+        }
+        Ok(InjectedFile { path: record.path.0.clone(), bytes, mode: record.mode })
+    }
+}
+
+/// Paths of a mount that are not the agent's: hidden, injected, left out.
+fn protected_paths(record: &MountRecord) -> impl Iterator<Item = &Path> {
+    let hidden = record.hidden.iter().map(|hidden| hidden.path.0.as_path());
+    let injected = record.injected.iter().map(|injected| injected.path.0.as_path());
+    let left_out = record.left_out.iter().map(|left_out| left_out.path.0.as_path());
+    hidden.chain(injected).chain(left_out)
+}
+
+pub(super) fn is_protected(record: &MountRecord, path: &Path) -> bool {
+    protected_paths(record).any(|protected| path.starts_with(protected))
+}
+
+/// A path below the root that is not git's.
+pub(super) fn checked(path: &RawPath) -> Result<&Path, MountError> {
+    let is_plain = |part: Component| match part {
+        Component::Normal(name) => !name.eq_ignore_ascii_case(".git"),
+        _ => false,
+    };
+    let is_project_path = !path.as_os_str().is_empty() && path.components().all(is_plain);
+    if is_project_path { Ok(&path.0) } else { Err(MountError::NotAProjectPath { path: path.0.clone() }) }
+}
