@@ -227,7 +227,7 @@ impl Opencode {
                 "opencode: the model stopped in the middle, at its output limit".to_owned(),
             ),
             Some("content-filter") => {
-                warn(&mut self.warnings, "opencode: the model's provider filtered its answer".to_owned())
+                warn(&mut self.warnings, "opencode: the model's provider filtered its answer".to_owned());
             }
             _ => {}
         }
