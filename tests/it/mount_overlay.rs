@@ -1,6 +1,6 @@
 //! The overlay backend: what the agent sees and can reach, and what lands in the upper directory.
 
-use crate::mount_support::{BINARY, World, for_each_identity, is_unprivileged, read};
+use crate::support::mount::{BINARY, World, for_each_identity, is_unprivileged, read};
 use crate::support::require;
 use agentworkforce::model::mount::{Backend, Sandbox};
 use agentworkforce::model::mount_record::{Containment, XattrNamespace};
@@ -254,7 +254,7 @@ fn a_level_that_cannot_be_had_is_refused() {
 
 #[test]
 fn another_mount_below_the_root_means_copy_with_the_reason() {
-    let world = World::new(crate::mount_support::Identity::Own);
+    let world = World::new(crate::support::mount::Identity::Own);
     world.files(&[("sub/x", ""), ("a", "")]);
     let script = format!("mount -t tmpfs t sub && echo y > sub/y && exec {BINARY} __mount-try -- cat sub/y");
     let ran =
@@ -268,7 +268,7 @@ fn another_mount_below_the_root_means_copy_with_the_reason() {
 #[test]
 fn as_root_a_foreign_owner_means_copy_with_the_reason() {
     require::root();
-    let world = World::new(crate::mount_support::Identity::Ordinary);
+    let world = World::new(crate::support::mount::Identity::Ordinary);
     world.files(&[("sub/mine", ""), ("a", "")]);
     fs::write(world.project().join("sub/foreign"), "root's").unwrap();
     let ran = world.run(&[], "cat sub/foreign; echo new > a").expect(0);
@@ -284,7 +284,7 @@ fn as_root_a_foreign_owner_means_copy_with_the_reason() {
 
 #[test]
 fn a_covered_proc_means_a_subreaper_and_the_record_says_so() {
-    let world = World::new(crate::mount_support::Identity::Own);
+    let world = World::new(crate::support::mount::Identity::Own);
     world.files(&[("a", "old")]);
     // As in a container: part of `/proc` is covered, so the kernel refuses a fresh one in a further user namespace.
     let script = format!(
@@ -297,7 +297,7 @@ fn a_covered_proc_means_a_subreaper_and_the_record_says_so() {
     assert_eq!(ran.record().containment, Containment::Subreaper);
     assert_eq!(ran.record().backend, Backend::Overlay);
     assert_eq!(read(world.project().join("a")), "old");
-    assert_eq!(crate::mount_support::processes_with("300.25"), Vec::<i32>::new());
+    assert_eq!(crate::support::mount::processes_with("300.25"), Vec::<i32>::new());
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn a_session_can_be_removed_by_its_owner() {
 
 #[test]
 fn mounts_do_not_spread_to_the_host() {
-    let world = World::new(crate::mount_support::Identity::Own);
+    let world = World::new(crate::support::mount::Identity::Own);
     world.files(&[("a", "")]);
     let script = format!(
         "mount --make-rshared /; {BINARY} __mount-try -- sh -c 'echo > a; sleep 1' & sleep 0.5; grep -c agentworkforce /proc/self/mountinfo; wait"
@@ -380,9 +380,9 @@ fn sandboxes_of_the_harness_nest() {
 fn as_root_git_can_use_ssh_in_a_user_namespace() {
     require::root();
     require::program("ssh");
-    let world = World::new(crate::mount_support::Identity::Own);
-    let id = crate::mount_support::ORDINARY_ID;
-    let ordinary = World::new(crate::mount_support::Identity::Ordinary);
+    let world = World::new(crate::support::mount::Identity::Own);
+    let id = crate::support::mount::ORDINARY_ID;
+    let ordinary = World::new(crate::support::mount::Identity::Ordinary);
     let passwd = world.path("passwd");
     let home = ordinary.home();
     fs::write(&passwd, format!("t:x:{id}:{id}::{}:/bin/sh\n", home.display())).unwrap();
@@ -413,7 +413,7 @@ fn an_ssh_command_of_the_users_own_is_kept() {
 
 #[test]
 fn forbidden_user_namespaces_mean_copy_with_the_reason_and_are_not_remembered() {
-    let world = World::new(crate::mount_support::Identity::Own);
+    let world = World::new(crate::support::mount::Identity::Own);
     world.files(&[("a", "old")]);
     let script = format!(
         "echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --bounding-set=-sys_admin --inh-caps=-all {BINARY} \
