@@ -35,6 +35,7 @@ mod mount_copy;
 mod mount_git;
 mod mount_overlay;
 mod mount_processes;
+mod mount_program;
 mod mount_support;
 mod mount_terminal;
 mod mount_views;
