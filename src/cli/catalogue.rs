@@ -5,9 +5,9 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// Its id: a lower-case slug such as `api-reviewer`
+    /// The new persona's id: a lower-case slug such as `api-reviewer`
     pub id: String,
-    /// Build on this persona of a lower layer: only what differs is written
+    /// Extend this persona of a lower layer; only the differences are written
     #[arg(long, alias = "overlay", value_name = "ID")]
     pub extends: Option<String>,
     /// The role whose charter it follows
@@ -22,35 +22,35 @@ pub struct CreateArgs {
     /// When to use it, in one sentence
     #[arg(long)]
     pub description: Option<String>,
-    /// What it is good at, with commas
+    /// What it is good at, separated by commas
     #[arg(long, value_name = "A,B")]
     pub expertise: Option<String>,
-    /// Which harness serves it
+    /// The harness to run it on
     #[arg(long, value_name = harness_names())]
     pub harness: Option<String>,
-    /// Which model; left out, the harness picks
+    /// The model; by default the harness chooses
     #[arg(long)]
     pub model: Option<String>,
-    /// Where it goes: `project`, `user` or a directory
+    /// Where to write it: `project`, `user` or a directory
     #[arg(long, alias = "in", value_name = "project|user|DIR")]
     pub to: Option<String>,
-    /// Print the file, write nothing
+    /// Print the file without writing it
     #[arg(long)]
     pub dry_run: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct PickArgs {
-    /// What is to be done, in your own words
+    /// The task, in your own words
     #[arg(required = true, value_name = "TASK")]
     pub task: Vec<String>,
-    /// How many to show
+    /// Number of personas to show
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     pub limit: u16,
-    /// Give the task to the best one
+    /// Run the best match with this task
     #[arg(long)]
     pub launch: bool,
-    /// With --launch: say what would run, start nothing
+    /// With --launch: show what would run without starting it
     #[arg(long)]
     pub dry_run: bool,
 }

@@ -11,7 +11,7 @@ pub enum PersonaCommand {
         id: String,
         /// The new display name
         name: String,
-        /// The new emoji; an empty text takes it away
+        /// The new emoji; an empty text removes it
         #[arg(long)]
         emoji: Option<String>,
     },
@@ -22,14 +22,14 @@ pub enum PersonaCommand {
         /// The persona's id
         id: String,
     },
-    /// Take the overlay of a built-in away, or all of a layer's personas and overlays
+    /// Remove the overlay of a built-in persona, or all personas and overlays of a layer
     Reset {
-        /// The persona's id; without it, all of the layer
+        /// The persona's id; by default, all personas of the layer
         id: Option<String>,
-        /// Which layer
+        /// The layer
         #[arg(long = "in", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
         layer: LayerArg,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
@@ -39,28 +39,28 @@ pub enum PersonaCommand {
 pub struct PersonaSetArgs {
     /// The persona's id
     pub id: String,
-    /// Key of the role whose charter it follows; an empty text takes it away
+    /// Key of the role whose charter it follows; an empty text removes it
     #[arg(long)]
     pub role: Option<String>,
-    /// What it is good at, with commas; an empty text takes it away
+    /// What it is good at, separated by commas; an empty text removes it
     #[arg(long, value_name = "A,B")]
     pub expertise: Option<String>,
     /// When to use it
     #[arg(long)]
     pub description: Option<String>,
-    /// Words to find it by, with commas
+    /// Tags, separated by commas
     #[arg(long, value_name = "A,B")]
     pub tags: Option<String>,
-    /// The tier when none is asked for
+    /// The tier to use when none is given
     #[arg(long, value_name = "TIER")]
     pub default_tier: Option<String>,
-    /// The harness, for the tier of --tier or for all
+    /// The harness, for the tier given with --tier or for all tiers
     #[arg(long)]
     pub harness: Option<String>,
-    /// The model, for the tier of --tier or for all
+    /// The model, for the tier given with --tier or for all tiers
     #[arg(long)]
     pub model: Option<String>,
-    /// The tier that --harness and --model speak of
+    /// The tier that --harness and --model apply to
     #[arg(long, value_name = "TIER")]
     pub tier: Option<String>,
 }
@@ -73,23 +73,23 @@ pub enum LayerArg {
 
 #[derive(Debug, Subcommand)]
 pub enum RoleCommand {
-    /// List the roles with their personas
+    /// List roles and their personas
     List,
     /// Show a role's charter and where it came from
     Show {
         /// The role's key, as `role list` shows it
         key: String,
     },
-    /// Make a role; the charter comes from a file or from standard input
+    /// Create a role; the charter comes from a file or standard input
     Create {
         /// The new role's key: a lower-case slug such as `data-steward`
         key: String,
-        /// The role's name as people say it
+        /// The role's display name
         #[arg(long)]
         label: String,
         #[command(flatten)]
         fields: RoleFields,
-        /// Which layer
+        /// The layer
         #[arg(long = "in", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
         layer: LayerArg,
     },
@@ -97,31 +97,31 @@ pub enum RoleCommand {
     Set {
         /// The role's key
         key: String,
-        /// The role's name as people say it
+        /// The role's display name
         #[arg(long)]
         label: Option<String>,
         #[command(flatten)]
         fields: RoleFields,
-        /// Which layer an overlay goes to
+        /// The layer to write an overlay to
         #[arg(long = "in", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
         layer: LayerArg,
     },
-    /// Delete a role; built-ins and roles in use stay
+    /// Delete a role; built-in roles and roles in use cannot be deleted
     Delete {
         /// The role's key
         key: String,
-        /// Give its personas this role first
+        /// Assign its personas to this role first
         #[arg(long, value_name = "KEY")]
         reassign_to: Option<String>,
     },
-    /// Take the overlay of a built-in role away, or all roles of a layer
+    /// Remove the overlay of a built-in role, or all roles of a layer
     Reset {
-        /// The role's key; without it, all roles of the layer
+        /// The role's key; by default, all roles of the layer
         key: Option<String>,
-        /// Which layer
+        /// The layer
         #[arg(long = "in", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
         layer: LayerArg,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
@@ -129,13 +129,13 @@ pub enum RoleCommand {
 
 #[derive(Debug, Args)]
 pub struct RoleFields {
-    /// The charter's text; `-` is standard input
+    /// A file with the charter; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub charter_file: Option<PathBuf>,
-    /// Harness of personas that name none; an empty text takes it away
+    /// Harness for personas that set none; an empty text removes it
     #[arg(long)]
     pub harness: Option<String>,
-    /// Model of personas that name none; an empty text takes it away
+    /// Model for personas that set none; an empty text removes it
     #[arg(long)]
     pub model: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Arguments of the commands that trade agents with other tools.
+//! Arguments of `import` and `export`.
 
 use super::values::harness_names;
 use clap::{Args, ValueEnum};
@@ -9,16 +9,16 @@ pub struct ImportArgs {
     /// Agent files, or directories of them
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// What the files are; `auto` tells by name and content
+    /// The format of the files; `auto` detects it by name and content
     #[arg(long, value_enum, default_value_t = FromArg::Auto, value_name = "FORMAT")]
     pub from: FromArg,
-    /// Where the personas go: `project`, `user` or a directory
+    /// Where to write the personas: `project`, `user` or a directory
     #[arg(long, alias = "in", value_name = "project|user|DIR")]
     pub to: Option<String>,
-    /// Replace personas that are there and differ
+    /// Replace existing personas that differ
     #[arg(long)]
     pub overwrite: bool,
-    /// Decide and say everything, write nothing
+    /// Show what would be written without writing it
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -42,19 +42,19 @@ pub enum FromArg {
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// An id or intent of `agentworkforce list`; without a tier, its default one
+    /// An id or intent from `agentworkforce list`; without a tier, the default tier
     #[arg(value_name = "PERSONA[@TIER]")]
     pub selector: String,
-    /// Whose form to write
+    /// The tool to write it for
     #[arg(long, value_name = harness_names())]
     pub to: String,
-    /// The file, or an existing directory for it; without one it is printed
+    /// The file, or an existing directory for it; by default it is printed
     #[arg(long, short, value_name = "PATH")]
     pub out: Option<PathBuf>,
-    /// Replace a file that is there and differs
+    /// Replace an existing file that differs
     #[arg(long, requires = "out")]
     pub overwrite: bool,
-    /// Decide and say everything, write nothing
+    /// Show what would be written without writing it
     #[arg(long)]
     pub dry_run: bool,
 }

@@ -17,37 +17,37 @@ pub const EXAMPLES: [(&str, &[(&str, &str)]); 10] = [
     (
         "agent",
         &[
-            ("agent engineer", "work with it here, then review"),
-            ("agent debugger@best -p \"why is CI red?\"", "one task, then its answer"),
-            ("agent engineer -p \"fix it\" --check \"make test\"", "apply only what passes"),
-            ("agent engineer --dry-run", "what would run, exactly"),
+            ("agent engineer", "interactive, then review the changes"),
+            ("agent debugger@best -p \"why is CI red?\"", "headless: one task"),
+            ("agent engineer -p \"fix it\" --check \"make test\"", "apply only if the check passes"),
+            ("agent engineer --dry-run", "print the plan"),
         ],
     ),
     (
         "mount",
         &[
-            ("mount -- make generate", "any command, its changes reviewed"),
-            ("mount --persona engineer -- sh", "look around as the persona does"),
+            ("mount -- make generate", "run any command, review its changes"),
+            ("mount --persona engineer -- sh", "a shell with the persona's view"),
         ],
     ),
     (
         "sessions",
         &[
             ("sessions diff engineer-2026", "the start of a name is enough"),
-            ("sessions undo engineer-2026", "the project as it was before"),
+            ("sessions undo engineer-2026", "restore the project"),
         ],
     ),
     (
         "show",
         &[
-            ("show debugger@best --prompt", "what it is told"),
-            ("show debugger --files .env", "whether it sees a file, and why"),
+            ("show debugger@best --prompt", "print its system prompt"),
+            ("show debugger --files .env", "whether it can see a file, and why"),
         ],
     ),
     (
         "create",
         &[
-            ("create api-guard --role reviewer", "a persona of this project"),
+            ("create api-guard --role reviewer", "a persona for this project"),
             ("create debugger --extends debugger", "your own version of a built-in"),
         ],
     ),
@@ -60,18 +60,18 @@ pub const EXAMPLES: [(&str, &[(&str, &str)]); 10] = [
         &[
             ("install ./pack-1.0.0.tgz", "a file"),
             ("install https://host/team/personas#v2", "a git repository at a tag"),
-            ("install --locked", "what agentworkforce.lock names, in CI"),
+            ("install --locked", "exactly what the lock lists, in CI"),
         ],
     ),
     (
         "update",
         &[
-            ("update --diff", "what new versions would change"),
-            ("update --keep-mine reviewer", "a conflict is settled: yours stays"),
+            ("update --diff", "show what would change"),
+            ("update --keep-mine reviewer", "resolve a conflict: keep yours"),
         ],
     ),
-    ("import", &[("import ~/.claude/agents --to user", "all agents of another tool, for every project")]),
-    ("config", &[("config set limits.usd 5", "no run may cost more, unless its persona says so")]),
+    ("import", &[("import ~/.claude/agents --to user", "import all agents of another tool")]),
+    ("config", &[("config set limits.usd 5", "default cost limit of a run")]),
 ];
 
 fn with_examples(command: Command) -> Command {
@@ -118,8 +118,8 @@ pub fn grouped(command: Command, hidden: &[&str]) -> Command {
     command
         .help_template("{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}\x1b[1mOptions:\x1b[0m\n{options}{after-help}")
         .before_help(StyledStr::from(text.trim_end().to_owned() + "\n"))
-        .after_help("`agentworkforce <command> --help` says more about each, with examples. Without a command, on a terminal, it opens a \
-             list of personas to pick from.")
+        .after_help("Run `agentworkforce <command> --help` for details and examples. Without a command, on a terminal, it opens a \
+             list of personas to choose from.")
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Arguments of the commands that look at personas and change nothing.
+//! Arguments of the commands that only read personas: `list`, `show`, `lint`, `schema`.
 
 use super::ProjectFrom;
 use super::values::name_and_value;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// One row for every tier instead of the default tier
+    /// One row per tier instead of only the default tier
     #[arg(long, visible_alias = "no-recommended")]
     pub all: bool,
     /// Only this tier
@@ -19,13 +19,13 @@ pub struct ListArgs {
     /// Only personas with this tag
     #[arg(long, visible_alias = "filter-tag", value_name = "TAG")]
     pub tag: Option<String>,
-    /// One row a persona: the default, accepted for old scripts
+    /// One row per persona: the default, accepted for old scripts
     #[arg(long, hide = true)]
     pub recommended: bool,
     /// Accepted for old scripts
     #[arg(long, hide = true)]
     pub display_description: bool,
-    /// Leave the descriptions out
+    /// Do not show descriptions
     #[arg(long)]
     pub no_display_description: bool,
     #[command(flatten)]
@@ -34,26 +34,26 @@ pub struct ListArgs {
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// An id or intent of `agentworkforce list`; without a tier, its default one
+    /// An id or intent from `agentworkforce list`; without a tier, the default tier
     #[arg(value_name = "PERSONA[@TIER]")]
     pub selector: String,
-    /// Which file set each field
+    /// Show which file set each field
     #[arg(long)]
     pub origins: bool,
-    /// The system prompt, exactly as the harness is given it
+    /// Print the system prompt exactly as the harness gets it
     #[arg(long)]
     pub prompt: bool,
-    /// The path rules with what they match, or the decision for one path
+    /// Show the path rules and what they match, or the decision for one path
     #[arg(long, value_name = "PATH", num_args = 0..=1)]
     #[allow(clippy::option_option)]
     pub files: Option<Option<PathBuf>>,
-    /// What becomes of each demand on the harness
+    /// Show which settings the harness enforces
     #[arg(long)]
     pub enforcement: bool,
-    /// Every tier, where the persona has several
+    /// Show every tier, not only the default one
     #[arg(long)]
     pub all: bool,
-    /// Look at it on this harness
+    /// Show it for this harness
     #[arg(long, value_name = "HARNESS")]
     pub harness: Option<String>,
     /// A value for an input of the persona; may be repeated
@@ -65,10 +65,10 @@ pub struct ShowArgs {
 
 #[derive(Debug, Args)]
 pub struct LintArgs {
-    /// Files, directories or persona ids; without any, every layer
+    /// Files, directories or persona ids; by default, every layer
     #[arg(value_name = "PATH|ID")]
     pub targets: Vec<String>,
-    /// Warnings count as errors
+    /// Treat warnings as errors
     #[arg(long)]
     pub strict: bool,
     #[command(flatten)]
@@ -77,10 +77,10 @@ pub struct LintArgs {
 
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// Which format
+    /// The format
     #[arg(value_enum)]
     pub format: SchemaFormat,
-    /// As a reference to read, in Markdown: persona, role and config
+    /// Print a reference in Markdown instead (persona, role and config)
     #[arg(long)]
     pub markdown: bool,
 }

@@ -29,7 +29,7 @@ pub use settings::{ConfigCommand, SourcesCommand};
 #[derive(Debug, Parser)]
 #[command(name = "agentworkforce", version = env!("AGENTWORKFORCE_VERSION"), disable_help_subcommand = true)]
 pub struct Cli {
-    /// Answer with one JSON object on stdout
+    /// Print one JSON object on stdout
     #[arg(long, global = true)]
     pub json: bool,
 
@@ -43,24 +43,24 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a persona, or show with --dry-run what would run
+    /// Run a persona
     Agent(Box<AgentArgs>),
     /// Run any command in a private view of the project, then review and apply its changes
     Mount(Box<MountArgs>),
-    /// List, show, apply, undo, recover or prune what runs left behind
+    /// List, show, apply, undo, recover or prune sessions
     Sessions {
         #[command(subcommand)]
         action: SessionsCommand,
     },
     /// List the personas of every layer
     List(ListArgs),
-    /// Show one persona: what it is, where each field came from, what a harness is given
+    /// Show a persona: its settings, their origins, its prompt and its path rules
     Show(ShowArgs),
-    /// Rank the personas for a task, offline, with the reasons
+    /// Rank personas for a task (offline), with reasons
     Pick(PickArgs),
-    /// Check persona and role files, with the place and the fix of every problem
+    /// Check persona and role files, with line numbers and fixes
     Lint(LintArgs),
-    /// Write a new persona that runs as it is and explains itself
+    /// Create a persona that runs as is
     Create(CreateArgs),
     /// Rename, edit, delete or reset a persona
     Persona {
@@ -74,24 +74,24 @@ pub enum Command {
     },
     /// Print the JSON Schema of a file or output format
     Schema(SchemaArgs),
-    /// Turn agent files of other tools into personas, with an account of every field
+    /// Convert agent files of other tools to personas, with a report on every field
     Import(ImportArgs),
-    /// Write a persona as an agent file of claude, opencode or codex
+    /// Convert a persona to an agent file for claude, opencode or codex
     Export(ExportArgs),
     /// Install the personas of a pack: a directory, a .tgz, a git url or an npm package
     Install(InstallArgs),
-    /// Bring installed packs up to date; what you edited stays
+    /// Update installed packs; your edits are kept
     Update(UpdateArgs),
-    /// Remove an installed pack; what you edited stays
+    /// Remove an installed pack; files you edited are kept
     Uninstall(UninstallArgs),
-    /// Check a directory of personas and write it as a .tgz that install takes
+    /// Check a directory of personas and pack it as a .tgz for `install`
     Pack(PackArgs),
     /// List, add or remove directories of personas
     Sources {
         #[command(subcommand)]
         action: SourcesCommand,
     },
-    /// Check harnesses, logins, the mount and your files, with the fix of every gap
+    /// Check harnesses, logins, the mount and your files, with fixes
     Doctor,
     /// Read and change settings
     Config {
@@ -100,14 +100,14 @@ pub enum Command {
     },
     /// Print a completion script for a shell
     Completions {
-        /// The shell that reads it
+        /// The shell
         shell: clap_complete::Shell,
     },
     /// Print the manual page
     Man,
 }
 
-/// The clap command with help grouped the way people look for things. `hidden` leaves the help: features that are off.
+/// The clap command with grouped help. `hidden` commands are left out: their features are off.
 pub fn command(hidden: &[&str]) -> clap::Command {
     help::grouped(Cli::command(), hidden)
 }
@@ -117,7 +117,7 @@ pub fn manual() -> std::io::Result<String> {
     manual::page(command(&[]))
 }
 
-/// Reads the arguments; on a problem, clap's own error with its suggestion.
+/// Parses the arguments; fails with clap's own error and its suggestion.
 pub fn parse(args: impl IntoIterator<Item = OsString>, hidden: &[&str]) -> Result<Cli, clap::Error> {
     let matches = command(hidden).try_get_matches_from(args)?;
     Cli::from_arg_matches(&matches)

@@ -5,10 +5,10 @@ use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Where the project's own personas and rules are read.
+/// Where the project's own personas and rules are read from.
 #[derive(Debug, Args)]
 pub struct ProjectFrom {
-    /// Take the project's personas, roles, sidecars and rule files from this git ref, not from the working tree
+    /// Read the project's personas, roles, sidecars and rule files from this git ref, not from the working tree
     #[arg(long, value_name = "REF", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     persona_ref: Option<String>,
 }
@@ -19,32 +19,32 @@ impl ProjectFrom {
     }
 }
 
-/// What becomes of a run's changes.
+/// What happens to a run's changes.
 #[derive(Debug, Args)]
 pub struct ChangesArgs {
-    /// What becomes of the changes; default: ask on a terminal, else auto
+    /// When to apply the changes; by default, ask on a terminal, else auto
     #[arg(long, value_enum, value_name = "WHEN")]
     pub apply: Option<ApplyArg>,
-    /// Apply changes to paths that git ignores, too
+    /// Also apply changes to paths that git ignores
     #[arg(long)]
     pub include_ignored: bool,
-    /// Keep the mount after its changes were applied, to look at it or to resume
+    /// Keep the mount after its changes are applied, to inspect it or to resume
     #[arg(long)]
     pub keep: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct AgentArgs {
-    /// Who runs: an id or intent of `agentworkforce list`, and the tier best, best-value or minimum
+    /// An id or intent from `agentworkforce list`, with an optional tier: best, best-value or minimum
     #[arg(value_name = "PERSONA[@TIER]")]
     pub selector: String,
-    /// Decide everything, start nothing, write nothing, and print the plan
+    /// Print the plan without starting or writing anything
     #[arg(long)]
     pub dry_run: bool,
-    /// Do this one task without conversation, then end
+    /// Run headless: do this one task, then exit
     #[arg(short, long, value_name = "TEXT", conflicts_with = "prompt_file")]
     pub prompt: Option<String>,
-    /// The same with the task from a file; `-` is standard input
+    /// Read the task from a file; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub prompt_file: Option<PathBuf>,
     /// A value for an input of the persona; may be repeated
@@ -56,7 +56,7 @@ pub struct AgentArgs {
     /// Use this model instead of the tier's
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
-    /// How the private view of the project is made
+    /// How to make the private view of the project
     #[arg(long, value_enum, value_name = "BACKEND")]
     pub mount: Option<BackendArg>,
     /// Work in the real directory: no mount, no sidecars (the same as --mount none)
@@ -65,39 +65,39 @@ pub struct AgentArgs {
     /// Mount this directory instead of the repository's top level
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// Refuse the run (exit 4) unless this is protected
+    /// Refuse the run (exit 4) unless this protection level is available
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub sandbox: Option<SandboxArg>,
-    /// End the run after so many seconds
+    /// End the run after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     pub timeout: Option<f64>,
-    /// End the run after so many seconds in which the harness says nothing and no tool is at work
+    /// End the run after this many seconds without output while no tool is running
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     pub idle_timeout: Option<f64>,
-    /// End the run after so many turns of the model
+    /// End the run after this many model turns
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_turns: Option<u64>,
-    /// End the run when it has cost so many US dollars
+    /// End the run when it has cost this many US dollars
     #[arg(long, value_name = "USD", value_parser = not_negative)]
     pub max_usd: Option<f64>,
-    /// Refuse instead of warn: everything the persona demands must be enforced
+    /// Refuse to run unless every setting of the persona is enforced
     #[arg(long)]
     pub strict: bool,
     #[command(flatten)]
     pub changes: ChangesArgs,
-    /// A command that must succeed on the result before anything is applied; may be repeated
+    /// A command that must succeed before changes are applied; may be repeated
     #[arg(long, value_name = "COMMAND")]
     pub check: Vec<String>,
-    /// End a check, as failed, after so many seconds
+    /// Fail a check after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = positive, requires = "check")]
     pub check_timeout: Option<f64>,
-    /// Go on with the conversation and the mount of this session
+    /// Continue the conversation and the mount of this session
     #[arg(long, value_name = "SESSION")]
     pub resume: Option<String>,
-    /// Print what the agent does as JSON, an event a line, and the report last
+    /// Print events as JSON lines, ending with the report
     #[arg(long)]
     pub stream_json: bool,
-    /// Take skills from the cache only, never from the network
+    /// Use only cached skills; do not access the network for them
     #[arg(long)]
     pub offline: bool,
     /// Arguments for the harness itself
@@ -109,40 +109,40 @@ pub struct AgentArgs {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum BackendArg {
-    /// Overlay where it works here, else copy, with the reason
+    /// Overlay where available, otherwise copy
     Auto,
     /// Copy-on-write at the project's own path (Linux)
     Overlay,
     /// A copy of the project in the session
     Copy,
-    /// The real directory: no review, nothing hidden
+    /// The real directory: no review, nothing is hidden
     None,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum SandboxArg {
-    /// Demand nothing
+    /// No requirement
     Off,
     /// The real project cannot be written and hidden files cannot be opened from inside
     Project,
-    /// Besides, only the mount, temp directories, caches and the harness's own state can be written
+    /// Also, only the mount, temporary directories, caches and the harness's own state can be written
     Strict,
 }
 
 #[derive(Debug, Args)]
 pub struct MountArgs {
-    /// See what this persona sees: its rules and its sidecar
+    /// Use this persona's rules and sidecar
     #[arg(long, value_name = "PERSONA[@TIER]")]
     pub persona: Option<String>,
     #[command(flatten)]
     pub changes: ChangesArgs,
-    /// How the private view of the project is made
+    /// How to make the private view of the project
     #[arg(long, value_enum, value_name = "BACKEND")]
     pub mount: Option<BackendArg>,
     /// Mount this directory instead of the repository's top level
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// Refuse the run (exit 4) unless this is protected
+    /// Refuse the run (exit 4) unless this protection level is available
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub sandbox: Option<SandboxArg>,
     /// The command and its arguments
@@ -154,10 +154,10 @@ pub struct MountArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ApplyArg {
-    /// Apply when the run succeeded and nothing is in conflict
+    /// Apply if the run succeeded and there are no conflicts
     Auto,
-    /// Ask at the terminal
+    /// Ask on the terminal
     Ask,
-    /// Hold the changes in the session
+    /// Keep the changes in the session
     Never,
 }

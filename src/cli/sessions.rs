@@ -5,24 +5,24 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub enum SessionsCommand {
-    /// All sessions, newest first
+    /// List sessions, newest first
     List,
-    /// One session: its state, what it changed, what can be done with it
+    /// Show a session: its state, its changes and the next steps
     Show {
         /// The session, or the start of its name
         id: String,
     },
-    /// What a session changed, as a diff
+    /// Show a session's changes as a diff
     Diff {
         /// The session, or the start of its name
         id: String,
         /// Only this path and what is below it
         path: Option<PathBuf>,
-        /// Also paths that git ignores
+        /// Include paths that git ignores
         #[arg(long)]
         include_ignored: bool,
     },
-    /// Apply a held session; nothing is applied while anything is in conflict
+    /// Apply a session's changes; nothing is applied while there are conflicts
     Apply {
         /// The session, or the start of its name
         id: String,
@@ -35,14 +35,14 @@ pub enum SessionsCommand {
         /// Keep your version of a path in conflict; may be repeated
         #[arg(long, value_name = "PATH")]
         ours: Vec<PathBuf>,
-        /// Also paths that git ignores
+        /// Include paths that git ignores
         #[arg(long)]
         include_ignored: bool,
-        /// Keep the mount after its changes were applied
+        /// Keep the mount after its changes are applied
         #[arg(long)]
         keep: bool,
     },
-    /// Throw a session's work away
+    /// Discard a session's changes
     Discard {
         /// The session, or the start of its name
         id: String,
@@ -52,22 +52,22 @@ pub enum SessionsCommand {
         /// The session, or the start of its name
         id: String,
     },
-    /// Apply again what an undo took back, if the files have not changed since
+    /// Apply undone changes again, if the files have not changed since
     Redo {
         /// The session, or the start of its name
         id: String,
     },
-    /// Take up sessions whose runner died: finish or roll back, then hold their work
+    /// Recover sessions whose runner died: finish or roll back, then keep their changes
     Recover {
-        /// The session, or the start of its name; without it, all that need it
+        /// The session, or the start of its name; by default, all that need it
         id: Option<String>,
     },
-    /// Remove sessions that hold nothing that is not applied; what they applied cannot be undone any more
+    /// Remove sessions without unapplied changes; what they applied can no longer be undone
     Prune {
-        /// How old they must be: 7d, 12h, 30m, 90s
+        /// Minimum age: 7d, 12h, 30m, 90s
         #[arg(long, default_value = "7d", value_name = "AGE")]
         older_than: String,
-        /// Also those with work that was never applied
+        /// Also remove sessions with unapplied changes
         #[arg(long)]
         force: bool,
     },

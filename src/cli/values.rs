@@ -1,4 +1,4 @@
-//! Values of flags that are more than text.
+//! Parsers for flag values.
 
 use crate::model::tier::Harness;
 
@@ -24,6 +24,6 @@ pub fn positive(text: &str) -> Result<f64, String> {
 pub fn not_negative(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
-        _ => Err("must be a number from 0 on".into()),
+        _ => Err("must be a number of at least 0".into()),
     }
 }

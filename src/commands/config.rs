@@ -1,15 +1,18 @@
 //! `config get|set|unset|list|features`: settings by their key path, checked before they are written.
 
+use super::say;
 use crate::cli::ConfigCommand;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::files::{json_file, lock};
 use crate::host::Host;
 use crate::load::config;
+use crate::load::file::FileProblem;
 use crate::load::layers::config_path;
 use crate::model::features::{Feature, FeatureSource};
 use crate::model::formats::CONFIG;
 use crate::model::shape::{Field, Object, Severity, Shape, field};
+use crate::model::warning::Warning;
 use crate::model::words::nearest;
 use crate::ui::{Table, Ui, printable};
 use crate::workforce::Workforce;
@@ -89,12 +92,11 @@ fn at<'o>(object: &'o Object, key: &str) -> Option<&'o Value> {
 fn get(host: &Host, key: &str, ui: &mut Ui) -> Result<Exit> {
     known(key)?;
     let config = config::read(&config_path(&host.workforce_home()?));
-    for problem in &config.problems {
-        ui.warning(printable(&problem.to_string()));
-    }
+    let warnings: Vec<Warning> = config.problems.iter().map(FileProblem::to_warning).collect();
+    say::warnings(&warnings, ui);
     let value = at(&config.object, key);
     if ui.is_json() {
-        ui.json(&json!({"schemaVersion": 1, "key": key, "value": value, "isSet": value.is_some()}));
+        say::json(json!({"key": key, "value": value, "isSet": value.is_some()}), &warnings, ui);
     } else if let Some(value) = value {
         ui.line(printable(&shown(value)));
     }
@@ -159,7 +161,7 @@ fn set(host: &Host, key: &str, values: &[String], ui: &mut Ui) -> Result<Exit> {
     let value = parse(key, known(key)?, values)?;
     edit(host, key, |object| put(object, key, Some(value.clone())))?;
     if ui.is_json() {
-        ui.json(&json!({"schemaVersion": 1, "key": key, "value": value}));
+        say::json(json!({"key": key, "value": value}), &[], ui);
     } else {
         ui.line(printable(&format!("{key} = {}", shown(&value))));
     }
@@ -167,13 +169,13 @@ fn set(host: &Host, key: &str, values: &[String], ui: &mut Ui) -> Result<Exit> {
 }
 
 fn unset(host: &Host, key: &str, ui: &mut Ui) -> Result<Exit> {
-    // A feature that is not known any more must still be possible to take out.
+    // It must be possible to remove a feature that no longer exists.
     if !key.starts_with("features.") {
         known(key)?;
     }
     edit(host, key, |object| put(object, key, None))?;
     if ui.is_json() {
-        ui.json(&json!({"schemaVersion": 1, "key": key, "value": null}));
+        say::json(json!({"key": key, "value": null}), &[], ui);
     } else {
         ui.line(format!("{key} is unset now"));
     }
@@ -204,17 +206,18 @@ fn put(object: &mut Object, key: &str, value: Option<Value>) {
 
 fn list(host: &Host, ui: &mut Ui) -> Result<Exit> {
     let config = config::read(&config_path(&host.workforce_home()?));
-    for problem in &config.problems {
-        ui.warning(printable(&problem.to_string()));
-    }
+    let warnings: Vec<Warning> = config.problems.iter().map(FileProblem::to_warning).collect();
+    say::warnings(&warnings, ui);
     if ui.is_json() {
         let rows: Vec<Value> = settings()
             .iter()
             .map(|(key, _, doc)| json!({"key": key, "value": at(&config.object, key), "description": doc}))
             .collect();
         let unknown: Vec<&String> = config.object.keys().filter(|key| field(CONFIG, key).is_none()).collect();
-        ui.json(
-            &json!({"schemaVersion": 1, "configPath": config.path, "settings": rows, "unknownKeys": unknown}),
+        say::json(
+            json!({"configPath": config.path, "settings": rows, "unknownKeys": unknown}),
+            &warnings,
+            ui,
         );
         return Ok(Exit::Done);
     }
@@ -233,7 +236,7 @@ fn list(host: &Host, ui: &mut Ui) -> Result<Exit> {
 fn features(host: &Host, ui: &mut Ui) -> Result<Exit> {
     let workforce = Workforce::open(host)?;
     if ui.is_json() {
-        ui.json(&json!({"schemaVersion": 1, "features": workforce.features}));
+        say::json(json!({"features": workforce.features}), &[], ui);
         return Ok(Exit::Done);
     }
     let mut table = Table::new(&["FEATURE", "STATE", "FROM", "VARIABLE", "DESCRIPTION"]);

@@ -73,7 +73,7 @@ pub fn run(args: &ListArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     } else {
         print(&rows, args, ui);
     }
-    // The process ends with this command; taking hundreds of personas apart first would only cost time.
+    // The process ends now; freeing hundreds of personas first would only cost time.
     std::mem::forget((workforce, found));
     Ok(Exit::Done)
 }

@@ -3,6 +3,7 @@
 use super::edit::{audit, layer_dir, optional, unknown_role, user_personas, words};
 use super::request::{parse_harness, parse_tier};
 use super::reset::finish_reset;
+use super::say;
 use crate::cli::{LayerArg, PersonaCommand, PersonaSetArgs};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -16,6 +17,7 @@ use crate::model::path_text::path_text;
 use crate::model::shape::Object;
 use crate::model::source::Source;
 use crate::model::text_rules;
+use crate::model::warning::{Warning, WarningCode};
 use crate::resolve::chain::same_id;
 use crate::ui::{Ui, printable};
 use crate::workforce::Workforce;
@@ -76,13 +78,15 @@ fn rename(workforce: &Workforce, name: &str, new: &str, emoji: Option<&str>, ui:
     let new_emoji = emoji.unwrap_or(&old_emoji).to_owned();
 
     let unchanged = old_name == new && new_emoji == old_emoji;
+    let mut warnings = Vec::new();
     if !unchanged {
         let others = workforce.all().0;
         let taken = others.iter().map(|found| &found.resolved).find(|other| {
             !same_id(other.id(), &place.id) && other.display_name().to_lowercase() == new.to_lowercase()
         });
         if let Some(other) = taken {
-            ui.warning(format!("persona `{}` has that name too", other.id()));
+            let text = format!("persona `{}` has that name too", other.id());
+            warnings.push(Warning::new(WarningCode::SameName, text));
         }
         edit(&place, |object| {
             json_file::set(object, "name", Some(json!(new)));
@@ -91,11 +95,16 @@ fn rename(workforce: &Workforce, name: &str, new: &str, emoji: Option<&str>, ui:
             }
             Ok(())
         })?;
+        say::warnings(&warnings, ui);
         audit(workforce, &format!("rename {}: {old_name} -> {new}", place.id))?;
     }
     if ui.is_json() {
-        ui.json(&json!({"schemaVersion": 1, "persona": place.id, "name": new, "emoji": new_emoji, "from": old_name,
-            "changed": !unchanged, "file": path_text(&place.file)}));
+        say::json(
+            json!({"persona": place.id, "name": new, "emoji": new_emoji, "from": old_name,
+            "changed": !unchanged, "file": path_text(&place.file)}),
+            &warnings,
+            ui,
+        );
     } else if unchanged {
         ui.line(printable(&format!("{} is named {new} already", place.id)));
     } else {
@@ -140,9 +149,7 @@ fn set(workforce: &Workforce, args: &PersonaSetArgs, ui: &mut Ui) -> Result<Exit
         runtime.push(("model", optional(model).map(Value::from)));
     }
     if tier.is_some() && runtime.is_empty() {
-        return Err(CommandError::usage(
-            "`--tier` speaks of `--harness` and `--model`, and neither is given",
-        ));
+        return Err(CommandError::usage("`--tier` requires `--harness` or `--model`"));
     }
     if changes.is_empty() && runtime.is_empty() {
         return Err(CommandError::usage("nothing to set")
@@ -174,7 +181,7 @@ fn set(workforce: &Workforce, args: &PersonaSetArgs, ui: &mut Ui) -> Result<Exit
     done(ui, &place.id, "set", &place.file)
 }
 
-/// Leaving a text out of an overlay inherits it, so it cannot be taken away there.
+/// A key that an overlay leaves out is inherited, so an overlay cannot remove one.
 fn refuse_to_clear_inherited<'k>(
     workforce: &Workforce,
     place: &Place,
@@ -185,7 +192,7 @@ fn refuse_to_clear_inherited<'k>(
         let from_below = |source: &Arc<Source>| source.file.as_deref() != Some(place.file.as_path());
         if resolved.object.contains_key(key) && resolved.sources_of(key).iter().any(from_below) {
             return Err(CommandError::usage(format!(
-                "`{key}` of `{}` is inherited and cannot be taken away",
+                "`{key}` of `{}` is inherited and cannot be removed",
                 place.id
             ))
             .hint("set another value, or write a persona of your own with `intent` and without `extends`"));
@@ -196,7 +203,7 @@ fn refuse_to_clear_inherited<'k>(
 
 fn done(ui: &mut Ui, id: &str, what: &str, file: &Path) -> Result<Exit> {
     if ui.is_json() {
-        ui.json(&json!({"schemaVersion": 1, "persona": id, "action": what, "file": path_text(file)}));
+        say::json(json!({"persona": id, "action": what, "file": path_text(file)}), &[], ui);
     } else {
         ui.line(printable(&format!("{what} {id} ({})", file.display())));
     }
@@ -207,7 +214,7 @@ fn done(ui: &mut Ui, id: &str, what: &str, file: &Path) -> Result<Exit> {
 fn delete(workforce: &Workforce, name: &str, ui: &mut Ui) -> Result<Exit> {
     if library::has_persona(name) {
         return Err(CommandError::usage(format!("persona `{name}` is built in and cannot be deleted"))
-            .hint(format!("`agentworkforce persona reset {name}` takes your overlay of it away")));
+            .hint(format!("`agentworkforce persona reset {name}` removes your overlay")));
     }
     let place = place(workforce, name)?;
     if library::has_persona(&place.id) {
@@ -222,7 +229,11 @@ fn delete(workforce: &Workforce, name: &str, ui: &mut Ui) -> Result<Exit> {
         backup::move_aside(&workforce.host, &workforce.layers.home, &place.id, &files_of(&place.file))?;
     audit(workforce, &format!("delete {}", place.id))?;
     if ui.is_json() {
-        ui.json(&json!({"schemaVersion": 1, "persona": place.id, "action": "deleted", "file": path_text(&place.file), "backup": kept}));
+        say::json(
+            json!({"persona": place.id, "action": "deleted", "file": path_text(&place.file), "backup": kept}),
+            &[],
+            ui,
+        );
     } else {
         ui.line(printable(&format!(
             "deleted {} ({}); a copy is in {}",

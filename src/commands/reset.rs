@@ -1,6 +1,7 @@
 //! The end of `persona reset` and `role reset`: files of a layer are moved aside.
 
 use super::edit::{audit, confirmed};
+use super::say;
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::files::{backup, lock};
@@ -22,7 +23,7 @@ pub fn finish_reset(
 ) -> Result<Exit> {
     if files.is_empty() {
         if ui.is_json() {
-            ui.json(&json!({"schemaVersion": 1, "action": "reset", "removed": []}));
+            say::json(json!({"action": "reset", "removed": []}), &[], ui);
         } else {
             ui.line(format!(
                 "nothing to reset in {}; `--in project` or `--in user` looks in the other layer",
@@ -47,7 +48,7 @@ pub fn finish_reset(
     audit(workforce, &format!("reset {kind} {}: {} file(s)", name.unwrap_or("all"), files.len()))?;
     if ui.is_json() {
         let removed: Vec<String> = files.iter().map(|file| path_text(file)).collect();
-        ui.json(&json!({"schemaVersion": 1, "action": "reset", "removed": removed, "backup": kept}));
+        say::json(json!({"action": "reset", "removed": removed, "backup": kept}), &[], ui);
     } else {
         ui.line(printable(&format!("reset {} file(s); a copy is in {}", files.len(), kept.display())));
     }

@@ -75,7 +75,7 @@ fn list(workforce: &Workforce, ui: &mut Ui) -> Result<Exit> {
     if ui.is_json() {
         let roles: Map<String, Value> =
             rows.iter().map(|(role, members)| (role.key.clone(), role_json(role, members))).collect();
-        ui.json(&json!({"schemaVersion": 2, "roles": roles, "warnings": warnings}));
+        say::json(json!({"roles": roles}), &warnings, ui);
         return Ok(Exit::Done);
     }
     for (role, members) in &rows {
@@ -124,10 +124,9 @@ fn show(workforce: &Workforce, key: &str, ui: &mut Ui) -> Result<Exit> {
     if ui.is_json() {
         let (personas, _) = workforce.all();
         let mut value = role_json(&role, &members(workforce, &personas, key));
-        value["schemaVersion"] = json!(1);
         value["key"] = json!(key);
         value["charterOrigin"] = json!(charter_origin);
-        ui.json(&value);
+        say::json(value, &warnings, ui);
         return Ok(Exit::Done);
     }
     ui.line(format!("{BOLD}{}{BOLD:#}  {}", role.key, printable(&role.label)));
@@ -159,7 +158,7 @@ fn changes(label: Option<&str>, fields: &RoleFields) -> Result<Changes> {
         let charter = read_named(file, "the charter file")?;
         if charter.trim().is_empty() {
             return Err(
-                CommandError::usage("the charter is empty").hint("write what it means to hold this role")
+                CommandError::usage("the charter is empty").hint("describe what the role is responsible for")
             );
         }
         changes.push(("charterFile", None));
@@ -260,7 +259,7 @@ fn set(
 fn delete(workforce: &Workforce, key: &str, reassign_to: Option<&str>, ui: &mut Ui) -> Result<Exit> {
     if library::has_role(key) {
         return Err(CommandError::usage(format!("role `{key}` is built in and cannot be deleted"))
-            .hint(format!("`agentworkforce role reset {key}` takes your overlay of it away")));
+            .hint(format!("`agentworkforce role reset {key}` removes your overlay")));
     }
     let (role, problems) = workforce.role(key);
     if role.is_none() && problems.is_empty() {
@@ -315,7 +314,11 @@ fn delete(workforce: &Workforce, key: &str, reassign_to: Option<&str>, ui: &mut 
     audit(workforce, &format!("role delete {key}"))?;
     if ui.is_json() {
         let ids: Vec<&str> = members.iter().map(|member| member.resolved.id()).collect();
-        ui.json(&json!({"schemaVersion": 1, "role": key, "action": "deleted", "reassigned": ids, "reassignedTo": reassign_to, "backup": kept}));
+        say::json(
+            json!({"role": key, "action": "deleted", "reassigned": ids, "reassignedTo": reassign_to, "backup": kept}),
+            &[],
+            ui,
+        );
     } else {
         ui.line(printable(&format!("deleted role {key}; a copy is in {}", kept.display())));
     }
@@ -349,7 +352,7 @@ fn reset(workforce: &Workforce, key: Option<&str>, layer: LayerArg, yes: bool, u
 
 fn done(ui: &mut Ui, key: &str, what: &str, file: &Path) -> Result<Exit> {
     if ui.is_json() {
-        ui.json(&json!({"schemaVersion": 1, "role": key, "action": what, "file": path_text(file)}));
+        say::json(json!({"role": key, "action": what, "file": path_text(file)}), &[], ui);
     } else {
         ui.line(printable(&format!("{what} role {key} ({})", file.display())));
     }

@@ -13,6 +13,7 @@ use crate::model::selector::Selector;
 use crate::model::shape::Object;
 use crate::model::source::Source;
 use crate::model::tier::Tier;
+use crate::model::warning::{Warning, WarningCode};
 use crate::resolve::inputs;
 use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::sidecar;
@@ -39,7 +40,6 @@ pub fn run(args: &ShowArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let request = Wanted { persona: selector.clone(), overrides };
     let workforce = Workforce::open_at(host, args.from.persona_ref())?;
     say::persona_ref(&workforce, ui);
-    say::warnings(&workforce.general_warnings(), ui);
     if args.origins {
         origins(&workforce, &request, ui)
     } else if args.prompt {
@@ -67,14 +67,15 @@ impl Wanted {
 
 fn origins(workforce: &Workforce, request: &Wanted, ui: &mut Ui) -> Result<Exit> {
     let found = workforce.find(&request.persona.name)?;
-    say::warnings(&warnings_of(&found.problems), ui);
+    let warnings = said(workforce, &warnings_of(&found.problems), ui);
     let resolved = &found.resolved;
     if ui.is_json() {
         let origins = resolved.origins();
         let fields: serde_json::Map<String, Value> =
             origins.iter().map(|(path, sources)| (path.clone(), json!(plain(sources)))).collect();
         let chain: Vec<&Source> = plain(&resolved.sources);
-        ui.json(&json!({"schemaVersion": 1, "persona": resolved.id(), "chain": chain, "origins": fields}));
+        let answer = json!({"persona": resolved.id(), "chain": chain, "origins": fields});
+        say::json(answer, &warnings, ui);
     } else {
         let mut table = Table::new(&["FIELD", "LAYER", "FILE"]);
         for (path, sources) in &resolved.origins() {
@@ -87,23 +88,34 @@ fn origins(workforce: &Workforce, request: &Wanted, ui: &mut Ui) -> Result<Exit>
     Ok(Exit::Done)
 }
 
+/// Says the general warnings and these, and returns all of them for the JSON answer.
+fn said(workforce: &Workforce, own: &[Warning], ui: &mut Ui) -> Vec<Warning> {
+    let mut warnings = workforce.general_warnings();
+    warnings.extend_from_slice(own);
+    say::warnings(&warnings, ui);
+    warnings
+}
+
 fn plain(sources: &[Arc<Source>]) -> Vec<&Source> {
     sources.iter().map(|source| &**source).collect()
 }
 
 fn prompt(workforce: &Workforce, request: &Wanted, ui: &mut Ui) -> Result<Exit> {
     let prepared = PersonaParts::read(workforce, &request.persona, &request.overrides)?;
-    say::warnings(&prepared.warnings, ui);
+    let warnings = said(workforce, &prepared.warnings, ui);
     let values = inputs::by_name(&prepared.inputs);
     let text = crate::plan::prompt::system_prompt(&prepared.parts(workforce), &values);
     if ui.is_json() {
-        ui.json(&json!({
-            "schemaVersion": 1,
+        say::json(
+            json!({
             "persona": prepared.found.resolved.id(),
             "tier": prepared.selection.tier,
             "harness": prepared.selection.harness.value,
             "systemPrompt": text,
-        }));
+            }),
+            &warnings,
+            ui,
+        );
     } else {
         ui.verbatim(text.as_bytes());
     }
@@ -113,15 +125,18 @@ fn prompt(workforce: &Workforce, request: &Wanted, ui: &mut Ui) -> Result<Exit> 
 fn enforcement(workforce: &Workforce, request: &Wanted, ui: &mut Ui) -> Result<Exit> {
     let preview = request.preview(workforce)?;
     let (agent, plan) = (preview.agent(), &preview.plan);
-    say::warnings(&plan.warnings, ui);
+    let warnings = said(workforce, &plan.warnings, ui);
     if ui.is_json() {
-        ui.json(&json!({
-            "schemaVersion": 1,
+        say::json(
+            json!({
             "persona": agent.persona.id,
             "tier": agent.persona.tier,
             "harness": agent.harness.kind,
             "enforcement": plan.enforcement,
-        }));
+            }),
+            &warnings,
+            ui,
+        );
         return Ok(Exit::Done);
     }
     let mut table = Table::new(&["FIELD", "LEVEL", "HOW"]);
@@ -137,26 +152,27 @@ fn enforcement(workforce: &Workforce, request: &Wanted, ui: &mut Ui) -> Result<E
 
 fn files(workforce: &Workforce, request: &Wanted, path: Option<&Path>, ui: &mut Ui) -> Result<Exit> {
     let plan = request.preview(workforce)?.plan;
-    say::warnings(&plan.warnings, ui);
+    let warnings = said(workforce, &plan.warnings, ui);
     let spec = &plan.mount;
     let rules = PathRules::compile(&spec.rules).map_err(|error| {
         CommandError::usage(format!("{}: {}", spec.rules[error.index].origin, error.message))
     })?;
     match path {
-        Some(path) => one_path(workforce, spec, &rules, path, ui),
+        Some(path) => path_decision(workforce, spec, &rules, path, &warnings, ui),
         None => {
             let counts = count(&spec.root, &rules, spec.rules.len());
-            rule_table(spec, &counts, ui);
+            rule_table(spec, &counts, &warnings, ui);
             Ok(Exit::Done)
         }
     }
 }
 
-fn one_path(
+fn path_decision(
     workforce: &Workforce,
     spec: &MountSpec,
     rules: &PathRules,
     path: &Path,
+    warnings: &[Warning],
     ui: &mut Ui,
 ) -> Result<Exit> {
     let absolute = workforce.host.absolute(path);
@@ -173,13 +189,16 @@ fn one_path(
     let decision = rules.decide(relative, is_dir);
     let rule = decision.rule.map(|index| &spec.rules[index]);
     if ui.is_json() {
-        ui.json(&json!({
-            "schemaVersion": 1,
+        say::json(
+            json!({
             "path": relative.display().to_string(),
             "exists": metadata.is_some(),
             "decision": word(&decision),
             "rule": rule,
-        }));
+            }),
+            warnings,
+            ui,
+        );
         return Ok(Exit::Done);
     }
     let why = rule.map_or("no rule".to_owned(), |rule| format!("`{}` ({})", rule.pattern, rule.origin));
@@ -232,7 +251,7 @@ fn count(root: &Path, rules: &PathRules, number: usize) -> Counts {
     counts
 }
 
-fn rule_table(spec: &MountSpec, counts: &Counts, ui: &mut Ui) {
+fn rule_table(spec: &MountSpec, counts: &Counts, warnings: &[Warning], ui: &mut Ui) {
     let note = "hidden files that git tracks stay readable through git objects (`git show HEAD:path`)";
     if ui.is_json() {
         let rules: Vec<Value> = spec
@@ -245,10 +264,14 @@ fn rule_table(spec: &MountSpec, counts: &Counts, ui: &mut Ui) {
                 value
             })
             .collect();
-        ui.json(&json!({
-            "schemaVersion": 1, "root": path_text(&spec.root), "rules": rules, "note": note,
+        say::json(
+            json!({
+            "root": path_text(&spec.root), "rules": rules, "note": note,
             "hidden": counts.hidden, "readonly": counts.readonly, "writable": counts.writable,
-        }));
+            }),
+            warnings,
+            ui,
+        );
         return;
     }
     let mut table = Table::new(&["EFFECT", "PATTERN", "MATCHES", "ORIGIN"]);
@@ -276,10 +299,13 @@ fn overview(workforce: &Workforce, request: &Wanted, every_tier: bool, ui: &mut 
     let found = workforce.find(&request.persona.name)?;
     let resolved = &found.resolved;
     if let Some(reason) = resolved.not_runnable() {
-        ui.warning(format!("persona `{}` cannot be run: {reason}", resolved.id()));
+        let text = format!("persona `{}` cannot be run: {reason}", resolved.id());
+        let warnings = said(workforce, &[Warning::new(WarningCode::NotUsed, text)], ui);
         if ui.is_json() {
             let spec = Value::Object(resolved.object.clone());
-            ui.json(&json!({"schemaVersion": 1, "source": resolved.source().layer, "spec": spec, "runnable": false, "reason": reason}));
+            let source = resolved.source().layer;
+            let answer = json!({"source": source, "spec": spec, "runnable": false, "reason": reason});
+            say::json(answer, &warnings, ui);
         } else {
             heading(resolved, &[], ui);
         }
@@ -287,15 +313,15 @@ fn overview(workforce: &Workforce, request: &Wanted, every_tier: bool, ui: &mut 
     }
     let preview = request.preview(workforce)?;
     let (prepared, agent) = (&preview.parts, preview.agent());
-    say::warnings(&preview.plan.warnings, ui);
+    let warnings = said(workforce, &preview.plan.warnings, ui);
     let shown: Vec<Tier> = if every_tier { resolved.tiers() } else { vec![prepared.selection.tier] };
     if ui.is_json() {
         let role = prepared
             .role
             .as_ref()
             .map(|role| json!({"key": role.key, "label": role.label, "charterOrigin": role.charter_origin}));
-        ui.json(&json!({
-            "schemaVersion": 1,
+        say::json(
+            json!({
             "personaRef": workforce.persona_ref(),
             "source": resolved.source().layer,
             "spec": spec_for(resolved, &shown),
@@ -310,7 +336,10 @@ fn overview(workforce: &Workforce, request: &Wanted, every_tier: bool, ui: &mut 
             "model": agent.model,
             "version": agent.persona.version,
             "runnable": true,
-        }));
+            }),
+            &warnings,
+            ui,
+        );
         return Ok(Exit::Done);
     }
     heading(resolved, &shown, ui);

@@ -68,13 +68,12 @@ fn list(workforce: &Workforce, ui: &mut Ui) -> Result<Exit> {
             })
             .collect();
         let mut value = json!({
-            "schemaVersion": 2, "configPath": workforce.config.path, "personaDirs": dirs, "sources": rows,
-            "warnings": warnings,
+            "configPath": workforce.config.path, "personaDirs": dirs, "sources": rows,
         });
         if let Some(target) = target {
             value["defaultCreateTarget"] = json!(target);
         }
-        ui.json(&value);
+        say::json(value, &warnings, ui);
         return Ok(Exit::Done);
     }
     ui.line(format!("Config: {}", workforce.config.path.display()));
@@ -158,7 +157,7 @@ fn remove(workforce: &Workforce, which: &str, ui: &mut Ui) -> Result<Exit> {
 fn report(workforce: &Workforce, action: &str, word: &str, dir: &str, ui: &mut Ui) -> Result<Exit> {
     let path = &workforce.config.path;
     if ui.is_json() {
-        ui.json(&json!({"schemaVersion": 1, "action": action, "dir": dir, "configPath": path}));
+        say::json(json!({"action": action, "dir": dir, "configPath": path}), &[], ui);
     } else {
         ui.line(printable(&format!("{word} {dir}")));
         ui.line(format!("Config: {}", path.display()));

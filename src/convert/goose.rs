@@ -88,7 +88,7 @@ fn unwrap(object: &mut Object) {
     }
 }
 
-/// Parameters as inputs. Returns the name in the recipe and ours.
+/// Converts parameters to inputs. Returns the names of both.
 fn parameters(builder: &mut PersonaBuilder) -> Vec<(String, String)> {
     let Some(Value::Array(entries)) = builder.get("parameters") else { return Vec::new() };
     let written = builder.as_written("parameters").unwrap_or_default();
@@ -197,7 +197,7 @@ fn extensions(builder: &mut PersonaBuilder) {
         }
     }
     if found.is_empty() {
-        builder.dropped("extensions", "none of them is an MCP server");
+        builder.dropped("extensions", "no MCP server among them");
     } else {
         builder.set("mcpServers", Value::Object(found));
         builder.mapped("extensions", "mcpServers");
@@ -292,7 +292,7 @@ mod tests {
         );
     }
 
-    /// A recipe of 2 MB may say the same thing a hundred thousand times.
+    /// A recipe of 2 MB may repeat a parameter a hundred thousand times.
     #[test]
     fn many_parameters_of_one_name_take_no_longer_than_as_many_of_others() {
         let recipe = format!(

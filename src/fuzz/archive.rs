@@ -1,5 +1,5 @@
-//! Archives of packs: nothing in one leaves the pack, whatever it holds can be listed and locked, and what is installed of
-//! it stays below the directories of personas and roles.
+//! Archives of packs: no entry leaves the pack, everything in it can be listed and locked, and what is installed stays
+//! below the directories of personas and roles.
 
 use crate::pack::contents::{self, Contents};
 use crate::pack::lockfile::{Lock, LockedPack, hashes};
@@ -8,8 +8,8 @@ use crate::pack::{archive, write_archive};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
-/// The bytes of an archive, read as they are and with the checksums of its headers set right: no fuzzer guesses those.
-/// Text that starts with `%` is lines of a tree instead: `path`, `path -> target` or `path = content`.
+/// The bytes of an archive, as they are and with corrected header checksums, which no fuzzer guesses. Text that starts
+/// with `%` is a tree instead, a line per entry: `path`, `path -> target` or `path = content`.
 pub fn check(data: &[u8]) {
     if let Some(lines) = data.strip_prefix(b"%").and_then(|rest| std::str::from_utf8(rest).ok()) {
         if let Some(tree) = listed(lines) {
@@ -17,7 +17,7 @@ pub fn check(data: &[u8]) {
         }
         return;
     }
-    for bytes in [data.to_vec(), mended(data.to_vec())] {
+    for bytes in [data.to_vec(), with_checksums(data.to_vec())] {
         if let Ok(tree) = archive::read(&bytes[..]) {
             used(&tree);
         }
@@ -56,7 +56,7 @@ fn used(tree: &Tree) {
     }
 }
 
-/// What an install writes is what the lock may name, to the last path.
+/// The lock accepts every path that an install writes.
 fn installed(contents: &Contents) {
     let mut pack = LockedPack { source: "here".into(), ..LockedPack::default() };
     for unit in &contents.units {
@@ -73,7 +73,7 @@ fn installed(contents: &Contents) {
     }
 }
 
-/// What was taken can be packed again, and says the same.
+/// The contents can be packed again and stay the same.
 fn written(tree: &Tree, contents: &Contents) {
     let mut paths: Vec<String> = contents.units.iter().flat_map(|unit| unit.origins.clone()).collect();
     paths.sort();
@@ -93,12 +93,12 @@ fn stays(path: &str) -> bool {
     !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// The archive with the checksum that each of its headers should have.
-fn mended(mut bytes: Vec<u8>) -> Vec<u8> {
+/// The archive with correct header checksums.
+fn with_checksums(mut bytes: Vec<u8>) -> Vec<u8> {
     const BLOCK: usize = 512;
     let mut at = 0;
     while let Some(header) = bytes.get_mut(at..at + BLOCK) {
-        // The end of an archive is blocks of nothing.
+        // An archive ends with empty blocks.
         if header.iter().all(|byte| *byte == 0) {
             break;
         }

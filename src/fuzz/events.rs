@@ -1,4 +1,4 @@
-//! What harnesses print: no line breaks a reader, and a run is only good when the reader has no reason why not.
+//! The output of harnesses: no line breaks a reader, and a run succeeds exactly where the reader has no reason against it.
 
 use crate::harness::adapter;
 use crate::harness::events::EventReader;

@@ -1,5 +1,4 @@
-//! What we read of git by ourselves: the index, the file that stands in for a git directory, names of commits, and the
-//! kernel's table of mounts, which is read the same way.
+//! Files of git that we parse ourselves: the index, `.git` files, commit names; and the kernel's mount table.
 
 use crate::mount::git::index_file::IndexFile;
 use crate::mount::git::refs::object_name;
@@ -30,7 +29,7 @@ pub fn check(data: &[u8]) {
     assert!(excluded.split(|byte| *byte == b'\n').count() <= planted.len() + 2, "one line a path");
 }
 
-/// Marking keeps every name and its order, and is done once.
+/// Marking keeps every name and its order, and is idempotent.
 fn marked(index: &IndexFile) {
     let names = |index: &IndexFile| -> Vec<Vec<u8>> {
         (0..index.len()).map(|number| index.name(number).to_vec()).collect()

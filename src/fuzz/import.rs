@@ -1,5 +1,4 @@
-//! Agent files of other tools: whatever one holds, reading it ends in personas and roles that the format's own law
-//! accepts, or in a reason.
+//! Agent files of other tools: reading one gives valid personas and roles, or a reason.
 
 use crate::convert::detect::{FileKind, kind};
 use crate::convert::{Format, Missing, Source, convert};
@@ -25,7 +24,7 @@ pub fn check(data: &[u8]) {
     if let FileKind::Agent(format) = kind(&source, text.len().is_multiple_of(2)) {
         read(format, &source);
     }
-    // Whoever says `--from` is believed: any reader may see any file. One at a time, because YAML is slow.
+    // With `--from` any reader may get any file. One at a time, because YAML is slow.
     read(FORMATS[text.len() % FORMATS.len()], &source);
 }
 
@@ -33,7 +32,7 @@ fn read(format: Format, source: &Source) {
     let Ok(converted) = convert(format, source) else { return };
     for draft in &converted.drafts {
         assert!(draft.fields.iter().all(|field| !field.field.is_empty()));
-        // What a comment holds is not looked into before the whole is: the command refuses it with its reason.
+        // The persona in a comment is not checked here: the command checks the whole and refuses it with a reason.
         if draft.fields.iter().any(|field| field.field == "(comment)") {
             continue;
         }

@@ -1,5 +1,5 @@
-//! The base of a run, read from whatever bytes there are: a damaged one is an error, never a panic and never memory that
-//! the file does not have. One that we wrote gives back what went in.
+//! The manifest of a run: a damaged one is an error, never a panic or a large allocation. One that we wrote is read back
+//! unchanged.
 
 use crate::model::mount_record::Instant;
 use crate::mount::changes::manifest::{Entry, Manifest, ManifestWriter, path_order};
@@ -18,7 +18,7 @@ pub fn check(data: &[u8]) {
 fn asked(manifest: &Manifest) {
     let mut entries: Vec<(PathBuf, Entry)> = Vec::new();
     for entry in manifest.entries() {
-        // After damage nothing more is to be had, and a reader stops there.
+        // A reader stops at the first damage.
         let Ok(entry) = entry else { return };
         entries.push(entry);
     }
@@ -28,7 +28,7 @@ fn asked(manifest: &Manifest) {
     let _ = manifest.below(Path::new(""));
 }
 
-/// The lines of the input as paths, in order, each with numbers out of its own bytes.
+/// The lines of the input as paths, in order, each with numbers from its own bytes.
 fn written_and_read(data: &[u8]) {
     let mut names: Vec<&[u8]> = data.split(|byte| *byte == b'\n').filter(|name| !name.contains(&0)).collect();
     names.sort_by(|a, b| path_order(a, b));

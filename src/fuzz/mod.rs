@@ -1,5 +1,5 @@
-//! The laws that whatever other people wrote must not break: one function a noun, which takes any bytes and panics where
-//! a law is broken. The fuzzers in `fuzz/` call them with inputs of their own making, the tests with those that are kept.
+//! Properties that must hold for all input from other people: one function per kind of input, which takes any bytes and
+//! panics where a property is violated. The fuzzers in `fuzz/` call them with generated inputs, the tests with stored ones.
 
 mod archive;
 mod events;
@@ -13,7 +13,7 @@ mod settings;
 mod skill;
 mod source;
 
-/// A law by its name. The names are directories of `fuzz/corpus`.
+/// A property check by its name. The names are directories of `fuzz/corpus`.
 pub type Target = (&'static str, fn(&[u8]));
 
 pub const TARGETS: [Target; 11] = [
@@ -34,12 +34,12 @@ pub fn target(name: &str) -> Option<fn(&[u8])> {
     TARGETS.iter().find(|(known, _)| *known == name).map(|(_, check)| *check)
 }
 
-/// The parts of an input that has several: they stand between lines of `%%`.
+/// The parts of an input, separated by lines of `%%`.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     text.split("\n%%\n")
 }
 
-/// The first line of an input, and the rest: for laws that need a word besides the text.
+/// The first line of an input, and the rest: for checks that need a name besides the text.
 fn headed(text: &str) -> (&str, &str) {
     text.split_once('\n').unwrap_or((text, ""))
 }
@@ -57,23 +57,23 @@ mod tests {
         files
     }
 
-    /// Every input that a fuzzer once broke something with, and the corpus that it starts from.
+    /// Every input that once violated a property, and the corpus that the fuzzers start from.
     #[test]
-    fn every_law_holds_for_the_inputs_that_are_kept() {
+    fn every_property_holds_for_the_stored_inputs() {
         for (name, check) in TARGETS {
             let corpus = inputs("corpus", name);
             assert!(!corpus.is_empty(), "{name} has no corpus");
             for file in corpus.into_iter().chain(inputs("found", name)) {
-                // The name of the input is worth more than the trace of a panic.
+                // Names the input of a panic.
                 eprintln!("{}", file.display());
                 check(&std::fs::read(&file).expect("readable"));
             }
         }
     }
 
-    /// Inputs that once took a time that grew with the square of their size, or worse.
+    /// Inputs whose time once grew with the square of their size, or worse.
     #[test]
-    fn what_is_large_takes_no_longer_than_its_size() {
+    fn time_does_not_grow_with_the_square_of_the_size() {
         let many = |count: usize, each: &dyn Fn(usize) -> String| -> String {
             (0..count).map(each).collect::<Vec<_>>().join(",")
         };
@@ -99,13 +99,13 @@ mod tests {
         ];
         for (name, input) in inputs {
             let began = std::time::Instant::now();
-            target(name).expect("a law")(input.as_bytes());
+            target(name).expect("a known check")(input.as_bytes());
             assert!(began.elapsed().as_secs() < 60, "{name}: {} after {:?}", &input[..60], began.elapsed());
         }
     }
 
     #[test]
-    fn every_directory_of_inputs_belongs_to_a_law() {
+    fn every_directory_of_inputs_belongs_to_a_check() {
         for kind in ["corpus", "found"] {
             let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(kind);
             for entry in std::fs::read_dir(dir).into_iter().flatten() {

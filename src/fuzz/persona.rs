@@ -134,7 +134,7 @@ fn layer(doc: &PersonaDoc) -> Layered {
     Layered::from_file(&doc.object, &doc.source, PERSONA)
 }
 
-/// An empty overlay changes nothing, and it does not matter which two layers meet first.
+/// An empty layer changes nothing, and merging is associative.
 fn merging(docs: &[PersonaDoc]) {
     for doc in docs {
         let empty = Layered::default();
@@ -147,7 +147,7 @@ fn merging(docs: &[PersonaDoc]) {
     }
 }
 
-/// The order of keys is the files', and not a part of the law.
+/// The order of keys does not count.
 fn sorted(layered: Layered) -> String {
     let layered = layered.finished(PERSONA);
     let objects: BTreeMap<&String, &Value> = layered.object.iter().collect();
@@ -166,8 +166,7 @@ fn sorted_value(value: &Value) -> Value {
     }
 }
 
-/// A run that the persona allows has a plan that can be written down, and the harness an agent file that can be read
-/// again.
+/// A resolved persona has a serialisable plan, and an exported agent file that can be imported again.
 fn used(resolved: &ResolvedPersona, harness: Harness) {
     let _ = (resolved.version(), resolved.origins(), sidecar::all(resolved).len());
     let levels = Levels { flag_harness: Some(harness), ..Levels::default() };
@@ -200,7 +199,7 @@ fn used(resolved: &ResolvedPersona, harness: Harness) {
     exported(harness, &parts, &planned.system_prompt);
 }
 
-/// The file that `export` writes is read by `import`, as the persona that it was.
+/// `import` reads the file that `export` writes as the same persona.
 fn exported(harness: Harness, parts: &RunParts, prompt: &str) {
     let (resolved, selection) = (parts.resolved, parts.selection);
     let persona = &resolved.persona;
@@ -224,7 +223,7 @@ fn exported(harness: Harness, parts: &RunParts, prompt: &str) {
     let (path, text) = (exported.file_name.as_str(), exported.text.as_str());
     let imported = convert(format.into(), &Agent { path, below: path, text, nearby: &nearby });
     let imported = imported.unwrap_or_else(|why| panic!("{why}: {text}"));
-    // A persona without an id or a prompt is none that a command would export.
+    // No command exports a persona without an id or a prompt.
     if resolved.id().is_empty() || prompt.trim().is_empty() {
         return;
     }

@@ -1,6 +1,5 @@
-//! Our own records, which a crash may have cut and anybody may have edited: journals, what a mount was, the state of a
-//! session, rules, the orders and reports of the processes inside, and the lock of packs. What is read is written so that
-//! it is read the same.
+//! Our own records, which a crash may have truncated and anybody may have edited: journals, mount records, session status,
+//! rules, messages of the processes in a mount, and the lock of packs. Writing what was read gives the same record.
 
 use crate::model::mount::PathRule;
 use crate::model::mount_record::MountRecord;
@@ -39,7 +38,7 @@ fn survives<T: Serialize + DeserializeOwned + PartialEq + Debug>(data: &[u8]) {
     assert_eq!(again, record);
 }
 
-/// However a pipe cuts them, the same messages arrive.
+/// The same messages arrive, wherever the pipe splits them.
 fn reports<T: Serialize + DeserializeOwned + PartialEq + Debug>(data: &[u8]) {
     let mut whole = data.to_vec();
     let messages: Vec<T> = drain_lines(&mut whole);

@@ -1,5 +1,5 @@
-//! Path rules: what is hidden stays hidden below, the walk's short cut decides as the rules do, and a path that leaves is
-//! never seen.
+//! Path rules: what is below a hidden directory is hidden, the quick answer of the walk equals that of the rules, and a
+//! path that leaves the project is hidden.
 
 use crate::model::mount::{Effect, PathRule, RuleSource};
 use crate::rules::quick::QuickRules;

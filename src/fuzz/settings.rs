@@ -1,4 +1,4 @@
-//! Role files and `config.json`: what is wrong is named, what is left is typed, and nothing stops the others.
+//! Role files and `config.json`: problems are reported, the rest is read, and one bad value does not affect the others.
 
 use crate::load::{config, file, normalise};
 use crate::model::formats::ROLE;
@@ -17,7 +17,7 @@ pub fn check(data: &[u8]) {
     let mut docs = Vec::new();
     for text in super::parts(&text).take(3) {
         let config = config::of_text(path, text);
-        // What counts is right: read alone, it is the same and nothing is left out.
+        // The valid part by itself is read as the same.
         let written = Value::Object(config.object.clone()).to_string();
         let again = config::of_text(path, &written);
         assert_eq!((again.object, again.settings), (config.object, config.settings));

@@ -1,4 +1,4 @@
-//! The block in front of a SKILL.md: completing it loses nothing and is done once.
+//! The frontmatter of a SKILL.md: completing it loses nothing and is idempotent.
 
 use crate::skills::frontmatter::{completed, first_words, name_in, plain_name};
 

@@ -1,4 +1,4 @@
-//! Words that name a place: sources of packs and skills, selectors, tool rules, references to variables.
+//! Sources of packs and skills, selectors, tool rules, references to variables.
 
 use crate::host::Host;
 use crate::model::selector::Selector;
@@ -21,7 +21,7 @@ pub fn check(data: &[u8]) {
     references(text);
 }
 
-/// What the lock keeps means the same again, and never holds a password.
+/// The text in the lock means the same source and never contains a password.
 fn source(text: &str) {
     let base = Path::new("/nonexistent/base");
     let host = Host {
@@ -34,8 +34,8 @@ fn source(text: &str) {
     let kept = source.lock_text(base);
     assert_eq!(userinfo(&kept).filter(|user| *user != "***"), None, "{kept}");
     let again = PackSource::of_text(&kept, &host, base);
-    // A path is kept in its plain form, which may mean something else than what was typed: `r.git//tree/x` is a
-    // directory, `r.git/tree/x` a branch. A blank at the end of a file's name cannot be told from one behind it.
+    // The lock has the normalised path, which may mean something else than what was typed: `r.git//tree/x` is a
+    // directory, `r.git/tree/x` a branch. A blank at the end of a file name is lost.
     let is_plain = !text.replacen("://", "", 1).contains("//") && !text.contains("/.") && kept.trim() == kept;
     if !kept.contains("***") && is_plain {
         assert_eq!(again.ok().as_ref(), Some(&source), "{text:?} was kept as {kept:?}");
@@ -59,7 +59,7 @@ fn git(text: &str) {
     }
 }
 
-/// The pieces of a text are the text, and nothing is filled in where nothing is declared.
+/// Without declared inputs a text is unchanged.
 fn references(text: &str) {
     let names = env_names(text);
     let variables = env_pieces(text).iter().filter(|piece| matches!(piece, Piece::Variable(_))).count();

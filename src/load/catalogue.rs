@@ -1,5 +1,5 @@
 //! Every persona file of every layer, read but not yet decided on: ids first, contents only when they are needed.
-//! A file that cannot be used is a problem beside the others, never in their way.
+//! A file that cannot be used is a problem of its own and does not affect the others.
 
 use super::file::{self, FileProblem};
 use super::files::Files;
@@ -19,17 +19,17 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What is known of a file after one quick pass over it.
+/// What is known about a file after the scan.
 #[derive(Debug, Clone)]
 pub struct Entry {
     pub header: Header,
     pub source: Arc<Source>,
-    /// Empty where the scan had no use for more than a part of it.
+    /// Empty where the scan did not keep it.
     text: Cow<'static, str>,
     understood: RefCell<Understood>,
 }
 
-/// What the scan already made of a file; whoever needs it first takes it along.
+/// What the scan already parsed; the first reader takes it.
 #[derive(Debug, Clone, Default)]
 enum Understood {
     #[default]
@@ -38,7 +38,7 @@ enum Understood {
     Whole(Content),
 }
 
-/// A file's content, unless it cannot be used, and everything that is worth saying about it.
+/// A file's content, unless it cannot be used, and its problems.
 pub type Content = (Option<PersonaDoc>, Vec<FileProblem>);
 
 /// How much of each file a scan understands.
@@ -46,7 +46,7 @@ pub type Content = (Option<PersonaDoc>, Vec<FileProblem>);
 pub enum Reading {
     /// Ids, intents and bases: enough to find one persona.
     Headers,
-    /// What a list shows of files that stand alone and have nothing wrong with them; the others as a whole.
+    /// For `list`: only what it shows of valid files without a base, and all of the others.
     Outlines,
     /// Whole files.
     Everything,
@@ -175,7 +175,7 @@ impl Catalogue {
         self.problems.iter().filter(move |problem| problem.file.file_stem().is_some_and(is_named))
     }
 
-    /// The persona of an entry that stands alone, as far as a list shows it, where the scan was for one.
+    /// The outline of a persona, if the scan made one.
     pub fn outline(&self, entry: &Entry) -> Option<Box<Persona>> {
         match entry.understood.take() {
             Understood::Outline(persona) => Some(persona),
@@ -200,7 +200,7 @@ impl Catalogue {
         }
     }
 
-    /// The text of an entry's file, to find places in it. Places in an embedded file help nobody.
+    /// The text of an entry's file, to find places in it. Places in an embedded file are of no use.
     pub fn text_of(&self, source: &Source) -> Cow<'_, str> {
         let entry = self.entries.iter().find(|entry| !source.is_library() && *entry.source == *source);
         entry.map_or(Cow::Borrowed(""), |entry| entry.text(&self.files))
@@ -232,7 +232,7 @@ impl Understood {
 }
 
 fn understand(path: &Path, text: &str, object: Object, source: &Arc<Source>) -> Content {
-    // Places in an embedded file help nobody.
+    // Places in an embedded file are of no use.
     let text = if source.is_library() { "" } else { text };
     let mut problems = file::check_object(path, text, &object, PERSONA);
     if problems.iter().any(|problem| problem.severity == Severity::Error) {
@@ -247,7 +247,7 @@ fn said(text: Option<&str>) -> Option<String> {
     text.map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// The entry of a file that the quick pass of this reading is enough for.
+/// The entry of a file for which the fast pass is enough.
 fn quick_entry(path: &Path, text: &str, layer: usize, layer_id: LayerId, reading: Reading) -> Option<Entry> {
     let (header, understood) = match reading {
         Reading::Headers => {
@@ -270,7 +270,7 @@ fn quick_entry(path: &Path, text: &str, layer: usize, layer_id: LayerId, reading
     Some(Entry { header, source, text: Cow::Borrowed(""), understood: RefCell::new(understood) })
 }
 
-/// A file's id, intent and base. `Ok(None)`: it went away meanwhile.
+/// A file's id, intent and base. `Ok(None)`: it was removed meanwhile.
 fn read_entry(
     files: &Files,
     path: &Path,
@@ -288,7 +288,7 @@ fn read_entry(
         Some(object) => RawHeader::deserialize(object),
     };
     let header = match raw {
-        // A list would do for the quick pass, field by field.
+        // serde would accept a JSON list, field by field.
         Ok(header) if text.trim_start().starts_with('{') => header,
         Ok(_) => return Err(file::not_an_object(path)),
         Err(quick) => {
@@ -311,7 +311,7 @@ fn read_entry(
     let header = Header { id, intent, extends, layer };
     let source = Arc::new(Source { layer: layer_id, file: Some(path.to_owned()) });
     let whole = object.map(|object| Understood::Whole(understand(path, &text, object, &source)));
-    // A list has hundreds of files, and no more to say about their texts.
+    // A list has hundreds of files and does not need their texts again.
     let text = if reading == Reading::Outlines { String::new() } else { text };
     let understood = RefCell::new(whole.unwrap_or_default());
     Ok(Some(Entry { header, source, text: Cow::Owned(text), understood }))

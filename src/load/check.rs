@@ -1,5 +1,5 @@
-//! Holds a JSON value against the table of its format and lists every problem with its key path.
-//! Only looks; values are changed in `normalise`.
+//! Checks a JSON value against the table of its format and lists every problem with its key path.
+//! Values are changed in `normalise`, not here.
 
 use crate::model::shape::{
     Field, FieldStatus, KeyPath, Object, Problem, Severity, Shape, TextRule, field, is_free_key,
@@ -16,7 +16,7 @@ pub fn check(object: &Object, fields: &'static [Field]) -> Vec<Problem> {
     checker.problems
 }
 
-/// The way to the value at hand, put together only when there is something to say about it.
+/// The path to the current value; a `KeyPath` is only made for a problem.
 enum Path<'p> {
     Root,
     Key(&'p Path<'p>, &'p str),
@@ -33,7 +33,7 @@ impl Path<'_> {
     }
 }
 
-/// Unknown keys of one file that are held against the known ones.
+/// Maximum number of unknown keys of one file for which a similar known key is looked up.
 const MOST_GUESSES: usize = 100;
 
 struct Checker {
@@ -52,7 +52,7 @@ impl Checker {
                         Path::Key(at, key).to_key_path(),
                         format!("unknown field `{key}`"),
                     );
-                    // Nobody mistypes that much; looking would take longer than all the rest.
+                    // More than this is not a typing error, and the search would dominate the run time.
                     if self.problems.len() < MOST_GUESSES {
                         problem.fix = nearest(key, fields.iter().map(|field| field.key))
                             .map(|near| format!("did you mean `{near}`?"));
@@ -72,7 +72,7 @@ impl Checker {
             }
             FieldStatus::Used | FieldStatus::Legacy(_) => {}
         }
-        // Null is "not said" for everything that is not inside a map.
+        // Null means "unset" outside maps.
         if !value.is_null() {
             self.value(field.shape, value, at);
         }
@@ -90,12 +90,12 @@ impl Checker {
             }
             (Shape::AtLeast(floor), Value::Number(number)) => {
                 if !number.as_f64().is_some_and(|n| n.is_finite() && n >= floor) {
-                    self.error(at, format!("must be a number from {floor} on"));
+                    self.error(at, format!("must be a number of at least {floor}"));
                 }
             }
             (Shape::Whole(floor), Value::Number(number)) => {
                 if number.as_u64().is_none_or(|n| n < floor) {
-                    self.error(at, format!("must be a whole number from {floor} on"));
+                    self.error(at, format!("must be a whole number of at least {floor}"));
                 }
             }
             (Shape::List(entry), Value::Array(entries)) => {
@@ -248,7 +248,7 @@ mod tests {
                 "permissions.mode: `plann` is not one of default, acceptEdits, bypassPermissions, plan (did you mean `plan`?)",
                 "skills[0].id: must be text, not a number",
                 "harness: `cluade` is not a harness: claude, opencode, codex, example (did you mean `claude`?)",
-                "limits.turns: must be a whole number from 1 on",
+                "limits.turns: must be a whole number of at least 1",
                 "inputs.low: the name must be an upper-case name such as `TARGET_DIR`",
             ]
         );

@@ -1,4 +1,4 @@
-//! Why the layers cannot be read at all. Problems of single files are `FileProblem`s, beside each other.
+//! Why the layers cannot be read at all. Problems of single files are `FileProblem`s.
 
 use crate::model::plan::PersonaRef;
 use crate::tool::ToolError;

@@ -20,7 +20,7 @@ impl Files {
         self.snapshot.as_deref().filter(|_| path.is_relative())
     }
 
-    /// The text of a file, or why it cannot be had. `Ok(None)`: there is no such file.
+    /// The text of a file, or why it cannot be read. `Ok(None)`: there is no such file.
     pub fn read_text(&self, path: &Path) -> Result<Option<String>, FileProblem> {
         let Some(snapshot) = self.commit_of(path) else { return file::read_text(path) };
         match snapshot.bytes(path) {

@@ -1,4 +1,4 @@
-//! The JSON files of one directory: their names in order, and their texts by the shortest way.
+//! The JSON files of one directory: their names in order, and a fast way to read small ones.
 
 use rustix::fs::{Dir, FileType, Mode, OFlags};
 use std::ffi::{OsStr, OsString};
@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Room for the files that people write; a larger one takes the long way.
+/// Large enough for files that people write; a larger file is read the usual way.
 const ROOM: usize = 64 * 1024;
 
 /// A directory that is open, with the names of its JSON files.
@@ -65,8 +65,8 @@ impl Folder {
         self.files.into_iter().map(|file| dir.join(file.name)).collect()
     }
 
-    /// The text of a small plain file, for whoever has a use for good ones only: opened, read once and closed.
-    /// `None` is no verdict. A text that was cut short would end before the last brace, and be no JSON.
+    /// The text of a small regular file, read with one system call. `None` says nothing about the file: it has to be
+    /// read the usual way. A text that was cut short lacks the last brace and is not JSON.
     pub fn quick_text(&mut self, index: usize) -> Option<&str> {
         let Name { name, is_plain: true } = self.files.get(index)? else { return None };
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;

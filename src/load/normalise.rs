@@ -1,4 +1,4 @@
-//! Rewrites legacy and short spellings into the one form that merging understands, and says which it met.
+//! Rewrites legacy and short spellings into the one form that merging understands, and notes each of them.
 //! Works on a copy in memory; files are never changed by reading them.
 
 use crate::model::deprecations::deprecation;
@@ -42,7 +42,7 @@ pub fn role(mut object: Object) -> Object {
     object
 }
 
-/// Takes out what counts as not said: null outside maps, and blank text settings.
+/// Removes what counts as unset: null outside maps, and blank text settings.
 pub fn drop_unset(object: &mut Object, fields: &[Field]) {
     let unset =
         |field: &Field, value: &Value| value.is_null() || (blank_is_unset(field.shape) && is_blank(value));
@@ -59,7 +59,7 @@ pub fn drop_unset(object: &mut Object, fields: &[Field]) {
     }
 }
 
-/// Below the entries of maps and lists null means nothing either; on an entry itself it takes an inherited one out.
+/// Inside the entries of maps and lists null means unset too; as an entry it removes an inherited one.
 fn drop_inner_nulls(object: &mut Object) {
     fn drop_nulls(value: &mut Value) {
         if let Value::Object(inner) = value {
@@ -113,7 +113,7 @@ fn move_budget(object: &mut Object, notes: &mut Vec<Problem>) {
 }
 
 /// Plain words among the skills are expertise; an explicit `expertise`, even an empty one, beats them.
-/// Says whether there were any.
+/// Returns whether there were any.
 pub fn words_to_expertise(object: &mut Object) -> bool {
     let Some(Value::Array(skills)) = object.get_mut("skills") else { return false };
     let before = skills.len();

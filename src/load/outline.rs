@@ -1,5 +1,5 @@
-//! One pass over a persona file for a list of personas: looks at everything, keeps only what a list shows, and gives
-//! up at the first thing that is worth a word. It reports nothing; the careful reading does that.
+//! One fast pass over a persona file for `list`: checks everything, keeps only what a list shows, and gives up at the
+//! first problem. It reports nothing; the full reader does that.
 
 use crate::model::formats::PERSONA;
 use crate::model::persona::{Persona, Runtime};
@@ -11,16 +11,16 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Stands for a text that there is and that a list does not show.
+/// Placeholder for a text that a list does not show.
 pub(crate) const SOME_TEXT: &str = "…";
 
-/// More free names in one object than people write: looking for a repeated one would take too long here.
+/// More free names in one object than people write; comparing them all would take too long.
 const MOST_NAMES: usize = 64;
 
 const _: () = assert!(PERSONA.len() <= 64, "the keys of an object are remembered as bits");
 
-/// The persona of a file with nothing wrong with it and no `extends`, without what a list does not show.
-/// `None` says nothing about the file but that it takes a careful reading.
+/// The persona of a valid file without `extends`, reduced to what a list shows. `None` only means that the file needs
+/// the full reader.
 pub fn outline(text: &str) -> Option<Persona> {
     let mut persona = Persona::default();
     let whole = Walk { shape: Shape::Object(PERSONA), slot: Slot::Persona(&mut persona) };
@@ -34,7 +34,7 @@ pub fn outline(text: &str) -> Option<Persona> {
 }
 
 fn doubt<E: de::Error, T>() -> Result<T, E> {
-    Err(E::custom("takes a careful reading"))
+    Err(E::custom("needs the full reader"))
 }
 
 /// A value under its shape, and where it goes.
@@ -43,7 +43,7 @@ struct Walk<'p> {
     slot: Slot<'p>,
 }
 
-/// Where a value goes, or what has to be known of it.
+/// Where a value is stored, or what is checked about it.
 enum Slot<'p> {
     Nowhere,
     Persona(&'p mut Persona),
@@ -51,7 +51,7 @@ enum Slot<'p> {
     Runtime(&'p mut Runtime),
     Id(&'p mut String),
     Text(&'p mut Option<String>),
-    /// A long text, of which only is kept that there is one.
+    /// A long text; only its presence is kept.
     LongText(&'p mut Option<String>),
     DefaultTier(&'p mut Option<Tier>),
     Texts(&'p mut Vec<String>),
@@ -64,7 +64,7 @@ enum Slot<'p> {
 }
 
 impl Slot<'_> {
-    /// The place of the value under this key; `None` where a list needs the careful reading's help.
+    /// The slot of the value under this key; `None` where the full reader is needed.
     fn under(&mut self, key: &str) -> Option<Slot<'_>> {
         Some(match self {
             Slot::Persona(persona) => match key {
@@ -80,7 +80,7 @@ impl Slot<'_> {
                 "tiers" => Slot::Tiers(&mut persona.tiers),
                 "skills" => Slot::Skill,
                 "mcpServers" => Slot::Servers,
-                // What a file builds on is in other files.
+                // The base is in another file.
                 "extends" => return None,
                 key => of_runtime(&mut persona.runtime, key),
             },
@@ -92,7 +92,7 @@ impl Slot<'_> {
         })
     }
 
-    /// Whether an object with these keys is whole in itself: what `resolve` checks on merged ones.
+    /// Whether an object with these keys is complete: what `resolve` checks on merged ones.
     fn is_whole(&self, has: impl Fn(&str) -> bool) -> bool {
         match self {
             Slot::Persona(_) | Slot::Runtime(_) => {
@@ -124,7 +124,7 @@ fn of_runtime<'r>(runtime: &'r mut Runtime, key: &str) -> Slot<'r> {
     }
 }
 
-/// Whether nothing has to be said about this text, and nothing has to be done to it.
+/// Whether this text is valid as it is.
 fn is_plain(shape: Shape, text: &str) -> bool {
     match shape {
         Shape::Anything => true,
@@ -167,7 +167,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
         match self.shape {
             Shape::Whole(floor) if number >= floor => Ok(()),
             Shape::Whole(_) => doubt(),
-            #[allow(clippy::cast_precision_loss)] // as serde_json does for the careful reading
+            #[allow(clippy::cast_precision_loss)] // as serde_json does for the full reader
             _ => self.visit_f64(number as f64),
         }
     }
@@ -187,7 +187,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<(), E> {
-        // Null is "not said", or takes something out: the careful reading knows which.
+        // Null means "unset" or removes something: the full reader knows which.
         if matches!(self.shape, Shape::Anything) { Ok(()) } else { doubt() }
     }
 
@@ -295,12 +295,12 @@ fn names<'de, A: MapAccess<'de>>(
     Ok(())
 }
 
-/// The names in an object that were met so far.
+/// The names in an object so far.
 #[derive(Default)]
 struct Names<'de>(Vec<Cow<'de, str>>);
 
 impl<'de> Names<'de> {
-    /// Whether this one is new, as far as it is worth looking.
+    /// Whether this one is new; false where there are too many to compare.
     fn add(&mut self, name: Cow<'de, str>) -> bool {
         let is_new = self.0.len() < MOST_NAMES && !self.0.contains(&name);
         self.0.push(name);

@@ -81,21 +81,19 @@ pub fn charter_file(files: &Files, source: &Source, relative: &str) -> Result<St
     contained(dir, &path)?;
     match files.read_text(&path)? {
         Some(text) => Ok(text),
-        None => {
-            Err(FileProblem::whole_file(&path, "does not exist")
-                .with_fix("write it, or take `charterFile` out"))
-        }
+        None => Err(FileProblem::whole_file(&path, "does not exist")
+            .with_fix("create the file, or remove `charterFile`")),
     }
 }
 
-/// After following links, a file that a JSON names must still be beside it.
+/// After following links, a file that a JSON file names must still be in its directory or below.
 pub fn contained(dir: &Path, path: &Path) -> Result<(), FileProblem> {
     if let (Ok(dir), Ok(real)) = (dir.canonicalize(), path.canonicalize())
         && !real.starts_with(&dir)
     {
         let text = format!("leaves its directory through a link to {}", real.display());
         return Err(
-            FileProblem::whole_file(path, text).with_fix("keep the file beside the JSON that names it")
+            FileProblem::whole_file(path, text).with_fix("keep the file next to the JSON that names it")
         );
     }
     Ok(())

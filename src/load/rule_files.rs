@@ -1,4 +1,4 @@
-//! Reads the rule files of a project root, from the working tree or from a commit. What they mean is decided elsewhere.
+//! Reads the rule files of a project root, from the working tree or from a commit. `rules` parses them.
 
 use super::file::{self, FileProblem};
 use super::files::unreadable;

@@ -11,7 +11,7 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// `anchor` is the directory of the JSON that declared it.
 pub fn read(files: &Files, anchor: &Path, path: &Path) -> Result<String, FileProblem> {
     let problem = |message: String| FileProblem::whole_file(path, message);
-    let missing = || problem("sidecar file not found".into()).with_fix("write it, or take the key out");
+    let missing = || problem("sidecar file not found".into()).with_fix("create the file, or remove the key");
     let text = |bytes| String::from_utf8(bytes).map_err(|_| problem("sidecar is not UTF-8 text".into()));
     if let Some(snapshot) = files.commit_of(path) {
         let bytes = snapshot.bytes(path).map_err(|reason| unreadable(path, reason))?;

@@ -1,5 +1,5 @@
-//! The project layer as a commit has it: read from git's objects into memory, never checked out. What the working tree
-//! says has no part in it.
+//! The project layer of a commit: read from git's objects into memory, never checked out. The working tree is not
+//! read.
 
 use super::error::LoadError;
 use super::places::{PROJECT_DIR, same_directory};
@@ -16,28 +16,28 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-/// Larger files are known by name only: nothing that is read from a layer may be larger.
+/// The content of larger files is not read; no file of a layer may be larger.
 const MOST_FILE: u64 = 16 << 20;
 /// All files of a layer together.
 const MOST_BYTES: u64 = 50 << 20;
 const MOST_LISTING: u64 = 16 << 20;
 const TIME: Duration = Duration::from_mins(1);
-/// Links that lead to links.
+/// Maximum length of a chain of links.
 const MOST_LINKS: usize = 8;
 
 /// On top of what is switched off for every call of git: nothing is fetched, and a directory of the working tree that
 /// looks like a repository is not taken for one.
 const OFFLINE: [&str; 4] = ["-c", "protocol.allow=never", "-c", "safe.bareRepository=explicit"];
 
-/// The files of a commit that count for this run.
+/// The files of a commit that this run uses.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub reference: PersonaRef,
     /// The top level of the repository.
     pub top: PathBuf,
-    /// The directory that holds the layer's `.agentworkforce`, seen from the top level.
+    /// The directory with the layer's `.agentworkforce`, relative to the top level.
     pub project: Option<PathBuf>,
-    /// By their paths as they are shown: `<ref>:<path>`.
+    /// By display path: `<ref>:<path>`.
     items: BTreeMap<PathBuf, Item>,
 }
 
@@ -57,7 +57,7 @@ pub enum Unreadable {
 }
 
 impl Snapshot {
-    /// The layer that the working directory has in this commit: that of the nearest directory up to the top level.
+    /// The layer of the working directory in this commit: that of the nearest directory up to the top level.
     pub fn open(host: &Host, reference: &str) -> Result<Snapshot> {
         let top = top_level(host)?;
         let commit = commit_of(&top, reference)?;
@@ -73,7 +73,7 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// A path of the repository as it is shown, and as it is known to whoever reads it.
+    /// The display path of a path in the repository: `<ref>:<path>`. Readers use it too.
     pub fn shown(&self, path: &Path) -> PathBuf {
         let mut shown = OsString::from(self.prefix());
         shown.push(path);
@@ -83,12 +83,12 @@ impl Snapshot {
     /// What every path of the commit starts with.
     pub fn prefix(&self) -> String {
         let PersonaRef { reference, .. } = &self.reference;
-        // A ref may be an expression with a text in it; as a path it must stay one that is relative.
+        // A ref may be any expression; as a path it must stay relative.
         let plain = reference.chars().all(|c| c.is_ascii_graphic()) && !reference.starts_with('/');
         if plain { format!("{reference}:") } else { format!("{}:", self.reference.short()) }
     }
 
-    /// A path that is shown, seen from the top level.
+    /// The path relative to the top level of a display path.
     pub fn relative(&self, shown: &Path) -> Option<PathBuf> {
         let rest = shown.as_os_str().as_bytes().strip_prefix(self.prefix().as_bytes())?;
         Some(PathBuf::from(OsStr::from_bytes(rest)))
@@ -117,7 +117,7 @@ impl Snapshot {
         self.items.keys().any(|path| path.starts_with(dir) && path != dir)
     }
 
-    /// Whether a link stands where the layer's directories should be: it is not followed.
+    /// A link in place of one of the layer's directories; it is not followed.
     pub fn linked_layer(&self) -> Option<&Path> {
         let places = ["personas", "roles", "agents"].map(|name| Path::new(PROJECT_DIR).join(name));
         let is_place = |path: &Path| {
@@ -130,7 +130,7 @@ impl Snapshot {
         link.map(|(path, _)| path.as_path())
     }
 
-    /// These files of a directory of the working tree as the commit has them, as far as it does.
+    /// These files of a directory, as they are in the commit; missing ones are left out.
     pub fn files_of(&self, dir: &Path, names: &[String]) -> Result<Vec<(String, Item)>> {
         let mut inside = [dir.to_owned()].into_iter().chain(dir.canonicalize().ok());
         let inside = inside.find_map(|dir| dir.strip_prefix(&self.top).map(Path::to_owned).ok());
@@ -146,7 +146,7 @@ impl Snapshot {
             .collect())
     }
 
-    /// Writes the files into a directory that nobody else can look into, for whoever needs them as files.
+    /// Writes the files into a private directory, for readers that need real files.
     pub fn export(&self, to: &Path) -> io::Result<()> {
         for shown in self.items.keys() {
             let (Ok(Some(bytes)), Some(path)) = (self.bytes(shown), self.relative(shown)) else { continue };

@@ -20,7 +20,7 @@ pub const DEPRECATIONS: [Deprecation; 6] = [
         id: "string-skills",
         what: "`skills` as a list of plain words",
         place: "persona files",
-        instead: "`expertise`; `skills` holds objects with a `source`",
+        instead: "`expertise`; `skills` is a list of objects with a `source`",
         removal_gate: "no persona in the installed layers uses it",
         target: "2027-12",
     },

@@ -15,7 +15,7 @@ const SIDECAR_PATH: Shape = Shape::Checked(TextRule::SidecarPath);
 const HARNESS: Shape = Shape::Checked(TextRule::Harness);
 
 const CLAUDE_MD: Field =
-    Field::new("claudeMd", SIDECAR_PATH, "The persona's own CLAUDE.md: a `.md` file beside this one.")
+    Field::new("claudeMd", SIDECAR_PATH, "The persona's own CLAUDE.md: a `.md` file next to this one.")
         .clears("claudeMdContent");
 const CLAUDE_MD_CONTENT: Field =
     Field::new("claudeMdContent", NOT_BLANK, "The same as text, as packs inline it.").clears("claudeMd");
@@ -36,7 +36,7 @@ const AGENTS_MD_MODE: Field = Field::new(
 );
 
 const SETTINGS: [Field; 7] = [
-    Field::text("reasoning", "How hard to think: low, medium, high, or what the harness knows."),
+    Field::text("reasoning", "Reasoning effort: low, medium, high, or a value of the harness."),
     Field::new(
         "timeoutSeconds",
         Shape::Above(0.0),
@@ -61,9 +61,8 @@ const SETTINGS: [Field; 7] = [
     ),
 ];
 
-const RUNTIME_HARNESS: Field =
-    Field::new("harness", HARNESS, "Which coding agent serves this: claude, opencode or codex.");
-const RUNTIME_MODEL: Field = Field::text("model", "The model; left out, the harness picks.");
+const RUNTIME_HARNESS: Field = Field::new("harness", HARNESS, "The coding agent: claude, opencode or codex.");
+const RUNTIME_MODEL: Field = Field::text("model", "The model; by default the harness chooses.");
 const RUNTIME_PROMPT: Field =
     Field::text("systemPrompt", "The job. `$NAME` and `${NAME}` of declared inputs are filled in.");
 const RUNTIME_SETTINGS: Field =
@@ -89,14 +88,14 @@ const TIER_TABLE: [Field; 3] = [
 ];
 
 const INPUT: [Field; 6] = [
-    Field::text("description", "What to give."),
+    Field::text("description", "What to provide."),
     Field::new(
         "env",
         Shape::Checked(TextRule::InputName),
         "The environment variable that supplies it; default: the name.",
     ),
     Field::text("default", "Used when nothing else supplies a value."),
-    Field::new("optional", Shape::Flag, "Missing is fine; the value is then empty."),
+    Field::new("optional", Shape::Flag, "May be missing; the value is then empty."),
     Field::new("type", Shape::Anything, "Kept for other tools.").status(FieldStatus::NotUsed),
     Field::new("picker", Shape::Anything, "Kept for other tools.").status(FieldStatus::NotUsed),
 ];
@@ -130,9 +129,9 @@ const PERMISSIONS: [Field; 5] = [
         .merge(Merge::Union { removed_by: "removeAllow" }),
     Field::new("deny", TEXTS, "Tools and tool patterns that never run; beats `allow`.")
         .merge(Merge::Union { removed_by: "removeDeny" }),
-    Field::new("removeAllow", TEXTS, "Entries to take out of an inherited `allow`.")
+    Field::new("removeAllow", TEXTS, "Entries to remove from an inherited `allow`.")
         .merge(Merge::Union { removed_by: "" }),
-    Field::new("removeDeny", TEXTS, "Entries to take out of an inherited `deny`.")
+    Field::new("removeDeny", TEXTS, "Entries to remove from an inherited `deny`.")
         .merge(Merge::Union { removed_by: "" }),
     Field::new("mode", Shape::Choice(&PERMISSION_MODES), "What happens to everything else."),
 ];
@@ -142,19 +141,15 @@ const MOUNT: [Field; 8] = [
         .merge(Merge::Append),
     Field::new("readonlyPatterns", TEXTS, "Gitignore patterns of paths whose changes are never applied.")
         .merge(Merge::Append),
-    Field::new(
-        "includePatterns",
-        TEXTS,
-        "Heavy ignored directories that the copy backend brings in all the same.",
-    )
-    .merge(Merge::Append),
+    Field::new("includePatterns", TEXTS, "Large ignored directories that the copy backend copies anyway.")
+        .merge(Merge::Append),
     Field::new("revealPatterns", TEXTS, "Paths that the built-in secret rules hide and this persona needs.")
         .merge(Merge::Append),
     Field::new("backend", Shape::Choice(&["auto", "overlay", "copy"]), "How the private view is made."),
     Field::new(
         "sandbox",
         Shape::Choice(&["off", "project", "strict"]),
-        "What must be protected, or the run is refused.",
+        "The protection level that a run requires.",
     ),
     Field::new(
         "enabled",
@@ -167,9 +162,9 @@ const MOUNT: [Field; 8] = [
 
 const LIMITS: [Field; 4] = [
     Field::new("wallSeconds", Shape::Above(0.0), "Wall-clock limit of a run."),
-    Field::new("idleSeconds", Shape::Above(0.0), "Longest silence while no tool runs."),
-    Field::new("turns", Shape::Whole(1), "Most turns of the model."),
-    Field::new("usd", Shape::AtLeast(0.0), "Most money; 0 refuses to launch."),
+    Field::new("idleSeconds", Shape::Above(0.0), "Maximum time without output while no tool runs."),
+    Field::new("turns", Shape::Whole(1), "Maximum number of model turns."),
+    Field::new("usd", Shape::AtLeast(0.0), "Maximum cost; 0 refuses to launch."),
 ];
 
 const NOT_USED: &str = "Read by other tools; not used by this runner.";
@@ -180,26 +175,26 @@ const fn not_used(key: &'static str) -> Field {
 /// A persona file, in the order in which people write one.
 pub const PERSONA: &[Field] = &[
     Field::new("id", Shape::Checked(TextRule::Slug), "The persona's id; never changes."),
-    Field::new("extends", NOT_BLANK, "The persona of a lower layer that this file builds on."),
+    Field::new("extends", NOT_BLANK, "The persona of a lower layer that this file extends."),
     Field::text(
         "intent",
-        "What it is for, as one word; with it and without `extends` the file stands alone.",
+        "What it is for, as one word; a file with it and without `extends` inherits nothing.",
     ),
     Field::text("description", "One sentence: when to use it."),
-    Field::new("tags", TEXTS, "Words to find it by."),
+    Field::new("tags", TEXTS, "Tags to find it by."),
     Field::new("name", Shape::Checked(TextRule::DisplayName), "Display name; default: the id."),
     Field::new(
         "emoji",
         Shape::Checked(TextRule::Emoji),
-        "Shown beside the name; an empty text clears an inherited one.",
+        "Shown next to the name; an empty text clears an inherited one.",
     ),
     Field::text("role", "Key of the role whose charter it follows, or free text."),
     Field::new(
         "expertise",
         Shape::Either(&[TEXTS, Shape::Text]),
-        "What this one is good at: a list, or text with commas.",
+        "What it is good at: a list, or text separated by commas.",
     ),
-    Field::new("defaultTier", Shape::Choice(&TIERS), "The tier when none is asked for; default: best-value."),
+    Field::new("defaultTier", Shape::Choice(&TIERS), "The tier when none is given; default: best-value."),
     RUNTIME_HARNESS.reaches_tiers(),
     RUNTIME_MODEL.reaches_tiers(),
     RUNTIME_PROMPT.reaches_tiers(),
@@ -214,12 +209,12 @@ pub const PERSONA: &[Field] = &[
     Field::new(
         "skills",
         Shape::List(&Shape::Either(&[Shape::Object(&SKILL), Shape::Text])),
-        "Skills to bring along.",
+        "Skills to provide to the harness.",
     ),
     Field::new(
         "inputs",
         Shape::Map(TextRule::InputName, &Shape::Either(&[Shape::Object(&INPUT), Shape::Text])),
-        "Values that a run fills in; a text is the default.",
+        "Values that a run fills in; a plain text is the default value.",
     ),
     Field::new("env", VARIABLES, "Environment of the harness; values may be env references."),
     Field::new(
@@ -264,11 +259,11 @@ pub const PERSONA: &[Field] = &[
 
 /// A role file.
 pub const ROLE: &[Field] = &[
-    Field::new("label", Shape::Checked(TextRule::DisplayName), "The role's name as people say it."),
-    Field::text("charter", "What it means to hold this role, as markdown.").clears("charterFile"),
-    Field::new("charterFile", SIDECAR_PATH, "The same as a `.md` file beside this one.").clears("charter"),
-    Field::new("defaultHarness", HARNESS, "Harness of personas that name none."),
-    Field::text("defaultModel", "Model of personas that name none, on that harness."),
+    Field::new("label", Shape::Checked(TextRule::DisplayName), "The role's display name."),
+    Field::text("charter", "What the role is responsible for, as Markdown.").clears("charterFile"),
+    Field::new("charterFile", SIDECAR_PATH, "The same as a `.md` file next to this one.").clears("charter"),
+    Field::new("defaultHarness", HARNESS, "Harness for personas that set none."),
+    Field::text("defaultModel", "Model for personas that set none, on that harness."),
     Field::new("builtin", Shape::Anything, "Ignored: it follows from the embedded library.")
         .status(FieldStatus::NotUsed),
 ];
@@ -285,7 +280,7 @@ const MOUNT_CONFIG: [Field; 5] = [
     Field::new(
         "sandbox",
         Shape::Choice(&["off", "project", "strict"]),
-        "The level that every run must reach.",
+        "The protection level that every run requires.",
     ),
     Field::new("ignoredPatterns", TEXTS, "Paths hidden from every persona."),
     Field::new("readonlyPatterns", TEXTS, "Paths whose changes are never applied, for every persona."),
@@ -296,11 +291,11 @@ const MOUNT_CONFIG: [Field; 5] = [
 pub const CONFIG: &[Field] = &[
     Field::new("personaDirs", TEXTS, "Directories of personas, highest first; replaces the user directory."),
     Field::new("defaultCreateTarget", NOT_BLANK, "Where `create` writes: project, user or a directory."),
-    Field::new("defaultHarness", HARNESS, "Harness where neither persona nor role names one."),
-    Field::text("defaultModel", "Model where neither persona nor role names one, on that harness."),
+    Field::new("defaultHarness", HARNESS, "Harness where neither persona nor role sets one."),
+    Field::text("defaultModel", "Model where neither persona nor role sets one, on that harness."),
     Field::new("bareMode", Shape::Flag, "claude's bare mode for personas that do not say."),
-    Field::new("hermetic", Shape::Flag, "Hermetic runs for personas that do not say."),
-    Field::new("limits", Shape::Object(&LIMITS), "Limits for personas that do not say."),
+    Field::new("hermetic", Shape::Flag, "Hermetic runs for personas that do not set it."),
+    Field::new("limits", Shape::Object(&LIMITS), "Limits for personas that do not set them."),
     Field::new(
         "mount",
         Shape::Either(&[Shape::Object(&MOUNT_CONFIG), CONFIG_BACKENDS]),

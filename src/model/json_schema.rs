@@ -70,7 +70,7 @@ fn text(rule: TextRule) -> Value {
     }
 }
 
-/// Null is "not said", and takes an inherited key out of a map.
+/// Null means "unset", and removes an inherited key from a map.
 fn nullable(schema: Value) -> Value {
     match schema {
         Value::Object(map) if map.is_empty() => Value::Object(map),

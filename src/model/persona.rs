@@ -51,7 +51,7 @@ pub struct Persona {
     #[serde(skip)]
     pub runtime: Runtime,
     #[serde(deserialize_with = "known_tiers")]
-    /// Boxed: a tree of them would keep room for eleven at a time.
+    /// Boxed: a B-tree node reserves space for eleven values.
     pub tiers: BTreeMap<Tier, Box<Runtime>>,
     pub skills: Vec<Skill>,
     pub inputs: serde_json::Map<String, Value>,
@@ -72,7 +72,7 @@ impl Persona {
     }
 }
 
-/// A tier of a name that nobody knows is reported where the file is checked, and is in nobody's way here.
+/// Unknown tiers are reported where the file is checked, and skipped here.
 fn known_tiers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<Tier, Box<Runtime>>, D::Error> {
     struct Tiers;
 

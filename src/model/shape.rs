@@ -30,14 +30,14 @@ pub enum Shape {
     Checked(TextRule),
     Choice(&'static [&'static str]),
     Flag,
-    /// A finite number above this one.
+    /// A finite number above this.
     Above(f64),
-    /// A finite number from this one on.
+    /// A finite number of at least this.
     AtLeast(f64),
-    /// A whole number from this one on.
+    /// A whole number of at least this.
     Whole(u64),
     List(&'static Shape),
-    /// Free keys that follow a rule, each with a value of one shape; `null` takes an inherited key out.
+    /// Free keys that follow a rule, each with a value of one shape; `null` removes an inherited key.
     Map(TextRule, &'static Shape),
     Object(&'static [Field]),
     /// The first shape that fits the JSON type.
@@ -56,7 +56,7 @@ pub enum Merge {
     Append,
 }
 
-/// What becomes of a key.
+/// How this runner treats a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldStatus {
     Used,
@@ -68,7 +68,7 @@ pub enum FieldStatus {
     Legacy(&'static str),
 }
 
-/// What a text must obey beyond being text.
+/// A rule for the content of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextRule {
     NotBlank,
@@ -126,7 +126,7 @@ pub fn field<'a>(fields: &'a [Field], key: &str) -> Option<&'a Field> {
     fields.iter().find(|field| field.key == key)
 }
 
-/// Keys that any object may carry without a word from us: `$schema`, `$comment`, `x-anything`.
+/// Keys that are allowed in any object: `$schema`, `$comment`, `x-anything`.
 pub fn is_free_key(key: &str) -> bool {
     key.starts_with('$') || key.starts_with("x-")
 }

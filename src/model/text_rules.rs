@@ -1,4 +1,4 @@
-//! The rules for texts that become names, paths or keys: pure predicates with the reason when they fail.
+//! The rules for texts that become names, paths or keys: pure predicates that return the reason when they fail.
 
 use super::shape::TextRule;
 use super::tier::Harness;

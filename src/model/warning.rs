@@ -12,6 +12,8 @@ pub enum WarningCode {
     InvalidFile,
     /// A layer is empty, listed twice, or not the one that the user may expect.
     Layer,
+    /// Two personas have the same display name.
+    SameName,
     /// Something in a persona has no effect in this run.
     NotUsed,
     /// Something in a persona is weaker than it says.

@@ -147,7 +147,7 @@ fn base_beside(candidate: &Candidate, chosen: &[&Candidate]) -> Option<FileProbl
     }
     let base = chosen.iter().filter(|other| other.id != candidate.id).find(is_base)?;
     let text = format!("`{}` is a persona of the same pack, and a base must be in a lower layer", base.id);
-    let fix = format!("let `{}` stand alone, or share `{}` as a pack of its own", candidate.id, base.id);
+    let fix = format!("remove `extends` from `{}`, or share `{}` as a separate pack", candidate.id, base.id);
     let problem = Problem::new(Severity::Error, KeyPath::default().key("extends"), text).fix(fix);
     Some(FileProblem::located(Path::new(&candidate.path), &candidate.text, problem))
 }

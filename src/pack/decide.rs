@@ -125,7 +125,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// It is as the lock says.
+    /// It matches the lock.
     pub fn unchanged(kind: UnitKind, id: &str, locked: LockedFiles) -> Decision {
         Decision::new(kind, id, Action::Unchanged, Some(locked))
     }
@@ -240,7 +240,7 @@ fn decide_unit(
         // Where the pack changed nothing, an older lock without modes is trusted; else the mode counts, too.
         let is_exactly = |hash: &String| here == OnDisk::File(hash.clone());
         if is(after) && (before == after || after.is_none_or(is_exactly)) {
-            // It has the wanted content already, whoever wrote it.
+            // It has the wanted content already.
             continue;
         }
         let note = known.and_then(|known| known.kept.get(path));

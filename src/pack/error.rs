@@ -1,4 +1,4 @@
-//! Why a pack is not fetched, read or installed. It holds data; exit codes and hints are chosen in `commands::explain`.
+//! Why a pack is not fetched, read or installed. Plain data: exit codes and hints are chosen in `commands::explain`.
 
 use crate::load::file::FileProblem;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub enum PackError {
     UnknownSource(String),
     #[error("no pack at {}", path.display())]
     NotFound { path: PathBuf, source: std::io::Error },
-    /// The causes are texts, because passwords are taken out of them.
+    /// The causes are texts without passwords.
     #[error("{shown} is not installed")]
     Fetch { shown: String, reason: FetchFailure, causes: Vec<String> },
     #[error("{} cannot be read", path.display())]
@@ -34,12 +34,12 @@ pub enum FetchFailure {
     TimedOut,
     /// git or npm is not installed.
     MissingProgram,
-    /// The file is not an archive, so perhaps another kind of source was meant.
+    /// The file is not an archive, so the user may have meant another kind of source.
     NotAnArchive,
     Other,
 }
 
-/// A reason for which a whole pack is invalid that calls for a hint of its own.
+/// Why a whole pack is invalid, where that has its own hint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidPack {
     /// The directory of personas that the manifest names does not exist.

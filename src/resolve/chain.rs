@@ -1,4 +1,4 @@
-//! Finds what a persona file builds on: the chain of files from itself down to the one that stands alone.
+//! Finds the chain of files that a persona is built from: itself, its base, the base of that, and so on.
 //! Works on ids, intents and layers only; nothing is read or merged here.
 
 use crate::model::persona::Header;
@@ -30,7 +30,7 @@ fn base_of(
     let file = files[*chain.last().expect("a chain has a start")];
     match (&file.extends, &file.intent) {
         (Some(key), _) => explicit_base(files, file, key, layers, chain).map(Some),
-        // A file with an intent and no `extends` stands alone.
+        // A file with an intent and no `extends` has no base.
         (None, Some(_)) => Ok(None),
         (None, None) => {
             Ok(files.iter().position(|other| other.layer > file.layer && same_id(&other.id, &file.id)))
@@ -108,7 +108,7 @@ fn no_base(
             return ChainError {
                 at,
                 message: format!("extends cycle: {}", path.join(" -> ")),
-                hint: Some("let one of them stand alone".into()),
+                hint: Some("remove `extends` from one of them".into()),
             };
         }
         next = files.iter().find(|other| same_id(&other.id, key));

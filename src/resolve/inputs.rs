@@ -6,7 +6,7 @@ use crate::model::shape::Object;
 use crate::model::words::nearest;
 use std::collections::BTreeMap;
 
-/// What keeps a run from starting: values nobody supplied, and flags nobody declared.
+/// Why a run cannot start: inputs without a value, and flags for inputs that are not declared.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InputErrors {
     pub missing: Vec<MissingInput>,

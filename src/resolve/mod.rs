@@ -10,4 +10,4 @@ pub mod references;
 pub mod role;
 pub mod select;
 pub mod sidecar;
-mod stem;
+mod stemmer;

@@ -12,15 +12,15 @@ use std::sync::Arc;
 /// A persona with every layer merged, and where each field came from.
 #[derive(Debug, Clone)]
 pub struct ResolvedPersona {
-    /// Boxed: lists move hundreds of these about.
+    /// Boxed: lists move hundreds of these around.
     pub persona: Box<Persona>,
     /// The merged JSON, unknown keys included.
     pub object: Object,
     /// The files, lowest first; the last one gave the id.
     pub sources: Vec<Arc<Source>>,
-    /// What is wrong or worth knowing on the whole; no errors among them.
+    /// Warnings and notes about the merged whole; no errors.
     pub problems: Vec<Problem>,
-    /// What the files said, where there are several: only then is there more to know than the whole.
+    /// The single files, kept only where there are several.
     docs: Vec<PersonaDoc>,
     merged_origins: Option<Origins>,
 }
@@ -74,8 +74,8 @@ fn merge(docs: &[PersonaDoc]) -> Layered {
 }
 
 impl ResolvedPersona {
-    /// A persona of one file with nothing wrong with it, of which no more is known than a list shows. `None` where
-    /// that is not enough: why it cannot be run is in the rest of the file.
+    /// A valid persona of one file, reduced to what a list shows. `None` where that is not enough: the reason why it
+    /// cannot be run is in the rest of the file.
     pub fn outlined(persona: Box<Persona>, source: Arc<Source>) -> Option<ResolvedPersona> {
         let resolved = ResolvedPersona {
             persona,
@@ -231,7 +231,7 @@ fn check_sidecar_modes(object: &Object, channel: &str, problems: &mut Vec<Proble
     };
     let error = |at: KeyPath| {
         Problem::new(Severity::Error, at, format!("a mode without a file: nothing sets `{channel}`"))
-            .fix(format!("set `{channel}`, or take `{mode}` out"))
+            .fix(format!("set `{channel}`, or remove `{mode}`"))
     };
     let top = KeyPath::default();
     if object.contains_key(&mode) && !declares(object) && !tiers.iter().any(|(_, tier)| declares(tier)) {

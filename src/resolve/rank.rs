@@ -1,15 +1,15 @@
-//! Ranks texts for a task by the words that they share with it: BM25 over weighted fields, offline and always the same.
+//! Ranks texts for a task by the words that they share with it: BM25 over weighted fields, offline and deterministic.
 
-use super::stem::{stem, words};
+use super::stemmer::{stem, words};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One thing that may be chosen, as fields with what a word in them is worth.
+/// One candidate: its fields, each with the weight of a word in it.
 pub struct Choice<'a> {
     pub id: &'a str,
     pub fields: Vec<(&'static str, f64, String)>,
 }
 
-/// A choice that has something to do with the task.
+/// A candidate that matches the task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranked<'a> {
     pub id: &'a str,
@@ -21,102 +21,37 @@ pub struct Ranked<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
     pub word: String,
-    /// The word that stands there in its place, where it is another one for the same job.
+    /// The related word that was found instead.
     pub related: Option<&'static str>,
     pub fields: Vec<&'static str>,
 }
 
-/// How fast more of the same word stops to count, and how much the length of a field does.
+/// BM25's k1 and b: how fast repeated words stop counting, and how much the length of a field matters.
 const SATURATION: f64 = 8.0;
 const LENGTH: f64 = 0.6;
-/// A word that is used for the same job counts so much of itself.
-const KINSHIP: f64 = 0.5;
-/// Two words of the task that stand side by side mean more than the two for themselves: so much of their rarity.
-const SIDE_BY_SIDE: f64 = 0.4;
+/// The share that a related word counts.
+const RELATED_SHARE: f64 = 0.5;
+/// The share of their rarity that two words of the task count extra where they are adjacent.
+const ADJACENT: f64 = 0.4;
 
-/// Words that say nothing about a job.
-const EMPTY: [&str; 69] = [
-    "a", "an", "the", "and", "or", "of", "to", "in", "on", "for", "with", "is", "are", "be", "it", "its",
-    "this", "that", "my", "our", "your", "me", "we", "you", "i", "when", "who", "do", "does", "can",
-    "should", "would", "please", "need", "want", "help", "from", "by", "at", "as", "into", "not", "no",
-    "use", "using", "some", "any", "all", "has", "have", "if", "so", "make", "get", "then", "there", "was",
-    "will", "it's", "up", "against", "over", "out", "about", "down", "them", "after", "before", "why",
-];
+/// Words that say nothing about a task.
+const STOP_WORDS: &str = "a an the and or of to in on for with is are be it its this that my our your me we you i when who do does \
+    can should would please need want help from by at as into not no use using some any all has have if so \
+    make get then there was will it's up against over out about down them after before why";
 
-/// Words that developers use for the same job.
-const KIN: [&[&str]; 11] = [
-    &[
-        "refactor",
-        "clean",
-        "cleanup",
-        "tidy",
-        "restructure",
-        "duplicate",
-        "simplify",
-        "rename",
-        "split",
-        "extract",
-        "dead",
-        "unused",
-        "legacy",
-        "move",
-        "long",
-    ],
-    &[
-        "debug",
-        "bug",
-        "crash",
-        "hang",
-        "broken",
-        "error",
-        "exception",
-        "wrong",
-        "freeze",
-        "fix",
-        "misbehave",
-        "incorrect",
-        "stuck",
-        "panic",
-    ],
-    &[
-        "profile",
-        "performance",
-        "slow",
-        "memory",
-        "leak",
-        "latency",
-        "fast",
-        "faster",
-        "speed",
-        "load",
-        "timeout",
-        "optimise",
-        "optimize",
-        "debug",
-    ],
-    &["document", "documentation", "docs", "doc", "readme", "guide", "tutorial", "manual", "typo", "wiki"],
-    &[
-        "security",
-        "secure",
-        "vulnerability",
-        "exploit",
-        "injection",
-        "cve",
-        "attack",
-        "xss",
-        "csrf",
-        "audit",
-        "secret",
-        "leaked",
-        "password",
-        "threat",
-    ],
-    &["test", "coverage", "regression", "flaky", "unit", "e2e", "assert", "mock"],
-    &["release", "publish", "ship", "version", "changelog", "tag"],
-    &["review", "pr", "diff", "merge", "critique", "pull"],
-    &["ci", "pipeline", "build", "workflow", "actions", "red", "failing", "compile", "lint"],
-    &["implement", "build", "feature", "add", "develop", "code", "create", "new", "support", "write"],
-    &["explain", "understand", "where", "how", "what", "trace", "works", "codebase", "onboard"],
+/// Words that developers use for the same kind of task.
+const RELATED: [&str; 11] = [
+    "refactor clean cleanup tidy restructure duplicate simplify rename split extract dead unused legacy move long",
+    "debug bug crash hang broken error exception wrong freeze fix misbehave incorrect stuck panic",
+    "profile performance slow memory leak latency fast faster speed load timeout optimise optimize debug",
+    "document documentation docs doc readme guide tutorial manual typo wiki",
+    "security secure vulnerability exploit injection cve attack xss csrf audit secret leaked password threat",
+    "test coverage regression flaky unit e2e assert mock",
+    "release publish ship version changelog tag",
+    "review pr diff merge critique pull",
+    "ci pipeline build workflow actions red failing compile lint",
+    "implement build feature add develop code create new support write",
+    "explain understand where how what trace works codebase onboard",
 ];
 
 type Fields = Vec<(&'static str, f64, Vec<String>)>;
@@ -135,20 +70,20 @@ pub fn rank<'a>(task: &str, choices: &[Choice<'a>]) -> Vec<Ranked<'a>> {
     let mut scores: Vec<Ranked> =
         choices.iter().map(|choice| Ranked { id: choice.id, score: 0.0, reasons: Vec::new() }).collect();
     for (stem, word) in &wanted {
-        let kin = kin_of(stem);
+        let related = related_to(stem);
         let terms: Vec<(&str, Option<&'static str>, f64)> = std::iter::once((stem.as_str(), None, 1.0))
-            .chain(kin.iter().map(|(stem, word)| (stem.as_str(), Some(*word), KINSHIP)))
+            .chain(related.iter().map(|(stem, word)| (stem.as_str(), Some(*word), RELATED_SHARE)))
             .map(|(term, related, share)| (term, related, share * rarity(term, &documents)))
             .collect();
         for (ranked, fields) in scores.iter_mut().zip(&documents) {
-            // One thing is said once, however many words there are for it.
+            // Related words do not add up.
             let mut best = 0.0_f64;
             let (mut places, mut by) = (Vec::new(), None);
             for (term, related, worth) in &terms {
                 let (weight, names) = weight_of(term, fields, &averages);
                 let score = worth * weight * (SATURATION + 1.0) / (weight + SATURATION);
                 // The word itself comes first and is the better reason.
-                if places.is_empty() || (score > best && *term != stem && !said(stem, fields)) {
+                if places.is_empty() || (score > best && *term != stem && !contains(stem, fields)) {
                     by = *related;
                     places = names;
                 }
@@ -162,11 +97,11 @@ pub fn rank<'a>(task: &str, choices: &[Choice<'a>]) -> Vec<Ranked<'a>> {
     }
     for pair in wanted.windows(2) {
         let (first, second) = (&pair[0].0, &pair[1].0);
-        let worth = SIDE_BY_SIDE * (rarity(first, &documents) + rarity(second, &documents)) / 2.0;
+        let worth = ADJACENT * (rarity(first, &documents) + rarity(second, &documents)) / 2.0;
         for (ranked, fields) in scores.iter_mut().zip(&documents) {
-            let stand_together =
+            let are_adjacent =
                 |stems: &Vec<String>| stems.windows(2).any(|two| two[0] == *first && two[1] == *second);
-            if fields.iter().any(|(_, _, stems)| stand_together(stems)) {
+            if fields.iter().any(|(_, _, stems)| are_adjacent(stems)) {
                 ranked.score += worth;
             }
         }
@@ -176,26 +111,26 @@ pub fn rank<'a>(task: &str, choices: &[Choice<'a>]) -> Vec<Ranked<'a>> {
     scores
 }
 
-/// The task's stems in its order, each with the word that it stands for.
+/// The task's stems in order, each with its word.
 fn wanted(task: &str) -> Vec<(String, String)> {
     let mut seen = BTreeSet::new();
     words(task)
         .into_iter()
-        .filter(|word| !EMPTY.contains(&word.as_str()))
+        .filter(|word| !STOP_WORDS.split(' ').any(|stop| stop == word))
         .map(|word| (stem(&word), word))
         .filter(|(stem, _)| seen.insert(stem.clone()))
         .collect()
 }
 
-fn said(term: &str, fields: &Fields) -> bool {
+fn contains(term: &str, fields: &Fields) -> bool {
     fields.iter().any(|(_, _, stems)| stems.iter().any(|stem| stem == term))
 }
 
-/// The fewer speak of it, the more it tells them apart.
+/// Inverse document frequency: the rarer a word, the more it counts.
 fn rarity(term: &str, documents: &[Fields]) -> f64 {
-    let speaks = |fields: &&Fields| said(term, fields);
+    let has_term = |fields: &&Fields| contains(term, fields);
     #[allow(clippy::cast_precision_loss)]
-    let (all, having) = (documents.len() as f64, documents.iter().filter(speaks).count() as f64);
+    let (all, having) = (documents.len() as f64, documents.iter().filter(has_term).count() as f64);
     (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
 }
 
@@ -229,13 +164,14 @@ fn weight_of(
     (weight, names)
 }
 
-/// The stems of the other words for the same job, with the words.
-fn kin_of(wanted: &str) -> BTreeMap<String, &'static str> {
-    let rows = KIN.iter().map(|row| row.iter().map(|word| (stem(word), *word)).collect::<BTreeMap<_, _>>());
-    let mut kin: BTreeMap<String, &'static str> =
-        rows.filter(|row| row.contains_key(wanted)).flatten().collect();
-    kin.remove(wanted);
-    kin
+/// The stems of related words, with the words.
+fn related_to(wanted: &str) -> BTreeMap<String, &'static str> {
+    let stems =
+        |row: &&'static str| row.split(' ').map(|word| (stem(word), word)).collect::<BTreeMap<_, _>>();
+    let mut related: BTreeMap<String, &'static str> =
+        RELATED.iter().map(stems).filter(|row| row.contains_key(wanted)).flatten().collect();
+    related.remove(wanted);
+    related
 }
 
 #[cfg(test)]
@@ -256,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_one_that_speaks_of_the_task_comes_first_and_says_why() {
+    fn the_best_match_comes_first_with_its_reasons() {
         let ranked = rank("Why does it crash? Please debug it", &choices());
         assert_eq!(ranked[0].id, "debugger");
         let reason =

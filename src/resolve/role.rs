@@ -5,10 +5,10 @@ use crate::model::formats::ROLE;
 use crate::model::role::{Charter, Role, RoleDoc};
 use serde_json::Value;
 
-/// What the persona's role says, or its free text.
+/// The role of a persona: from a role file, or just a label.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RolePart {
-    /// The key, where a role stands behind it.
+    /// The key, if there is a role file.
     pub key: Option<String>,
     pub label: Option<String>,
     pub charter: Option<String>,

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_files_are_hidden_and_told() {
+    fn hidden_files_are_left_out_and_listed() {
         let dir = skill();
         fs::write(dir.path().join(".env"), "x").unwrap();
         let hides = |path: &Path, _: bool| path.file_name().is_some_and(|name| name == ".env");

@@ -242,7 +242,7 @@ fn a_git_source_that_does_not_fit_says_what_there_is() {
     world.write("r/skills/b/SKILL.md", B);
     let url = world.publish("r", "home/r.git");
     world.only_warning(&world.obtain(&[("q", &format!("{url}#q"))]), "it has no skill `q`; it has a, b");
-    world.only_warning(&world.obtain(&[("q", &url)]), "say which with `#name`: a, b");
+    world.only_warning(&world.obtain(&[("q", &url)]), "select one with `#name`: a, b");
     world.only_warning(&world.obtain(&[("q", &format!("{url}/tree/nope/x"))]), "no branch or tag");
     world.only_warning(&world.obtain(&[("q", &format!("{url}-not"))]), "git failed: ");
     world.only_warning(&world.obtain(&[("q", &format!("{url}/tree/main/nowhere"))]), "it has no SKILL.md");
@@ -283,7 +283,7 @@ fn a_remote_source_is_fetched_once_a_day_and_offline_comes_from_the_cache() {
     fs::rename(world.at("home/r.git"), world.at("home/away.git")).unwrap();
     assert_eq!(world.obtain(&[("a", &url)]), first, "the copy of today is good enough");
 
-    // The copy of last year is better than none, but it is said.
+    // The copy of last year is used, with a warning.
     let index = world.at("home/cache/skills/index.json");
     let text = fs::read_to_string(&index).unwrap();
     let year = &world.host.now().to_string()[..4];
@@ -344,10 +344,10 @@ fn an_installer_that_fails_hangs_or_brings_nothing_is_one_warning() {
     world.npx("echo done");
     world.only_warning(
         &world.obtain(&[("x", "s/n")]),
-        "what `npx prpm` brought is of no use: it has no SKILL.md",
+        "`npx prpm` did not fetch the skill: it has no SKILL.md",
     );
     world.write("project/s/n/SKILL.md", A);
-    world.only_warning(&world.obtain(&[("x", "s/n")]), "is meant, write `./s/n`");
+    world.only_warning(&world.obtain(&[("x", "s/n")]), "write `./s/n`");
     world.npx("sleep 300");
     let hung = world.obtain_within(&[("x", "s/n"), ("a", "./s/n")], Duration::from_millis(300));
     assert_eq!((names(&hung), hung.missing.len()), (vec!["a"], 1));

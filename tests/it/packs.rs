@@ -16,7 +16,7 @@ fn published_packs_of_the_corpus_install_lint_and_dry_run() {
         let report = env.run(["install", dir.to_str().expect("text"), "--json"]).json();
         let units = report["packs"][0]["units"].as_array().expect("units").clone();
         let linted = env.run(["lint", "--json"]).json();
-        assert_eq!(linted["errors"], 0, "{}: {linted:#}", dir.display());
+        assert_eq!(linted["counts"]["errors"], 0, "{}: {linted:#}", dir.display());
         for unit in &units {
             let id = unit["id"].as_str().expect("an id");
             let text = env.read(format!("{PERSONAS}/{id}.json"));
@@ -123,7 +123,7 @@ fn a_role_of_the_pack_comes_with_the_persona_that_follows_it() {
     let roles = files(&env.root().join("project/.agentworkforce/workforce/roles"));
     assert_eq!(roles.keys().collect::<Vec<_>>(), ["archivist.json", "archivist__assets/archivist.md"]);
     assert!(env.prompt(&["p"]).contains("Keep everything."));
-    assert_eq!(env.run(["lint", "--json"]).json()["errors"], 0);
+    assert_eq!(env.run(["lint", "--json"]).json()["counts"]["errors"], 0);
     env.run(["uninstall", "@team/mine"]).succeeds();
     assert_eq!(files(&env.root().join("project/.agentworkforce")).len(), 0);
 }

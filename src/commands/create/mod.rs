@@ -5,6 +5,7 @@ mod starter;
 use self::starter::Wishes;
 use super::edit::{audit, optional, unknown_role, words};
 use super::request::parse_harness;
+use super::say;
 use super::target::{self, Existing, Target};
 use crate::cli::CreateArgs;
 use crate::error::{CommandError, Result};
@@ -54,7 +55,7 @@ pub fn run(args: &CreateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let text = target::bytes_of(&document);
     if !args.dry_run {
         let _lock = lock::directories(&[&target.personas])?;
-        // Again, now that nobody else can write: the first look was without the lock.
+        // Checked again under the lock.
         if file.symlink_metadata().is_ok() {
             return Err(already_there(&file));
         }
@@ -62,10 +63,13 @@ pub fn run(args: &CreateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         audit(&workforce, &format!("create {}", args.id))?;
     }
     if ui.is_json() {
-        ui.json(&json!({
-            "schemaVersion": 1, "persona": args.id, "action": "created", "dryRun": args.dry_run,
-            "file": path_text(&file), "document": Value::Object(document),
-        }));
+        say::json(
+            json!({"persona": args.id, "action": "created", "dryRun": args.dry_run,
+                "file": path_text(&file), "document": Value::Object(document),
+            }),
+            &[],
+            ui,
+        );
     } else if args.dry_run {
         ui.text(&text);
     } else {

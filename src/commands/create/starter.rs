@@ -27,7 +27,7 @@ pub fn starter(wishes: &Wishes) -> Object {
 
 fn about(id: &str, what: &str) -> String {
     format!(
-        "{what} Keys that start with `$` or `x-` are for people: take them out when you have read them. Check with \
+        "{what} Keys that start with `$` or `x-` are for people: remove them when you have read them. Check with \
          `agentworkforce lint {id}`, look with `agentworkforce agent {id} --dry-run`; every key is in \
          `agentworkforce schema persona`."
     )
@@ -70,7 +70,7 @@ fn overlay(wishes: &Wishes, base: &str) -> Object {
     put_wishes(&mut object, wishes);
     object.insert(
         "permissions".into(),
-        json!({"$comment": "Added to what the base allows and denies; `removeAllow` and `removeDeny` take entries out.", "allow": [], "deny": []}),
+        json!({"$comment": "Added to what the base allows and denies; `removeAllow` and `removeDeny` remove entries.", "allow": [], "deny": []}),
     );
     object
 }
@@ -78,7 +78,7 @@ fn overlay(wishes: &Wishes, base: &str) -> Object {
 fn of_role(wishes: &Wishes, role: &str) -> Object {
     let mut object = Map::new();
     let what = format!(
-        "A persona that holds the role `{role}`: the role's charter is its job (`agentworkforce role show {role}`), and the \
+        "A persona with the role `{role}`: the role's charter is its job (`agentworkforce role show {role}`), and the \
          role says which harness and model, unless `harness` and `model` do here."
     );
     object.insert("$comment".into(), about(wishes.id, &what).into());

@@ -30,9 +30,9 @@ pub fn run(args: &LintArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let (errors, warnings, notes) = (count(Severity::Error), count(Severity::Warning), count(Severity::Note));
     let failed = errors > 0 || (args.strict && warnings > 0);
     if ui.is_json() {
-        ui.json(&json!({
-            "schemaVersion": 1, "ok": !failed, "errors": errors, "warnings": warnings, "notes": notes, "problems": problems,
-        }));
+        let counts = json!({"errors": errors, "warnings": warnings, "notes": notes});
+        let answer = json!({"ok": !failed, "counts": counts, "problems": problems});
+        say::json(answer, &workforce.layers.warnings, ui);
     } else {
         for problem in &problems {
             let word = match problem.severity {

@@ -68,7 +68,7 @@ impl Lint<'_> {
                     }
                 }
                 SidecarText::Pack(_) => {
-                    let text = "inlined text is for packs; a file beside this one is easier to edit";
+                    let text = "inlined text is for packs; a file next to this one is easier to edit";
                     let fix = format!("write it to a `.md` and set `{}`", sidecar.channel.key());
                     self.add(Severity::Note, at(&sidecar.key), text).fix = Some(fix);
                 }
@@ -86,7 +86,7 @@ impl Lint<'_> {
         }
         let others = self.workforce.catalogue.entries.iter().map(|entry| entry.header.id.as_str());
         if let Some(near) = nearest(id, others.filter(|other| !same_id(other, id))) {
-            let text = format!("there is no `{id}` in a lower layer, so this file stands alone");
+            let text = format!("there is no `{id}` in a lower layer, so this file has no base");
             let fix = format!("did you mean `{near}`? Else say what it is for with `intent`");
             self.add(Severity::Warning, at("id"), text).fix = Some(fix);
         }
@@ -140,10 +140,10 @@ impl Lint<'_> {
     }
 
     fn sidecars_of_other_harnesses(&mut self) {
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         for tier in self.resolved.tiers() {
             if let Some(text) = self.lost_sidecar(tier)
-                && told.insert(text.clone())
+                && reported.insert(text.clone())
             {
                 let fix = "declare both `claudeMd` and `agentsMd`; they may name the same file";
                 self.add(Severity::Warning, KeyPath::default(), text).fix = Some(fix.into());

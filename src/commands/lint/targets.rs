@@ -78,7 +78,7 @@ impl Targets {
         under || self.ids.iter().any(|id| same_id(id, stem))
     }
 
-    /// Whether this persona is meant.
+    /// Whether this persona is a target.
     pub fn wants(&self, found: &Found) -> bool {
         let Some(files) = &self.files else { return true };
         let by_file = found.resolved.sources.iter().filter_map(|source| source.file.as_ref());

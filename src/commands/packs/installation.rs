@@ -160,7 +160,7 @@ impl Job<'_> {
             return hints;
         }
         match (outcome.is_known, self.args.dry_run) {
-            (false, _) => vec!["`--overwrite` replaces what is there".into()],
+            (false, _) => vec!["`--overwrite` replaces the existing files".into()],
             (true, true) => hints.into_iter().map(|hint| format!("once this is installed, {hint}")).collect(),
             (true, false) => hints,
         }

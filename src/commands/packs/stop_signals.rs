@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Catches the signals from its creation on; whoever has it checks between steps.
+/// Catches the signals from its creation on; the caller checks between steps.
 pub struct StopSignals(Arc<AtomicUsize>);
 
 impl StopSignals {

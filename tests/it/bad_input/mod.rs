@@ -43,7 +43,7 @@ fn good_one_still_works(env: &TestEnv, named: &str) {
     no_panic(&lint);
     let report: Value =
         serde_json::from_str(&lint.stdout).unwrap_or_else(|error| panic!("{error}: {lint:#?}"));
-    assert!(report["errors"].as_u64().is_some_and(|errors| errors > 0), "{report:#}");
+    assert!(report["counts"]["errors"].as_u64().is_some_and(|errors| errors > 0), "{report:#}");
     env.run(["persona", "rename", "good", "Good"]).succeeds();
     env.run(["persona", "set", "good", "--tags", "x"]).succeeds();
 }

@@ -95,7 +95,7 @@ fn settings_that_make_no_sense_are_refused_and_nothing_is_written() {
         (&["defaultHarness", "cluade"], "did you mean `claude`?"),
         (&["defaultHarnes", "claude"], "did you mean `defaultHarness`?"),
         (&["bareMode", "maybe"], "must be true or false"),
-        (&["limits.usd", "-1"], "must be a number from 0 on"),
+        (&["limits.usd", "-1"], "must be a number of at least 0"),
         (&["limits.turns", "1.5"], "must be a whole number"),
         (&["limits.wallSeconds", "soon"], "must be a number"),
         (&["mount.backend", "fuse"], "is not one of"),

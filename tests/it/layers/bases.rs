@@ -188,7 +188,7 @@ fn extends_together_with_an_intent_sets_the_intent_and_lint_notes_it() {
     let notes: Vec<&Value> =
         lint["problems"].as_array().unwrap().iter().filter(|p| p["key"] == "intent").collect();
     assert_eq!((notes.len(), &notes[0]["severity"], &notes[0]["line"]), (1, &json!("note"), &json!(4)));
-    assert_eq!(lint["errors"], 0);
+    assert_eq!(lint["counts"]["errors"], 0);
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn unknown_keys_are_kept_and_reported_with_a_did_you_mean() {
     let spec = env.run(["show", "p", "--json"]).json()["spec"].clone();
     assert_eq!((&spec["sytemPrompt"], &spec["whatever"]), (&json!("typo"), &json!({"deep": [1]})));
     let lint = env.run(["lint", "p", "--json"]).json();
-    assert_eq!((&lint["errors"], &lint["warnings"]), (&json!(0), &json!(3)));
+    assert_eq!((&lint["counts"]["errors"], &lint["counts"]["warnings"]), (&json!(0), &json!(3)));
     assert_eq!(env.run(["lint", "p", "--strict"]).code, 1);
     env.run(["agent", "p", "--dry-run", "--strict"]).fails(4, "sytemPrompt: unknown field");
 }
@@ -54,7 +54,7 @@ fn keys_of_other_tools_are_accepted_and_said_once() {
     );
     let ran = env.run(["agent", "p", "--dry-run"]);
     assert_eq!(ran.stderr.matches("not used by this runner").count(), 1, "{ran:#?}");
-    assert_eq!(env.run(["lint", "p", "--json"]).json()["warnings"], 0);
+    assert_eq!(env.run(["lint", "p", "--json"]).json()["counts"]["warnings"], 0);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Words of a text and what they have in common: `reviewers`, `reviewing` and `review` are one. English only; any other
-//! word stands for itself.
+//! Splits a text into words and reduces English words to their stems: `reviewers`, `reviewing` and `review` are one.
+//! Words of other languages stay as they are.
 
 pub fn words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase();
@@ -7,13 +7,13 @@ pub fn words(text: &str) -> Vec<String> {
     lower.split(is_end).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// Endings that make a word of another, the longest first.
+/// Suffixes, longest first.
 const ENDINGS: [&str; 17] = [
     "ability", "ation", "ition", "ment", "able", "ible", "ness", "ator", "sion", "ion", "ity", "ing", "ure",
     "ed", "er", "ly", "al",
 ];
 
-/// The word without its endings. What is left is no word, only the same for all of a family.
+/// The word without its suffixes. The result need not be a word; it is the same for related words.
 pub fn stem(word: &str) -> String {
     if !word.is_ascii() || word.len() < 4 {
         return word.to_owned();
@@ -37,7 +37,7 @@ pub fn stem(word: &str) -> String {
         }
     }
     let mut stem = stem.as_str();
-    // `debugg` of `debugger`, but not `ss` and `ll`, which words have of their own.
+    // `debugg` of `debugger`, but not `ss` and `ll`, which are part of words.
     if let [.., a, b] = stem.as_bytes()
         && a == b
         && !matches!(b, b's' | b'l')
@@ -56,7 +56,7 @@ pub fn stem(word: &str) -> String {
     stem.to_owned()
 }
 
-/// Long enough to mean something, and to be said.
+/// At least three letters with a vowel.
 fn is_root(text: &str) -> bool {
     text.len() >= 3 && text.contains(['a', 'e', 'i', 'o', 'u', 'y'])
 }
@@ -67,7 +67,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn words_of_one_kind_have_one_stem() {
+    fn related_words_have_one_stem() {
         let families: [&[&str]; 14] = [
             &["review", "reviews", "reviewer", "reviewing"],
             &["debug", "debugger", "debugging", "debugs"],
