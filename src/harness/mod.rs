@@ -1,5 +1,4 @@
-//! One folder per harness: how it is told what the persona says, how its output is read, and how it is recognised as
-//! installed and logged in. Nothing is started here and no file is read; CONTRIBUTING.md says how to add a harness.
+//! One folder per harness: how a run is expressed in its terms, how its output is read, and where its login is. Nothing is started here and no file is read; CONTRIBUTING.md says how to add a harness.
 
 use crate::model::tier::Harness;
 

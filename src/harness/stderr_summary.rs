@@ -32,21 +32,10 @@ impl StderrSummary {
     }
 }
 
-/// The text without terminal escape sequences.
+/// The text without terminal escape sequences and other control characters.
 fn without_escapes(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c == '\u{1b}' {
-            if chars.next_if_eq(&'[').is_some() {
-                // Parameters, then one letter that ends the sequence.
-                while chars.next_if(|c| !('@'..='~').contains(c)).is_some() {}
-                chars.next();
-            }
-        } else if !c.is_control() || c == '\t' {
-            plain.push(c);
-        }
-    }
+    let mut plain = anstream::adapter::strip_str(text).to_string();
+    plain.retain(|c| !c.is_control() || c == '\t');
     plain
 }
 

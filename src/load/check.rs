@@ -237,6 +237,7 @@ mod tests {
 
     #[test]
     fn every_problem_of_a_file_is_listed_not_only_the_first() {
+        let harnesses = Harness::names().join(", ");
         assert_eq!(
             problems(
                 json!({"id": "a b", "tags": "x", "permissions": {"mode": "plann"}, "skills": [{"id": 3}],
@@ -247,7 +248,7 @@ mod tests {
                 "tags: must be a list, not text",
                 "permissions.mode: `plann` is not one of default, acceptEdits, bypassPermissions, plan (did you mean `plan`?)",
                 "skills[0].id: must be text, not a number",
-                "harness: `cluade` is not a harness: claude, opencode, codex, example (did you mean `claude`?)",
+                &format!("harness: `cluade` is not a harness: {harnesses} (did you mean `claude`?)"),
                 "limits.turns: must be a whole number of at least 1",
                 "inputs.low: the name must be an upper-case name such as `TARGET_DIR`",
             ]

@@ -25,7 +25,7 @@ const CLAUDE_MD_MODE: Field = Field::new(
     "`overwrite` replaces the repository's CLAUDE.md in the mount, `extend` comes after it.",
 );
 const AGENTS_MD: Field =
-    Field::new("agentsMd", SIDECAR_PATH, "The persona's own AGENTS.md, for opencode and codex.")
+    Field::new("agentsMd", SIDECAR_PATH, "The persona's own AGENTS.md, for harnesses that read that file.")
         .clears("agentsMdContent");
 const AGENTS_MD_CONTENT: Field =
     Field::new("agentsMdContent", NOT_BLANK, "The same as text, as packs inline it.").clears("agentsMd");
@@ -61,7 +61,7 @@ const SETTINGS: [Field; 7] = [
     ),
 ];
 
-const RUNTIME_HARNESS: Field = Field::new("harness", HARNESS, "The coding agent: claude, opencode or codex.");
+const RUNTIME_HARNESS: Field = Field::new("harness", HARNESS, "The coding agent that runs it.");
 const RUNTIME_MODEL: Field = Field::text("model", "The model; by default the harness chooses.");
 const RUNTIME_PROMPT: Field =
     Field::text("systemPrompt", "The job. `$NAME` and `${NAME}` of declared inputs are filled in.");

@@ -1,7 +1,7 @@
 //! The user works while a run is going, on every kind of path: always a conflict or a clean keep, never a lost edit.
 
-use crate::e2e_support::{BACKENDS, Snapshot, snapshot};
-use crate::mount_support::{Identity, ORDINARY_ID, World, identities, read, soon};
+use crate::support::mount::{Identity, ORDINARY_ID, World, identities, read, soon};
+use crate::support::sessions::{BACKENDS, Snapshot, snapshot};
 use std::fs;
 
 fn for_each(test: impl Fn(&World, &str)) {

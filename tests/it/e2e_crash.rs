@@ -1,7 +1,7 @@
 //! The runner dies, the disk is full, the project is gone: the project is as before or as after, and the agent's work is there.
 
-use crate::e2e_support::{BACKENDS, Did, Snapshot, fast_world, snapshot};
-use crate::mount_support::{BINARY, Identity, World, identities, is_root, read, soon};
+use crate::support::mount::{BINARY, Identity, World, identities, is_root, read, soon};
+use crate::support::sessions::{BACKENDS, Did, Snapshot, fast_world, snapshot};
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
 use std::fs;

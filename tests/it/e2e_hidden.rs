@@ -1,9 +1,9 @@
 //! Hidden files cannot be reached, and it is said what is hidden and why; the review at a terminal; names that would
 //! command the terminal.
 
-use crate::e2e_support::{BACKENDS, paths, snapshot};
-use crate::mount_support::{World, identities, read};
-use crate::mount_terminal::Terminal;
+use crate::support::mount::{World, identities, read};
+use crate::support::sessions::{BACKENDS, paths, snapshot};
+use crate::support::terminal::Terminal;
 use serde_json::json;
 use std::fs;
 

@@ -1,7 +1,7 @@
 //! The failures that were reproduced in the incumbent, by their number: each must not happen here. Through the built binary.
 
-use crate::e2e_support::{BACKENDS, paths, snapshot};
-use crate::mount_support::{World, identities, read, soon};
+use crate::support::mount::{World, identities, read, soon};
+use crate::support::sessions::{BACKENDS, paths, snapshot};
 use nix::sys::signal::Signal;
 use serde_json::json;
 use std::fs;

@@ -1,6 +1,6 @@
 //! What an agent leaves that is never applied: it stays until somebody throws it away on purpose, and it decides nothing.
 
-use crate::mount_support::{Identity, World, for_each_identity, read};
+use crate::support::mount::{Identity, World, for_each_identity, read};
 use serde_json::json;
 use std::fs;
 
@@ -119,7 +119,7 @@ fn the_object_of_a_run_in_json_is_alone_on_stdout() {
 #[test]
 fn a_file_that_was_moved_to_a_protected_path_is_not_deleted() {
     for_each_identity(|world| {
-        for backend in crate::e2e_support::BACKENDS {
+        for backend in crate::support::sessions::BACKENDS {
             world.files(&[
                 ("settings", "the settings\n"),
                 ("dir/one", "one one\n"),
@@ -163,7 +163,7 @@ fn hooks_and_settings_that_the_agent_wrote_are_named() {
     for_each_identity(|world| {
         world.repository(&[("a.txt", "one\n")]);
         world.outside("echo '#!/bin/sh' > .git/hooks/pre-push");
-        for backend in crate::e2e_support::BACKENDS {
+        for backend in crate::support::sessions::BACKENDS {
             let script = "echo 'echo owned' > .git/hooks/pre-commit; git config alias.x '!echo owned'; echo new >> a.txt";
             let did = world.mounted(&["--mount", backend], script).ends(0);
             did.says("not applied: .git/config, .git/hooks/pre-commit (settings and hooks");

@@ -1,8 +1,8 @@
 //! Generated trees and edit scripts through the real backends: after an apply the project is what the agent left, except
 //! what must not be applied; after an undo it is as before; nothing outside is touched; both backends come to the same.
 
-use crate::e2e_support::fast_world;
-use crate::mount_support::{Identity, World, identities as users};
+use crate::support::mount::{Identity, World, identities as users};
+use crate::support::sessions::fast_world;
 use agentworkforce::model::mount::{Effect, PathRule, RuleSource};
 use agentworkforce::rules::{PathRules, Visibility, builtin_secret_rules};
 use pretty_assertions::assert_eq;

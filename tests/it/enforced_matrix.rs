@@ -33,7 +33,7 @@ const COVERED: [(&str, &str, &[&str]); 36] = [
         "mount.hidden",
         &[
             "it/launch_enforced::what_a_persona_hides_cannot_be_opened_from_inside",
-            "it/launch_enforced::strict_refuses_a_run_that_gets_less_than_the_plan_says",
+            "it/launch_enforced::as_root_strict_refuses_a_run_that_gets_less_than_the_plan_says",
             "it/e2e_hidden::hidden_files_cannot_be_found_or_read_in_any_way_from_inside_an_overlay",
             "real/launched_headless::the_whole_persona_reaches_the_model_and_its_work_is_applied",
         ],

@@ -1,6 +1,6 @@
 //! The engine without a command line: a run is repeated in one session, and every attempt has a record of its own.
 
-use crate::mount_support::{BINARY, Identity, World, read};
+use crate::support::mount::{BINARY, Identity, World, read};
 use agentworkforce::host::Host;
 use agentworkforce::model::plan::PlannedCheck;
 use agentworkforce::model::selector::Selector;

@@ -39,7 +39,7 @@ fn only_its_own_room_names_a_harness() {
     let mut wrong = Vec::new();
     for file in files {
         let name = file.strip_prefix(&src).expect("below src").display().to_string();
-        let is_test = name.ends_with("_tests.rs") || name.ends_with("tests.rs") || name.contains("_tests/");
+        let is_test = name.ends_with("tests.rs") || name.contains("_tests/");
         if is_test || OWNERS.iter().any(|owner| name.starts_with(owner)) {
             continue;
         }
@@ -61,5 +61,5 @@ fn a_named_variant_is_found() {
 
 #[test]
 fn the_harness_for_tests_is_not_in_the_program() {
-    assert_eq!(Harness::names(), ["claude", "opencode", "codex"]);
+    assert!(!Harness::names().contains(&"example"), "{:?}", Harness::names());
 }

@@ -1,10 +1,10 @@
 //! What the runner and the mount hold, whatever the harness does: every `enforced` of theirs, tried by a fake one.
 
-use crate::e2e_support::{BACKENDS, Did};
-use crate::launch_support::{HARNESSES, worker};
-use crate::mount_support::{Identity, World, identities, read};
-use crate::mount_terminal::Terminal;
+use crate::support::harness::{HARNESSES, worker};
+use crate::support::mount::{Identity, World, identities, read};
 use crate::support::require;
+use crate::support::sessions::{BACKENDS, Did};
+use crate::support::terminal::Terminal;
 use crate::support::with;
 use serde_json::{Value, json};
 use std::fs;
@@ -107,7 +107,7 @@ fn a_strict_sandbox_leaves_state_and_temp_and_nothing_else() {
 /// A fake that keeps no record.
 fn strict_harness(script: &str) -> String {
     let begins = "if [ \"$1\" = --version ]; then echo 9.8.7; exit 0; fi; cat > /dev/null";
-    format!("#!/bin/sh\n{begins}\n{}\n{script}\n", crate::launch_support::SPEECH)
+    format!("#!/bin/sh\n{begins}\n{}\n{script}\n", crate::support::harness::SPEECH)
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn as_root_strict_refuses_a_run_that_gets_less_than_the_plan_says() {
     let run = |flags: &str| {
         let script = format!(
             "mount -t tmpfs none below && exec {} agent worker -p x {flags}",
-            crate::mount_support::BINARY
+            crate::support::mount::BINARY
         );
         let mut command = world.program("unshare");
         let path = format!("{}:{}", world.path("bin").display(), std::env::var("PATH").unwrap_or_default());

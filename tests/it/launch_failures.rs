@@ -1,7 +1,7 @@
 //! The failure table of a launch: whatever the harness does, the exit code is right, nothing is lost and nobody is left.
 
-use crate::launch_support::{HARNESSES, worker};
-use crate::mount_support::{Identity, World, identities, read, soon};
+use crate::support::harness::{HARNESSES, worker};
+use crate::support::mount::{Identity, World, identities, read, soon};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Headless and interactive runs with fake harnesses: what the harness is given, and what becomes of its work.
 
-use crate::e2e_support::{BACKENDS, paths};
-use crate::launch_support::{HARNESSES, worker};
-use crate::mount_support::{Identity, World, identities, read};
+use crate::support::harness::{HARNESSES, worker};
+use crate::support::mount::{Identity, World, identities, read};
+use crate::support::sessions::{BACKENDS, paths};
 use crate::support::with;
 use serde_json::{Value, json};
 use std::fs;
@@ -266,7 +266,7 @@ fn a_session_goes_on_in_its_own_project_only() {
     fs::create_dir_all(world.path("other/.git")).unwrap();
     let mut command =
         world.agent_command(&["worker", "-p", "x", "--resume", first["session"].as_str().unwrap()]);
-    let did = crate::e2e_support::Did::of(&command.current_dir(world.path("other")).output().unwrap());
+    let did = crate::support::sessions::Did::of(&command.current_dir(world.path("other")).output().unwrap());
     did.ends(2).says("belongs to");
     assert!(!world.project().join("made.txt").exists());
 }

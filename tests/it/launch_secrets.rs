@@ -1,8 +1,8 @@
 //! Secrets: nothing that a persona refers to by name is written down by us, and what an agent gives away is told.
 
-use crate::e2e_support::Did;
-use crate::launch_support::{HARNESSES, worker};
-use crate::mount_support::{Identity, World, read};
+use crate::support::harness::{HARNESSES, worker};
+use crate::support::mount::{Identity, World, read};
+use crate::support::sessions::Did;
 use crate::support::with;
 use serde_json::{Value, json};
 use std::fs;

@@ -1,8 +1,8 @@
 //! Delivery of the persona's instruction file, seen by the harness itself, on every harness and backend.
 
-use crate::e2e_support::BACKENDS;
-use crate::launch_support::worker;
-use crate::mount_support::{Identity, World, read};
+use crate::support::harness::worker;
+use crate::support::mount::{Identity, World, read};
+use crate::support::sessions::BACKENDS;
 use crate::support::with;
 use serde_json::json;
 use std::fs;

@@ -1,8 +1,8 @@
 //! Skills of a persona, seen by the harness where it looks for them.
 
-use crate::e2e_support::{BACKENDS, Did};
-use crate::launch_support::worker;
-use crate::mount_support::{Identity, World};
+use crate::support::harness::worker;
+use crate::support::mount::{Identity, World};
+use crate::support::sessions::{BACKENDS, Did};
 use crate::support::with;
 use serde_json::json;
 use std::fs;

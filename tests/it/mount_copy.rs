@@ -1,6 +1,6 @@
 //! The copy backend: everything preserved, nothing heavy, nothing hidden.
 
-use crate::mount_support::{World, for_each_identity, read};
+use crate::support::mount::{World, for_each_identity, read};
 use agentworkforce::model::mount::{Backend, Sandbox};
 use agentworkforce::model::mount_record::LeftOutReason;
 use pretty_assertions::assert_eq;
@@ -120,7 +120,7 @@ fn hidden_paths_are_not_copied_and_planted_ones_never_follow_a_link() {
 
 #[test]
 fn a_large_file_costs_no_memory_and_holes_stay_holes() {
-    let world = World::new(crate::mount_support::Identity::Own);
+    let world = World::new(crate::support::mount::Identity::Own);
     world.outside("dd if=/dev/urandom of=big bs=1M count=40 2>/dev/null; truncate -s 400M holes; printf end >> holes; dd if=big of=holes bs=1M count=1 seek=100 conv=notrunc 2>/dev/null");
     let (small, _) = peak_kilobytes(&world, &["--hide", "big", "--hide", "holes"]);
     let (large, ran) = peak_kilobytes(&world, &[]);
@@ -139,7 +139,7 @@ fn a_large_file_costs_no_memory_and_holes_stay_holes() {
 }
 
 /// The largest memory that opening a copy took, as the kernel counts it for the runner.
-fn peak_kilobytes(world: &World, flags: &[&str]) -> (u64, crate::mount_support::Ran) {
+fn peak_kilobytes(world: &World, flags: &[&str]) -> (u64, crate::support::mount::Ran) {
     let ran = world.run(&[COPY, flags].concat(), "grep VmHWM /proc/$PPID/status; true").expect(0);
     // The parent inside is init; the runner is asked through the time program instead.
     let mut command = world.program("/usr/bin/env");

@@ -1,6 +1,6 @@
 //! Git in both backends: quiet about what we hide and plant, and private.
 
-use crate::mount_support::{World, for_each_identity, read};
+use crate::support::mount::{World, for_each_identity, read};
 use pretty_assertions::assert_eq;
 use std::fs;
 
@@ -161,7 +161,7 @@ fn the_objects_of_a_copy_are_borrowed() {
 
 #[test]
 fn status_in_a_copy_reads_no_file_again() {
-    let world = World::new(crate::mount_support::Identity::Own);
+    let world = World::new(crate::support::mount::Identity::Own);
     repository(&world);
     // The same size and time but other bytes: only somebody who reads the file sees it.
     world.outside("printf 'abc' > same; touch -d 2001-01-01 same; git add same; git commit -qm same");

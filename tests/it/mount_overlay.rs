@@ -1,6 +1,6 @@
 //! The overlay backend: what the agent sees and can reach, and what lands in the upper directory.
 
-use crate::mount_support::{World, for_each_identity, is_unprivileged, read};
+use crate::support::mount::{World, for_each_identity, is_unprivileged, read};
 use crate::support::require;
 use agentworkforce::model::mount::{Backend, Sandbox};
 use agentworkforce::model::mount_record::{Containment, XattrNamespace};
@@ -255,7 +255,7 @@ fn a_level_that_cannot_be_had_is_refused() {
 
 #[test]
 fn another_mount_below_the_root_means_copy_with_the_reason() {
-    let world = World::new(crate::mount_support::Identity::Own);
+    let world = World::new(crate::support::mount::Identity::Own);
     world.files(&[("sub/x", ""), ("a", "")]);
     let program = world.mount_program();
     let script = format!("mount -t tmpfs t sub && echo y > sub/y && exec {program} -- cat sub/y");
@@ -270,7 +270,7 @@ fn another_mount_below_the_root_means_copy_with_the_reason() {
 #[test]
 fn as_root_a_foreign_owner_means_copy_with_the_reason() {
     require::root();
-    let world = World::new(crate::mount_support::Identity::Ordinary);
+    let world = World::new(crate::support::mount::Identity::Ordinary);
     world.files(&[("sub/mine", ""), ("a", "")]);
     fs::write(world.project().join("sub/foreign"), "root's").unwrap();
     let ran = world.run(&[], "cat sub/foreign; echo new > a").expect(0);
@@ -286,7 +286,7 @@ fn as_root_a_foreign_owner_means_copy_with_the_reason() {
 
 #[test]
 fn a_covered_proc_means_a_subreaper_and_the_record_says_so() {
-    let world = World::new(crate::mount_support::Identity::Own);
+    let world = World::new(crate::support::mount::Identity::Own);
     world.files(&[("a", "old")]);
     // As in a container: part of `/proc` is covered, so the kernel refuses a fresh one in a further user namespace.
     let program = world.mount_program();
@@ -300,7 +300,7 @@ fn a_covered_proc_means_a_subreaper_and_the_record_says_so() {
     assert_eq!(ran.record().containment, Containment::Subreaper);
     assert_eq!(ran.record().backend, Backend::Overlay);
     assert_eq!(read(world.project().join("a")), "old");
-    assert_eq!(crate::mount_support::processes_with("300.25"), Vec::<i32>::new());
+    assert_eq!(crate::support::mount::processes_with("300.25"), Vec::<i32>::new());
 }
 
 #[test]
@@ -355,7 +355,7 @@ fn a_session_can_be_removed_by_its_owner() {
 
 #[test]
 fn mounts_do_not_spread_to_the_host() {
-    let world = World::new(crate::mount_support::Identity::Own);
+    let world = World::new(crate::support::mount::Identity::Own);
     world.files(&[("a", "")]);
     let program = world.mount_program();
     let script = format!(
@@ -384,9 +384,9 @@ fn sandboxes_of_the_harness_nest() {
 fn as_root_git_can_use_ssh_in_a_user_namespace() {
     require::root();
     require::program("ssh");
-    let world = World::new(crate::mount_support::Identity::Own);
-    let id = crate::mount_support::ORDINARY_ID;
-    let ordinary = World::new(crate::mount_support::Identity::Ordinary);
+    let world = World::new(crate::support::mount::Identity::Own);
+    let id = crate::support::mount::ORDINARY_ID;
+    let ordinary = World::new(crate::support::mount::Identity::Ordinary);
     let passwd = world.path("passwd");
     let home = ordinary.home();
     fs::write(&passwd, format!("t:x:{id}:{id}::{}:/bin/sh\n", home.display())).unwrap();
@@ -418,7 +418,7 @@ fn an_ssh_command_of_the_users_own_is_kept() {
 
 #[test]
 fn forbidden_user_namespaces_mean_copy_with_the_reason_and_are_not_remembered() {
-    let world = World::new(crate::mount_support::Identity::Own);
+    let world = World::new(crate::support::mount::Identity::Own);
     world.files(&[("a", "old")]);
     let program = world.mount_program();
     let script = format!(

@@ -1,6 +1,6 @@
 //! The processes of a run: ended together, signalled together, never left behind.
 
-use crate::mount_support::{BINARY, Identity, World, for_each_identity, processes_with, read, soon};
+use crate::support::mount::{BINARY, Identity, World, for_each_identity, processes_with, read, soon};
 use agentworkforce::exit::Exit;
 use agentworkforce::host::Host;
 use agentworkforce::model::mount::{Backend, MountSpec};
@@ -149,7 +149,7 @@ fn the_lock_is_held_by_the_inside_too() {
                 .any(|meta| std::os::unix::fs::MetadataExt::ino(&meta) == inode)
         })
         .count();
-    assert!(holders >= 1 || !crate::mount_support::is_root());
+    assert!(holders >= 1 || !crate::support::mount::is_root());
     child.send(Signal::SIGTERM);
     let _ = child.finish();
 }

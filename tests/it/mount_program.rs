@@ -1,7 +1,7 @@
 //! The mount by itself as a program: without persona, session record or review, with switches that no user has. It is this test
 //! binary, started again by a script, because a runner needs a process of its own.
 
-use crate::mount_support::BINARY;
+use crate::support::mount::BINARY;
 use agentworkforce::error::{CommandError, Result};
 use agentworkforce::exit::Exit;
 use agentworkforce::host::Host;

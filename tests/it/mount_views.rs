@@ -1,7 +1,7 @@
 //! Views of the result, of the project at launch and of a mixture, and paths that are put back: for both backends, as ourselves
 //! and as an ordinary user.
 
-use crate::mount_support::{BINARY, Identity, ORDINARY_ID, World, is_root, read};
+use crate::support::mount::{BINARY, Identity, ORDINARY_ID, World, is_root, read};
 use agentworkforce::model::mount::{Backend, Effect, MountSpec, PathRule, RuleSource};
 use agentworkforce::model::raw_path::RawPath;
 use agentworkforce::mount::changes::manifest::{MANIFEST_FILE, MOUNT_MANIFEST_FILE, Manifest};

@@ -1,7 +1,7 @@
 //! Sessions that the binary of 42a5b51 left on disk: listed, shown, applied, undone and recovered by this one.
 
-use crate::e2e_support::{BACKENDS, Snapshot, paths, snapshot};
-use crate::mount_support::World;
+use crate::support::mount::World;
+use crate::support::sessions::{BACKENDS, Snapshot, paths, snapshot};
 use pretty_assertions::assert_eq;
 use std::path::PathBuf;
 

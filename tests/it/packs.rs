@@ -1,6 +1,6 @@
 //! Packs as their users meet them: install, reinstall, lock, update, uninstall, pack.
 
-use crate::packs_support::{PERSONAS, files, installed, lock, pack, two, with_sidecar};
+use crate::support::packs::{PERSONAS, files, installed, lock, pack, two, with_sidecar};
 use crate::support::require;
 use crate::support::{TestEnv, flat, with};
 use serde_json::{Value, json};

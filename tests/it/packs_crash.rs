@@ -1,6 +1,6 @@
 //! Installs that are killed, that meet each other, or that find a file system that cannot exchange directories.
 
-use crate::packs_support::{PERSONAS, files, installed, lock, pack, two, with_sidecar};
+use crate::support::packs::{PERSONAS, files, installed, lock, pack, two, with_sidecar};
 use crate::support::{TestEnv, flat, with};
 use serde_json::json;
 use std::collections::BTreeMap;

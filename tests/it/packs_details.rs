@@ -1,6 +1,6 @@
 //! Small things of packs that make somebody trust them or not: modes, links, shared personas, roles, and the words.
 
-use crate::packs_support::{Entry, PERSONAS, files, gzip, installed, lock, pack, tar, two, with_sidecar};
+use crate::support::packs::{Entry, PERSONAS, files, gzip, installed, lock, pack, tar, two, with_sidecar};
 use crate::support::{TestEnv, flat, with};
 use serde_json::{Value, json};
 use std::os::unix::fs::{PermissionsExt, symlink};

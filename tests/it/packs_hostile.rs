@@ -1,6 +1,6 @@
 //! Packs that mean harm, and packs that are broken: all of them are refused before a byte is written.
 
-use crate::packs_support::{Entry, PERSONAS, git, gzip, installed, program, tar, two, with_sidecar};
+use crate::support::packs::{Entry, PERSONAS, git, gzip, installed, program, tar, two, with_sidecar};
 use crate::support::{TestEnv, flat, with};
 use serde_json::{Value, json};
 use std::os::unix::fs::symlink;

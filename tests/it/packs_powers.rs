@@ -1,6 +1,6 @@
 //! What a pack would do to a project that its user may not expect: it is said before and after, and the worst is refused.
 
-use crate::packs_support::{PERSONAS, installed, pack};
+use crate::support::packs::{PERSONAS, installed, pack};
 use crate::support::{TestEnv, flat, with};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Two sides of an installed persona: what the pack says and what the user made of it. How they meet, and how they are settled.
 
-use crate::packs_support::{PERSONAS, files, installed, lock, pack, program, two};
+use crate::support::packs::{PERSONAS, files, installed, lock, pack, program, two};
 use crate::support::{TestEnv, flat, with};
 use serde_json::{Value, json};
 use std::os::unix::fs::symlink;

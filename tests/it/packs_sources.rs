@@ -1,6 +1,6 @@
 //! Where packs come from: git repositories and npm, here without any network.
 
-use crate::packs_support::{Entry, PERSONAS, git, gzip, installed, lock, program, tar, two, with_sidecar};
+use crate::support::packs::{Entry, PERSONAS, git, gzip, installed, lock, program, tar, two, with_sidecar};
 use crate::support::require;
 use crate::support::{TestEnv, flat};
 use serde_json::json;

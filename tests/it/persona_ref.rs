@@ -1,7 +1,7 @@
 //! `--persona-ref`: the project layer comes from a commit, and nothing in the working tree has a say in it.
 
-use crate::launch_support::worker;
-use crate::mount_support::{Identity, World};
+use crate::support::harness::worker;
+use crate::support::mount::{Identity, World};
 use crate::support::{Ran, TestEnv, flat, warnings, with};
 use serde_json::{Value, json};
 use std::fs;

@@ -1,8 +1,8 @@
 //! A dry run is a run that stops before it starts: every refusal is the same both ways.
 
-use crate::e2e_support::Did;
-use crate::launch_support::worker;
-use crate::mount_support::{BINARY, Identity, World};
+use crate::support::harness::worker;
+use crate::support::mount::{BINARY, Identity, World};
+use crate::support::sessions::Did;
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Stdio;

@@ -3,7 +3,7 @@
 #[path = "../soak/mod.rs"]
 mod shared;
 
-use crate::mount_support::BINARY;
+use crate::support::mount::BINARY;
 use shared::{Settings, soak};
 use std::path::Path;
 

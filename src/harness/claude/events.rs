@@ -79,7 +79,8 @@ impl EventReader for Claude {
         if !succeeded {
             conclusion.reason = Some(reason(result));
         } else if !clean_exit {
-            conclusion.reason = Some(self.stderr.explain("claude had a result, but did not exit cleanly"));
+            conclusion.reason =
+                Some(self.stderr.explain("claude returned a result, but did not exit cleanly"));
         }
         conclusion
     }

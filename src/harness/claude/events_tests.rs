@@ -64,7 +64,7 @@ fn success_of_a_process_that_failed_is_no_success() {
     let (mut reader, _) = read(&[INIT, SAID, RESULT]);
     let conclusion = reader.conclude(false);
     assert_eq!((conclusion.ok, conclusion.result.as_deref()), (false, Some("all done")));
-    assert_eq!(conclusion.reason.as_deref(), Some("claude had a result, but did not exit cleanly"));
+    assert_eq!(conclusion.reason.as_deref(), Some("claude returned a result, but did not exit cleanly"));
 }
 
 #[test]

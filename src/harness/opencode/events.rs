@@ -18,7 +18,7 @@ pub struct Opencode {
     expected_agent: String,
     session_id: Option<String>,
     model: Option<String>,
-    /// The texts of the last message that had any.
+    /// The texts of the last message with text.
     texts: Vec<String>,
     /// The message that they belong to.
     message_id: Option<String>,
@@ -117,7 +117,7 @@ impl EventReader for Opencode {
                 denied => format!("opencode ended the run because it was not allowed: {}", denied.join(", ")),
             })
         } else if !clean_exit {
-            Some(self.stderr.explain("opencode had answered, but did not exit cleanly"))
+            Some(self.stderr.explain("opencode answered, but did not exit cleanly"))
         } else {
             None
         };
@@ -227,7 +227,7 @@ impl Opencode {
                 "opencode: the model stopped in the middle, at its output limit".to_owned(),
             ),
             Some("content-filter") => {
-                warn(&mut self.warnings, "opencode: the model's provider filtered its answer".to_owned())
+                warn(&mut self.warnings, "opencode: the model's provider filtered its answer".to_owned());
             }
             _ => {}
         }

@@ -126,7 +126,7 @@ fn a_failed_command_is_a_tool_that_did_not_do_well() {
 fn an_answer_of_a_process_that_failed_is_a_failure() {
     let (mut reader, _) = read(&[START, DONE, LAST]);
     let conclusion = reader.conclude(false);
-    let reason = "opencode had answered, but did not exit cleanly";
+    let reason = "opencode answered, but did not exit cleanly";
     assert_eq!((conclusion.ok, conclusion.reason.as_deref()), (false, Some(reason)));
 }
 

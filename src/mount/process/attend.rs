@@ -172,7 +172,7 @@ fn attend(
                 SIGINT | SIGQUIT if group == Group::Ours => {}
                 // A wrapped command gets every signal; a run that is listened to ends at once at the second.
                 SIGINT | SIGQUIT | SIGTERM | SIGHUP => {
-                    watch.interrupt(signal, &mut child, listener.is_some())
+                    watch.interrupt(signal, &mut child, listener.is_some());
                 }
                 SIGCONT => child.resume(),
                 _ => {}

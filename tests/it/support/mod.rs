@@ -1,11 +1,19 @@
-//! `TestEnv`: a home, a project and an environment that belong to one test alone.
+//! `TestEnv`: a home, a project and an environment that belong to one test alone. The other files add to it: who runs,
+//! sessions, fake harnesses, packs, a terminal, sessions from a fixture.
 
+pub(crate) mod harness;
+pub(crate) mod mount;
+pub(crate) mod packs;
 mod recorded;
 pub(crate) mod require;
+pub(crate) mod sessions;
+pub(crate) mod terminal;
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -27,12 +35,22 @@ pub struct Ran {
 impl TestEnv {
     /// An empty home and an empty git repository.
     pub fn new() -> TestEnv {
-        let dir = tempfile::Builder::new().prefix("aw-test-").tempdir().expect("a temp directory");
-        let root = dir.path().canonicalize().expect("it exists");
-        for name in ["home", "project/.git/objects", "project/.git/refs"] {
-            std::fs::create_dir_all(root.join(name)).expect("writable");
+        let env = TestEnv::empty_in(&std::env::temp_dir());
+        for name in ["objects", "refs"] {
+            std::fs::create_dir_all(env.project().join(".git").join(name)).expect("writable");
         }
-        std::fs::write(root.join("project/.git/HEAD"), "ref: refs/heads/main\n").expect("writable");
+        env.write("project/.git/HEAD", "ref: refs/heads/main\n");
+        env
+    }
+
+    /// An empty home and an empty project that others may enter, below this directory.
+    pub fn empty_in(place: &Path) -> TestEnv {
+        let dir = tempfile::Builder::new().prefix("aw-test-").tempdir_in(place).expect("a temp directory");
+        std::fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).expect("ours");
+        let root = dir.path().canonicalize().expect("it exists");
+        for name in ["home", "project"] {
+            std::fs::create_dir(root.join(name)).expect("writable");
+        }
         TestEnv { cwd: root.join("project"), dir, vars: Vec::new() }
     }
 
@@ -212,10 +230,10 @@ pub fn with(mut object: Value, more: &Value) -> Value {
     object
 }
 
-/// The warnings of a plan.
+/// The messages of a plan's warnings.
 pub fn warnings(plan: &Value) -> Vec<String> {
     let list = plan["warnings"].as_array().expect("warnings");
-    list.iter().map(|warning| warning.as_str().expect("text").to_owned()).collect()
+    list.iter().map(|warning| warning["message"].as_str().expect("text").to_owned()).collect()
 }
 
 /// `harness/model`, with `-` for no model.

@@ -2,7 +2,7 @@
 //! Only what depends on the machine is changed: paths, owners, device and inode numbers and ctimes, consistently in every
 //! record that names them. Names of files, keys and the layout of the manifests are those of the older binary.
 
-use crate::mount_support::{Identity, World, is_root};
+use crate::support::mount::{Identity, World, is_root};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, XattrFlags};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ impl World {
     /// The world of `fixtures/sessions/NAME.world`, and the id of its session.
     pub(crate) fn from_fixture(name: &str) -> (World, String) {
         let world = World::new(Identity::Own);
-        let root = world.project().parent().unwrap().to_owned();
+        let root = world.root();
         let entries = parse(name, root.to_str().unwrap());
         let session = entries
             .iter()

@@ -1,9 +1,10 @@
-//! A world for mount tests: a project and a home in a temporary directory, and a way to run commands in a mount of it as
-//! ourselves and, when we are root, as an ordinary user too.
+//! A `TestEnv` that belongs to somebody: commands run in a mount of its project as ourselves and, when we are root, as an
+//! ordinary user too.
 
+use crate::support::TestEnv;
 use agentworkforce::model::mount_record::MountRecord;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -34,8 +35,16 @@ pub(crate) fn is_unprivileged(who: Identity) -> bool {
 }
 
 pub(crate) struct World {
-    dir: tempfile::TempDir,
+    env: TestEnv,
     pub(crate) who: Identity,
+}
+
+impl Deref for World {
+    type Target = TestEnv;
+
+    fn deref(&self) -> &TestEnv {
+        &self.env
+    }
 }
 
 /// What a run left.
@@ -72,30 +81,18 @@ impl World {
     }
 
     pub(crate) fn new_in(who: Identity, place: &Path) -> World {
-        let dir = tempfile::Builder::new().prefix("aw-it-").tempdir_in(place).unwrap();
-        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let world = World { dir, who };
-        fs::create_dir_all(world.project()).unwrap();
-        fs::create_dir_all(world.home()).unwrap();
+        let world = World { env: TestEnv::empty_in(place), who };
         crate::mount_program::install(&world.path("mount-program"));
         world.give();
         world
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().canonicalize().unwrap().join(name)
-    }
-
-    pub(crate) fn project(&self) -> PathBuf {
-        self.path("project")
-    }
-
-    pub(crate) fn home(&self) -> PathBuf {
-        self.path("home")
+        self.root().join(name)
     }
 
     pub(crate) fn sessions(&self) -> PathBuf {
-        self.path("home/.agentworkforce/workforce/sessions")
+        self.workforce().join("sessions")
     }
 
     /// Files of the project, given to the identity that runs.
@@ -113,8 +110,7 @@ impl World {
     pub(crate) fn give(&self) {
         if self.who == Identity::Ordinary {
             let owner = format!("{ORDINARY_ID}:{ORDINARY_ID}");
-            let status =
-                Command::new("chown").args(["-R", "-h", &owner]).arg(self.dir.path()).status().unwrap();
+            let status = Command::new("chown").args(["-R", "-h", &owner]).arg(self.root()).status().unwrap();
             assert!(status.success());
         }
     }
@@ -181,7 +177,7 @@ impl World {
 impl Drop for World {
     /// The kernel leaves directories with mode 000 that an ordinary user cannot remove as they are.
     fn drop(&mut self) {
-        let _ = agentworkforce::mount::fs::cleanup::remove_tree(self.dir.path());
+        let _ = agentworkforce::mount::fs::cleanup::remove_tree(&self.root());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Fake harnesses: shell scripts that write down how they were called and then do what a test wants.
 
-use crate::e2e_support::Did;
-use crate::mount_support::{Identity, World, soon};
+use crate::support::mount::{Identity, World, soon};
+use crate::support::sessions::Did;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -90,7 +90,7 @@ impl World {
     /// The same with nothing else in `PATH`.
     pub(crate) fn agent_with_only(&self, path: &std::path::Path, flags: &[&str]) -> Did {
         let mut command = self.program("env");
-        command.arg(format!("PATH={}", path.display())).arg(crate::mount_support::BINARY).arg("agent");
+        command.arg(format!("PATH={}", path.display())).arg(crate::support::mount::BINARY).arg("agent");
         Did::of(&command.args(flags).stdin(Stdio::null()).output().unwrap())
     }
 

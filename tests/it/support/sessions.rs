@@ -1,6 +1,6 @@
 //! What the end-to-end tests share: a world with `mount` and `sessions` in it, snapshots, and somebody who edits meanwhile.
 
-use crate::mount_support::{BINARY, Identity, World, soon};
+use crate::support::mount::{BINARY, Identity, World, soon};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

@@ -1,0 +1,79 @@
+//! A real terminal: a shell in a tmux server of our own.
+
+use crate::support::mount::{BINARY, World};
+use crate::support::require;
+use std::process::Command;
+use std::time::Duration;
+
+/// A tmux server with one shell in it; ended with the value.
+pub(crate) struct Terminal {
+    socket: String,
+}
+
+impl Terminal {
+    #[track_caller]
+    pub(crate) fn open(world: &World) -> Terminal {
+        require::program("tmux");
+        let socket = world.path("tmux.sock").to_str().unwrap().to_owned();
+        let terminal = Terminal { socket };
+        let mut command = world.program("tmux");
+        command.args([
+            "-S",
+            &terminal.socket,
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "150",
+            "-y",
+            "50",
+        ]);
+        command
+            .args(["bash", "--norc", "-i"])
+            .env("PS1", "")
+            .env("HISTFILE", "/dev/null")
+            .env_remove("TMUX")
+            .env("AW", BINARY)
+            .env("MOUNT", world.mount_program());
+        let started = command.output().unwrap();
+        assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
+        terminal.keys(&["PS1='shell> '", "Enter"]);
+        terminal
+    }
+
+    pub(crate) fn keys(&self, keys: &[&str]) {
+        let status = self.tmux().arg("send-keys").args(keys).status().unwrap();
+        assert!(status.success());
+    }
+
+    pub(crate) fn line(&self, text: &str) {
+        self.keys(&[text, "Enter"]);
+    }
+
+    pub(crate) fn screen(&self) -> String {
+        let output = self.tmux().args(["capture-pane", "-p", "-S", "-200"]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Waits until the screen shows a text.
+    pub(crate) fn shows(&self, text: &str) {
+        let seen = (0..250).any(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            self.screen().contains(text)
+        });
+        assert!(seen, "`{text}` never appeared:\n{}", self.screen());
+    }
+
+    fn tmux(&self) -> Command {
+        let mut command = Command::new("tmux");
+        command.args(["-S", &self.socket]).env_remove("TMUX");
+        command
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.tmux().arg("kill-server").output();
+    }
+}
