@@ -51,6 +51,13 @@ impl TestEnv {
         for name in ["home", "project"] {
             std::fs::create_dir(root.join(name)).expect("writable");
         }
+        // Harnesses that are there, so that a dry run has nothing to warn of. Nobody starts them.
+        std::fs::create_dir(root.join("harnesses")).expect("writable");
+        for name in ["claude", "codex", "opencode"] {
+            let file = root.join("harnesses").join(name);
+            std::fs::write(&file, "#!/bin/sh\nexit 70\n").expect("writable");
+            std::fs::set_permissions(&file, Permissions::from_mode(0o755)).expect("writable");
+        }
         TestEnv { cwd: root.join("project"), dir, vars: Vec::new() }
     }
 
@@ -128,7 +135,9 @@ impl TestEnv {
     pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentworkforce"));
         command.args(args).current_dir(&self.cwd).env_clear().stdin(Stdio::null());
-        command.env("HOME", self.home()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::iter::once(self.root().join("harnesses")).chain(std::env::split_paths(&path));
+        command.env("HOME", self.home()).env("PATH", std::env::join_paths(path).expect("no colon in it"));
         command.envs(self.vars.iter().map(|(name, value)| (name, value)));
         command
     }
