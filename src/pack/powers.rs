@@ -157,7 +157,7 @@ mod tests {
     fn tiers_count_and_so_do_variables_that_run_code() {
         let asks = r#"{"tiers": {"best": {"harnessSettings": {"dangerouslyBypassApprovalsAndSandbox": true}}},
             "env": {"LD_PRELOAD": "x", "ANTHROPIC_BASE_URL": "y", "path": "z"}}"#;
-        use PowerKind::{Bypass, Environment};
-        assert_eq!(kinds(asks), [Bypass, Environment, Environment, Environment]);
+        let environment = PowerKind::Environment;
+        assert_eq!(kinds(asks), [PowerKind::Bypass, environment, environment, environment]);
     }
 }

@@ -32,9 +32,11 @@ pub fn refusals(plan: &RunPlan, attended: bool, found: &Obstacles) -> Vec<Refusa
     if let Some(reason) = overlay_obstacle(backend, found.mount.as_ref()) {
         let message = format!("the project cannot be overlaid: {reason}");
         refuse(RefusalCode::OverlayUnavailable, message, none());
-    } else if let Some(reason) = sandbox_obstacle(plan, found.mount.as_ref()) {
+    }
+    let sandbox = sandbox_obstacle(plan, found.mount.as_ref());
+    if let Some(reason) = sandbox.as_ref().filter(|_| !plan.strict) {
         let message = "the requested sandbox level is unavailable".to_owned();
-        refuse(RefusalCode::SandboxUnavailable, message, vec![reason]);
+        refuse(RefusalCode::SandboxUnavailable, message, vec![reason.clone()]);
     }
     if plan.strict {
         let level = |level: EnforcementLevel| match level {
@@ -44,8 +46,10 @@ pub fn refusals(plan: &RunPlan, attended: bool, found: &Obstacles) -> Vec<Refusa
         };
         let rows = plan.not_enforced();
         let rows = rows.map(|row| format!("{}: {} ({})", row.field, level(row.level), row.how));
-        let causes: Vec<String> =
-            rows.chain(plan.warnings.iter().map(|warning| warning.message.clone())).collect();
+        let warnings = plan.warnings.iter().map(|warning| warning.message.clone());
+        // `--strict` may have raised the level itself, so it answers for it.
+        let sandbox = sandbox.map(|reason| format!("mount.sandbox: unavailable ({reason})"));
+        let causes: Vec<String> = rows.chain(sandbox).chain(warnings).collect();
         if !causes.is_empty() {
             let message = format!("persona `{}` is refused by `--strict`", plan.name());
             refuse(RefusalCode::NotEnforced, message, causes);
@@ -72,7 +76,8 @@ fn sandbox_obstacle(plan: &RunPlan, facts: Option<&MountFacts>) -> Option<String
     let level = plan.mount.sandbox.filter(|level| *level > Sandbox::Off)?;
     if matches!(plan.mount.backend, Backend::Copy | Backend::None) {
         let level = if level == Sandbox::Strict { "strict" } else { "project" };
-        return Some(format!("`{level}` needs the overlay"));
+        // The matrix has this row already.
+        return (!plan.strict).then(|| format!("`{level}` needs the overlay"));
     }
     let facts = facts?;
     let (backend, _) = facts.choose(plan.mount.backend);

@@ -5,24 +5,41 @@ use super::observer::{Observer, RunEvent};
 use super::open::OpenRun;
 use crate::launch::check;
 use crate::model::plan::PlannedCheck;
+use crate::model::raw_path::RawPath;
 use crate::model::report::ReportedCheck;
+use crate::model::warning::{Warning, WarningCode};
 use crate::mount::ViewOf;
+use crate::mount::changes::diff::printable_name;
 use crate::mount::fs::cleanup;
 use crate::mount::process::attend::{TimeLimits, limit_of};
 use anyhow::Result;
 
 impl OpenRun<'_> {
-    /// Runs a command on the result and records how it ended.
-    pub fn check(&mut self, check: &PlannedCheck, observer: &mut dyn Observer) -> Result<ReportedCheck> {
+    /// Runs a command on the result, on the project as at launch, or on that with some of the result's paths, and records
+    /// how it ended.
+    pub fn check(
+        &mut self,
+        check: &PlannedCheck,
+        on: ViewOf<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<ReportedCheck> {
         let number = self.report.checks.len() + 1;
         let scratch = self.session.dir.join(format!("check-{number}"));
         let log = self.session.dir.join(format!("check-{number}.log"));
-        let view = self.mount.view_of(ViewOf::Result, &scratch)?.mount;
-        tracing::info!(check = number, "check started");
+        let view = self.mount.view_of(on, &scratch)?;
+        tracing::info!(check = number, ?on, "check started");
+        for path in &view.changed_by_user {
+            let name = printable_name(path.as_ref());
+            let text =
+                format!("check {number} saw your newer version of {name}: the one at launch is not kept");
+            let warning = Warning::new(WarningCode::Mount, text);
+            observer.event(&RunEvent::Warning(&warning));
+            self.report.warnings.push(warning);
+        }
         let limits = TimeLimits { wall: check.timeout_seconds.and_then(limit_of), idle: None };
         let env = self.env.clone();
         let signals = &mut self.signals;
-        let outcome = check::run(&view, &check.command, &env, limits, &log, &self.secrets, signals);
+        let outcome = check::run(&view.mount, &check.command, &env, limits, &log, &self.secrets, signals);
         drop(view);
         cleanup::remove_tree(&scratch)?;
         let outcome = outcome?;
@@ -42,10 +59,16 @@ impl OpenRun<'_> {
         Ok(reported)
     }
 
+    /// Puts paths back to what they were at launch, so that the next attempt or apply does not have them.
+    pub fn put_back(&mut self, paths: &[RawPath]) -> Result<()> {
+        self.reviewed = None;
+        self.mount.put_back(paths)
+    }
+
     /// Runs the checks of the plan in order; the first that fails is the last that runs.
     pub fn run_checks(&mut self, observer: &mut dyn Observer) -> Result<()> {
         for check in self.run.plan.checks.clone() {
-            let reported = self.check(&check, observer)?;
+            let reported = self.check(&check, ViewOf::Result, observer)?;
             if reported.exit_code != 0 {
                 let reason =
                     format!("the check `{}` ended with code {}", reported.command, reported.exit_code);

@@ -111,7 +111,7 @@ fn writes_to_hidden_paths_are_reported_and_the_real_ones_stay() {
             let before = snapshot(&world.project());
             let script = "echo agent > .env; mkdir -p private; echo agent > private/new; rm -rf deep keys; mkdir keys; echo agent > keys/id_rsa";
             let ran = world.mounted(&["--mount", backend], script).ends(0);
-            ran.says("not applied: .env by `.env`")
+            ran.says("not applied: .env (protected by `.env`")
                 .says("not applied: private")
                 .says("not applied: keys/id_rsa");
             let now = snapshot(&world.project());
@@ -195,7 +195,7 @@ fn the_review_at_a_terminal_applies_shows_picks_keeps_and_discards() {
     assert_eq!(now("a"), "base\n");
     start("echo applied > a; rm b");
     terminal.line("nonsense");
-    terminal.shows("is none of these");
+    terminal.shows("is not one of the choices");
     terminal.line("d");
     terminal.shows("+applied");
     terminal.line("a");

@@ -2,8 +2,11 @@
 
 use crate::support::mount::{BINARY, Identity, World, read};
 use agentworkforce::host::Host;
+use agentworkforce::model::mount::Backend;
 use agentworkforce::model::plan::PlannedCheck;
+use agentworkforce::model::raw_path::RawPath;
 use agentworkforce::model::selector::Selector;
+use agentworkforce::mount::ViewOf;
 use agentworkforce::run::attempt::{Ask, ConversationChoice};
 use agentworkforce::run::debug_log::DebugLog;
 use agentworkforce::run::finish::ApplyGate;
@@ -64,13 +67,13 @@ fn an_attempt_is_repeated_in_one_session_until_its_check_passes() {
 
     let check = PlannedCheck { command: "grep -q second said.txt".into(), timeout_seconds: None };
     open.attempt(&Ask::planned(open.plan()), &mut heard).unwrap();
-    assert_eq!(open.check(&check, &mut heard).unwrap().exit_code, 1);
+    assert_eq!(open.check(&check, ViewOf::Result, &mut heard).unwrap().exit_code, 1);
     let again = Ask { prompt: Some("second".into()), conversation: ConversationChoice::Same };
     open.attempt(&again, &mut heard).unwrap();
     let argv = world.recorded_argv();
     let resumed = argv.windows(2).any(|pair| pair == ["--resume", "talk-1"]);
     assert!(resumed, "the second attempt continues the conversation: {argv:?}");
-    assert_eq!(open.check(&check, &mut heard).unwrap().exit_code, 0);
+    assert_eq!(open.check(&check, ViewOf::Result, &mut heard).unwrap().exit_code, 0);
     let anew = Ask { prompt: Some("third".into()), conversation: ConversationChoice::New };
     open.attempt(&anew, &mut heard).unwrap();
     assert!(!world.recorded_argv().contains(&"--resume".to_owned()));
@@ -103,4 +106,37 @@ fn a_request_survives_being_written_down() {
     asked.checks = vec![PlannedCheck { command: "make test".into(), timeout_seconds: Some(5.0) }];
     let text = serde_json::to_string(&asked).unwrap();
     assert_eq!(serde_json::from_str::<RunRequest>(&text).unwrap(), asked);
+}
+
+#[test]
+fn a_check_runs_on_the_result_on_the_base_and_on_the_base_with_some_paths() {
+    let world = World::with_harness(
+        Identity::Own,
+        "begins; echo fixed > main.txt; echo new > test.txt; answers done",
+    );
+    let host = host_of(&world);
+    let workforce = Workforce::open(&host).unwrap();
+    for backend in [Backend::Overlay, Backend::Copy] {
+        let mut engine = Engine::new(&workforce, DebugLog::default()).unwrap();
+        engine.helper = PathBuf::from(BINARY);
+        let mut asked = request("fix it");
+        asked.view.backend = Some(backend);
+        let prepared = engine.prepare(&asked, Probing::Keep).unwrap();
+        let mut open = engine.start(prepared, &mut Unwatched).unwrap();
+        open.attempt(&Ask::planned(open.plan()), &mut Unwatched).unwrap();
+        let mut passes = |command: &str, on: ViewOf<'_>| {
+            let check = PlannedCheck { command: command.into(), timeout_seconds: None };
+            open.check(&check, on, &mut Unwatched).unwrap().exit_code == 0
+        };
+        let test = [RawPath("test.txt".into())];
+        let (fixed, tested) = ("grep -q fixed main.txt", "test -e test.txt");
+        assert!(passes(fixed, ViewOf::Result) && passes(tested, ViewOf::Result));
+        assert!(!passes(fixed, ViewOf::Base) && !passes(tested, ViewOf::Base));
+        assert!(!passes(fixed, ViewOf::BaseWith(&test)) && passes(tested, ViewOf::BaseWith(&test)));
+
+        open.put_back(&test).unwrap();
+        let review = open.review().unwrap().unwrap();
+        let changed: Vec<_> = review.changes.iter().map(|change| change.path.0.clone()).collect();
+        assert_eq!(changed, [PathBuf::from("main.txt")], "{backend:?}");
+    }
 }

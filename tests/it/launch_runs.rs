@@ -180,7 +180,7 @@ fn events_come_a_line_each_and_the_report_is_the_last() {
 fn json_without_a_task_is_a_usage_error_and_a_cap_of_zero_is_refused() {
     let world = world(WORKS);
     world.agent(&["worker", "--json"]).ends(2).says("needs a task");
-    world.agent(&["worker", "-p", "x", "--max-usd", "0"]).ends(4).says("may cost nothing");
+    world.agent(&["worker", "-p", "x", "--max-usd", "0"]).ends(4).says("the budget is zero");
     assert_eq!(world.session_count(), 0);
 }
 
@@ -292,7 +292,7 @@ fn a_secret_that_appears_during_a_run_is_told() {
     fs::write(world.record("go"), "").unwrap();
     let output = child.wait_with_output().unwrap();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(report["warnings"].to_string().contains(".env appeared while the agent worked"), "{report:#}");
+    assert!(report["warnings"].to_string().contains(".env appeared during the run"), "{report:#}");
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn nothing_is_held_where_nothing_was_done() {
         assert_eq!(report["apply"]["status"], "nothing", "{report:#}");
     }
     let did = world.agent(&["worker", "-p", "x", "--install-in-repo", "--apply", "never"]);
-    did.ends(2).says("nothing can be held back");
+    did.ends(2).says("no changes can be held back");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Which directory a run is about: the plan, its rules and the mount speak of the same one.
 
-use crate::support::{TestEnv, flat, warnings};
+use crate::support::{TestEnv, flat};
+use serde_json::{Value, json};
 
 #[test]
 fn a_directory_that_only_looks_like_a_repository_does_not_take_the_rules_of_the_real_one_away() {
@@ -22,8 +23,9 @@ fn a_plan_says_that_a_run_here_would_be_refused() {
     let mut env = TestEnv::new();
     env.user_persona(&flat("p", "x"));
     env.set_cwd("home");
-    let plan = env.plan(&["p"]);
-    assert!(warnings(&plan).iter().any(|warning| warning.contains("would be refused")), "{plan:#}");
-    assert!(env.plan(&["p", "--mount", "none"])["warnings"].as_array().expect("a list").is_empty());
+    let ran = env.run(["agent", "p", "--dry-run", "--json"]);
+    let plan: Value = serde_json::from_str(&ran.stdout).expect("a plan");
+    assert_eq!((ran.code, &plan["refusals"][0]["code"]), (2, &json!("root")), "{plan:#}");
+    assert_eq!(env.plan(&["p", "--mount", "none"])["refusals"], json!([]));
     env.run(["agent", "p", "-p", "x"]).fails(2, "it is the home directory");
 }

@@ -138,14 +138,14 @@ fn a_dry_run_of_the_launch_prints_the_plan_and_starts_nothing() {
         (&report["plan"]["persona"]["id"], &report["launched"]),
         (&json!("code-reviewer"), &json!(false))
     );
-    assert_eq!(report["plan"]["schemaVersion"], 1);
+    assert_eq!(report["plan"]["schemaVersion"], 2);
     assert_eq!(env.everything(), before);
 }
 
 #[test]
 fn no_match_is_said_and_fails() {
     let env = TestEnv::new();
-    env.run(["pick", "xyzzy"]).fails_with_output(1, "no persona speaks of this task");
+    env.run(["pick", "xyzzy"]).fails_with_output(1, "no persona matches this task");
     env.run(["pick", " "]).fails(2, "the task is empty");
     env.run(["pick"]).fails(2, "TASK");
     env.run(["pick", "x", "--limit", "0"]).fails(2, "limit");

@@ -135,7 +135,7 @@ fn an_unknown_mode_in_an_overlay_is_rejected_where_it_is_parsed_and_the_lower_on
     env.user_persona(&persona(&json!({"claudeMd": "p.md"})));
     env.write(format!("{USER}/p.md"), "text");
     env.project_persona(&json!({"id": "p", "claudeMdMode": "append"}));
-    let plan = env.plan(&["p"]);
+    let plan = env.refused_plan(2, &["p"]);
     assert_eq!(
         (sidecar(&plan).as_str(), &plan["persona"]["origin"]["layer"]),
         ("overwrite text", &json!("user"))

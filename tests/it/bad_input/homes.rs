@@ -73,7 +73,7 @@ fn a_home_that_cannot_be_written_is_refused_clearly_and_reading_goes_on() {
     let file = env.write("blocked", "I am a file");
     env.set_var("AGENT_WORKFORCE_HOME", file.join("home").to_str().unwrap());
     assert_eq!(env.run(["list"]).code, 0);
-    env.run(["agent", "engineer", "--dry-run"]).succeeds();
+    env.run(["agent", "engineer", "--dry-run"]).fails(2, "config.json: cannot be read");
     for command in [
         vec!["persona", "rename", "ripley", "Newt"],
         vec!["persona", "set", "ripley", "--tags", "x"],

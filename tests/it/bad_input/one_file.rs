@@ -140,7 +140,7 @@ fn null_is_not_said_wherever_it_stands() {
     })));
     let plan = env.plan(&["p"]);
     assert_eq!((&plan["systemPrompt"], &plan["mcpServers"]), (&json!("a "), &json!(["m"])));
-    assert_eq!(warnings(&plan), Vec::<String>::new());
+    assert_eq!(warnings(&plan), ["skill `s` was not found: ./s.md"]);
     assert_eq!(plan["skills"][0]["id"], "s");
 }
 
@@ -225,7 +225,7 @@ fn deep_nesting_is_an_error_and_not_a_crash() {
     env.write("home/.agentworkforce/workforce/roles/deep.json", &deep);
     env.user_persona(&json!({"id": "p", "role": "deep"}));
     assert_eq!(env.prompt(&["good"]), "fine");
-    assert!(warnings(&env.plan(&["p"])).iter().any(|text| text.contains("deep.json:1:")));
+    assert!(warnings(&env.refused_plan(2, &["p"])).iter().any(|text| text.contains("deep.json:1:")));
     env.run(["config", "set", "defaultModel", "x"]).fails(2, "config.json");
     assert_eq!(env.read(CONFIG), deep);
 }
@@ -242,7 +242,7 @@ fn a_file_of_fifty_megabytes_is_refused_without_being_read() {
     env.write(CONFIG, &big);
     env.write("home/.agentworkforce/workforce/roles/big.json", &big);
     env.user_persona(&json!({"id": "p", "role": "big"}));
-    let plan = env.plan(&["p"]);
+    let plan = env.refused_plan(2, &["p"]);
     assert!(
         warnings(&plan).iter().any(|text| text.contains("big.json: is too large")),
         "{:?}",
@@ -321,7 +321,7 @@ fn a_broken_file_of_a_higher_layer_leaves_the_lower_persona_usable_with_a_warnin
     ] {
         env.write("project/.agentworkforce/workforce/personas/good.json", text);
         let ran = env.run(["agent", "good", "--dry-run"]);
-        ran.fails(0, "project/.agentworkforce/workforce/personas/good.json:");
+        ran.fails(2, "project/.agentworkforce/workforce/personas/good.json:");
         assert_eq!(env.prompt(&["good"]), "fine");
         let list = env.run(["list"]);
         assert!(

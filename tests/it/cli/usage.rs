@@ -124,8 +124,11 @@ fn every_error_is_one_json_object_on_stdout_in_json_mode() {
             "{ran:#?}"
         );
     }
-    env.run(["agent", "engineer", "--harness", "opencode", "--strict", "--dry-run", "--json"])
+    env.run(["agent", "engineer", "--harness", "opencode", "--strict", "-p", "x", "--json"])
         .fails_in_json(4, "refused");
+    // A dry run prints the plan with the reasons for refusing it.
+    let plan = env.refused_plan(4, &["engineer", "--harness", "opencode", "--strict"]);
+    assert!(plan["refusals"].to_string().contains("is refused by `--strict`"), "{plan:#}");
     env.set_var("AGENTWORKFORCE_FEATURE_AGENT_RENAME", "0");
     env.run(["persona", "rename", "ripley", "x", "--json"]).fails_in_json(2, "usage");
 }

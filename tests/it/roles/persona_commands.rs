@@ -165,7 +165,7 @@ fn persona_set_edits_the_overlay_and_nothing_else() {
     env.run(["persona", "set", "debugger", "--role", "enginer"]).fails(2, "did you mean `engineer`?");
     env.run(["persona", "set", "debugger", "--harness", "cluade"]).fails(2, "did you mean `claude`?");
     env.run(["persona", "set", "debugger", "--default-tier", "bst"]).fails(2, "did you mean `best`?");
-    env.run(["persona", "set", "debugger", "--tier", "best"]).fails(2, "neither is given");
+    env.run(["persona", "set", "debugger", "--tier", "best"]).fails(2, "requires `--harness` or `--model`");
     env.run(["persona", "set", "debugger"]).fails(2, "nothing to set");
     env.run(["persona", "set", "debuger", "--tags", "x"]).fails(2, "did you mean `debugger`?");
     assert_eq!(env.everything(), before);

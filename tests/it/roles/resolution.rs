@@ -457,8 +457,9 @@ fn limits_go_flag_persona_config_and_a_cap_of_zero_is_a_cap() {
     env.config(&json!({"limits": {"usd": 9, "turns": 4}}));
     assert_eq!(usd(&["p"]), json!(9.0));
     env.user_persona(&with(flat("p", "Job"), &json!({"limits": {"usd": 0}})));
-    assert_eq!(usd(&["p"]), json!(0.0), "zero beats the config: it is a cap");
-    assert_eq!(env.plan(&["p"])["limits"]["turns"], 4, "limits merge per field");
+    let plan = env.refused_plan(4, &["p"]);
+    assert_eq!(plan["limits"]["usd"], json!(0.0), "zero beats the config: it is a cap");
+    assert_eq!(plan["limits"]["turns"], 4, "limits merge per field");
     assert_eq!(usd(&["p", "--max-usd", "2.5"]), json!(2.5));
     env.user_persona(&with(flat("p", "Job"), &json!({"maxBudgetUsd": 3})));
     assert_eq!(usd(&["p"]), json!(3.0));
@@ -466,7 +467,7 @@ fn limits_go_flag_persona_config_and_a_cap_of_zero_is_a_cap() {
     assert_eq!(usd(&["p"]), json!(1.0), "the new spelling beats the old one");
     env.config(&json!({"limits": {"usd": 0}}));
     env.user_persona(&flat("p", "Job"));
-    let plan = env.plan(&["p", "-p", "x"]);
+    let plan = env.refused_plan(4, &["p", "-p", "x"]);
     let row =
         plan["enforcement"].as_array().unwrap().iter().find(|row| row["field"] == "limits.usd").unwrap();
     assert_eq!(row["level"], "enforced");

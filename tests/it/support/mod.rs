@@ -51,6 +51,13 @@ impl TestEnv {
         for name in ["home", "project"] {
             std::fs::create_dir(root.join(name)).expect("writable");
         }
+        // Harnesses that are there, so that a dry run has nothing to warn of. Nobody starts them.
+        std::fs::create_dir(root.join("harnesses")).expect("writable");
+        for name in ["claude", "codex", "opencode"] {
+            let file = root.join("harnesses").join(name);
+            std::fs::write(&file, "#!/bin/sh\nexit 70\n").expect("writable");
+            std::fs::set_permissions(&file, Permissions::from_mode(0o755)).expect("writable");
+        }
         TestEnv { cwd: root.join("project"), dir, vars: Vec::new() }
     }
 
@@ -128,7 +135,9 @@ impl TestEnv {
     pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentworkforce"));
         command.args(args).current_dir(&self.cwd).env_clear().stdin(Stdio::null());
-        command.env("HOME", self.home()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::iter::once(self.root().join("harnesses")).chain(std::env::split_paths(&path));
+        command.env("HOME", self.home()).env("PATH", std::env::join_paths(path).expect("no colon in it"));
         command.envs(self.vars.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -156,10 +165,22 @@ impl TestEnv {
         self.run(all).json()
     }
 
+    /// The plan of a run that is refused with this code: it is printed all the same.
+    #[track_caller]
+    pub fn refused_plan(&self, code: i32, args: &[&str]) -> Value {
+        let mut all = vec!["agent", "--dry-run", "--json"];
+        all.extend(args);
+        self.run(all).refused_json(code)
+    }
+
     /// The system prompt exactly as a harness is given it; the plan and `show --prompt` must agree on it.
     #[track_caller]
     pub fn prompt(&self, args: &[&str]) -> String {
-        let planned = self.plan(args)["systemPrompt"].as_str().expect("a prompt").to_owned();
+        let mut all = vec!["agent", "--dry-run", "--json"];
+        all.extend(args);
+        let ran = self.run(all);
+        let plan: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("no plan: {ran:#?}"));
+        let planned = plan["systemPrompt"].as_str().expect("a prompt").to_owned();
         let mut all = vec!["show", "--prompt"];
         all.extend(args);
         let shown = self.run(all);
@@ -230,10 +251,11 @@ pub fn with(mut object: Value, more: &Value) -> Value {
     object
 }
 
-/// The messages of a plan's warnings.
+/// The warnings of a plan, without those about the harness: this machine may not have it.
 pub fn warnings(plan: &Value) -> Vec<String> {
     let list = plan["warnings"].as_array().expect("warnings");
-    list.iter().map(|warning| warning["message"].as_str().expect("text").to_owned()).collect()
+    let of_the_persona = list.iter().filter(|warning| warning["code"] != "harness");
+    of_the_persona.map(|warning| warning["message"].as_str().expect("text").to_owned()).collect()
 }
 
 /// `harness/model`, with `-` for no model.
@@ -249,6 +271,13 @@ impl Ran {
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
+    }
+
+    /// The JSON of a command that ends with this code.
+    #[track_caller]
+    pub fn refused_json(&self, code: i32) -> Value {
+        assert_eq!(self.code, code, "{self:#?}");
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
     }
 
     /// The one JSON object on stdout of a command that succeeded.
