@@ -134,10 +134,6 @@ fn run_with(args: Vec<OsString>, ui: &mut Ui) -> Result<Exit, CommandError> {
     let host = Host::of_this_process()?;
     #[cfg(debug_assertions)]
     assert!(args.get(1).is_none_or(|name| name != "__bug"), "a bug on purpose, for the tests");
-    #[cfg(debug_assertions)]
-    if let Some(tried) = mount::try_out::run_if_asked(&host, &args, &mut |text| ui.say(text)) {
-        return tried;
-    }
     let parsed = cli::parse(args.clone(), &[]);
     // Reading the config for the sake of the help is only worth it where the help is shown.
     let parsed = match parsed {

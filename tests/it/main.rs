@@ -34,6 +34,7 @@ mod mount_copy;
 mod mount_git;
 mod mount_overlay;
 mod mount_processes;
+mod mount_program;
 mod mount_terminal;
 mod mount_views;
 mod mounted_root;
