@@ -132,7 +132,7 @@ impl Mounted {
             mount: &mount,
             base: base.as_ref(),
             made: made.as_ref(),
-            restored: Default::default(),
+            restored: std::collections::HashMap::default(),
         };
         let review = review(&sides, Ignored::Include).unwrap();
         let changes = review.changes.iter().map(|change| change.path.display().to_string());
