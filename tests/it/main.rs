@@ -5,6 +5,7 @@ mod bad_input;
 mod cli;
 mod corpus;
 mod create;
+mod diagnostics;
 mod doctor;
 mod e2e_concurrent;
 mod e2e_crash;
