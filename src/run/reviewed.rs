@@ -13,6 +13,6 @@ pub(super) struct Reviewed {
 
 impl Reviewed {
     pub(super) fn diff(&self) -> Result<Vec<FileDiff>> {
-        Ok(diff(&self.work.three_way()?, &self.review, None)?)
+        diff(&self.work.three_way()?, &self.review, None)
     }
 }
