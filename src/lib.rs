@@ -1,48 +1,65 @@
 //! One binary that runs a coding agent as a persona. This page is the map.
 //!
-//! A run goes through stages, and data flows one way:
+//! Decide, then do, then say. Data flows one way:
 //!
 //! ```text
-//! args -> request -> layers -> resolved persona -> plan -> mount -> launch -> changes -> apply -> report
-//! cli     commands   load      resolve             plan    mount    launch    mount      mount    commands
+//! args -> RunRequest -> layers -> ResolvedPersona -> RunPlan -> open -> attempt* -> check -> finish -> RunReport
+//! cli     commands      load      resolve            plan       run, on top of mount, launch and session
 //! ```
 //!
-//! | module | job |
+//! Everything up to the [`RunPlan`](model::plan::RunPlan) is a pure function of what was read, and the plan holds every decision:
+//! limits, checks, what becomes of the changes, and the reasons for which the run would be refused. A dry run prints it and stops.
+//!
+//! # Rooms
+//!
+//! In this order: a room uses only rooms above it. `tests/it/architecture` checks that.
+//!
+//! | room | job |
 //! |---|---|
-//! | `host` | the process's world as a value; the only reader of process state |
-//! | `ui` | the only writer to stdout and stderr |
-//! | `error`, `exit` | what went wrong and what to do next; the table of exit codes |
-//! | `cli` | clap definitions only |
-//! | `commands` | one file a command; the only place where stages are put together |
-//! | `model` | plain data: formats, persona, role, plan, report |
-//! | `load` | finds and reads layers; nothing merged |
-//! | `resolve` | merges, selects, composes the prompt; says where every field came from |
-//! | `harness` | one folder per harness: how it is told what the persona says, how its output is read, its login |
-//! | `plan` | from a resolved persona to a `RunPlan` |
-//! | `convert` | other tools' agent files as personas and back, with an account of every field |
-//! | `mount` | the private view of the project: makes it, runs in it, says what changed, applies, undoes, recovers |
-//! | `launch` | puts a plan's files in place, runs the harness in the mount, reads its events, keeps its limits, runs checks |
-//! | `session` | the session directory: create, list, lock, recover, prune |
-//! | `skills` | from the plan's skill sources to directories that a harness takes, through a cache |
-//! | `remote` | reads other people's repositories, with a time limit and no terminal |
-//! | `pack` | packs of personas: fetch, check, place, lock, write in one step |
-//! | `git` | the git command so that nothing an agent wrote can make it run other code |
-//! | `tool` | runs git, npx and the like with a time limit and no terminal |
-//! | `store` | locked, atomic writes of our own JSON files |
-//! | `fuzz` | only for tests and fuzzers: the laws that no input may break |
+//! | [`host`] | the process's world as a value: environment, working directory, clock, random ids, terminals |
+//! | [`exit`], [`error`] | the table of exit codes; the error that a command shows |
+//! | [`model`] | plain data: persona, role, plan, report, warnings |
+//! | [`git`], [`tool`], [`remote`] | the git command, other programs, other people's repositories: with time limits and no terminal |
+//! | [`files`] | locked, atomic writes of our own files |
+//! | [`load`] | finds and reads layers; merges nothing |
+//! | [`rules`] | path rules: which paths are hidden, read-only or writable, and by which rule |
+//! | [`resolve`] | merges layers, selects tier, harness and model, composes the prompt; knows where every field came from |
+//! | [`workforce`] | the layers of this place, opened once: finds personas and roles by name |
+//! | [`harness`] | one folder per harness: its command line and files, its events, its login |
+//! | [`plan`] | from a resolved persona to a `RunPlan`: enforcement, refusals, mount |
+//! | [`convert`] | other tools' agent files as personas, and back |
+//! | [`skills`] | from skill sources to directories that a harness takes, through a cache |
+//! | [`pack`] | packs of personas: fetch, check, place, lock |
+//! | [`mount`] | the private view of the project: make it, run in it, find what changed, apply, undo, recover |
+//! | [`session`] | the session directory: create, list, lock, apply, undo, recover, prune |
+//! | [`launch`] | puts a plan's files in place, runs the harness, reads its events, enforces its limits |
+//! | [`run`] | the engine: prepare, open, attempt, review, check, finish, report; tells an `Observer`, asks a `Decider` |
+//! | [`ui`] | the only writer to stdout and stderr: text, tables, JSON, colour, progress, `-v` |
+//! | [`cli`] | clap definitions only |
+//! | [`commands`] | one file per command: builds a request, calls a room, shows the answer; `explain` maps typed errors to exit codes and hints |
 //!
-//! `model`, `resolve`, `plan` and `convert` are pure: no file, environment, clock or process. A stage uses `model` and the
-//! stages before it, never a later one. `tests/it/architecture.rs` holds these edges.
+//! `fuzz` exists for tests and fuzzers only. `model`, `rules`, `resolve`, `plan` and `convert` are pure: no file, environment, clock
+//! or process.
 //!
-//! Files on disk, all below the workforce home (`~/.agentworkforce/workforce`, or `AGENT_WORKFORCE_HOME`):
-//! `config.json` (`commands::config`, `commands::sources`), `personas/` and `roles/` (`commands::persona`,
-//! `commands::role`, `commands::create`, `commands::import`), `recents.json` (`commands::picker`), `logs/audit.log` (`commands::edit`), `backups/`
-//! (`store::backup`), `sessions/` (`session`), `locks/` and `probe.json` (`mount`), `cache/skills/`
-//! (`skills`) and `cache/versions/` (`launch`). A session holds `plan.json`, `report.json`, `harness.json`, `task.md`
-//! (`commands::launch`), `events.jsonl`, `harness.log` and what the harness reads (`launch`), `status.json` and `rules.json`
-//! (`session`), `mount.json`, `manifest`, `upper/` or `mount/`, `journal/` and `undo/` (`mount`).
-//! Beside the personas of the home or of a project: `agentworkforce.lock` (`pack::lockfile`), and while a pack is written
-//! `.agentworkforce-journal` (`pack::journal`).
+//! # Files on disk
+//!
+//! Below the workforce home (`~/.agentworkforce/workforce`, or `AGENT_WORKFORCE_HOME`):
+//!
+//! | path | owner |
+//! |---|---|
+//! | `config.json` | [`commands`] (`config`, `sources`) |
+//! | `personas/`, `roles/` | [`commands`] (`persona`, `role`, `create`, `import`) |
+//! | `recents.json`, `logs/audit.log` | [`commands`] (`picker`, `edit`) |
+//! | `logs/last-failure.log` | [`run`]: the log of a run that failed before its harness started |
+//! | `backups/` | [`files`] |
+//! | `locks/`, `cache/mount-probe.json` | [`mount`] |
+//! | `cache/skills/`, `cache/versions/` | [`skills`], [`tool`] |
+//! | `sessions/<id>/` | [`session`] |
+//! | `agentworkforce.lock`, `.agentworkforce-journal` (beside personas) | [`pack`] |
+//!
+//! In a session: `status.json`, `rules.json`, `lock` ([`session`]); `plan.json`, `report.json`, `harness.json`, `debug.log`,
+//! `check-<n>.log`, `attempts/<n>/` with `task.md`, `command.json`, `events.jsonl`, `harness.log`, `outcome.json` ([`run`]); what the
+//! harness reads ([`launch`]); `mount.json`, `manifest`, `upper/` or `mount/`, `journal/`, `undo/` ([`mount`]).
 
 pub mod cli;
 pub mod commands;
@@ -87,7 +104,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
     // clap decides about `--json` too late for errors about the command line itself.
     let has = |flag: &str| args.iter().take_while(|arg| *arg != "--").any(|arg| arg == flag);
     let json = has("--json") || has("--stream-json");
-    answer_for_bugs(json);
+    report_panics(json);
     let mut ui = Ui::new(json);
     if args.get(1).is_some_and(|command| command == "agent") {
         ui.answers_for_a_run(if has("--stream-json") { RunAnswer::Lines } else { RunAnswer::Whole });
@@ -99,12 +116,12 @@ pub fn run(args: Vec<OsString>) -> u8 {
     ui.finish(exit).code()
 }
 
-/// A bug of ours ends like every other failure of the runner: with a message, with JSON for those who wait for it, with 125.
-fn answer_for_bugs(json: bool) {
+/// A panic ends like every other failure of the runner: with a message, with JSON where it is expected, with 125.
+fn report_panics(json: bool) {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         usual(panic);
-        let error = CommandError::internal("this is a bug of agentworkforce")
+        let error = CommandError::internal("this is a bug in agentworkforce")
             .caused_by(panic)
             .hint("the work of a run is in its session: `agentworkforce sessions recover`");
         let mut ui = Ui::new(json);
@@ -117,10 +134,6 @@ fn run_with(args: Vec<OsString>, ui: &mut Ui) -> Result<Exit, CommandError> {
     let host = Host::of_this_process()?;
     #[cfg(debug_assertions)]
     assert!(args.get(1).is_none_or(|name| name != "__bug"), "a bug on purpose, for the tests");
-    #[cfg(debug_assertions)]
-    if let Some(tried) = mount::try_out::run_if_asked(&host, &args, &mut |text| ui.say(text)) {
-        return tried;
-    }
     let parsed = cli::parse(args.clone(), &[]);
     // Reading the config for the sake of the help is only worth it where the help is shown.
     let parsed = match parsed {

@@ -128,12 +128,12 @@ impl Advice {
         Advice { exit, ..Advice::usage() }
     }
 
-    fn cause(mut self, cause: impl ToString) -> Advice {
+    fn cause(mut self, cause: impl std::fmt::Display) -> Advice {
         self.causes.push(cause.to_string());
         self
     }
 
-    fn hint(mut self, hint: impl ToString) -> Advice {
+    fn hint(mut self, hint: impl std::fmt::Display) -> Advice {
         self.hints.push(hint.to_string());
         self
     }

@@ -46,7 +46,7 @@ pub struct RunPlan {
 #[serde(untagged)]
 pub enum PlannedSubject {
     Agent(Box<AgentPlan>),
-    Command(CommandPlan),
+    Command(Box<CommandPlan>),
 }
 
 /// A harness that runs as a persona.

@@ -19,8 +19,6 @@ pub mod error;
 pub mod fs;
 pub mod git;
 pub mod process;
-#[cfg(debug_assertions)]
-pub mod try_out;
 pub mod view;
 
 #[cfg(test)]

@@ -145,7 +145,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
 pub fn command(argv: Vec<RawPath>, settings: &Settings, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     let policy = MountPolicy::default();
     let mount = mount::spec("mount", None, &policy, &settings.mount, &flags.mount, &facts.place);
-    let subject = PlannedSubject::Command(CommandPlan { argv, persona: None });
+    let subject = PlannedSubject::Command(Box::new(CommandPlan { argv, persona: None }));
     let mut rows = HarnessPlan::default();
     mount_rows(&mut rows, &mount);
     with_refusals(
@@ -159,7 +159,7 @@ pub fn command(argv: Vec<RawPath>, settings: &Settings, flags: &RunFlags, facts:
 pub fn command_as(argv: Vec<RawPath>, parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     let plan = agent(parts, flags, facts);
     let persona = Some(planned_persona(parts));
-    RunPlan { subject: PlannedSubject::Command(CommandPlan { argv, persona }), ..plan }
+    RunPlan { subject: PlannedSubject::Command(Box::new(CommandPlan { argv, persona })), ..plan }
 }
 
 fn bare(subject: PlannedSubject, mount: MountSpec, flags: &RunFlags, facts: &RunFacts) -> RunPlan {

@@ -1,9 +1,10 @@
 //! One attempt: the harness or command runs once in the open mount, and leaves a record of its own in `attempts/<n>/`.
 
 use super::observer::{Live, Observer, RunEvent};
-use super::open::{OpenRun, VersionQuestion};
+use super::open::OpenRun;
 use super::outcome::HarnessOutcome;
 use super::recorder::Recorder;
+use super::version::VersionQuestion;
 use super::view;
 use crate::harness::adapter;
 use crate::launch::{headless, staging};

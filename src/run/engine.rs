@@ -1,30 +1,13 @@
-//! Drives a run through its steps. The order matters: a failure before the harness starts leaves nothing behind, a failure after
-//! it never loses its work.
+//! The engine of one workforce: what every run needs besides its plan. Preparing a run starts nothing.
 
-use super::attempt::Ask;
 use super::debug_log::DebugLog;
-use super::error::RunError;
-use super::finish::{ApplyGate, Changes};
-use super::observer::{Decider, Observer, RunEvent};
-use super::open::OpenRun;
-use super::outcome::HarnessOutcome;
 use super::prepare::{Prepared, Probing, prepare};
-use super::report::ReportBuilder;
 use super::request::RunRequest;
-use crate::exit::Exit;
-use crate::model::mount_record::MountRecord;
-use crate::model::plan::RunPlan;
-use crate::model::report::RunReport;
-use crate::model::secrets::Secrets;
-use crate::model::warning::Warning;
 use crate::mount::CrashPoints;
 use crate::session::SessionStore;
 use crate::workforce::Workforce;
-use anyhow::{Context, Result};
-use serde_json::Value;
+use anyhow::Result;
 use std::path::PathBuf;
-
-const REPORT_FILE: &str = "report.json";
 
 /// Runs things for one workforce.
 pub struct Engine<'a> {
@@ -34,44 +17,6 @@ pub struct Engine<'a> {
     pub helper: PathBuf,
     pub crash_points: CrashPoints,
     pub log: DebugLog,
-}
-
-/// A run that ended, well or not.
-pub struct FinishedRun {
-    pub exit: Exit,
-    pub session: String,
-    pub record: MountRecord,
-    pub outcome: HarnessOutcome,
-    pub changes: Changes,
-    /// All warnings of the run, those that the observer heard among them.
-    pub warnings: Vec<Warning>,
-    /// The report of an agent as it is printed and kept, without values of secrets.
-    pub report: Option<Value>,
-}
-
-/// A run that a failure of our own ended.
-pub struct FailedRun {
-    pub error: anyhow::Error,
-    /// The session that holds the agent's work, if there is one.
-    pub session: Option<String>,
-    /// Where the diagnostics are.
-    pub log: Option<PathBuf>,
-    plan: RunPlan,
-    report: Box<ReportBuilder>,
-    secrets: Secrets,
-}
-
-impl FailedRun {
-    /// Whether the plan itself said no, before anything was tried.
-    pub fn is_refusal(&self) -> bool {
-        !self.plan.refusals.is_empty()
-    }
-
-    /// The report of a run that ended this way; `None` for a command.
-    pub fn report(&self, exit: Exit, reason: String) -> Option<Value> {
-        let agent = self.plan.agent()?;
-        Some(without_secrets(&self.report.failure(&self.plan, agent, exit, reason), &self.secrets))
-    }
 }
 
 impl<'a> Engine<'a> {
@@ -88,127 +33,5 @@ impl<'a> Engine<'a> {
     /// Decides everything about a run and starts nothing.
     pub fn prepare(&self, request: &RunRequest, probing: Probing) -> Result<Prepared> {
         prepare(self.workforce, &self.store, &self.helper, request, probing)
-    }
-
-    /// Carries out a plan: one attempt, the plan's checks, and whatever the plan says about the changes.
-    pub fn run(
-        &'a self,
-        run: Prepared,
-        observer: &mut dyn Observer,
-        decider: &mut dyn Decider,
-    ) -> std::result::Result<FinishedRun, Box<FailedRun>> {
-        let plan = run.plan.clone();
-        let secrets = secrets_of(&plan, self.workforce);
-        self.log.redact_with(&secrets);
-        let failed = |error, session: Option<String>, log, report| {
-            Box::new(FailedRun { error, session, log, plan: plan.clone(), report, secrets: secrets.clone() })
-        };
-        let mut report = Box::new(ReportBuilder::new(&plan));
-        if !plan.refusals.is_empty() {
-            return Err(failed(RunError::Refused(plan.refusals.clone()).into(), None, None, report));
-        }
-        let mut open = match self.open(run, secrets.clone(), &mut report, observer) {
-            Ok(open) => open,
-            Err(error) => {
-                let log = self.log.keep_failure(&self.workforce.layers.home, &error);
-                return Err(failed(error, None, log, report));
-            }
-        };
-        let result = self.drive(&mut open, observer, decider);
-        let session = open.session.id.to_string();
-        match result {
-            Ok((exit, changes)) => Ok(open.finished(exit, changes)),
-            Err(error) => {
-                tracing::error!("{error:#}");
-                let started = open.report.session.is_some();
-                let log = if started {
-                    self.log.path()
-                } else {
-                    self.log.keep_failure(&self.workforce.layers.home, &error)
-                };
-                Err(failed(error, started.then_some(session), log, Box::new(open.report)))
-            }
-        }
-    }
-
-    /// Opens a run whose steps the caller takes itself.
-    pub fn start(&'a self, run: Prepared, observer: &mut dyn Observer) -> Result<OpenRun<'a>> {
-        if !run.plan.refusals.is_empty() {
-            return Err(RunError::Refused(run.plan.refusals).into());
-        }
-        let secrets = secrets_of(&run.plan, self.workforce);
-        self.log.redact_with(&secrets);
-        let mut report = ReportBuilder::new(&run.plan);
-        self.open(run, secrets, &mut report, observer)
-    }
-
-    fn drive(
-        &self,
-        open: &mut OpenRun<'_>,
-        observer: &mut dyn Observer,
-        decider: &mut dyn Decider,
-    ) -> Result<(Exit, Changes)> {
-        open.attempt(&Ask::planned(&open.run.plan), observer)?;
-        open.hold()?;
-        open.look_at_changes()?;
-        if open.succeeded() {
-            open.run_checks(observer)?;
-        }
-        let check_failed = open.report.checks.iter().any(|check| check.exit_code != 0);
-        let leaks = open.run.plan.strict && open.succeeded() && open.report.has_leaks_in_work;
-        if leaks && let Some(outcome) = &mut open.report.outcome {
-            outcome.fail("`--strict` does not apply work that contains the value of a secret".into());
-        }
-        open.tell_conclusion(observer);
-        // What failed a check or holds a secret is not applied, not even by asking: it can be applied by hand.
-        let gate = if check_failed || leaks { ApplyGate::Closed } else { ApplyGate::Open };
-        let changes = open.finish_changes(gate, decider)?;
-        let exit = if leaks { Exit::Refused } else { open.exit(&changes) };
-        open.write_report(exit, REPORT_FILE).context("the report could not be written")?;
-        Ok((exit, changes))
-    }
-}
-
-/// The values that must not turn up in anything that is written.
-fn secrets_of(plan: &RunPlan, workforce: &Workforce) -> Secrets {
-    let env = &workforce.host.env;
-    let names = plan.agent().into_iter().flat_map(|agent| &agent.references);
-    Secrets::new(names.filter_map(|name| Some((name, env.get(name)?))))
-}
-
-/// The report as it is printed and kept: whatever an agent said, no value of a variable is in it.
-pub(super) fn without_secrets(report: &RunReport, secrets: &Secrets) -> Value {
-    let text = serde_json::to_string(report).expect("our own reports always serialise");
-    serde_json::from_str(&secrets.redact(&text)).expect("names and brackets keep it JSON")
-}
-
-impl OpenRun<'_> {
-    fn finished(self, exit: Exit, changes: Changes) -> FinishedRun {
-        let report =
-            self.run.plan.agent().map(|agent| {
-                without_secrets(&self.report.report(&self.run.plan, agent, exit), &self.secrets)
-            });
-        FinishedRun {
-            exit,
-            session: self.session.id.to_string(),
-            record: self.mount.record.clone(),
-            outcome: self.report.outcome.clone().expect("it ended"),
-            changes,
-            warnings: self.report.warnings.clone(),
-            report,
-        }
-    }
-
-    /// Tells what the work came to, before anything is decided about it.
-    fn tell_conclusion(&self, observer: &mut dyn Observer) {
-        let Some(outcome) = &self.report.outcome else { return };
-        let redacted = |text: &String| self.secrets.redact(text);
-        let result = outcome.result.as_ref().map(redacted);
-        let failure = outcome.reason.as_ref().filter(|_| !outcome.succeeded()).map(redacted);
-        observer.event(&RunEvent::Concluded {
-            result: result.as_deref(),
-            failure: failure.as_deref(),
-            leaks: &self.report.leaks,
-        });
     }
 }

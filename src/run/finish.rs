@@ -1,8 +1,8 @@
 //! Decides about the changes of a run and applies, keeps or discards them.
 
-use super::engine::without_secrets;
 use super::observer::{Decider, Decision, Offer, Signals};
 use super::open::OpenRun;
+use super::report::without_secrets;
 use crate::exit::Exit;
 use crate::model::mount::Backend;
 use crate::model::plan::{ApplyPolicy, Mode};

@@ -8,8 +8,9 @@ use super::inject;
 use super::observer::{Observer, RunEvent};
 use super::prepare::Prepared;
 use super::report::ReportBuilder;
-use super::review::Reviewed;
+use super::reviewed::Reviewed;
 use super::skills;
+use super::version::VersionQuestion;
 use super::view::Opening;
 use crate::host::Host;
 use crate::launch::program;
@@ -20,10 +21,9 @@ use crate::model::plan::{AgentPlan, RunPlan};
 use crate::model::secrets::Secrets;
 use crate::mount::{ChildCommand, InjectedFile, OpenMount, SignalInbox, catch_runner_signals};
 use crate::session::{Session, SessionState};
-use crate::tool;
 use anyhow::Result;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const PLAN_FILE: &str = "plan.json";
 
@@ -229,26 +229,5 @@ fn seen_root(open: &OpenMount, plan: &RunPlan) -> PathBuf {
     match open.record.backend {
         Backend::Copy => open.session_dir.join(&open.record.data),
         _ => plan.mount.root.clone(),
-    }
-}
-
-/// The harness's version, asked for while it works.
-pub(super) struct VersionQuestion {
-    asked: std::thread::JoinHandle<std::result::Result<String, String>>,
-}
-
-impl VersionQuestion {
-    pub(super) fn ask(program: &Path, home: &Path) -> VersionQuestion {
-        let (program, home) = (program.to_owned(), home.to_owned());
-        VersionQuestion {
-            asked: std::thread::spawn(move || {
-                tool::version::remembered(&program, &home.join("cache/versions"))
-            }),
-        }
-    }
-
-    /// The version, or why it is unknown.
-    pub(super) fn answer(self) -> std::result::Result<String, String> {
-        self.asked.join().unwrap_or_else(|_| Err("the question failed".into()))
     }
 }

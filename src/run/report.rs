@@ -9,6 +9,7 @@ use crate::model::report::{
     ApplyStatus, Outcome, ReportedApply, ReportedChange, ReportedCheck, ReportedCommit, ReportedHarness,
     ReportedLeak, ReportedMount, ReportedPersona, ReportedRule, RunReport, Status,
 };
+use crate::model::secrets::Secrets;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::apply;
 use crate::mount::changes::diff::{FileDiff, printable_name};
@@ -16,6 +17,7 @@ use crate::mount::changes::{ProtectedWhy, Review};
 use crate::session::Applied;
 use crate::session::SessionState;
 use crate::session::leaks::Leaks;
+use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -297,4 +299,10 @@ pub fn git_settings(found: &Review) -> String {
     let more = found.git_settings.len().saturating_sub(names.len());
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     format!("{}{more} (settings and hooks of a repository are never applied)", names.join(", "))
+}
+
+/// The report as it is printed and kept: whatever an agent said, no value of a variable is in it.
+pub(super) fn without_secrets(report: &RunReport, secrets: &Secrets) -> Value {
+    let text = serde_json::to_string(report).expect("our own reports always serialise");
+    serde_json::from_str(&secrets.redact(&text)).expect("names and brackets keep it JSON")
 }

@@ -1,28 +1,16 @@
 //! Looks at what a run changed, once for everyone who wants to show it. Apply compares again under its lock.
 
 use super::open::OpenRun;
+use super::reviewed::Reviewed;
 use crate::model::mount::Backend;
 use crate::model::warning::{Warning, WarningCode};
-use crate::mount::changes::diff::{FileDiff, diff, printable_name};
+use crate::mount::changes::diff::{diff, printable_name};
 use crate::mount::changes::{Ignored, Review, review};
 use crate::session::leaks::Leaks;
-use crate::session::work::Work;
 use anyhow::Result;
 
 /// Above this many changes their lines are not counted: the report must not take longer than the work.
 const MOST_COUNTED: usize = 500;
-
-/// The changes of a run, with the trees that they were found in.
-pub(super) struct Reviewed {
-    work: Work,
-    pub(super) review: Review,
-}
-
-impl Reviewed {
-    pub(super) fn diff(&self) -> Result<Vec<FileDiff>> {
-        Ok(diff(&self.work.three_way()?, &self.review, None)?)
-    }
-}
 
 impl OpenRun<'_> {
     /// What the attempts so far have changed; `None` where there is no mount.

@@ -46,7 +46,7 @@ impl Sessions<'_> {
                 Err(_) if !session.exists() => {}
                 Ok(Some(reason)) => pruned.kept.push(KeptSession { session: id.to_string(), reason }),
                 Err(error) => {
-                    let reason = format!("it could not be looked at: {error:#}");
+                    let reason = format!("it could not be read: {error:#}");
                     pruned.kept.push(KeptSession { session: id.to_string(), reason });
                 }
             }
@@ -114,5 +114,5 @@ fn only_here(session: &Session) -> Result<Option<String>> {
         return Ok(Some(format!("commits on {name} exist only here: {}", branch.reason)));
     }
     let stashed = session.has_stash(&work.record);
-    Ok(stashed.then(|| "a stash of the agent's exists only here".to_owned()))
+    Ok(stashed.then(|| "a git stash of the agent exists only here".to_owned()))
 }

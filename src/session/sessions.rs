@@ -82,12 +82,12 @@ impl Sessions<'_> {
         let work = session.work()?.ok_or_else(|| session.no_mount())?;
         let sides = work.three_way()?;
         let review = review(&sides, ignored(include_ignored))?;
-        Ok(diff(&sides, &review, below.map(PathBuf::as_path))?)
+        diff(&sides, &review, below.map(PathBuf::as_path))
     }
 
     /// Ends applies and undos that a killed process left unfinished.
     pub(super) fn end_journals(&self, session: &Session) -> Result<Vec<Recovered>> {
-        Ok(self.store.with_context(session, self.crash_points, apply::recover)?)
+        self.store.with_context(session, self.crash_points, apply::recover)
     }
 }
 

@@ -61,7 +61,7 @@ impl SessionStore {
         self.home.join("locks")
     }
 
-    /// Makes a new session, locked, in the state `opening`. It is in sight only when it is whole: somebody who recovers
+    /// Makes a new session, locked, in the state `opening`. It becomes visible only when it is complete: a process that recovers
     /// sessions at this moment must not take it for one whose runner died.
     pub fn create(&self, host: &Host, persona: &str, root: &Path) -> Result<Session> {
         let sessions = self.sessions_dir();
@@ -386,7 +386,7 @@ mod tests {
         drop(store.create(&host(), "x", Path::new("/p")).unwrap());
         let half = store.sessions_dir().join(format!("{NEW_PREFIX}y-1"));
         std::fs::create_dir(&half).unwrap();
-        assert_eq!(store.list().unwrap().len(), 1, "it is in nobody's sight");
+        assert_eq!(store.list().unwrap().len(), 1, "it is not visible");
         let maker = File::open(store.sessions_dir()).unwrap();
         maker.lock_shared().unwrap();
         store.sweep().unwrap();

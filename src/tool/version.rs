@@ -1,4 +1,4 @@
-//! Asks a program for its version. What versions mean is nobody's business here.
+//! Asks a program for its version. It does not interpret versions.
 
 use super::{Bounds, ToolError};
 use std::os::unix::fs::MetadataExt;

@@ -193,11 +193,11 @@ fn nothing_runs_while_a_file_that_decides_about_the_run_cannot_be_read() {
     ] {
         fs::write(file, text).unwrap();
         world.give();
-        run(&["mount", "--persona", "dallas"]).ends(2).says("nothing was started").says(".json:1:");
-        world.aw(["agent", "dallas", "-p", "x"]).ends(2).says("nothing was started");
+        run(&["mount", "--persona", "dallas"]).ends(2).says("not started").says(".json:1:");
+        world.aw(["agent", "dallas", "-p", "x"]).ends(2).says("not started");
         world.aw(["agent", "dallas", "--dry-run"]).ends(0);
         if file == &config {
-            run(&["mount"]).ends(2).says("nothing was started");
+            run(&["mount"]).ends(2).says("not started");
         } else {
             run(&["mount"]).ends(0);
             fs::remove_file(world.project().join("ran.txt")).unwrap();

@@ -86,7 +86,7 @@ fn a_strict_sandbox_leaves_state_and_temp_and_nothing_else() {
     for (harness, state) in
         [("claude", ".claude"), ("opencode", ".local/share/opencode"), ("codex", ".codex")]
     {
-        let world = World::new_in(Identity::Own, place.as_ref());
+        let world = World::new_in(Identity::Own, place);
         world.repository(&[("main.txt", "one\n")]);
         world.persona(&with(worker(), &json!({"mount": {"sandbox": "strict"}})));
         let script = format!(

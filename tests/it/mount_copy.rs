@@ -144,9 +144,8 @@ fn peak_kilobytes(world: &World, flags: &[&str]) -> (u64, crate::support::mount:
     // The parent inside is init; the runner is asked through the time program instead.
     let mut command = world.program("/usr/bin/env");
     command.args(["python3", "-c", "import resource,subprocess,sys; subprocess.run(sys.argv[1:]); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"]);
-    command.arg(crate::support::mount::BINARY).arg("__mount-try").args(COPY).args(flags).args(["--", "true"]);
+    command.arg(world.mount_program()).args(COPY).args(flags).args(["--", "true"]);
     let output = command.output().unwrap();
-    let peak =
-        String::from_utf8_lossy(&output.stdout).trim().parse().unwrap_or_else(|_| panic!("{output:?}"));
+    let peak = world.ran(&output).stdout.trim().parse().unwrap_or_else(|_| panic!("{output:?}"));
     (peak, ran)
 }

@@ -1,6 +1,6 @@
 //! The overlay backend: what the agent sees and can reach, and what lands in the upper directory.
 
-use crate::support::mount::{BINARY, World, for_each_identity, is_unprivileged, read};
+use crate::support::mount::{World, for_each_identity, is_unprivileged, read};
 use crate::support::require;
 use agentworkforce::model::mount::{Backend, Sandbox};
 use agentworkforce::model::mount_record::{Containment, XattrNamespace};
@@ -117,8 +117,9 @@ fn hidden_files_cannot_be_reached_in_any_way() {
 fn descriptors_of_the_callers_shell_do_not_lead_to_the_project() {
     for_each_identity(|world| {
         world.files(&[(".env", "TOPSECRET")]);
+        let program = world.mount_program();
         let script = format!(
-            "exec 9< . 8< .env; {BINARY} __mount-try --hide .env -- sh -c 'cat <&8; cat /proc/self/fd/9/.env; ls /proc/self/fd'"
+            "exec 9< . 8< .env; {program} --hide .env -- sh -c 'cat <&8; cat /proc/self/fd/9/.env; ls /proc/self/fd'"
         );
         let ran = world.ran(&world.program("sh").args(["-c", &script]).output().unwrap());
         assert!(!ran.stdout.contains("TOPSECRET"), "{ran:#?}");
@@ -256,7 +257,8 @@ fn a_level_that_cannot_be_had_is_refused() {
 fn another_mount_below_the_root_means_copy_with_the_reason() {
     let world = World::new(crate::support::mount::Identity::Own);
     world.files(&[("sub/x", ""), ("a", "")]);
-    let script = format!("mount -t tmpfs t sub && echo y > sub/y && exec {BINARY} __mount-try -- cat sub/y");
+    let program = world.mount_program();
+    let script = format!("mount -t tmpfs t sub && echo y > sub/y && exec {program} -- cat sub/y");
     let ran =
         world.ran(&world.program("unshare").args(["-Urm", "sh", "-ec", &script]).output().unwrap()).expect(0);
     assert_eq!(ran.stdout, "y\n");
@@ -287,8 +289,9 @@ fn a_covered_proc_means_a_subreaper_and_the_record_says_so() {
     let world = World::new(crate::support::mount::Identity::Own);
     world.files(&[("a", "old")]);
     // As in a container: part of `/proc` is covered, so the kernel refuses a fresh one in a further user namespace.
+    let program = world.mount_program();
     let script = format!(
-        "mount -t tmpfs t /proc/tty && exec setpriv --bounding-set=-sys_admin --inh-caps=-all {BINARY} __mount-try -- \
+        "mount -t tmpfs t /proc/tty && exec setpriv --bounding-set=-sys_admin --inh-caps=-all {program} -- \
          sh -c 'echo new > a; (setsid sleep 300.25 &); cat a'"
     );
     let ran =
@@ -314,9 +317,9 @@ fn a_root_that_contains_the_state_directory_is_refused() {
 fn runs_nest_to_depth_two() {
     for_each_identity(|world| {
         world.files(&[("a", "old"), (".env", "TOPSECRET")]);
-        let inner = format!(
-            "{BINARY} __mount-try --hide .env -- sh -c 'cat .env; echo inner > a; cat a' 2>/dev/null; cat a"
-        );
+        let program = world.mount_program();
+        let inner =
+            format!("{program} --hide .env -- sh -c 'cat .env; echo inner > a; cat a' 2>/dev/null; cat a");
         let ran = world.run(&["--hide", ".env"], &inner).expect(0);
         assert_eq!(ran.stdout, "inner\nold");
         assert_eq!(read(world.project().join("a")), "old");
@@ -344,7 +347,7 @@ fn a_session_can_be_removed_by_its_owner() {
         world.files(&[("d/a", "")]);
         let ran = world.run(&[], "rm -r d; mkdir d; chmod 000 d").expect(0);
         assert_eq!(fs::metadata(ran.session.join("work/work")).unwrap().mode() & 0o777, 0);
-        let gone = world.program(BINARY).arg("__mount-try-remove").arg(&ran.session).status().unwrap();
+        let gone = world.program(&world.mount_program()).arg("--remove").arg(&ran.session).status().unwrap();
         assert!(gone.success());
         assert!(!ran.session.exists());
     });
@@ -354,8 +357,9 @@ fn a_session_can_be_removed_by_its_owner() {
 fn mounts_do_not_spread_to_the_host() {
     let world = World::new(crate::support::mount::Identity::Own);
     world.files(&[("a", "")]);
+    let program = world.mount_program();
     let script = format!(
-        "mount --make-rshared /; {BINARY} __mount-try -- sh -c 'echo > a; sleep 1' & sleep 0.5; grep -c agentworkforce /proc/self/mountinfo; wait"
+        "mount --make-rshared /; {program} -- sh -c 'echo > a; sleep 1' & sleep 0.5; grep -c agentworkforce /proc/self/mountinfo; wait"
     );
     let ran =
         world.ran(&world.program("unshare").args(["-Urm", "sh", "-c", &script]).output().unwrap()).expect(0);
@@ -387,10 +391,11 @@ fn as_root_git_can_use_ssh_in_a_user_namespace() {
     let home = ordinary.home();
     fs::write(&passwd, format!("t:x:{id}:{id}::{}:/bin/sh\n", home.display())).unwrap();
     // ssh wants a user with a name; he is made up in a mount namespace of the test's own, with an included file of root's.
+    let program = world.mount_program();
     let script = format!(
         "mount --bind {passwd} /etc/passwd; mkdir -p {dir}/d; echo 'Include /etc/ssh/d/x.conf' > {dir}/ssh_config; \
          echo 'Compression no' > {dir}/d/x.conf; mount --bind {dir} /etc/ssh; cd {project}; \
-         export HOME={home}; exec setpriv --reuid {id} --regid {id} --clear-groups {BINARY} __mount-try -- \
+         export HOME={home}; exec setpriv --reuid {id} --regid {id} --clear-groups {program} -- \
          sh -c 'ssh -G host.invalid > /dev/null || echo plain ssh fails; $GIT_SSH_COMMAND -G host.invalid > /dev/null && echo git can'",
         passwd = passwd.display(),
         dir = world.path("ssh").display(),
@@ -415,9 +420,9 @@ fn an_ssh_command_of_the_users_own_is_kept() {
 fn forbidden_user_namespaces_mean_copy_with_the_reason_and_are_not_remembered() {
     let world = World::new(crate::support::mount::Identity::Own);
     world.files(&[("a", "old")]);
+    let program = world.mount_program();
     let script = format!(
-        "echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --bounding-set=-sys_admin --inh-caps=-all {BINARY} \
-         __mount-try -- sh -c 'echo new > a; cat a'"
+        "echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --bounding-set=-sys_admin --inh-caps=-all {program} -- sh -c 'echo new > a; cat a'"
     );
     let ran =
         world.ran(&world.program("unshare").args(["-Ur", "sh", "-ec", &script]).output().unwrap()).expect(0);
@@ -437,8 +442,9 @@ fn forbidden_user_namespaces_mean_copy_with_the_reason_and_are_not_remembered() 
 fn a_state_directory_on_an_overlay_means_copy_with_the_reason() {
     for_each_identity(|world| {
         world.files(&[("inner/a", "old"), ("state/x", "")]);
+        let program = world.mount_program();
         let script = format!(
-            "cd inner; export AGENT_WORKFORCE_HOME=$PWD/../state; {BINARY} __mount-try -- cat a 2>/dev/null; cat ../state/sessions/*/mount.json"
+            "cd inner; export AGENT_WORKFORCE_HOME=$PWD/../state; {program} -- cat a 2>/dev/null; cat ../state/sessions/*/mount.json"
         );
         let ran = world.run(&[], &script).expect(0);
         assert!(ran.stdout.starts_with("old{"), "{ran:#?}");

@@ -80,7 +80,7 @@ fn a_missing_or_unusable_program_has_its_own_code() {
     for_each_identity(|world| {
         world.files(&[("data", "no program")]);
         for (program, code) in [("no-such-program", Exit::NotFound), ("./data", Exit::NotExecutable)] {
-            let output = world.program(BINARY).args(["__mount-try", "--", program]).output().unwrap();
+            let output = world.program(&world.mount_program()).args(["--", program]).output().unwrap();
             let ran = world.ran(&output).expect(code.code().into());
             assert!(ran.stderr.contains(program), "{ran:#?}");
         }
@@ -230,7 +230,7 @@ fn a_stopped_child_without_job_control_goes_on() {
         assert_eq!(ran.stdout, "on\n");
         // In a session of its own nobody could continue us.
         let mut command = world.program("setsid");
-        command.args(["-w", BINARY, "__mount-try", "--", "sh", "-c", "kill -STOP $$; echo on"]);
+        command.args(["-w", &world.mount_program(), "--", "sh", "-c", "kill -STOP $$; echo on"]);
         let output = command.output().unwrap();
         let ran = world.ran(&output).expect(0);
         assert_eq!(ran.stdout, "on\n");

@@ -8,7 +8,7 @@ use std::time::Duration;
 fn control_z_fg_and_control_c_work_as_without_us() {
     for_each_identity(|world| {
         let terminal = Terminal::open(&world);
-        terminal.line("$AW __mount-try -- sh -c 'echo is-$((1+1)); while :; do sleep 0.05; done'");
+        terminal.line("$MOUNT -- sh -c 'echo is-$((1+1)); while :; do sleep 0.05; done'");
         terminal.shows("is-2");
         terminal.keys(&["C-z"]);
         terminal.shows("Stopped");
@@ -34,8 +34,7 @@ fn a_child_that_suspends_the_whole_group_or_only_itself_comes_back() {
         let terminal = Terminal::open(&world);
         for how in ["kill -TSTP 0", "kill -STOP $$", "kill -TSTP $$"] {
             terminal.line("clear");
-            terminal
-                .line(&format!("$AW __mount-try -- sh -c 'echo first-$((1+1)); {how}; echo back-$((1+2))'"));
+            terminal.line(&format!("$MOUNT -- sh -c 'echo first-$((1+1)); {how}; echo back-$((1+2))'"));
             terminal.shows("first-2");
             terminal.shows("Stopped");
             assert!(!terminal.screen().contains("back-3"), "{how}");
@@ -50,7 +49,7 @@ fn a_child_that_suspends_the_whole_group_or_only_itself_comes_back() {
 fn the_terminal_is_ours_again_after_a_child_that_took_it() {
     for_each_identity(|world| {
         let terminal = Terminal::open(&world);
-        terminal.line("$AW __mount-try --prompt -- bash --norc -i");
+        terminal.line("$MOUNT --prompt -- bash --norc -i");
         std::thread::sleep(Duration::from_millis(500));
         terminal.line("echo inner-$((1+1)); cd /; stty -echo raw");
         terminal.shows("inner-2");
@@ -69,14 +68,14 @@ fn the_terminal_is_ours_again_after_a_child_that_took_it() {
 fn an_inner_shell_can_be_suspended_and_gets_the_terminal_back() {
     for_each_identity(|world| {
         let terminal = Terminal::open(&world);
-        terminal.line("$AW __mount-try -- bash --norc -i");
+        terminal.line("$MOUNT -- bash --norc -i");
         std::thread::sleep(Duration::from_millis(500));
         terminal.line("PS1='inner> '; sleep 100");
         std::thread::sleep(Duration::from_millis(200));
         terminal.keys(&["C-z"]);
         terminal.shows("sleep 100");
         terminal.line("kill -KILL %1; suspend");
-        terminal.shows("__mount-try");
+        terminal.shows("Stopped");
         std::thread::sleep(Duration::from_millis(300));
         terminal.line("echo outer-$((1+1)); fg; echo rc=$?");
         terminal.shows("outer-2");

@@ -14,6 +14,7 @@ use agentworkforce::mount::{
     ViewOf, open, probe,
 };
 use pretty_assertions::assert_eq;
+use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -132,7 +133,7 @@ impl Mounted {
             mount: &mount,
             base: base.as_ref(),
             made: made.as_ref(),
-            restored: Default::default(),
+            restored: HashMap::default(),
         };
         let review = review(&sides, Ignored::Include).unwrap();
         let changes = review.changes.iter().map(|change| change.path.display().to_string());

@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::host::HostError;
 use crate::mount::MountError;
 use crate::session::SessionError;
+use crate::session::id::SessionId;
 
 pub(super) fn host(error: &HostError) -> Advice {
     match error {
@@ -53,7 +54,7 @@ pub(super) fn session(error: &SessionError) -> Advice {
             Advice::usage().hint("`agentworkforce sessions list` shows all sessions")
         }
         SessionError::Ambiguous { ids, .. } => {
-            let names: Vec<&str> = ids.iter().take(5).map(|id| id.as_str()).collect();
+            let names: Vec<&str> = ids.iter().take(5).map(SessionId::as_str).collect();
             Advice::usage().hint(format!("give more of the name: {}", names.join(", ")))
         }
         SessionError::InUse { .. } => {

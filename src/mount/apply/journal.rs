@@ -89,7 +89,7 @@ pub enum Stage {
     Project { name: String },
 }
 
-/// One step, told so that it can be recognised as done or not done by inode alone.
+/// One step, with enough to tell by inode alone whether it is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Operation {

@@ -1,5 +1,5 @@
 //! One journal from the first staged byte to the last: stage, exchange, commit, put away; or back, if anything is not as
-//! expected. It is told what to do; it does not choose.
+//! expected. It carries out steps; others choose them.
 
 use super::exchange::{Done, Exchange, Refusal};
 use super::journal::{Action, Journal, Operation, Purpose, Stage, State};

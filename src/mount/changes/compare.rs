@@ -87,7 +87,7 @@ pub enum ConflictReason {
     DeletedByUser,
     /// The directory that it belongs in was removed or replaced by the user.
     ParentGone,
-    /// It cannot be told what it was at launch.
+    /// Its state at launch is unknown.
     UnknownBase,
     /// A directory is to become a file, but holds paths that are not the agent's to delete.
     NotEmpty,

@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 /// `made` is the copy as it was made. Without it every path is a candidate, and those that the base has and the
-/// copy never got are told by the record.
+/// copy never got are known from the record.
 pub(super) fn touched(
     record: &MountRecord,
     copy: &Tree,

@@ -1,6 +1,7 @@
 //! The base: what every visible path of a tree was at launch, in one file that is asked without being parsed.
 //! It holds no content, and says nothing about what happened since.
 
+use crate::files::atomic::{self, FileMode};
 use crate::model::mount_record::Instant;
 use crate::mount::fs::stat::{Kind, Stat};
 use anyhow::{Context, bail};
@@ -9,7 +10,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
@@ -142,16 +143,8 @@ impl ManifestWriter {
     /// Writes the file so that a crash leaves either none or all of it.
     pub(super) fn write(self, directory: &Path, name: &str) -> anyhow::Result<()> {
         let target = directory.join(name);
-        let temporary = directory.join(format!("{name}.new"));
-        let bytes = self.finish();
-        let write = || -> io::Result<()> {
-            let mut file = File::create(&temporary)?;
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            std::fs::rename(&temporary, &target)?;
-            File::open(directory)?.sync_all()
-        };
-        write().with_context(|| format!("cannot write {}", target.display()))
+        atomic::write(&target, &self.finish(), FileMode::Private)
+            .with_context(|| format!("cannot write {}", target.display()))
     }
 }
 

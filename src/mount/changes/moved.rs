@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub(super) fn hold_what_moved_to_protected(sides: &ThreeWay<'_>, review: &mut Review) -> anyhow::Result<()> {
     let mut written = Vec::new();
     for protected in review.protected.iter().filter(|protected| !protected.deleted) {
-        // A file without content is nobody's move, and nothing is lost with it.
+        // An empty file is not evidence of a move, and nothing is lost with it.
         if let Some(stat) = sides.mount.stat(&protected.path)?
             && stat.kind == Kind::File
             && stat.size > 0
@@ -54,7 +54,7 @@ fn is_moved(sides: &ThreeWay<'_>, change: &Change, written: &[(PathBuf, u64)]) -
 }
 
 fn has_content_of(sides: &ThreeWay<'_>, project: &Path, mount: &Path) -> anyhow::Result<bool> {
-    // What cannot be read cannot be compared; it is told elsewhere.
+    // What cannot be read cannot be compared; the review lists it as unreadable.
     let (Ok((mut ours, _)), Ok((mut agents, _))) =
         (sides.project.open_file(project), sides.mount.open_file(mount))
     else {

@@ -238,7 +238,7 @@ fn judge(sides: &ThreeWay<'_>, one: Touched, review: &mut Review) -> anyhow::Res
 }
 
 /// A directory can only go if all it holds is the agent's to delete. One that the agent removed stays otherwise, which
-/// is told; one that it made into something else is a conflict.
+/// is reported; one that it made into something else is a conflict.
 fn mark_directories_that_must_stay(sides: &ThreeWay<'_>, review: &mut Review) -> anyhow::Result<()> {
     let mut deleted: HashSet<PathBuf> = review
         .changes

@@ -11,7 +11,7 @@ pub(crate) struct Touched {
     pub(crate) after: After,
 }
 
-/// What a backend's directory tells, before it is judged.
+/// What a backend's directory shows, before it is judged.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) touched: Vec<Touched>,

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-/// Names in a git directory that have no business in a copy of it.
+/// Names in a git directory that are not copied.
 const NOT_COPIED: [&str; 5] = ["objects", "worktrees", "commondir", "gitdir", "lfs"];
 
 const TRUST_TIMES: &str = "[core]\n\ttrustctime = false\n\tcheckStat = minimal\n";

@@ -15,7 +15,7 @@ use std::process::Stdio;
 const MOST_OBJECTS: usize = 20_000;
 const MOST_BYTES: u64 = 256 << 20;
 
-/// Who is shown what is new: where it is, in words for people, and the bytes.
+/// Receives each new object: its place, described for people, and its bytes.
 pub type Reader<'a> = dyn FnMut(&str, &mut dyn Read) -> std::io::Result<()> + 'a;
 
 /// Shows everything that the agent's branches add to the real repository. What was not read is in the answer.

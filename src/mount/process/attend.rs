@@ -8,8 +8,7 @@ use super::signals::SignalInbox;
 use super::terminal::{LentTerminal, has_job_control};
 use crate::exit::Exit;
 use anyhow::{Result, bail};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::getpid;
+use nix::sys::signal::{Signal, raise};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
@@ -173,7 +172,7 @@ fn attend(
                 SIGINT | SIGQUIT if group == Group::Ours => {}
                 // A wrapped command gets every signal; a run that is listened to ends at once at the second.
                 SIGINT | SIGQUIT | SIGTERM | SIGHUP => {
-                    watch.interrupt(signal, &mut child, listener.is_some())
+                    watch.interrupt(signal, &mut child, listener.is_some());
                 }
                 SIGCONT => child.resume(),
                 _ => {}
@@ -220,7 +219,8 @@ fn attend(
 /// on at once: a script must not hang.
 fn stop_with(child: &mut RunningChild, group: Group) {
     if group == Group::Ours && has_job_control() {
-        let _ = kill(getpid(), Signal::SIGSTOP);
+        // To this thread: sent to the process, it could stop us only after the child was continued.
+        let _ = raise(Signal::SIGSTOP);
     }
     child.resume();
 }

@@ -59,7 +59,7 @@ impl ChildStdio {
 #[derive(Debug)]
 pub struct RunningChild {
     helper: Child,
-    /// Held by us alone: its end tells the inside that we are gone.
+    /// Only we hold this end: when it closes, the processes inside know that we are gone.
     control: Option<PipeWriter>,
     status: PipeReader,
     buffer: Vec<u8>,

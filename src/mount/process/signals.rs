@@ -1,4 +1,4 @@
-//! Catches signals and keeps them until somebody asks. What they mean is decided by whoever asks.
+//! Catches signals and keeps them until the caller takes them. What they mean is up to the caller.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Signals that were caught, from its creation on and for the rest of the process: none of them ends us any more.
+/// Caught signals. From its creation to the end of the process these signals no longer end us.
 #[derive(Debug)]
 pub struct SignalInbox {
     wake: UnixStream,

@@ -1,4 +1,4 @@
-//! Keeps ssh working in a user namespace, where root's files look like nobody's. Pure; it runs nothing.
+//! Keeps ssh working in a user namespace, where root's files appear to belong to `nobody`. Pure; it runs nothing.
 
 use std::path::Path;
 

@@ -45,7 +45,7 @@ pub(super) fn without_being_stopped(action: impl FnOnce()) {
     }
 }
 
-/// Whether somebody is there to continue us if we stop: a parent in our session.
+/// Whether our parent can continue us if we stop: it is in our session.
 pub fn has_job_control() -> bool {
     let session = getsid(None);
     session.is_ok() && getsid(Some(getppid())) == session

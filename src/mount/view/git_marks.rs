@@ -1,4 +1,4 @@
-//! What a repository must be told so that git in the mount does not see hidden and injected paths as changes:
+//! Marks in a repository, so that git in the mount does not see hidden and injected paths as changes:
 //! index entries marked as not checked out, and lines of the exclude file.
 
 use super::inject::{InjectedFile, Upper};
@@ -15,7 +15,7 @@ pub(super) fn repositories(root: &Path, top: Option<Repository>, found: &HiddenS
     top.into_iter().chain(nested).collect()
 }
 
-/// What one repository is told; paths are relative to its work tree.
+/// The marks of one repository; paths are relative to its work tree.
 pub(super) struct GitMarks {
     pub(super) skip: Vec<PathBuf>,
     pub(super) exclude: Vec<PathBuf>,

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A mount that commands can be run in, as often as one likes.
+/// A mount that any number of commands can run in.
 #[derive(Debug)]
 pub struct OpenMount {
     pub record: MountRecord,

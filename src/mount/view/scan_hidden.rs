@@ -46,7 +46,7 @@ impl HiddenScan {
         self.hidden.push(HiddenPath { path: RawPath::from(path), is_dir, rule });
     }
 
-    /// Notes a work tree below the root. Its `.git` is none of the rules' business: a branch may be called `x.key`.
+    /// Notes a work tree below the root. Rules do not apply to its `.git`: a branch may be called `x.key`.
     pub(super) fn is_git_of_work_tree(&mut self, path: &Path) -> bool {
         if path.file_name().is_none_or(|name| name != ".git") {
             return false;

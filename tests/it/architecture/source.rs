@@ -49,7 +49,7 @@ impl Program {
             let text =
                 std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
             let relative = file.strip_prefix(src).expect("below src").display().to_string();
-            let source = SourceFile::parse(&relative, module.clone(), &text);
+            let source = SourceFile::parse(&relative, &module, &text);
             for (child, path) in &source.children {
                 waiting.push((child.clone(), file_of(&file, &module, child, path.as_deref())));
             }
@@ -110,11 +110,11 @@ fn file_of(parent: &Path, parent_module: &[String], child: &[String], path: Opti
 }
 
 impl SourceFile {
-    pub(super) fn parse(path: &str, module: Vec<String>, text: &str) -> SourceFile {
+    pub(super) fn parse(path: &str, module: &[String], text: &str) -> SourceFile {
         let tokens: TokenStream = text.parse().unwrap_or_else(|error| panic!("{path}: {error}"));
         let mut file = SourceFile {
             path: path.to_owned(),
-            module: module.clone(),
+            module: module.to_vec(),
             uses: Vec::new(),
             identifiers: BTreeSet::new(),
             macros: BTreeSet::new(),
@@ -122,7 +122,7 @@ impl SourceFile {
             children: Vec::new(),
             inline: BTreeSet::new(),
         };
-        file.walk(&tokens.into_iter().collect::<Vec<_>>(), &module);
+        file.walk(&tokens.into_iter().collect::<Vec<_>>(), module);
         file
     }
 

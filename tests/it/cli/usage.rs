@@ -241,7 +241,7 @@ fn completions_exist_for_every_shell_and_the_manual_is_a_page() {
 #[test]
 fn a_bug_of_ours_is_told_with_its_exit_code_and_in_json() {
     let env = TestEnv::new();
-    env.run(["__bug"]).fails(125, "this is a bug of agentworkforce");
+    env.run(["__bug"]).fails(125, "this is a bug in agentworkforce");
     let error = env.run(["__bug", "--json"]).fails_in_json(125, "internal");
     assert!(error.to_string().contains("sessions recover"), "{error:#}");
 }

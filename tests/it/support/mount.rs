@@ -82,6 +82,7 @@ impl World {
 
     pub(crate) fn new_in(who: Identity, place: &Path) -> World {
         let world = World { env: TestEnv::empty_in(place), who };
+        crate::mount_program::install(&world.path("mount-program"));
         world.give();
         world
     }
@@ -144,10 +145,15 @@ impl World {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
+    /// The program that opens a mount and runs a command in it.
+    pub(crate) fn mount_program(&self) -> String {
+        self.path("mount-program").to_str().unwrap().to_owned()
+    }
+
     /// The command line that runs a shell script in a mount.
     pub(crate) fn mount(&self, flags: &[&str], script: &str) -> Command {
-        let mut command = self.program(BINARY);
-        command.arg("__mount-try").args(flags).args(["--", "sh", "-c", script]);
+        let mut command = self.program(&self.mount_program());
+        command.args(flags).args(["--", "sh", "-c", script]);
         command
     }
 
@@ -161,7 +167,7 @@ impl World {
         let session = stderr.lines().find_map(|line| line.strip_prefix("session ")).map(PathBuf::from);
         Ran {
             code: output.status.code(),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stdout: String::from_utf8_lossy(&output.stdout).replace(crate::mount_program::PREAMBLE, ""),
             stderr,
             session: session.unwrap_or_default(),
         }

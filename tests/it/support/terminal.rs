@@ -34,7 +34,8 @@ impl Terminal {
             .env("PS1", "")
             .env("HISTFILE", "/dev/null")
             .env_remove("TMUX")
-            .env("AW", BINARY);
+            .env("AW", BINARY)
+            .env("MOUNT", world.mount_program());
         let started = command.output().unwrap();
         assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
         terminal.keys(&["PS1='shell> '", "Enter"]);

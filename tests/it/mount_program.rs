@@ -1,37 +1,68 @@
-//! `__mount-try`: the mount by itself, without persona, session record or review, with switches that no user has. It is how
-//! the tests of the mount reach it in a process of its own; a release build does not have it.
+//! The mount by itself as a program: without persona, session record or review, with switches that no user has. It is this test
+//! binary, started again by a script, because a runner needs a process of its own.
 
-use super::{ChildCommand, InjectedFile, OpenRequest, catch_runner_signals, open, probe, root};
-use crate::error::{CommandError, Result};
-use crate::exit::Exit;
-use crate::host::Host;
-use crate::model::mount::{Backend, Effect, MountSpec, PathRule, RuleSource, Sandbox};
+use crate::support::mount::BINARY;
+use agentworkforce::error::{CommandError, Result};
+use agentworkforce::exit::Exit;
+use agentworkforce::host::Host;
+use agentworkforce::model::mount::{Backend, Effect, MountSpec, PathRule, RuleSource, Sandbox};
+use agentworkforce::mount::fs::cleanup;
+use agentworkforce::mount::{
+    ChildCommand, ChildStdio, CrashPoints, InjectedFile, OpenRequest, catch_runner_signals, open, probe, root,
+};
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// What these arguments ask for, if it is one of the two things that this file does.
-pub fn run_if_asked(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -> Option<Result<Exit>> {
-    match args.get(1)?.to_str()? {
-        "__mount-try" => Some(run(host, &args[2..], say)),
-        // Removes a session directory that was tried out.
-        "__mount-try-remove" => {
-            let removed = super::fs::cleanup::remove_tree(args.get(2)?.as_ref());
-            Some(removed.map(|()| Exit::Done).map_err(CommandError::from))
-        }
-        _ => None,
-    }
+/// The arguments, a line each: the test harness would take them for its own.
+const ARGUMENTS: &str = "AW_MOUNT_PROGRAM";
+/// What the test harness prints before the program runs.
+pub(crate) const PREAMBLE: &str = "\nrunning 1 test\n";
+
+/// Writes the script that starts the program.
+pub(crate) fn install(script: &Path) {
+    let exe = std::env::current_exe().unwrap();
+    let text = format!(
+        "#!/bin/sh\n{ARGUMENTS}=$(for word in \"$@\"; do printf '%s' \"$word\" | od -An -v -tx1 | tr -d ' \\n'; echo; done)\n\
+         export {ARGUMENTS}\n\
+         exec '{}' --exact mount_program::program --ignored --nocapture -q\n",
+        exe.display()
+    );
+    fs::write(script, text).unwrap();
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+#[ignore = "a program that other tests start"]
+fn program() {
+    let host = Host::of_this_process().unwrap();
+    let lines = std::env::var(ARGUMENTS).expect("the script gives the arguments");
+    let args: Vec<OsString> = lines.lines().map(decoded).collect();
+    let exit = run(&host, &args).unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        error.causes.iter().for_each(|cause| eprintln!("  caused by: {cause}"));
+        error.hints.iter().for_each(|hint| eprintln!("hint: {hint}"));
+        error.exit
+    });
+    std::process::exit(exit.code().into());
+}
+
+fn decoded(hex: &str) -> OsString {
+    use std::os::unix::ffi::OsStringExt;
+    let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).expect("two digits a byte");
+    OsString::from_vec((0..hex.len()).step_by(2).map(byte).collect())
 }
 
 /// `--root DIR --backend B --sandbox S --hide PATTERN --plant PATH=TEXT --include PATTERN --expose NAME=TEXT --writable DIR
-/// --subreaper --open-only --prompt -- CMD...`; the record stays in the session directory that is named on stderr.
-fn run(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -> Result<Exit> {
+/// --subreaper --prompt --remove DIR -- CMD...`; the record stays in the session directory that is named on stderr.
+fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
     let state = host.workforce_home()?;
     let sessions = state.join("sessions");
     let session_dir = sessions.join(format!("try-{}", host.random_hex(8)?));
     fs::create_dir_all(&session_dir)?;
     let (mut wanted, mut injected, mut expose, mut writable) = (None, Vec::new(), Vec::new(), Vec::new());
-    let (mut subreaper, mut open_only, mut prompt) = (false, false, false);
+    let (mut subreaper, mut prompt) = (false, false);
     let mut spec = MountSpec {
         root: PathBuf::new(),
         cwd: PathBuf::new(),
@@ -54,16 +85,17 @@ fn run(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -> Result<Exit
             prompt = true;
             continue;
         }
-        if flag == "--open-only" {
-            open_only = true;
-            continue;
-        }
         let value = rest
             .next()
             .and_then(|value| value.to_str())
             .ok_or_else(|| CommandError::usage("a flag has no value"))?;
         let pair = || value.split_once('=').ok_or_else(|| CommandError::usage("not NAME=TEXT"));
         match flag.to_str() {
+            // Removes a session directory that was made here.
+            Some("--remove") => {
+                cleanup::remove_tree(value.as_ref())?;
+                return Ok(Exit::Done);
+            }
             Some("--root") => wanted = Some(PathBuf::from(value)),
             Some("--backend") => {
                 spec.backend = serde_json::from_value(value.into()).map_err(CommandError::usage)?;
@@ -99,7 +131,7 @@ fn run(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -> Result<Exit
     let chosen = root::find(around, wanted.as_deref(), None)?;
     root::refuse(&chosen.root, around)?;
     (spec.root, spec.cwd) = (chosen.root, chosen.cwd);
-    let helper = Path::new("/proc/self/exe");
+    let helper = Path::new(BINARY);
     let mut facts = probe::facts(helper, &state, &spec.root)?;
     if subreaper {
         facts.host.pid_namespace = false;
@@ -119,20 +151,17 @@ fn run(host: &Host, args: &[OsString], say: &mut dyn FnMut(&str)) -> Result<Exit
         writable: &writable,
         signals: Some(&signals),
         lock: Some(&lock),
-        crash_points: &super::CrashPoints::none(),
+        crash_points: &CrashPoints::none(),
     })?;
-    say(&format!("session {}", session_dir.display()));
-    if open_only {
-        return Ok(Exit::Done);
-    }
+    eprintln!("session {}", session_dir.display());
     let command = ChildCommand { argv: rest.cloned().collect(), env: Vec::new() };
-    let outcome = mount.run(&command, super::ChildStdio::inherited(), &mut signals, None)?;
-    say(&format!("outcome {outcome:?}"));
+    let outcome = mount.run(&command, ChildStdio::inherited(), &mut signals, None)?;
+    eprintln!("outcome {outcome:?}");
     if prompt {
         // As the review of the changes will: a runner in the background would be stopped here.
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer)?;
-        say(&format!("answered {answer}"));
+        eprintln!("answered {answer}");
     }
     Ok(outcome.exit())
 }
