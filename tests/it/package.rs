@@ -88,8 +88,16 @@ fn the_package_holds_what_the_program_is_built_from_and_nothing_else() {
         assert!(files.contains(&needed), "{needed} is missing in {files:#?}");
     }
     let wanted = ["src/", "personas/", "build/", "docs/"];
-    let alone =
-        ["build.rs", "LICENSE", "README.md", "CHANGELOG.md", "Cargo.toml", "Cargo.toml.orig", "Cargo.lock"];
+    let alone = [
+        "build.rs",
+        "LICENSE",
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "Cargo.toml",
+        "Cargo.toml.orig",
+        "Cargo.lock",
+    ];
     for file in files.iter().filter(|file| **file != ".cargo_vcs_info.json") {
         assert!(
             wanted.iter().any(|dir| file.starts_with(dir)) || alone.contains(file),
