@@ -1,65 +1,82 @@
-//! One binary that runs a coding agent as a persona. This page is the map.
+//! Runs a coding agent (the *harness*: claude, codex or opencode) under a configured *persona*. This page maps the code.
 //!
-//! Decide, then do, then say. Data flows one way:
+//! Decide, act, report. Data flows one way:
 //!
 //! ```text
-//! args -> RunRequest -> layers -> ResolvedPersona -> RunPlan -> open -> attempt* -> check -> finish -> RunReport
-//! cli     commands      load      resolve            plan       run, on top of mount, launch and session
+//! data:  args -> RunRequest -> layers -> ResolvedPersona -> RunPlan -> session, mount, changes -> RunReport
+//! room:  cli     commands      load      resolve            plan       run                        ui
 //! ```
 //!
-//! Everything up to the [`RunPlan`](model::plan::RunPlan) is a pure function of what was read, and the plan holds every decision:
-//! limits, checks, what becomes of the changes, and the reasons for which the run would be refused. A dry run prints it and stops.
+//! Once the layers are read, everything up to the [`RunPlan`](model::plan::RunPlan) is a pure function of them. The plan holds every
+//! decision that can be made before the run: limits, checks, what happens to the changes, and any reasons to refuse it. A dry run
+//! prints the plan and stops. What only a person can decide later is put to a `Decider`.
+//!
+//! A few words: a *layer* is a directory of personas (project, configured, user, built-in); a *role* is a charter that several
+//! personas share; a *tier* (`best`, `best-value`, `minimum`) picks harness and model; a *session* is one run on disk.
 //!
 //! # Rooms
 //!
-//! In this order: a room uses only rooms above it. `tests/it/architecture` checks that.
+//! The rooms are the top-level modules, listed from the bottom up: each may use only rooms listed before it.
+//! `tests/it/architecture` enforces this.
 //!
 //! | room | job |
 //! |---|---|
-//! | [`host`] | the process's world as a value: environment, working directory, clock, random ids, terminals |
-//! | [`exit`], [`error`] | the table of exit codes; the error that a command shows |
-//! | [`model`] | plain data: persona, role, plan, report, warnings |
-//! | [`git`], [`tool`], [`remote`] | the git command, other programs, other people's repositories: with time limits and no terminal |
-//! | [`files`] | locked, atomic writes of our own files |
-//! | [`load`] | finds and reads layers; merges nothing |
-//! | [`rules`] | path rules: which paths are hidden, read-only or writable, and by which rule |
-//! | [`resolve`] | merges layers, selects tier, harness and model, composes the prompt; knows where every field came from |
-//! | [`workforce`] | the layers of this place, opened once: finds personas and roles by name |
-//! | [`harness`] | one folder per harness: its command line and files, its events, its login |
-//! | [`plan`] | from a resolved persona to a `RunPlan`: enforcement, refusals, mount |
-//! | [`convert`] | other tools' agent files as personas, and back |
-//! | [`skills`] | from skill sources to directories that a harness takes, through a cache |
-//! | [`pack`] | packs of personas: fetch, check, place, lock |
-//! | [`mount`] | the private view of the project: make it, run in it, find what changed, apply, undo, recover |
-//! | [`session`] | the session directory: create, list, lock, apply, undo, recover, prune |
-//! | [`launch`] | puts a plan's files in place, runs the harness, reads its events, enforces its limits |
-//! | [`run`] | the engine: prepare, open, attempt, review, check, finish, report; tells an `Observer`, asks a `Decider` |
-//! | [`ui`] | the only writer to stdout and stderr: text, tables, JSON, colour, progress, `-v` |
+//! | [`host`] | everything the process takes from its surroundings, as one value: environment, working directory, clock, terminals |
+//! | [`exit`] | the list of exit codes |
+//! | [`error`] | the error type that is shown to the user |
+//! | [`model`] | plain data: persona, role, plan, report, warnings; the file formats and their JSON schemas |
+//! | [`git`] | runs the git command, so that no setting of a repository can make it run other code |
+//! | [`tool`] | runs other programs with a time limit and no terminal |
+//! | [`remote`] | fetches remote repositories, with a time limit and no terminal |
+//! | [`files`] | locked, atomic writes to the files that this program owns |
+//! | [`load`] | finds layers on disk and reads them; merges nothing |
+//! | [`rules`] | path rules, the built-in ones for secrets included: which paths are hidden, read-only or writable, and why |
+//! | [`resolve`] | merges layers, selects tier, harness and model, composes the prompt; records where each field came from |
+//! | [`workforce`] | all layers visible from the working directory, loaded once; looks up personas and roles by name |
+//! | [`harness`] | one folder per harness: its command line and files, its event format, its login (`example` is for tests) |
+//! | [`plan`] | makes the `RunPlan`: what is enforced and how, why to refuse, which mount to use |
+//! | [`convert`] | converts other tools' agent files to personas and back |
+//! | [`skills`] | turns skill sources into directories that a harness accepts, through a cache |
+//! | [`pack`] | packs of personas: fetch, verify, install, record in the lock file |
+//! | [`mount`] | the private view of the project: create it, start processes in it, find changes and conflicts, apply and undo them |
+//! | [`session`] | the session directory: create, find and lock it; has `mount` apply, undo or recover its changes; prune |
+//! | [`launch`] | writes the plan's files, runs the harness in the mount, collects its events, enforces the plan's limits |
+//! | [`run`] | the engine: prepare, open, attempt (again and again if need be), review, check, finish, report to an `Observer` |
+//! | [`ui`] | the only writer to stdout and stderr: text, tables, JSON, colour, the progress line, logging (`-v`) |
 //! | [`cli`] | clap definitions only |
-//! | [`commands`] | one file per command: builds a request, calls a room, shows the answer; `explain` maps typed errors to exit codes and hints |
+//! | [`commands`] | one module per command: builds a request, calls into a room, shows the result. Its `explain` maps typed errors to exit codes and hints |
 //!
-//! `fuzz` exists for tests and fuzzers only. `model`, `rules`, `resolve`, `plan` and `convert` are pure: no file, environment, clock
-//! or process.
+//! `fuzz` exists only for tests and fuzzers. `model`, `rules`, `resolve`, `plan` and `convert` are pure: they touch no files,
+//! environment, clock or processes.
 //!
 //! # Files on disk
 //!
-//! Below the workforce home (`~/.agentworkforce/workforce`, or `AGENT_WORKFORCE_HOME`):
+//! Under the workforce home directory (`~/.agentworkforce/workforce`, or `AGENT_WORKFORCE_HOME`):
 //!
-//! | path | owner |
+//! | path | written by |
 //! |---|---|
-//! | `config.json` | [`commands`] (`config`, `sources`) |
-//! | `personas/`, `roles/` | [`commands`] (`persona`, `role`, `create`, `import`) |
-//! | `recents.json`, `logs/audit.log` | [`commands`] (`picker`, `edit`) |
-//! | `logs/last-failure.log` | [`run`]: the log of a run that failed before its harness started |
+//! | `config.json` | the commands `config` and `sources` |
+//! | `personas/`, `roles/` | the commands `persona`, `role`, `create` and `import`; [`pack`] |
+//! | `recents.json` | the picker, in [`commands`] |
+//! | `logs/audit.log` | the commands that edit personas and roles |
+//! | `logs/last-failure.log` | [`run`], when a run fails before its harness starts |
 //! | `backups/` | [`files`] |
-//! | `locks/`, `cache/mount-probe.json` | [`mount`] |
-//! | `cache/skills/`, `cache/versions/` | [`skills`], [`tool`] |
-//! | `sessions/<id>/` | [`session`] |
-//! | `agentworkforce.lock`, `.agentworkforce-journal` (beside personas) | [`pack`] |
+//! | `locks/` | [`mount`]: one apply per project at a time |
+//! | `cache/mount-probe.json` | [`mount`] |
+//! | `cache/skills/` | [`skills`] |
+//! | `cache/versions/` | [`tool`] |
+//! | `sessions/<id>/` | see below |
 //!
-//! In a session: `status.json`, `rules.json`, `lock` ([`session`]); `plan.json`, `report.json`, `harness.json`, `debug.log`,
-//! `check-<n>.log`, `attempts/<n>/` with `task.md`, `command.json`, `events.jsonl`, `harness.log`, `outcome.json` ([`run`]); what the
-//! harness reads ([`launch`]); `mount.json`, `manifest`, `upper/` or `mount/`, `journal/`, `undo/` ([`mount`]).
+//! Next to the personas that it installs, in the home or in a project, [`pack`] keeps `agentworkforce.lock` and, while it writes,
+//! `.agentworkforce-journal`. In a session directory:
+//!
+//! | path | written by |
+//! |---|---|
+//! | `status.json`, `rules.json`, `lock` | [`session`] |
+//! | `plan.json`, `report.json`, `harness.json`, `debug.log`, `check-<n>.log` | [`run`] |
+//! | `attempts/<n>/`: `task.md`, `command.json`, `events.jsonl`, `harness.log`, `outcome.json` | [`run`] |
+//! | prompts, settings and skills for the harness | [`launch`], [`run`] |
+//! | `mount.json`, `manifest`, `upper/` (overlay) or `mount/` (copy), `journal/`, `undo/` | [`mount`] |
 
 pub mod cli;
 pub mod commands;

@@ -7,6 +7,7 @@ use crate::cli::AgentArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
+use crate::model::mount::Backend;
 use crate::model::plan::{AgentPlan, Mode, RunPlan};
 use crate::run::debug_log::DebugLog;
 use crate::run::prepare::Probing;
@@ -177,8 +178,7 @@ fn summary(plan: &RunPlan, agent: &AgentPlan, ui: &mut Ui) {
         ),
     );
     if let Some(sidecar) = &plan.sidecar {
-        let mode = serde_json::to_value(sidecar.mode).ok().and_then(|mode| mode.as_str().map(str::to_owned));
-        row("sidecar", format!("{} ({}), {}", sidecar.target, mode.unwrap_or_default(), sidecar.origin));
+        row("sidecar", format!("{} ({}), {}", sidecar.target, sidecar.mode.name(), sidecar.origin));
     }
     row("skills", agent.skills.iter().map(|skill| skill.id.as_str()).collect::<Vec<_>>().join(", "));
     row("mcp", agent.mcp_servers.join(", "));
@@ -188,11 +188,10 @@ fn summary(plan: &RunPlan, agent: &AgentPlan, ui: &mut Ui) {
         .map(|input| format!("{}={:?} ({})", input.name, shortened(&input.value, 40), input.from))
         .collect();
     row("inputs", inputs.join(", "));
-    let backend = serde_json::to_value(plan.mount.backend)
-        .ok()
-        .and_then(|value| value.as_str().map(str::to_owned))
-        .unwrap_or_default();
-    let probed = if backend == "auto" { "auto (unprobed)".to_owned() } else { backend };
+    let probed = match plan.mount.backend {
+        Backend::Auto => "auto (unprobed)",
+        other => other.name(),
+    };
     row("mount", format!("{probed} at {}, {} path rules", plan.mount.root.display(), plan.mount.rules.len()));
     if let Some(task) = &agent.prompt {
         row("task", shortened(task, 100));

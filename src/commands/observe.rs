@@ -1,7 +1,6 @@
 //! Shows a run as it happens: warnings, a progress line on a terminal, or a stream of JSON lines. Decides nothing.
 
 use super::sessions;
-use crate::model::event::Event;
 use crate::model::mount::Backend;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::{ApplyPolicy, RunPlan};
@@ -11,11 +10,7 @@ use crate::run::observer::Live;
 use crate::run::{FinishedRun, Observer, RunEvent};
 use crate::session::SessionState;
 use crate::ui::Ui;
-use crate::ui::text::shortened;
-use std::time::{Duration, Instant};
-
-/// How often the progress line is drawn again.
-const REDRAW: Duration = Duration::from_secs(1);
+use crate::ui::progress::Progress;
 
 pub struct RunObserver<'a> {
     ui: &'a mut Ui,
@@ -48,7 +43,7 @@ impl Observer for RunObserver<'_> {
                 }
             }
             RunEvent::AttemptEnded { .. } => {
-                if self.progress.as_ref().is_some_and(|progress| progress.is_shown) {
+                if self.progress.as_ref().is_some_and(|progress| progress.is_shown()) {
                     self.ui.end_progress();
                 }
             }
@@ -78,52 +73,8 @@ impl Observer for RunObserver<'_> {
 
     fn tick(&mut self, live: &Live<'_>) {
         if let Some(progress) = &mut self.progress {
-            progress.draw(live, self.ui);
+            progress.draw(live.changed_files, self.ui);
         }
-    }
-}
-
-/// The progress line.
-struct Progress {
-    began: Instant,
-    drawn: Option<Instant>,
-    is_shown: bool,
-    doing: String,
-}
-
-impl Progress {
-    fn new() -> Progress {
-        Progress { began: Instant::now(), drawn: None, is_shown: false, doing: "starting".into() }
-    }
-
-    fn note(&mut self, event: &Event) {
-        let doing = match event {
-            Event::SessionStarted { .. } | Event::ToolFinished { .. } => "thinking".to_owned(),
-            Event::Message { text } => text.lines().next().unwrap_or_default().to_owned(),
-            Event::ToolStarted { name, subject, .. } => match subject {
-                Some(subject) => format!("{name} {subject}"),
-                None => name.clone(),
-            },
-            Event::Error { message } => format!("error: {message}"),
-            Event::Usage(_) | Event::Ended { .. } | Event::Raw { .. } => return,
-        };
-        self.doing = shortened(&printable(&doing), 60);
-        self.drawn = None;
-    }
-
-    fn draw(&mut self, live: &Live<'_>, ui: &mut Ui) {
-        if self.drawn.is_some_and(|drawn| drawn.elapsed() < REDRAW) {
-            return;
-        }
-        self.drawn = Some(Instant::now());
-        self.is_shown = true;
-        let seconds = self.began.elapsed().as_secs();
-        let changed = match (live.changed_files)() {
-            Some(1) => "  1 file changed".to_owned(),
-            Some(count) if count > 0 => format!("  {count} files changed"),
-            _ => String::new(),
-        };
-        ui.progress(&format!("{:>2}:{:02}  {}{changed}", seconds / 60, seconds % 60, self.doing));
     }
 }
 

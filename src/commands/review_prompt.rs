@@ -88,9 +88,8 @@ fn pick(found: &Review, prompter: &mut Prompter<'_>, ui: &mut Ui) -> Option<Vec<
 
 /// One change on one line: what happened to which path.
 pub fn line(change: &Change) -> String {
-    let kind = serde_json::to_value(change.kind).ok().and_then(|kind| kind.as_str().map(str::to_owned));
     let conflict = change.conflict.map_or(String::new(), |reason| format!("  (conflict: {})", reason.text()));
-    format!("{:<9} {}{conflict}", kind.unwrap_or_default(), printable_name(change.path.as_ref()))
+    format!("{:<9} {}{conflict}", change.kind.name(), printable_name(change.path.as_ref()))
 }
 
 pub fn say_changes(found: &Review, ui: &mut Ui) {

@@ -19,6 +19,17 @@ pub enum Backend {
     None,
 }
 
+impl Backend {
+    pub fn name(self) -> &'static str {
+        match self {
+            Backend::Auto => "auto",
+            Backend::Overlay => "overlay",
+            Backend::Copy => "copy",
+            Backend::None => "none",
+        }
+    }
+}
+
 /// What must be protected while the harness runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -161,6 +161,15 @@ pub enum SidecarMode {
     Extend,
 }
 
+impl SidecarMode {
+    pub fn name(self) -> &'static str {
+        match self {
+            SidecarMode::Overwrite => "overwrite",
+            SidecarMode::Extend => "extend",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Skill {
     pub id: Option<String>,

@@ -1,5 +1,6 @@
 //! What a run was and how it ended: the object that a headless run prints and that its session keeps.
 
+use super::change_kind::ChangeKind;
 use super::mount::{Backend, Sandbox};
 use super::plan::PersonaRef;
 use super::tier::{Harness, Tier};
@@ -122,8 +123,7 @@ pub struct ReportedRule {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReportedChange {
     pub path: String,
-    /// `added`, `modified`, `deleted`, `mode`, `symlink` or `type`.
-    pub kind: String,
+    pub kind: ChangeKind,
     /// Lines, where the file is text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub added: Option<u64>,

@@ -89,7 +89,7 @@ impl OpenRun<'_> {
         let outcome = match ran {
             Ok(outcome) => outcome,
             Err(error) => {
-                self.end_without_start()?;
+                self.keep_or_remove()?;
                 return Err(error);
             }
         };
@@ -174,17 +174,16 @@ impl OpenRun<'_> {
         Ok(staging::write_private(&dir.join(name), self.secrets.redact(&text).as_bytes())?)
     }
 
-    /// The harness never ran. A new session holds nothing then and goes away.
-    fn end_without_start(&mut self) -> Result<()> {
+    /// The attempt failed on our side. A new session that holds no work goes away; any other is kept and named.
+    fn keep_or_remove(&mut self) -> Result<()> {
         self.hold()?;
-        if self.needs_base || self.run.resumed.is_none() {
-            let review = self.review()?;
-            let untouched =
-                review.is_none_or(|found| found.changes.is_empty() && !found.keeps_something_out());
-            if untouched {
-                self.engine.store.remove(&self.session)?;
-            }
+        let untouched = self.is_new
+            && self.report.session.is_none()
+            && self.review()?.is_none_or(|found| found.changes.is_empty() && !found.keeps_something_out());
+        if untouched {
+            return self.engine.store.remove(&self.session);
         }
+        self.report.session = Some(self.session.id.to_string());
         Ok(())
     }
 

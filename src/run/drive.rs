@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::RunPlan;
 use crate::model::secrets::Secrets;
-use crate::model::warning::Warning;
+use crate::model::warning::{Warning, WarningCode};
 use crate::workforce::Workforce;
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -121,7 +121,15 @@ impl<'a> Engine<'a> {
     ) -> Result<(Exit, Changes)> {
         open.attempt(&Ask::planned(&open.run.plan), observer)?;
         open.hold()?;
-        open.look_at_changes()?;
+        if open.run.plan.agent().is_some() {
+            let told = open.report.warnings.len();
+            open.review_for_report()?;
+            // What is not applied is said where the changes are shown.
+            let new = open.report.warnings[told..].iter();
+            for warning in new.filter(|warning| warning.code != WarningCode::NotApplied) {
+                observer.event(&RunEvent::Warning(warning));
+            }
+        }
         if open.succeeded() {
             open.run_checks(observer)?;
         }

@@ -65,11 +65,12 @@ impl OpenRun<'_> {
             ApplyGate::Open => self.run.plan.changes.apply,
             ApplyGate::Closed => ApplyPolicy::Never,
         };
-        let succeeded = self.succeeded();
+        if policy == ApplyPolicy::Auto && self.succeeded() {
+            return Ok(Decision::Apply(Selection::all()));
+        }
         self.reviewed()?;
         let Some(reviewed) = &self.reviewed else { return Ok(Decision::Keep) };
         match policy {
-            ApplyPolicy::Auto if succeeded => Ok(Decision::Apply(Selection::all())),
             // Nothing to hold back: the session ends the same way as after a success.
             ApplyPolicy::Auto | ApplyPolicy::Never if reviewed.review.changes.is_empty() => {
                 Ok(Decision::Apply(Selection::all()))

@@ -41,6 +41,8 @@ pub struct OpenRun<'a> {
     pub(super) secrets: Secrets,
     pub(super) signals: SignalInbox,
     pub report: ReportBuilder,
+    /// Whether this run made the session.
+    pub(super) is_new: bool,
     /// Whether the base of this session is still to be taken.
     pub(super) needs_base: bool,
     pub(super) version: Option<VersionQuestion>,
@@ -103,6 +105,7 @@ impl<'a> Engine<'a> {
             secrets,
             signals,
             report: report.clone(),
+            is_new,
             needs_base: is_new,
             version: None,
             reviewed: None,

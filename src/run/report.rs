@@ -98,7 +98,7 @@ impl ReportBuilder {
             let count = |lines: Option<usize>| lines.map(|lines| lines as u64);
             ReportedChange {
                 path: printable_name(change.path.as_ref()),
-                kind: word(change.kind),
+                kind: change.kind,
                 added: diff.and_then(|diff| count(diff.added)),
                 removed: diff.and_then(|diff| count(diff.removed)),
                 applied: false,
@@ -112,7 +112,8 @@ impl ReportBuilder {
                 (Some(rule), _) => rule_text(rule),
                 (None, ProtectedWhy::Injected) => "a file of the persona".into(),
                 (None, ProtectedWhy::Moved) => "moved to a protected path".into(),
-                (None, why) => word(why),
+                (None, ProtectedWhy::Hidden) => "hidden".into(),
+                (None, ProtectedWhy::Readonly) => "readonly".into(),
             },
         };
         self.protected = review.protected.iter().map(protected).collect();
@@ -263,10 +264,6 @@ impl ReportBuilder {
 
 fn rule_text(rule: &PathRule) -> String {
     format!("{} ({})", rule.pattern, rule.origin)
-}
-
-fn word(value: impl serde::Serialize) -> String {
-    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 /// What an apply leaves out whatever is decided, as warnings.

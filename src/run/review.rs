@@ -35,7 +35,7 @@ impl OpenRun<'_> {
     }
 
     /// Reviews the changes for the report, with what must not be in them.
-    pub(super) fn look_at_changes(&mut self) -> Result<()> {
+    pub(super) fn review_for_report(&mut self) -> Result<()> {
         self.reviewed()?;
         let Some(Reviewed { work, review }) = &self.reviewed else {
             self.report.leaked(&Leaks::default());

@@ -43,6 +43,19 @@ pub enum SessionState {
 }
 
 impl SessionState {
+    pub fn name(self) -> &'static str {
+        match self {
+            SessionState::Opening => "opening",
+            SessionState::Running => "running",
+            SessionState::Held => "held",
+            SessionState::Applied => "applied",
+            SessionState::Nothing => "nothing",
+            SessionState::Discarded => "discarded",
+            SessionState::Undone => "undone",
+            SessionState::Interrupted => "interrupted",
+        }
+    }
+
     /// Whether the runner says that it is at work.
     pub fn is_active(self) -> bool {
         matches!(self, SessionState::Opening | SessionState::Running)

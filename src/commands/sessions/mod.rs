@@ -80,10 +80,6 @@ fn answer_with_version(version: u32, value: &impl Serialize, ui: &mut Ui) {
     ui.json(&whole);
 }
 
-fn word(state: SessionState) -> String {
-    serde_json::to_value(state).ok().and_then(|state| state.as_str().map(str::to_owned)).unwrap_or_default()
-}
-
 fn list(sessions: &Sessions, ui: &mut Ui) -> Result<Exit> {
     let entries = sessions.list()?;
     if ui.is_json() {
@@ -93,7 +89,8 @@ fn list(sessions: &Sessions, ui: &mut Ui) -> Result<Exit> {
     let mut table = Table::new(&["SESSION", "STATE", "STARTED", "PROJECT"]);
     for entry in &entries {
         let status = entry.status.as_ref();
-        let state = if entry.live { format!("{} (live)", word(entry.state)) } else { word(entry.state) };
+        let state =
+            if entry.live { format!("{} (live)", entry.state.name()) } else { entry.state.name().to_owned() };
         let started =
             status.map(|status| status.started_at.chars().take(19).collect::<String>()).unwrap_or_default();
         let root = status
@@ -114,7 +111,7 @@ fn show(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
         answer(&shown, ui);
         return Ok(Exit::Done);
     }
-    ui.line(format!("{}  {}", shown.entry.id, word(shown.entry.state)));
+    ui.line(format!("{}  {}", shown.entry.id, shown.entry.state.name()));
     if let Some(status) = &shown.entry.status {
         ui.line(printable(&format!("persona   {}", status.persona)));
         ui.line(format!("project   {}", crate::mount::changes::diff::printable_name(status.root.as_ref())));
@@ -260,7 +257,7 @@ fn recover(sessions: &Sessions, id: Option<&str>, ui: &mut Ui) -> Result<Exit> {
             ui.line(format!(
                 "{}  {}  {} change(s), {} conflict(s)",
                 session.session,
-                word(session.state),
+                session.state.name(),
                 session.changes,
                 session.conflicts
             ));

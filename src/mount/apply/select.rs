@@ -1,7 +1,8 @@
 //! Which of the changes are to be applied: all, those that were picked, and conflicts that the user decided.
 //! Pure; a choice that would need another change takes that with it.
 
-use crate::mount::changes::compare::{After, ChangeKind, ConflictReason};
+use crate::model::change_kind::ChangeKind;
+use crate::mount::changes::compare::{After, ConflictReason};
 use crate::mount::changes::{Change, Review};
 use crate::mount::fs::stat::Kind;
 use std::collections::BTreeSet;

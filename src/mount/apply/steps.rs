@@ -1,7 +1,8 @@
 //! From chosen changes to steps in an order in which each can be done. Looks things up; changes nothing.
 
 use super::journal::{Action, Journal, Operation};
-use crate::mount::changes::compare::{After, ChangeKind};
+use crate::model::change_kind::ChangeKind;
+use crate::mount::changes::compare::After;
 use crate::mount::changes::{Change, ThreeWay};
 use crate::mount::fs::stat::{Kind, PERMISSIONS, Stat};
 use crate::mount::fs::tree::Lookup;

@@ -1,9 +1,10 @@
 //! What a review says: the changes that may be applied, and everything that may not with the reason.
 //! Plain values; they are found and judged in `review`.
 
+use crate::model::change_kind::ChangeKind;
 use crate::model::mount::PathRule;
 use crate::model::raw_path::RawPath;
-use crate::mount::changes::compare::{After, ChangeKind, ConflictReason};
+use crate::mount::changes::compare::{After, ConflictReason};
 use crate::mount::fs::stat::{Kind, Stat};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,6 +1,7 @@
 //! The three-way comparison of one path: the base, the project now, the agent's mount. Pure; content is compared by
 //! a function that the caller gives, and only where the answer depends on it.
 
+use crate::model::change_kind::ChangeKind;
 use crate::mount::changes::manifest::Entry;
 use crate::mount::fs::stat::{Kind, PERMISSIONS, Stat};
 use schemars::JsonSchema;
@@ -58,21 +59,6 @@ impl After {
             After::Absent | After::Symlink | After::Special => None,
         }
     }
-}
-
-/// How the agent's version differs from what it started from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ChangeKind {
-    Added,
-    Modified,
-    Deleted,
-    /// Only the permission bits.
-    Mode,
-    /// A symlink points somewhere else.
-    Symlink,
-    /// A file became a directory, a directory a symlink, and so on.
-    TypeChange,
 }
 
 /// Why a change cannot simply be applied.

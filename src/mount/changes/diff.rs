@@ -3,9 +3,10 @@
 
 use super::change::{Change, Review};
 use super::three_way::ThreeWay;
+use crate::model::change_kind::ChangeKind;
 use crate::model::printable::printable;
 use crate::model::raw_path::RawPath;
-use crate::mount::changes::compare::{After, ChangeKind, ConflictReason};
+use crate::mount::changes::compare::{After, ConflictReason};
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::Tree;
 use anyhow::Context;

@@ -3,9 +3,10 @@
 use super::script::Rng;
 use super::snapshot::{Node, Snapshot, snapshot};
 use super::world::{Run, World, make_opaque, visible, whiteout};
+use crate::model::change_kind::ChangeKind;
 use crate::model::mount_record::{LeftOut, LeftOutReason};
 use crate::mount::apply::{ApplyResult, Selection};
-use crate::mount::changes::compare::{ChangeKind, ConflictReason};
+use crate::mount::changes::compare::ConflictReason;
 use crate::mount::changes::{Ignored, ProtectedWhy, Review};
 use pretty_assertions::assert_eq;
 use std::path::{Path, PathBuf};

@@ -11,6 +11,7 @@ use std::io::{self, BufWriter, Write};
 
 pub mod diagnostics;
 pub mod patch;
+pub mod progress;
 pub mod table;
 pub mod text;
 
