@@ -94,6 +94,8 @@ impl OpenRun<'_> {
             }
         };
         self.reviewed = None;
+        // From here on there is work to keep, whatever else fails.
+        self.report.session = Some(self.session.id.to_string());
         tracing::info!(attempt = number, status = ?outcome.status, reason = ?outcome.reason, "attempt ended");
         match version {
             Some(Ok(version)) => self.report.version = Some(version),
@@ -103,8 +105,10 @@ impl OpenRun<'_> {
             }
             None => {}
         }
-        self.record(&dir, OUTCOME_FILE, &outcome)?;
-        self.report.session = Some(self.session.id.to_string());
+        if let Err(error) = self.record(&dir, OUTCOME_FILE, &outcome) {
+            // A full disk costs the record, not the run.
+            tracing::warn!("the outcome was not recorded: {error:#}");
+        }
         self.report.timed_as("harness", began.elapsed());
         for warning in &outcome.warnings {
             let message = self.secrets.redact(&warning.message);

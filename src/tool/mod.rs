@@ -6,7 +6,7 @@ pub mod version;
 use crate::host::Host;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -98,7 +98,7 @@ pub fn run(
         .stdout(stdout.try_clone().map_err(failed)?)
         .stderr(stderr.try_clone().map_err(failed)?)
         .process_group(0);
-    let child = command.spawn().map_err(|error| ToolError::Start { program: program.clone(), error })?;
+    let child = spawn(command).map_err(|error| ToolError::Start { program: program.clone(), error })?;
     let mut group = Group { child, reaped: false };
     let started = Instant::now();
     let mut pause = Duration::from_millis(1);
@@ -128,6 +128,20 @@ pub fn run(
     let mut complained = Vec::new();
     stderr.take(STDERR_TAIL).read_to_end(&mut complained).map_err(failed)?;
     Ok(Finished { status, stdout: said, stderr: String::from_utf8_lossy(&complained).into_owned() })
+}
+
+/// A program that is being replaced at this moment is busy for a few milliseconds.
+fn spawn(command: &mut Command) -> std::io::Result<Child> {
+    let mut tries = 0;
+    loop {
+        match command.spawn() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && tries < 20 => {
+                tries += 1;
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            spawned => return spawned,
+        }
+    }
 }
 
 /// A child in a process group of its own. The group is ended while the child is not yet reaped, so that its number

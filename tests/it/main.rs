@@ -59,9 +59,3 @@ mod roles;
 mod sidecars;
 mod soak;
 mod support;
-
-// The names of the parts before they were in `support`, for tests that are being written just now.
-#[allow(unused_imports, reason = "goes with the last test that uses them")]
-use support::{
-    harness as launch_support, mount as mount_support, packs as packs_support, sessions as e2e_support,
-};

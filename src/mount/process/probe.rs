@@ -130,6 +130,9 @@ fn try_here(helper: &Path, state: &Path) -> Result<HostMounts> {
 fn try_at(helper: &Path, state: &Path, place: &Path) -> Result<HostMounts> {
     let scratch =
         tempfile::Builder::new().prefix(".probe-").tempdir_in(place).map_err(|error| at(place, error))?;
+    // A full disk is not a machine without overlays.
+    let room = scratch.path().join("room");
+    fs::write(&room, [0; 4096]).map_err(|error| at(&room, error))?;
     let reflink = can_reflink(scratch.path());
     let unavailable = |reason: String| HostMounts {
         overlay: OverlayWay::Unavailable,
