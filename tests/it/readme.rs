@@ -179,6 +179,29 @@ fn the_table_of_what_is_enforced_says_what_plans_say() {
     }
 }
 
+/// Scripts match on these words, so `docs/ci.md` lists all of them and no others.
+#[test]
+fn every_code_of_a_warning_and_a_refusal_is_explained() {
+    let env = TestEnv::new();
+    let text = document("docs/ci.md");
+    for (format, name, heading) in [
+        ("report", "WarningCode", "\n### Warnings\n"),
+        ("plan", "RefusalCode", "\n## Dry runs and refusals\n"),
+    ] {
+        let schema = env.run(["schema", format]).json();
+        let variants = schema["$defs"][name]["oneOf"].as_array().expect("variants");
+        let mut codes: Vec<&str> =
+            variants.iter().map(|variant| variant["const"].as_str().expect("a word")).collect();
+        let (_, below) = text.split_once(heading).expect("a heading");
+        let section = below.split("\n## ").next().expect("a section");
+        let mut explained: Vec<&str> =
+            section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+        codes.sort_unstable();
+        explained.sort_unstable();
+        assert_eq!(explained, codes, "the table below {heading}");
+    }
+}
+
 /// `benches/run --readme` writes between two marks; figures of the program are worth little without what stood beside it.
 #[test]
 fn the_readme_has_the_table_of_benchmarks() {
