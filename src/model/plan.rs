@@ -355,10 +355,10 @@ pub struct Enforcement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EnforcementLevel {
-    /// The harness, the mount or the runner really holds it.
+    /// The harness, the mount or the runner enforces it.
     Enforced,
-    /// The agent is told; nothing stops it.
+    /// The agent is asked to comply; nothing stops it.
     Advisory,
-    /// Nothing happens with it on this harness.
+    /// It has no effect on this harness.
     Unsupported,
 }

@@ -79,7 +79,7 @@ impl<'de> Deserialize<'de> for RawPath {
                     .collect();
                 let digits = digits
                     .filter(|digits| digits.len() % 2 == 0)
-                    .ok_or_else(|| D::Error::custom("a path in hexadecimal has a digit that is none"))?;
+                    .ok_or_else(|| D::Error::custom("a path in hexadecimal has an invalid digit"))?;
                 let bytes = digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect();
                 Ok(RawPath(OsString::from_vec(bytes).into()))
             }

@@ -24,7 +24,7 @@ pub struct MountPlace {
     pub is_repository: bool,
     /// Name and text, in rising order of precedence.
     pub rule_files: Vec<(String, String)>,
-    /// What stands before a file's name where its origin is told.
+    /// Prefix of a file's name in its origin, for example the git ref.
     pub rule_prefix: String,
 }
 

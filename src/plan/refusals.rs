@@ -23,7 +23,7 @@ pub fn refusals(plan: &RunPlan, attended: bool, found: &Obstacles) -> Vec<Refusa
         refuse(RefusalCode::NothingToHold, message, none());
     }
     if plan.changes.apply == ApplyPolicy::Ask && !attended {
-        refuse(RefusalCode::NoTerminal, "nobody can be asked about the changes".to_owned(), none());
+        refuse(RefusalCode::NoTerminal, "no terminal to ask about the changes".to_owned(), none());
     }
     if plan.limits.usd == Some(0.0) {
         let message = "the budget is zero: `limits.usd` is 0".to_owned();

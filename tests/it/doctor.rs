@@ -38,7 +38,7 @@ fn versions(env: &TestEnv) {
 #[track_caller]
 fn rows(ran: &Ran) -> Vec<Value> {
     let report: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:#?}"));
-    assert_eq!(report["schemaVersion"], 1);
+    assert_eq!((&report["schemaVersion"], &report["warnings"]), (&json!(2), &json!([])));
     let rows = report["rows"].as_array().expect("rows").clone();
     let has_problem = rows.iter().any(|row| row["status"] == "problem");
     assert_eq!(ran.code, i32::from(has_problem), "{ran:#?}");

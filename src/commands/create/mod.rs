@@ -87,7 +87,7 @@ fn check_id(id: &str) -> Result<()> {
     if slug != id || id.len() > 128 {
         let near = (!slug.is_empty() && slug.len() <= 128).then(|| format!("`{slug}` would do"));
         return Err(CommandError::usage(format!(
-            "`{id}` is no id: it must be a lower-case slug such as `api-reviewer`"
+            "`{id}` is not a valid id: it must be a lower-case slug such as `api-reviewer`"
         ))
         .maybe_hint(near));
     }

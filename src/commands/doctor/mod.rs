@@ -9,6 +9,7 @@ mod user_files;
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::secrets::Secrets;
+use crate::model::warning::Warning;
 use crate::ui::{Ui, printable};
 use row::{Row, Status};
 use serde::Serialize;
@@ -18,6 +19,7 @@ use serde::Serialize;
 struct Report<'a> {
     schema_version: u32,
     rows: &'a [Row],
+    warnings: Vec<Warning>,
 }
 
 pub fn run(host: &Host, ui: &mut Ui) -> Exit {
@@ -28,7 +30,7 @@ pub fn run(host: &Host, ui: &mut Ui) -> Exit {
     rows.extend(files.rows);
     let rows = redacted(rows, host);
     if ui.is_json() {
-        ui.json(&Report { schema_version: 1, rows: &rows });
+        ui.json(&Report { schema_version: 2, rows: &rows, warnings: Vec::new() });
     } else {
         print(&rows, ui);
     }

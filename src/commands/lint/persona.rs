@@ -171,7 +171,7 @@ impl Lint<'_> {
             let prompt = runtime.system_prompt.as_deref().unwrap_or_default();
             for name in names_in(prompt).into_iter().filter(|name| !inputs.contains(name)) {
                 if let Some(near) = nearest(name, inputs.iter().copied()) {
-                    let text = format!("`${name}` is no input of this persona and stays as it is");
+                    let text = format!("`${name}` is not an input of this persona and stays as it is");
                     let fix = format!("did you mean `${near}`?");
                     self.add(Severity::Warning, at(&format!("{prefix}systemPrompt")), text).fix = Some(fix);
                 }

@@ -40,7 +40,7 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
             };
             let applied = sessions.apply(&request)?;
             if ui.is_json() {
-                answer_with_version(2, &applied, ui);
+                answer(&applied, ui);
             } else {
                 for warning in &applied.warnings {
                     ui.warning(printable(&warning.message));
@@ -65,17 +65,14 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
     }
 }
 
-/// A result as the one JSON object, with our version in front.
+/// A result as the one JSON object, with our version in front and the warnings behind.
 fn answer(value: &impl Serialize, ui: &mut Ui) {
-    answer_with_version(1, value, ui);
-}
-
-fn answer_with_version(version: u32, value: &impl Serialize, ui: &mut Ui) {
-    let mut whole = json!({"schemaVersion": version});
+    let mut whole = json!({"schemaVersion": 2});
     if let (Some(object), Ok(serde_json::Value::Object(fields))) =
         (whole.as_object_mut(), serde_json::to_value(value))
     {
         object.extend(fields);
+        object.entry("warnings").or_insert_with(|| json!([]));
     }
     ui.json(&whole);
 }
@@ -83,7 +80,7 @@ fn answer_with_version(version: u32, value: &impl Serialize, ui: &mut Ui) {
 fn list(sessions: &Sessions, ui: &mut Ui) -> Result<Exit> {
     let entries = sessions.list()?;
     if ui.is_json() {
-        ui.json(&json!({"schemaVersion": 1, "sessions": entries}));
+        answer(&json!({"sessions": entries}), ui);
         return Ok(Exit::Done);
     }
     let mut table = Table::new(&["SESSION", "STATE", "STARTED", "PROJECT"]);
@@ -147,7 +144,7 @@ fn diff(
 ) -> Result<Exit> {
     let files = sessions.diff(id, path, include_ignored)?;
     if ui.is_json() {
-        ui.json(&json!({"schemaVersion": 1, "files": files}));
+        answer(&json!({"files": files}), ui);
         return Ok(Exit::Done);
     }
     for file in &files {
@@ -191,7 +188,7 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
             if !outcome.remaining.is_empty() {
                 ui.say(&format!("{} change(s) stay in the session", outcome.remaining.len()));
             }
-            ui.hint(format!("`agentworkforce sessions undo {}` takes it back", applied.session));
+            ui.hint(format!("`agentworkforce sessions undo {}` undoes it", applied.session));
         }
     }
     review_prompt::say_kept_out(&outcome.review, ui);
@@ -246,11 +243,11 @@ fn recover(sessions: &Sessions, id: Option<&str>, ui: &mut Ui) -> Result<Exit> {
     let Recovery { recovered, running } = sessions.recover(id)?;
     let failed = recovered.iter().any(|session| session.problem.is_some());
     if ui.is_json() {
-        ui.json(&json!({"schemaVersion": 1, "recovered": recovered, "running": running}));
+        answer(&json!({"recovered": recovered, "running": running}), ui);
     } else if recovered.is_empty() {
         ui.line("nothing to recover");
         if !running.is_empty() {
-            ui.hint(format!("still at work and left alone: {}", running.join(", ")));
+            ui.hint(format!("still running: {}", running.join(", ")));
         }
     } else {
         for session in &recovered {

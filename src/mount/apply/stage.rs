@@ -171,7 +171,7 @@ pub(super) fn copy_entry(
     match stat.kind {
         Kind::Symlink => rustix::fs::symlinkat(from.read_link(name)?, to, to_name)?,
         Kind::Dir => rustix::fs::mkdirat(to, to_name, Mode::from_raw_mode((stat.mode | 0o700) as _))?,
-        Kind::Special => anyhow::bail!("it is no file"),
+        Kind::Special => anyhow::bail!("it is not a file"),
         Kind::File => {
             let (source, stat) = from.open_file(name)?;
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
