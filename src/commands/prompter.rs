@@ -1,4 +1,4 @@
-//! Asks the person at the terminal for a line, and hears the signals that end us meanwhile: a prompt must not be a trap.
+//! Asks the person at the terminal for a line, and watches for signals meanwhile: a prompt must not block them.
 
 use crate::run::observer::Signals;
 use nix::sys::signal::{Signal, kill};

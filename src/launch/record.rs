@@ -1,5 +1,5 @@
 //! What a session keeps of a harness's output: the log, of which only the beginning and the end are kept, and the events.
-//! Writing them never stops a run; that something is missing is said in the file itself.
+//! Writing them never stops a run; the file itself says when something is missing.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};

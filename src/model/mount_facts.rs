@@ -51,7 +51,7 @@ pub struct HostMounts {
     /// The reason is the filesystem of the state directory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub state_unfit: bool,
-    /// Whether a PID namespace with its own `/proc` can be had.
+    /// Whether a PID namespace with its own `/proc` works.
     pub pid_namespace: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid_namespace_reason: Option<String>,

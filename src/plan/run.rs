@@ -285,7 +285,7 @@ fn planned_skills(parts: &RunParts, warnings: &mut Vec<Warning>) -> Vec<PlannedS
     skills
 }
 
-/// Flags over the persona over the config; a tier's timeout is a wall-clock limit where no other is said.
+/// Flags over the persona over the config. A tier's timeout is the wall-clock limit if nothing else sets one.
 fn limits(parts: &RunParts, flags: &RunFlags) -> Limits {
     let tier = Limits { wall_seconds: parts.selection.settings.timeout_seconds, ..Limits::default() };
     // People sit in interactive sessions as long as they like; the tier's timeout is meant for tasks.

@@ -223,7 +223,7 @@ fn merge_objects(
     }
 }
 
-/// The lists of entries to remove speak of lower layers only, so they are applied before anything is added.
+/// Lists of entries to remove apply to lower layers only, so they come before anything is added.
 fn take_out_removed(low: &mut Object, high: &Object, fields: &[Field], path: &str, merged: &mut Layered) {
     for field in fields {
         let Merge::Union { removed_by } = field.merge else { continue };
@@ -268,7 +268,7 @@ fn join_lists(
     }
 }
 
-/// `gone` hears of every path that was taken out, where somebody wants to know.
+/// `gone` is called with every path that was removed.
 fn finish(object: &mut Object, fields: &'static [Field], path: &str, gone: &mut Option<Vec<String>>) {
     for field in fields {
         if let Merge::Union { removed_by } = field.merge

@@ -1,4 +1,4 @@
-//! The path rules for a walk over very many names: most names are told by a few byte comparisons to be none of the rules' business.
+//! The path rules for a walk over very many names: a few byte comparisons show that most names match no rule.
 //! Every real decision is made by `rules`.
 
 use crate::model::mount::{Effect, PathRule};

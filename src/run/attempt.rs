@@ -60,6 +60,7 @@ impl OpenRun<'_> {
     /// Runs the harness or command once and stays with it to the end.
     pub fn attempt(&mut self, ask: &Ask, observer: &mut dyn Observer) -> Result<HarnessOutcome> {
         let (number, dir) = self.new_attempt_dir()?;
+        let _step = tracing::info_span!("attempt", number).entered();
         let replanned = self.replanned(ask);
         let agent = replanned.as_ref().or_else(|| self.run.plan.agent()).cloned();
         let command = match (&agent, &self.run.plan.subject) {
@@ -82,7 +83,7 @@ impl OpenRun<'_> {
             let home = &self.engine.workforce.layers.home;
             self.version = Some(VersionQuestion::ask(&self.program, home));
         }
-        tracing::info!(attempt = number, "attempt started");
+        tracing::info!("attempt started");
         let began = Instant::now();
         let ran = self.run_once(agent.as_ref(), &command, &dir, observer);
         let version = self.version.take().map(VersionQuestion::answer);
@@ -96,7 +97,7 @@ impl OpenRun<'_> {
         self.reviewed = None;
         // From here on there is work to keep, whatever else fails.
         self.report.session = Some(self.session.id.to_string());
-        tracing::info!(attempt = number, status = ?outcome.status, reason = ?outcome.reason, "attempt ended");
+        tracing::info!(status = ?outcome.status, reason = ?outcome.reason, "attempt ended");
         match version {
             Some(Ok(version)) => self.report.version = Some(version),
             Some(Err(problem)) => {

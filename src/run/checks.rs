@@ -24,10 +24,11 @@ impl OpenRun<'_> {
         observer: &mut dyn Observer,
     ) -> Result<ReportedCheck> {
         let number = self.report.checks.len() + 1;
+        let _step = tracing::info_span!("check", number).entered();
         let scratch = self.session.dir.join(format!("check-{number}"));
         let log = self.session.dir.join(format!("check-{number}.log"));
         let view = self.mount.view_of(on, &scratch)?;
-        tracing::info!(check = number, ?on, "check started");
+        tracing::info!(?on, "check started");
         for path in &view.changed_by_user {
             let name = printable_name(path.as_ref());
             let text =
@@ -53,7 +54,7 @@ impl OpenRun<'_> {
             log_file: log.display().to_string(),
             sha256: outcome.sha256,
         };
-        tracing::info!(check = number, code = reported.exit_code, "check ended");
+        tracing::info!(code = reported.exit_code, "check ended");
         observer.event(&RunEvent::CheckEnded(&reported));
         self.report.checks.push(reported.clone());
         Ok(reported)

@@ -29,7 +29,7 @@ pub struct FinishedRun {
     pub record: MountRecord,
     pub outcome: HarnessOutcome,
     pub changes: Changes,
-    /// All warnings of the run, those that the observer heard among them.
+    /// All warnings of the run, including those that the observer was given.
     pub warnings: Vec<Warning>,
     /// The report of an agent as it is printed and kept, without values of secrets.
     pub report: Option<Value>,
@@ -124,7 +124,7 @@ impl<'a> Engine<'a> {
         if open.run.plan.agent().is_some() {
             let told = open.report.warnings.len();
             open.review_for_report()?;
-            // What is not applied is said where the changes are shown.
+            // What is not applied is listed with the changes.
             let new = open.report.warnings[told..].iter();
             for warning in new.filter(|warning| warning.code != WarningCode::NotApplied) {
                 observer.event(&RunEvent::Warning(warning));

@@ -46,6 +46,7 @@ impl Changes {
 impl OpenRun<'_> {
     /// Asks the plan, and where it says so the decider, what becomes of the changes, and does it.
     pub fn finish_changes(&mut self, gate: ApplyGate, decider: &mut dyn Decider) -> Result<Changes> {
+        let _step = tracing::info_span!("finish").entered();
         let began = Instant::now();
         let mut changes = Changes { applied: None, interrupted_by: None, state: SessionState::Nothing };
         if self.mount.record.backend != Backend::None {

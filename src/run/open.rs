@@ -64,6 +64,7 @@ impl<'a> Engine<'a> {
         report: &mut ReportBuilder,
         observer: &mut dyn Observer,
     ) -> Result<OpenRun<'a>> {
+        let _step = tracing::info_span!("open").entered();
         let host = &self.workforce.host;
         let program = match run.plan.agent() {
             Some(agent) => program::find(&agent.command.program, agent.harness.kind, host)?,

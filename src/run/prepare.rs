@@ -138,6 +138,7 @@ pub fn prepare(
     request: &RunRequest,
     probing: Probing,
 ) -> Result<Prepared> {
+    let _step = tracing::info_span!("prepare").entered();
     let mut overrides = request.overrides.clone();
     let mut flags = flags(request);
     let resumed = match (&request.resume, request.persona()) {

@@ -36,6 +36,7 @@ impl OpenRun<'_> {
 
     /// Reviews the changes for the report, with what must not be in them.
     pub(super) fn review_for_report(&mut self) -> Result<()> {
+        let _step = tracing::info_span!("review").entered();
         self.reviewed()?;
         let Some(Reviewed { work, review }) = &self.reviewed else {
             self.report.leaked(&Leaks::default());

@@ -190,7 +190,7 @@ impl Ui {
         self.note_failure(result);
     }
 
-    /// Brings out what was said on stdout before something is said on stderr.
+    /// Flushes stdout, so that its text comes before what follows on stderr.
     pub fn flush(&mut self) {
         let result = self.out.flush();
         self.note_failure(result);

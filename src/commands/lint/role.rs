@@ -22,7 +22,7 @@ pub fn problems(workforce: &Workforce, personas: &[Found]) -> Vec<FileProblem> {
                 format!("the charter names `{name}`, which a rename would make stale"),
             );
             problem.severity = Severity::Warning;
-            problems.push(problem.with_fix("speak of peers by role: \"hand off to the architect\""));
+            problems.push(problem.with_fix("refer to peers by role: \"hand off to the architect\""));
         }
     }
     problems

@@ -1,4 +1,4 @@
-//! Starts a command in an open mount and hears what becomes of it. How its stdio is connected is the caller's choice;
+//! Starts a command in an open mount and learns how it ends. How its stdio is connected is the caller's choice;
 //! when to signal or end it too.
 
 use crate::model::mount_facts::OverlayWay;
