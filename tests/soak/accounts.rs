@@ -207,7 +207,10 @@ impl<'a> Accounts<'a> {
             Err(problem) => self.findings.push(problem),
         }
         let now = self.world.store();
-        let is_old = |path: &str| path.is_empty() || at_start.paths.iter().any(|old| old == path);
+        // A run that was interrupted before its harness started leaves its log, and the next one replaces it.
+        let is_log = |path: &str| ["logs", "logs/last-failure.log"].contains(&path);
+        let is_old =
+            |path: &str| path.is_empty() || is_log(path) || at_start.paths.iter().any(|old| old == path);
         // The directory says it for what is in it.
         let parent =
             |path: &str| path.rsplit_once('/').map_or(String::new(), |(parent, _)| parent.to_owned());
