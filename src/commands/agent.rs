@@ -102,12 +102,16 @@ fn answer(report: Option<&Value>, stream: bool, ui: &mut Ui) {
 fn failure(failed: FailedRun, stream: bool, ui: &mut Ui) -> Result<Exit> {
     let is_refusal = failed.is_refusal();
     let (error, failed) = explain::failed_run(failed);
-    if is_refusal || !ui.is_json() {
+    if is_refusal {
         return Err(error);
     }
     let reason = std::iter::once(&error.message).chain(&error.causes).cloned().collect::<Vec<_>>().join(": ");
+    let report = failed.report(error.exit, reason);
+    if !ui.is_json() {
+        return Err(error);
+    }
     ui.explain(&error);
-    answer(failed.report(error.exit, reason).as_ref(), stream, ui);
+    answer(report.as_ref(), stream, ui);
     Ok(error.exit)
 }
 

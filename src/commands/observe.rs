@@ -110,6 +110,10 @@ pub fn say_changes_end(finished: &FinishedRun, ui: &mut Ui) {
             ));
         }
         (None, SessionState::Discarded) => ui.say("discarded"),
+        (None, _) if finished.record.backend == Backend::None => {
+            let root = printable_name(finished.record.root.as_ref());
+            ui.say(&format!("changes were made directly in {root} and were not tracked"));
+        }
         (None, _) => ui.say("nothing was changed"),
     }
 }

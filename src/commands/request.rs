@@ -23,6 +23,9 @@ pub fn of_agent(args: &AgentArgs, attended: bool) -> Result<RunRequest> {
     if task.as_deref().is_some_and(|text| text.trim().is_empty()) {
         return Err(CommandError::usage("the task is empty").hint("say what to do after `-p`"));
     }
+    if args.check.iter().any(|command| command.trim().is_empty()) {
+        return Err(CommandError::usage("a check is empty").hint("name a command after `--check`"));
+    }
     let backend = if args.install_in_repo { Some(Backend::None) } else { args.mount.map(backend) };
     let check =
         |command: &String| PlannedCheck { command: command.clone(), timeout_seconds: args.check_timeout };

@@ -70,7 +70,7 @@ fn pick(found: &Review, prompter: &mut Prompter<'_>, ui: &mut Ui) -> Option<Vec<
     for (index, change) in found.changes.iter().enumerate() {
         ui.say(&format!("{:>4}  {}", index + 1, line(change)));
     }
-    ui.say("Numbers with spaces, Enter to go back:");
+    ui.say("Numbers separated by spaces (Enter to go back):");
     let Answer::Line(answer) = prompter.line() else { return None };
     let mut picked = Vec::new();
     for word in answer.split([' ', ',']).map(str::trim).filter(|word| !word.is_empty()) {

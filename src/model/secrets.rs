@@ -2,6 +2,7 @@
 //! in a text or in a stream of chunks. It never says a value.
 
 use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -72,6 +73,19 @@ impl Secrets {
         bytes.extend(redactor.finish());
         // Values and what comes instead are text, so nothing is cut inside of a character.
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The same for every text in a JSON value. Names of fields and numbers stay: what is printed must stay readable.
+    pub fn redact_json(&self, value: &mut Value) {
+        if self.is_empty() {
+            return;
+        }
+        match value {
+            Value::String(text) => *text = self.redact(text),
+            Value::Array(list) => list.iter_mut().for_each(|value| self.redact_json(value)),
+            Value::Object(object) => object.values_mut().for_each(|value| self.redact_json(value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 
     /// For a stream of chunks; values may be cut anywhere.

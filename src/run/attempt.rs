@@ -14,10 +14,10 @@ use crate::model::plan::{AgentPlan, Conversation, Mode, PlannedSubject, RunPlan}
 use crate::model::raw_path::RawPath;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::process::attend::{TimeLimits, limit_of};
-use crate::mount::{ChildCommand, ChildStdio};
+use crate::mount::{ChildCommand, ChildStdio, MountError};
 use crate::plan::run as plan_run;
 use crate::session::SessionState;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde_json::json;
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File};
@@ -59,6 +59,14 @@ impl Ask {
 impl OpenRun<'_> {
     /// Runs the harness or command once and stays with it to the end.
     pub fn attempt(&mut self, ask: &Ask, observer: &mut dyn Observer) -> Result<HarnessOutcome> {
+        let result = self.make_attempt(ask, observer);
+        if let Err(error) = &result {
+            self.keep_or_remove(error);
+        }
+        result
+    }
+
+    fn make_attempt(&mut self, ask: &Ask, observer: &mut dyn Observer) -> Result<HarnessOutcome> {
         let (number, dir) = self.new_attempt_dir()?;
         let _step = tracing::info_span!("attempt", number).entered();
         let replanned = self.replanned(ask);
@@ -87,13 +95,7 @@ impl OpenRun<'_> {
         let began = Instant::now();
         let ran = self.run_once(agent.as_ref(), &command, &dir, observer);
         let version = self.version.take().map(VersionQuestion::answer);
-        let outcome = match ran {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                self.keep_or_remove()?;
-                return Err(error);
-            }
-        };
+        let outcome = ran?;
         self.reviewed = None;
         // From here on there is work to keep, whatever else fails.
         self.report.session = Some(self.session.id.to_string());
@@ -158,34 +160,47 @@ impl OpenRun<'_> {
     /// The next number, and a private directory for its record.
     fn new_attempt_dir(&self) -> Result<(u32, PathBuf)> {
         let all = self.session.dir.join(ATTEMPTS_DIR);
-        DirBuilder::new().recursive(true).mode(0o700).create(&all)?;
+        let failed = || format!("{} cannot be made", all.display());
+        DirBuilder::new().recursive(true).mode(0o700).create(&all).with_context(failed)?;
         let mut number = 1;
         loop {
             let dir = all.join(number.to_string());
             match DirBuilder::new().mode(0o700).create(&dir) {
                 Ok(()) => return Ok((number, dir)),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error).with_context(failed),
             }
         }
     }
 
     fn record(&self, dir: &Path, name: &str, value: &impl serde::Serialize) -> Result<()> {
-        let text = serde_json::to_string_pretty(value)?;
-        Ok(staging::write_private(&dir.join(name), self.secrets.redact(&text).as_bytes())?)
+        let mut value = serde_json::to_value(value)?;
+        self.secrets.redact_json(&mut value);
+        let text = format!("{value:#}\n");
+        staging::write_private(&dir.join(name), text.as_bytes())
+            .with_context(|| format!("{} cannot be written", dir.join(name).display()))
     }
 
-    /// The attempt failed on our side. A new session that holds no work goes away; any other is kept and named.
-    fn keep_or_remove(&mut self) -> Result<()> {
-        self.hold()?;
-        let untouched = self.is_new
-            && self.report.session.is_none()
-            && self.review()?.is_none_or(|found| found.changes.is_empty() && !found.keeps_something_out());
-        if untouched {
-            return self.engine.store.remove(&self.session);
+    /// The attempt failed on our side. A new session whose command never started goes away; any other is kept and named,
+    /// because there may be work in it.
+    fn keep_or_remove(&mut self, error: &anyhow::Error) {
+        let could_not_start = matches!(
+            error.downcast_ref(),
+            Some(
+                MountError::ProgramNotFound { .. }
+                    | MountError::ProgramNotExecutable { .. }
+                    | MountError::CannotMount { .. }
+            )
+        );
+        let done = if self.is_new && self.report.session.is_none() && (could_not_start || !self.has_started) {
+            self.engine.store.remove(&self.session)
+        } else {
+            self.report.session = Some(self.session.id.to_string());
+            self.hold()
+        };
+        if let Err(problem) = done {
+            tracing::warn!("after the failure: {problem:#}");
         }
-        self.report.session = Some(self.session.id.to_string());
-        Ok(())
     }
 
     fn run_once(
@@ -195,6 +210,7 @@ impl OpenRun<'_> {
         dir: &Path,
         observer: &mut dyn Observer,
     ) -> Result<HarnessOutcome> {
+        self.has_started = true;
         let needs_base = std::mem::take(&mut self.needs_base);
         let reserve_stdout = self.run.reserve_stdout;
         let (engine, plan) = (self.engine, &self.run.plan);

@@ -15,6 +15,7 @@ use crate::model::mount_record::MountRecord;
 use crate::model::plan::RunPlan;
 use crate::model::secrets::Secrets;
 use crate::model::warning::{Warning, WarningCode};
+use crate::session::{Session, SessionState};
 use crate::workforce::Workforce;
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -39,7 +40,7 @@ pub struct FinishedRun {
 pub struct FailedRun {
     pub error: anyhow::Error,
     /// The session that holds the agent's work, if there is one.
-    pub session: Option<String>,
+    session: Option<Session>,
     /// Where the diagnostics are.
     pub log: Option<PathBuf>,
     plan: RunPlan,
@@ -53,10 +54,22 @@ impl FailedRun {
         !self.plan.refusals.is_empty()
     }
 
-    /// The report of a run that ended this way; `None` for a command.
+    /// The session that holds the agent's work, and what it says about it.
+    pub fn session(&self) -> Option<(&str, SessionState)> {
+        let session = self.session.as_ref()?;
+        let state = session.status().ok().flatten().map_or(SessionState::Interrupted, |status| status.state);
+        Some((session.id.as_str(), state))
+    }
+
+    /// The report of a run that ended this way, which its session keeps too; `None` for a command.
     pub fn report(&self, exit: Exit, reason: String) -> Option<Value> {
         let agent = self.plan.agent()?;
-        Some(without_secrets(&self.report.failure(&self.plan, agent, exit, reason), &self.secrets))
+        let report = without_secrets(&self.report.failure(&self.plan, agent, exit, reason), &self.secrets);
+        if let Some(session) = &self.session {
+            // The disk may be what failed.
+            let _ = session.write_json(REPORT_FILE, &report);
+        }
+        Some(report)
     }
 }
 
@@ -71,7 +84,7 @@ impl<'a> Engine<'a> {
         let plan = run.plan.clone();
         let secrets = secrets_of(&plan, self.workforce);
         self.log.redact_with(&secrets);
-        let failed = |error, session: Option<String>, log, report| {
+        let failed = |error, session: Option<Session>, log, report| {
             Box::new(FailedRun { error, session, log, plan: plan.clone(), report, secrets: secrets.clone() })
         };
         let mut report = Box::new(ReportBuilder::new(&plan));
@@ -86,7 +99,6 @@ impl<'a> Engine<'a> {
             }
         };
         let result = self.drive(&mut open, observer, decider);
-        let session = open.session.id.to_string();
         match result {
             Ok((exit, changes)) => Ok(open.finished(exit, changes)),
             Err(error) => {
@@ -97,7 +109,7 @@ impl<'a> Engine<'a> {
                 } else {
                     self.log.keep_failure(&self.workforce.layers.home, &error)
                 };
-                Err(failed(error, started.then_some(session), log, Box::new(open.report)))
+                Err(failed(error, started.then_some(open.session), log, Box::new(open.report)))
             }
         }
     }
@@ -174,7 +186,10 @@ impl OpenRun<'_> {
 
     /// Tells what the work came to, before anything is decided about it.
     fn tell_conclusion(&self, observer: &mut dyn Observer) {
-        let Some(outcome) = &self.report.outcome else { return };
+        // A command says itself what it has to say.
+        let Some(outcome) = self.report.outcome.as_ref().filter(|_| self.run.plan.agent().is_some()) else {
+            return;
+        };
         let redacted = |text: &String| self.secrets.redact(text);
         let result = outcome.result.as_ref().map(redacted);
         let failure = outcome.reason.as_ref().filter(|_| !outcome.succeeded()).map(redacted);

@@ -4,7 +4,6 @@
 use super::conversation::ConversationNote;
 use super::engine::Engine;
 use super::error::RunError;
-use super::inject;
 use super::observer::{Observer, RunEvent};
 use super::prepare::Prepared;
 use super::report::ReportBuilder;
@@ -20,7 +19,7 @@ use crate::model::mount_record::MountRecord;
 use crate::model::plan::{AgentPlan, RunPlan};
 use crate::model::secrets::Secrets;
 use crate::mount::{ChildCommand, InjectedFile, OpenMount, SignalInbox, catch_runner_signals};
-use crate::session::{Session, SessionState};
+use crate::session::Session;
 use anyhow::Result;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -43,6 +42,8 @@ pub struct OpenRun<'a> {
     pub report: ReportBuilder,
     /// Whether this run made the session.
     pub(super) is_new: bool,
+    /// Whether a command was started in it, or may have been.
+    pub(super) has_started: bool,
     /// Whether the base of this session is still to be taken.
     pub(super) needs_base: bool,
     pub(super) version: Option<VersionQuestion>,
@@ -78,18 +79,24 @@ impl<'a> Engine<'a> {
         tracing::info!(session = session.id.as_str(), resumed = record.is_some(), "session opened");
         self.crash_points.at("session made");
         let is_new = record.is_none();
+        let earlier = session.status()?.map(|status| status.state);
         let mount = match self.open_mount(&run, &session, record, &signals, report) {
             Ok(mount) => mount,
             Err(error) => {
-                // Nothing ran, so nothing is worth keeping; what an earlier run left is.
-                let _ = if is_new {
-                    self.store.remove(&session)
-                } else {
-                    session.set_state(host, SessionState::Held)
+                // Nothing ran, so nothing is worth keeping; what an earlier run left stays as it was.
+                let done = match earlier.filter(|_| !is_new) {
+                    Some(state) => session.set_state(host, state),
+                    None => self.store.remove(&session),
                 };
+                if let Err(problem) = done {
+                    tracing::warn!("after the failure: {problem:#}");
+                }
                 return Err(error);
             }
         };
+        let mut plan = serde_json::to_value(&run.plan)?;
+        secrets.redact_json(&mut plan);
+        session.write_json(PLAN_FILE, &plan)?;
         report.record = Some(mount.record.clone());
         for warning in &report.warnings {
             observer.event(&RunEvent::Warning(warning));
@@ -107,6 +114,7 @@ impl<'a> Engine<'a> {
             signals,
             report: report.clone(),
             is_new,
+            has_started: false,
             needs_base: is_new,
             version: None,
             reviewed: None,
@@ -147,11 +155,7 @@ impl<'a> Engine<'a> {
         report: &mut ReportBuilder,
     ) -> Result<OpenMount> {
         let plan = &run.plan;
-        session.write_json(PLAN_FILE, plan)?;
-        let mut injected: Vec<InjectedFile> = match &plan.sidecar {
-            Some(sidecar) => vec![inject::sidecar(&plan.mount, sidecar, self.workforce.snapshot())?],
-            None => Vec::new(),
-        };
+        let mut injected: Vec<InjectedFile> = run.sidecar.iter().cloned().collect();
         let mut shown = Shown::default();
         if let Some(agent) = plan.agent() {
             staging::make_state(plan, &self.workforce.host);

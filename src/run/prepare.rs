@@ -3,6 +3,7 @@
 
 use super::conversation::{self, Resumed};
 use super::error::RunError;
+use super::inject;
 use super::request::{Overrides, RunRequest, Subject};
 use crate::harness::adapter;
 use crate::host::Host;
@@ -13,7 +14,7 @@ use crate::model::mount::Backend;
 use crate::model::plan::{AgentPlan, RunPlan, SkillKind};
 use crate::model::selector::Selector;
 use crate::model::warning::{Warning, WarningCode};
-use crate::mount::{probe, root};
+use crate::mount::{InjectedFile, probe, root};
 use crate::plan::mount::{MountFlags, MountPlace};
 use crate::plan::parts::{Obstacles, RunFacts, RunFlags, RunParts};
 use crate::plan::{refusals::needs_probe, run as plan_run};
@@ -21,7 +22,7 @@ use crate::resolve::inputs;
 use crate::resolve::role::RolePart;
 use crate::resolve::select::{Levels, Selection, select};
 use crate::resolve::sidecar::{self as resolve_sidecar, Sidecar};
-use crate::session::SessionStore;
+use crate::session::{Session, SessionError, SessionStore};
 use crate::tool::{self, Lookup};
 use crate::workforce::{Found, Workforce, not_used, warnings_of};
 use anyhow::Result;
@@ -119,6 +120,8 @@ pub struct Prepared {
     pub(super) facts: RunFacts,
     pub(super) resumed: Option<Resumed>,
     pub(super) reserve_stdout: bool,
+    /// The persona's instruction file as the mount will have it.
+    pub(super) sidecar: Option<InjectedFile>,
 }
 
 /// How a plan may find out what the machine allows.
@@ -169,6 +172,12 @@ pub fn prepare(
         });
         plan = self::plan(workforce, &request.subject, parts.as_ref(), &flags, &facts);
     }
+    if let Some(resumed) = &resumed {
+        can_continue(&resumed.session, &plan.mount.root)?;
+    }
+    let sidecar = plan.sidecar.as_ref();
+    let sidecar =
+        sidecar.map(|sidecar| inject::sidecar(&plan.mount, sidecar, workforce.snapshot())).transpose()?;
     tracing::info!(
         subject = plan.name(),
         root = %plan.mount.root.display(),
@@ -176,7 +185,23 @@ pub fn prepare(
         warnings = plan.warnings.len(),
         "planned"
     );
-    Ok(Prepared { plan, parts, flags, facts, resumed, reserve_stdout: request.reserve_stdout })
+    Ok(Prepared { plan, parts, flags, facts, resumed, reserve_stdout: request.reserve_stdout, sidecar })
+}
+
+/// Fails if the session cannot be continued now: a dry run says so too.
+fn can_continue(session: &Session, root: &Path) -> Result<()> {
+    if session.is_live()? {
+        return Err(SessionError::InUse { id: session.id.clone() }.into());
+    }
+    let Some(record) = session.record()? else { return Ok(()) };
+    if *record.root != *root {
+        let root = record.root.to_path_buf();
+        return Err(RunError::OtherProject { session: session.id.to_string(), root }.into());
+    }
+    if session.has_unfinished_journal()? {
+        return Err(RunError::UnfinishedApply { session: session.id.to_string() }.into());
+    }
+    Ok(())
 }
 
 /// A persona and its plan, for those who only look at them.

@@ -59,12 +59,10 @@ impl Audience for Recorder<'_> {
             self.note.session_id = Some(harness_session_id.clone());
             let _ = self.note.write(self.session);
         }
-        let line = serde_json::to_string(event).expect("our own events always serialise");
-        let redacted = self.secrets.redact(&line);
-        self.events.write(&redacted);
-        if *redacted == line {
-            self.observer.event(&RunEvent::Agent(event));
-        } else if let Ok(event) = serde_json::from_str(&redacted) {
+        let mut value = serde_json::to_value(event).expect("our own events always serialise");
+        self.secrets.redact_json(&mut value);
+        self.events.write(&value.to_string());
+        if let Ok(event) = serde_json::from_value(value) {
             self.observer.event(&RunEvent::Agent(&event));
         }
     }

@@ -187,11 +187,16 @@ impl ReportBuilder {
     /// The report of a run that a failure of our own ended.
     pub fn failure(&self, plan: &RunPlan, agent: &AgentPlan, exit: Exit, reason: String) -> RunReport {
         let outcome = self.outcome.as_ref();
+        let (status, interrupted_by) = match exit {
+            Exit::Signal(signal) if self.session.is_some() => (Status::Interrupted, Some(signal.into())),
+            _ if self.session.is_some() => (Status::Failed, None),
+            _ => (Status::NotStarted, None),
+        };
         let outcome = Outcome {
-            status: if outcome.is_some() { Status::Failed } else { Status::NotStarted },
+            status,
             exit_code: exit.code(),
             harness_exit_code: outcome.and_then(|outcome| outcome.harness_exit_code),
-            signal: outcome.and_then(|outcome| outcome.signal),
+            signal: interrupted_by.or(outcome.and_then(|outcome| outcome.signal)),
             reason: Some(reason),
         };
         self.with_outcome(plan, agent, outcome)
@@ -300,6 +305,7 @@ pub fn git_settings(found: &Review) -> String {
 
 /// The report as it is printed and kept: whatever an agent said, no value of a variable is in it.
 pub(super) fn without_secrets(report: &RunReport, secrets: &Secrets) -> Value {
-    let text = serde_json::to_string(report).expect("our own reports always serialise");
-    serde_json::from_str(&secrets.redact(&text)).expect("names and brackets keep it JSON")
+    let mut value = serde_json::to_value(report).expect("our own reports always serialise");
+    secrets.redact_json(&mut value);
+    value
 }

@@ -12,7 +12,7 @@ pub enum SessionError {
     Ambiguous { wanted: String, ids: Vec<SessionId> },
     #[error("session `{id}` is in use")]
     InUse { id: SessionId },
-    #[error("session `{id}` has no mount any more")]
+    #[error("session `{id}` no longer has a mount")]
     NoMount {
         id: SessionId,
         /// Its changes were taken back and can be applied again.

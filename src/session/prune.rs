@@ -61,7 +61,7 @@ impl Sessions<'_> {
             return because("its runner is at work");
         }
         if !self.is_older(session, request.older_than)? {
-            return because("it is too young");
+            return because("it is newer than the age given");
         }
         session.lock()?;
         // Not even by force: files of the user's may be in the stage of a journal that was cut off.
@@ -76,9 +76,7 @@ impl Sessions<'_> {
             return only_here(session);
         }
         match session.review()? {
-            None if state == SessionState::Undone => {
-                because("its changes were taken back and exist only here")
-            }
+            None if state == SessionState::Undone => because("its changes were undone and exist only here"),
             None => Ok(None),
             Some(review) if review.changes.is_empty() && !review.keeps_something_out() => {
                 Ok(self.keep_commits(session)?.or(only_here(session)?))

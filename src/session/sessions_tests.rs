@@ -173,7 +173,7 @@ fn a_discarded_session_leaves_the_project_alone() {
     assert_eq!(fixture.sessions().discard(&id).unwrap().state, SessionState::Discarded);
     assert_eq!(fixture.read("a"), "base\n");
     let request = ApplyRequest { session: id, ..ApplyRequest::default() };
-    assert!(fixture.sessions().apply(&request).unwrap_err().to_string().contains("no mount any more"));
+    assert!(fixture.sessions().apply(&request).unwrap_err().to_string().contains("no longer has a mount"));
 }
 
 #[test]

@@ -95,3 +95,40 @@ fn an_error_after_the_harness_names_the_session_and_its_log() {
     assert!(said.contains(&format!("the log is {}", session.join("debug.log").display())), "{said}");
     assert!(read(session.join("debug.log")).contains("ERROR"));
 }
+
+#[test]
+fn a_number_that_equals_a_secret_does_not_break_the_report() {
+    let world = world(
+        r#"begins; echo '{"type":"result","subtype":"success","is_error":false,"result":"it is 123456789012","session_id":"talk-1","num_turns":2,"total_cost_usd":0.5,"usage":{"input_tokens":123456789012,"output_tokens":5},"permission_denials":[]}'"#,
+    );
+    let mut persona = worker();
+    persona["env"] = json!({"TOKEN": "$MY_TOKEN"});
+    world.persona(&persona);
+    let mut command = world.agent_command(&["worker", "-p", "say 123456789012", "--json"]);
+    let output = command.env("MY_TOKEN", "123456789012").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["result"], "it is [redacted:MY_TOKEN]");
+    let session = world.sessions().join(report["session"].as_str().unwrap());
+    assert!(!read(session.join("plan.json")).contains("say 123456789012"));
+}
+
+#[test]
+fn a_failed_resume_leaves_the_session_as_it_was() {
+    let world = world("begins; echo made > made.txt; answers done");
+    let (report, _) = world.report(&["--keep"]);
+    let id = report["session"].as_str().unwrap();
+    let mut persona = worker();
+    persona["skills"] = json!([{"id": "gone", "source": "./no-such-skill"}]);
+    world.persona(&persona);
+    world.agent(&["worker", "-p", "more", "--resume", id, "--strict"]).ends(4);
+    assert_eq!(world.listed()[0]["state"], "applied");
+    let elsewhere = world.path("elsewhere");
+    fs::create_dir_all(&elsewhere).unwrap();
+    let root = elsewhere.display().to_string();
+    for dry in [&[][..], &["--dry-run"]] {
+        let mut flags = vec!["worker", "-p", "more", "--resume", id, "--root", &root];
+        flags.extend(dry);
+        world.agent(&flags).ends(2).says("belongs to");
+    }
+}

@@ -140,3 +140,22 @@ fn a_check_runs_on_the_result_on_the_base_and_on_the_base_with_some_paths() {
         assert_eq!(changed, [PathBuf::from("main.txt")], "{backend:?}");
     }
 }
+
+#[test]
+fn work_is_kept_when_the_base_cannot_be_written_even_if_it_is_only_a_commit() {
+    let world =
+        World::with_harness(Identity::Own, "begins; git commit -q --allow-empty -m precious; answers done");
+    let host = host_of(&world);
+    let workforce = Workforce::open(&host).unwrap();
+    let mut engine = Engine::new(&workforce, DebugLog::default()).unwrap();
+    engine.helper = PathBuf::from(BINARY);
+    let session = || std::fs::read_dir(world.sessions()).unwrap().next().unwrap().unwrap().path();
+    let prepared = engine.prepare(&request("commit"), Probing::Keep).unwrap();
+    let mut open = engine.start(prepared, &mut Unwatched).unwrap();
+    std::fs::create_dir_all(session().join("manifest/in-the-way")).unwrap();
+    let error = open.attempt(&Ask::planned(open.plan()), &mut Unwatched).unwrap_err();
+    assert!(format!("{error:#}").contains("manifest"), "{error:#}");
+    assert!(open.report.session.is_some(), "the session is named");
+    drop(open);
+    assert_eq!(world.listed()[0]["state"], "held", "the commit is nowhere else");
+}

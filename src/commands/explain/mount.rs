@@ -64,7 +64,7 @@ pub(super) fn session(error: &SessionError) -> Advice {
             Advice::usage().hint(format!("`agentworkforce sessions redo {id}` applies again what was undone"))
         }
         SessionError::NoMount { .. } => Advice::usage()
-            .hint("its work was applied, taken back or discarded; `agentworkforce sessions show` says which"),
+            .hint("its work was applied, undone or discarded; `agentworkforce sessions show` says which"),
         SessionError::RulesMissing { data, .. } => {
             Advice::exit(Exit::Internal).hint(format!("the work itself is in {}", data.display()))
         }

@@ -8,15 +8,24 @@ use crate::model::plan::{Refusal, RefusalCode};
 use crate::resolve::inputs::InputErrors;
 use crate::run::LaunchError;
 use crate::run::{FailedRun, RunError};
+use crate::session::SessionState;
 
 /// A run that a failure ended, with the session that keeps its work and the log that says more.
 pub fn failed_run(mut failed: FailedRun) -> (CommandError, FailedRun) {
     let error = std::mem::replace(&mut failed.error, anyhow::anyhow!("explained"));
     let mut explained = CommandError::from(error);
-    if let Some(session) = &failed.session {
-        explained = explained.hint(format!(
-            "its work is kept in session {session}: `agentworkforce sessions recover {session}`, then `sessions apply {session}`"
-        ));
+    if let Some((session, state)) = failed.session() {
+        explained = explained.hint(match state {
+            SessionState::Applied => {
+                format!("its changes were applied; `agentworkforce sessions undo {session}` undoes them")
+            }
+            SessionState::Held => format!(
+                "its work is kept in session {session}: `agentworkforce sessions diff {session}`, then `sessions apply {session}`"
+            ),
+            _ => format!(
+                "its work is kept in session {session}: `agentworkforce sessions recover {session}`, then `sessions apply {session}`"
+            ),
+        });
     }
     if let Some(log) = &failed.log {
         explained = explained.hint(format!("the log is {}", log.display()));

@@ -97,7 +97,7 @@ fn list(sessions: &Sessions, ui: &mut Ui) -> Result<Exit> {
     }
     ui.table(&table);
     if entries.iter().any(|entry| entry.state == SessionState::Interrupted) {
-        ui.hint("`agentworkforce sessions recover` takes up sessions whose runner died");
+        ui.hint("`agentworkforce sessions recover` recovers sessions whose runner died");
     }
     Ok(Exit::Done)
 }
@@ -225,7 +225,7 @@ fn taken_back(undone: &Undone, ui: &mut Ui) -> Result<Exit> {
         UndoStatus::Redone => ui.line(format!("applied again: {}", undone.session)),
         UndoStatus::Nothing => {
             return Err(CommandError::usage(format!(
-                "session `{}` has nothing that could be taken back",
+                "nothing to undo or redo in session `{}`",
                 undone.session
             )));
         }
