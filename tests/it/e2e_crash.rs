@@ -347,7 +347,7 @@ fn in_own_mounts(world: &World, script: &str) -> Did {
 }
 
 #[test]
-fn a_full_disk_under_the_sessions_is_told_and_the_project_is_as_before() {
+fn as_root_a_full_disk_under_the_sessions_is_told_and_the_project_is_as_before() {
     for backend in BACKENDS {
         let world = World::new(Identity::Own);
         tree(&world, 3);
@@ -390,7 +390,7 @@ fn a_full_disk_while_opening_is_told_and_leaves_no_session() {
 }
 
 #[test]
-fn a_full_disk_under_the_project_is_told_and_the_project_is_as_before() {
+fn as_root_a_full_disk_under_the_project_is_told_and_the_project_is_as_before() {
     for backend in BACKENDS {
         let world = World::new(Identity::Own);
         let script = format!(
