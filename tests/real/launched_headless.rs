@@ -164,7 +164,7 @@ fn errors_of_the_model_are_failures_with_the_reason() {
             world.tester(harness, &json!({}));
             // opencode tries for more than a minute where trying again makes sense: it is ended, and that is told.
             if harness == Harness::Opencode && status != 401 {
-                let (report, ran) = world.report(&["--timeout", "8"]);
+                let (report, ran) = world.report(&["--timeout", "25"]);
                 assert_eq!(ran.code, Some(124), "{status}: {report:#}");
                 assert_eq!(report["outcome"]["status"], "timed-out", "{report:#}");
                 assert!(!world.model.requests().is_empty(), "{status}");
