@@ -20,7 +20,7 @@ pub struct RunObserver<'a> {
 
 impl<'a> RunObserver<'a> {
     pub fn new(ui: &'a mut Ui, stream: bool, on_terminal: bool) -> RunObserver<'a> {
-        RunObserver { ui, stream, progress: on_terminal.then(Progress::new) }
+        RunObserver { ui, stream, progress: on_terminal.then(Progress::start) }
     }
 }
 
@@ -43,7 +43,7 @@ impl Observer for RunObserver<'_> {
                 }
             }
             RunEvent::AttemptEnded { .. } => {
-                if self.progress.as_ref().is_some_and(|progress| progress.is_shown()) {
+                if self.progress.as_ref().is_some_and(Progress::is_shown) {
                     self.ui.end_progress();
                 }
             }

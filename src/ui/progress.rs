@@ -18,7 +18,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub fn new() -> Progress {
+    /// A line whose clock starts now.
+    pub fn start() -> Progress {
         Progress { began: Instant::now(), drawn: None, is_shown: false, doing: "starting".into() }
     }
 
