@@ -41,7 +41,7 @@
 //! | [`mount`] | the private view of the project: create it, start processes in it, find changes and conflicts, apply and undo them |
 //! | [`session`] | the session directory: create, find and lock it; has `mount` apply, undo or recover its changes; prune |
 //! | [`launch`] | writes the plan's files, runs the harness in the mount, collects its events, enforces the plan's limits |
-//! | [`run`] | the engine: prepare, open, attempt (again and again if need be), review, check, finish, report to an `Observer` |
+//! | [`run`](mod@run) | the engine: prepare, open, attempt (again and again if need be), review, check, finish, report to an `Observer` |
 //! | [`ui`] | the only writer to stdout and stderr: text, tables, JSON, colour, the progress line, logging (`-v`) |
 //! | [`cli`] | clap definitions only |
 //! | [`commands`] | one module per command: builds a request, calls into a room, shows the result. Its `explain` maps typed errors to exit codes and hints |
@@ -59,7 +59,7 @@
 //! | `personas/`, `roles/` | the commands `persona`, `role`, `create` and `import`; [`pack`] |
 //! | `recents.json` | the picker, in [`commands`] |
 //! | `logs/audit.log` | the commands that edit personas and roles |
-//! | `logs/last-failure.log` | [`run`], when a run fails before its harness starts |
+//! | `logs/last-failure.log` | [`run`](mod@run), when a run fails before its harness starts |
 //! | `backups/` | [`files`] |
 //! | `locks/` | [`mount`]: one apply per project at a time |
 //! | `cache/mount-probe.json` | [`mount`] |
@@ -73,9 +73,9 @@
 //! | path | written by |
 //! |---|---|
 //! | `status.json`, `rules.json`, `lock` | [`session`] |
-//! | `plan.json`, `report.json`, `harness.json`, `debug.log`, `check-<n>.log` | [`run`] |
-//! | `attempts/<n>/`: `task.md`, `command.json`, `events.jsonl`, `harness.log`, `outcome.json` | [`run`] |
-//! | prompts, settings and skills for the harness | [`launch`], [`run`] |
+//! | `plan.json`, `report.json`, `harness.json`, `debug.log`, `check-<n>.log` | [`run`](mod@run) |
+//! | `attempts/<n>/`: `task.md`, `command.json`, `events.jsonl`, `harness.log`, `outcome.json` | [`run`](mod@run) |
+//! | prompts, settings and skills for the harness | [`launch`], [`run`](mod@run) |
 //! | `mount.json`, `manifest`, `upper/` (overlay) or `mount/` (copy), `journal/`, `undo/` | [`mount`] |
 
 pub mod cli;
