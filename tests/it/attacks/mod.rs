@@ -1,4 +1,5 @@
 //! Attacks from inside of a run, each seen to succeed before it was stopped: what they must not get, and what must go on working.
 
 mod kernel;
+mod sockets;
 mod terminal;

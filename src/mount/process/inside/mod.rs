@@ -10,7 +10,9 @@ mod layers;
 mod namespaces;
 mod probe;
 pub mod protocol;
+pub mod scope;
 mod seccomp;
+mod sockets;
 
 pub use probe::ProbeAnswer;
 
