@@ -2,3 +2,4 @@
 
 mod caches;
 mod journals;
+mod pack_powers;
