@@ -2,4 +2,6 @@
 
 mod caches;
 mod journals;
+mod kernel;
 mod pack_powers;
+mod terminal;

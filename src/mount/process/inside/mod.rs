@@ -2,12 +2,15 @@
 //! They act on orders of the runner; no decision is made here.
 
 pub mod caps;
+mod devices;
 mod helper;
 mod init;
+mod kernel_interfaces;
 mod layers;
 mod namespaces;
 mod probe;
 pub mod protocol;
+mod seccomp;
 
 pub use probe::ProbeAnswer;
 
