@@ -91,9 +91,9 @@ fn a_forged_lock_does_not_make_an_apply_run_the_forgers_journal() {
                 lock.parent().unwrap().display(),
                 lock.display()
             );
-            let did = attack(&world, &script).ends(4);
-            did.says(lock.to_str().unwrap()).says("is not a session of ours");
+            let did = attack(&world, &script);
             nothing_is_harmed(&world);
+            did.ends(4).says(lock.to_str().unwrap()).says("is not a session of ours");
             // Once the forged lock is gone, the work that was kept is applied.
             fs::remove_file(&lock).unwrap();
             fs::remove_dir_all(&evil).unwrap();
@@ -165,8 +165,8 @@ fn a_journal_that_an_agent_puts_into_its_own_session_is_not_carried_out() {
             victim(&world);
             let remove = if name == "a path that is readonly" { "rm -f locked.txt\n" } else { "" };
             let did = attack(&world, &format!("{remove}{}", forge(OWN, &forged(&world))));
-            did.ends(4).says("journal/1.json").says(reason);
             nothing_is_harmed(&world);
+            did.ends(4).says("journal/1.json").says(reason);
             let id = world.only_session();
             for command in ["apply", "undo"] {
                 world.aw(["sessions", command, &id]).ends(4).says("journal/1.json");
@@ -197,8 +197,9 @@ fn a_lock_that_is_a_link_does_not_empty_the_file_behind_it() {
             precious.display(),
             lock.display()
         );
-        attack(&world, &script).ends(4).says(lock.to_str().unwrap()).says("it is a link");
+        let did = attack(&world, &script);
         nothing_is_harmed(&world);
+        did.ends(4).says(lock.to_str().unwrap()).says("it is a link");
         fs::remove_file(&lock).unwrap();
         world.aw(["sessions", "apply", &world.only_session()]).ends(0);
         assert_eq!(fs::read_to_string(world.project().join("a.txt")).unwrap(), "agent\n");
@@ -221,9 +222,10 @@ fn a_session_directory_that_is_a_link_or_open_to_others_is_not_recovered() {
             lock.parent().unwrap().display(),
             lock.display()
         );
-        attack(&world, &script).ends(4).says("sessions/linked").says("it is a link");
+        let did = attack(&world, &script);
         assert!(!world.project().join("fetched").exists());
         nothing_is_harmed(&world);
+        did.ends(4).says("sessions/linked").says("it is a link");
     });
 }
 
