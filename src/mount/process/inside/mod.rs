@@ -1,11 +1,14 @@
 //! The processes inside a mount, all of them this same binary started again with a hidden subcommand.
 //! They act on orders of the runner; no decision is made here.
 
+mod aliases;
+mod binds;
 pub mod caps;
 mod helper;
 mod init;
 mod layers;
 mod namespaces;
+mod pins;
 mod probe;
 pub mod protocol;
 
