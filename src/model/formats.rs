@@ -1,6 +1,7 @@
 //! The three file formats, written down once: persona, role and config. Everything that reads, merges, documents or
 //! validates them walks these tables.
 
+use super::mount::Device;
 use super::shape::{Field, FieldStatus, Merge, Shape, TextRule};
 
 pub const TIERS: [&str; 3] = ["best", "best-value", "minimum"];
@@ -275,7 +276,7 @@ const SIDECAR_CONFIG: [Field; 1] = [Field::new(
 )];
 
 const CONFIG_BACKENDS: Shape = Shape::Choice(&["auto", "overlay", "copy", "none"]);
-const MOUNT_CONFIG: [Field; 5] = [
+const MOUNT_CONFIG: [Field; 6] = [
     Field::new("backend", CONFIG_BACKENDS, "How mounts are made; default auto."),
     Field::new(
         "sandbox",
@@ -285,6 +286,11 @@ const MOUNT_CONFIG: [Field; 5] = [
     Field::new("ignoredPatterns", TEXTS, "Paths hidden from every persona."),
     Field::new("readonlyPatterns", TEXTS, "Paths whose changes are never applied, for every persona."),
     Field::new("revealPatterns", TEXTS, "Built-in secrets that every persona may see."),
+    Field::new(
+        "devices",
+        Shape::List(&Shape::Choice(&Device::NAMES)),
+        "Devices in `/dev` that `strict` runs may use besides the harmless ones.",
+    ),
 ];
 
 /// `config.json` in the workforce home.

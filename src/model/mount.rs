@@ -41,6 +41,33 @@ pub enum Sandbox {
     Strict,
 }
 
+/// A device that the sandbox level `strict` hides unless the config lets it in. Its name is the path below `/dev`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Device {
+    #[serde(rename = "fuse")]
+    Fuse,
+    #[serde(rename = "kvm")]
+    Kvm,
+    #[serde(rename = "net/tun")]
+    Tun,
+    #[serde(rename = "dri")]
+    Dri,
+    #[serde(rename = "nvidia*")]
+    Nvidia,
+    #[serde(rename = "bus/usb")]
+    Usb,
+    #[serde(rename = "ttyUSB*")]
+    SerialUsb,
+}
+
+impl Device {
+    pub const NAMES: [&'static str; 7] = ["fuse", "kvm", "net/tun", "dri", "nvidia*", "bus/usb", "ttyUSB*"];
+
+    pub fn name(self) -> &'static str {
+        Device::NAMES[self as usize]
+    }
+}
+
 /// What a rule does to the paths that its pattern matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -101,4 +128,20 @@ pub struct MountSpec {
     /// What stays writable outside the mount at the sandbox level `strict`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writable: Vec<PathBuf>,
+    /// Devices that are let in at the sandbox level `strict`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<Device>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Device;
+
+    #[test]
+    fn a_device_is_written_as_its_name() {
+        for name in Device::NAMES {
+            let device: Device = serde_json::from_value(name.into()).unwrap();
+            assert_eq!(device.name(), name);
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The user's settings, typed. Reading and writing `config.json` happens in `load` and `commands`.
 
-use super::mount::{Backend, Sandbox};
+use super::mount::{Backend, Device, Sandbox};
 use super::persona::Limits;
 use super::tier::Harness;
 use serde::Deserialize;
@@ -31,6 +31,7 @@ pub struct MountSettings {
     pub ignored_patterns: Vec<String>,
     pub readonly_patterns: Vec<String>,
     pub reveal_patterns: Vec<String>,
+    pub devices: Vec<Device>,
 }
 
 /// How each harness gets its sidecar, by the name of the harness.

@@ -71,6 +71,7 @@ fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
         rules: Vec::new(),
         include: Vec::new(),
         writable: Vec::new(),
+        devices: Vec::new(),
     };
     let mut rest = args.iter();
     while let Some(flag) = rest.next() {

@@ -1,6 +1,6 @@
 //! Catches signals and keeps them until the caller takes them. What they mean is up to the caller.
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -24,8 +24,8 @@ impl SignalInbox {
         ring.set_nonblocking(true)?;
         let mut caught = Vec::new();
         for &signal in signals {
-            // Nobody's end could be waited for if that one stayed ignored.
-            if ignored & (1 << (signal - 1)) != 0 && signal != signal_hook::consts::SIGCHLD {
+            // Nobody's end could be waited for if the first stayed ignored, and no child continued without the second.
+            if ignored & (1 << (signal - 1)) != 0 && ![SIGCHLD, SIGCONT].contains(&signal) {
                 continue;
             }
             let flag = Arc::new(AtomicBool::new(false));
@@ -44,6 +44,13 @@ impl SignalInbox {
         let raised =
             |(signal, flag): &(i32, Arc<AtomicBool>)| flag.swap(false, Ordering::SeqCst).then_some(*signal);
         self.caught.iter().filter_map(raised).collect()
+    }
+
+    /// Takes this one signal, whether it came or not.
+    pub fn forget(&mut self, signal: i32) {
+        for (_, flag) in self.caught.iter().filter(|(caught, _)| *caught == signal) {
+            flag.store(false, Ordering::SeqCst);
+        }
     }
 
     /// The signal that asks us to end, if one came; it stays to be taken.

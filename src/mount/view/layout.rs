@@ -50,9 +50,10 @@ pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord) -> Helper
         protect: if overlay { vec![protected_home(request.sessions_dir)] } else { Vec::new() },
         writable: (record.sandbox == Sandbox::Strict)
             .then(|| request.writable.iter().cloned().map(RawPath).collect()),
+        devices: request.spec.devices.clone(),
         // Joining an empty path would add a slash.
         workdir: base.join(&request.spec.cwd).components().collect::<PathBuf>().into(),
-        group: Group::Ours,
+        group: Group::Own,
     }
 }
 

@@ -1,6 +1,7 @@
-//! Attacks from inside a run: each is carried out, and then the runner's own state, the user's files and the next run are as
-//! they should be.
+//! Attacks from inside of a run, each seen to succeed before it was stopped: what they must not get, and what must go on working.
 
 mod aliases;
+mod kernel;
 mod own_home;
 mod renames;
+mod terminal;

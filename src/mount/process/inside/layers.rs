@@ -2,8 +2,7 @@
 //! What lies in the upper directories was put there before, by the runner.
 
 use super::aliases::Aliases;
-use super::binds::{flags_of, mount_memory};
-pub(super) use super::binds::{hold, put};
+use super::binds::{flags_of, hold, mount_memory, put};
 use super::namespaces::failure;
 use super::pins::pin_above;
 use super::protocol::{Failure, HelperSpec, OverlaySpec, Protect, Stage};

@@ -4,13 +4,16 @@
 mod aliases;
 mod binds;
 pub mod caps;
+mod devices;
 mod helper;
 mod init;
+mod kernel_interfaces;
 mod layers;
 mod namespaces;
 mod pins;
 mod probe;
 pub mod protocol;
+mod seccomp;
 
 pub use probe::ProbeAnswer;
 

@@ -1,6 +1,7 @@
 //! What the runner and the processes inside a mount say to each other: the helper's orders and the lines on the two pipes.
 //! Plain data and its encoding; nothing is started or mounted here.
 
+use crate::model::mount::Device;
 use crate::model::mount_facts::OverlayWay;
 use crate::model::raw_path::RawPath;
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,8 @@ pub struct HelperSpec {
     pub protect: Vec<Protect>,
     /// `Some` for the sandbox level `strict`: what stays writable besides the overlays and covers.
     pub writable: Option<Vec<RawPath>>,
+    /// What `/dev` has at the sandbox level `strict` besides the harmless devices.
+    pub devices: Vec<Device>,
     /// Entered after mounting.
     pub workdir: RawPath,
     pub group: Group,
@@ -71,14 +74,23 @@ pub struct Protect {
     pub throwaway: Vec<RawPath>,
 }
 
-/// Which process group the child is in.
+/// Which process group the child is in: always one of its own, so that no signal of the inside to its group reaches the runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Group {
-    /// The runner's: the terminal's signals reach it, and `kill(0, SIGTSTP)` reaches us.
-    Ours,
-    /// One of its own, so that a signal can be sent to all of it and to nobody else.
+    /// In the runner's session, with the terminal from the start: its Ctrl-C and Ctrl-Z are for the child.
+    Foreground,
+    /// In the runner's session; it gets the terminal when the runner is brought to the foreground.
+    Background,
+    /// In a session of its own, which has no terminal and cannot open one as `/dev/tty`.
     Own,
+}
+
+impl Group {
+    /// Whether the child shares the runner's terminal.
+    pub fn shares_terminal(self) -> bool {
+        matches!(self, Group::Foreground | Group::Background)
+    }
 }
 
 /// What init needs to know.
@@ -89,6 +101,8 @@ pub struct InitSpec {
     pub group: Group,
     /// Whether it is PID 1 and mounts its own `/proc`.
     pub pid_namespace: bool,
+    /// Whether the kernel's own files in that `/proc` are read-only.
+    pub protect_kernel: bool,
 }
 
 /// What the child must not be able to do, although we could.
@@ -97,8 +111,10 @@ pub struct InitSpec {
 pub enum DroppedCapabilities {
     /// There is no wall to get round (copy).
     None,
-    /// What would lead root round the mount.
+    /// What would lead root round the mount or change the machine.
     Dangerous,
+    /// All but the few that root needs at the sandbox level `strict`.
+    AllButFew,
     /// Everything: they came with our own user namespace, and bubblewrap refuses to start with them.
     All,
 }
@@ -111,6 +127,8 @@ pub enum Order {
     Signal(i32),
     /// The runner was continued; so shall the child be.
     Continue,
+    /// The runner is in the foreground: the terminal is for the child.
+    LendTerminal,
 }
 
 /// From the inside to the runner, one a line.
