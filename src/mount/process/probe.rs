@@ -6,7 +6,7 @@ use crate::files::owned;
 use crate::model::mount_facts::{HostMounts, MountFacts, Obstacle, OverlayWay};
 use crate::mount::process::inside::ProbeAnswer;
 use crate::mount::process::inside::protocol::PROBE;
-use crate::mount::process::mount_table;
+use crate::mount::process::mount_table::{self, Mounted};
 use anyhow::Result;
 use rustix::fs::{AtFlags, CWD, statat, statfs};
 use serde::{Deserialize, Serialize};
@@ -222,6 +222,9 @@ pub fn obstacles(root: &Path, way: OverlayWay) -> Vec<Obstacle> {
         if let Some(below) = mount_table::below(&table, &place) {
             found.push(Obstacle::MountedBelow(below));
         }
+        if let Some(shown) = overlay_with_layer(&table, &place) {
+            found.push(Obstacle::LayerOf(shown));
+        }
         if way == OverlayWay::UserNamespace
             && let Some(foreign) = foreign_owner(&place)
         {
@@ -229,6 +232,20 @@ pub fn obstacles(root: &Path, way: OverlayWay) -> Vec<Obstacle> {
         }
     }
     found
+}
+
+/// The first overlay somewhere else that has a directory, one above or one below it as a layer.
+fn overlay_with_layer(table: &[Mounted], dir: &Path) -> Option<PathBuf> {
+    let identity = |path: &Path| fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+    let above: Vec<_> = dir.ancestors().filter_map(identity).collect();
+    let is_layer = |layer: &PathBuf| {
+        // Named by the number of a descriptor: of whichever process made the mount, an outer run of ours for one.
+        !layer.starts_with("/proc")
+            && (layer.starts_with(dir) || identity(layer).is_some_and(|layer| above.contains(&layer)))
+    };
+    let elsewhere = table.iter().filter(|mounted| !dir.starts_with(&mounted.path));
+    let mut with_layer = elsewhere.filter(|mounted| mounted.layers.iter().any(is_layer));
+    with_layer.next().map(|mounted| mounted.path.clone())
 }
 
 /// A file among the first two levels that only its own user namespace could copy up (EOVERFLOW).
