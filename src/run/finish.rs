@@ -86,6 +86,8 @@ impl OpenRun<'_> {
     }
 
     fn carry_out(&self, decision: Decision, changes: &mut Changes) -> Result<()> {
+        // Once more: checks have run since.
+        self.places.check()?;
         let engine = self.engine;
         let host = self.host();
         match decision {

@@ -14,6 +14,7 @@ mod inject;
 pub mod observer;
 pub mod open;
 pub mod outcome;
+mod places;
 pub mod prepare;
 mod recorder;
 pub mod report;

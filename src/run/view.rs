@@ -7,9 +7,11 @@ use crate::model::mount_record::MountRecord;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::CrashPoints;
 use crate::mount::changes::base;
+use crate::mount::changes::diff::printable_name;
 use crate::mount::{self, InjectedFile, OpenMount, OpenRequest, SignalInbox, probe};
 use crate::session::{Session, SessionState, SessionStore};
 use anyhow::{Result, anyhow};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What a mount is made of.
@@ -95,7 +97,20 @@ fn warnings(record: &MountRecord) -> Vec<Warning> {
     if record.backend == Backend::None {
         warn("there is no mount: the command works in the real directory, and nothing can be undone".into());
     }
+    for name in hidden_with_other_names(record) {
+        let text = format!("`{name}` is hidden, and has another hard link that may be readable");
+        warnings.push(Warning::new(WarningCode::Exposed, text));
+    }
     warnings
+}
+
+/// Hidden files that another name leads to. Where that is only a search of the whole filesystem would tell; what a hidden
+/// directory holds is not looked at.
+fn hidden_with_other_names(record: &MountRecord) -> impl Iterator<Item = String> {
+    record.hidden.iter().filter(|hidden| !hidden.is_dir).filter_map(|hidden| {
+        let metadata = record.root.join(&hidden.path).symlink_metadata().ok()?;
+        (metadata.is_file() && metadata.nlink() > 1).then(|| printable_name(&hidden.path))
+    })
 }
 
 /// Runs something in the mount while the base is taken: what changes meanwhile counts as the user's.

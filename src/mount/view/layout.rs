@@ -59,11 +59,19 @@ pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord) -> Helper
     }
 }
 
-/// Our own home: an agent that could write its config and personas would decide what the next run hides. What runs inside of
-/// runs need stays writable; the cache is checked whenever it is used.
+/// What runs inside of runs write in our home. They get a layer of their own over it.
+pub(super) const WRITTEN_BY_NESTED_RUNS: [&str; 2] = ["cache", "locks"];
+
+/// Our own home: an agent that could write it would decide what the next run hides, or what the runner takes for its own
+/// unfinished work.
 fn protected_home(sessions_dir: &Path) -> Protect {
-    let home = sessions_dir.parent().unwrap_or(sessions_dir);
-    Protect { dir: home.into(), except: ["cache", "locks"].map(|name| home.join(name).into()).to_vec() }
+    let home = home_of(sessions_dir);
+    let throwaway = WRITTEN_BY_NESTED_RUNS.map(|name| home.join(name).into());
+    Protect { dir: home.into(), throwaway: throwaway.to_vec() }
+}
+
+pub(super) fn home_of(sessions_dir: &Path) -> &Path {
+    sessions_dir.parent().unwrap_or(sessions_dir)
 }
 
 /// The upper and work directories of a private view, absolute.

@@ -2,10 +2,10 @@
 //! Nothing is mounted and nothing runs before [`OpenMount::spawn`]; the project itself is never written.
 
 use super::copy::open_copy;
-use super::layout::helper_spec;
+use super::layout::{WRITTEN_BY_NESTED_RUNS, helper_spec, home_of};
 use super::overlay::open_overlay;
 use super::record::write_record;
-use super::request::{OpenRequest, ViewInputs, at};
+use super::request::{OpenRequest, ViewInputs, at, make_dir};
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::mount_facts::MountFacts;
 use crate::model::mount_record::{Containment, Instant, MountRecord};
@@ -66,6 +66,11 @@ pub fn open(request: &OpenRequest) -> Result<OpenMount> {
 
 /// A mount that was opened before, as its record says: for going on with a session. Nothing on disk is changed.
 pub fn reopen(request: &OpenRequest, record: MountRecord) -> Result<OpenMount> {
+    // Inside they cannot be made any more: our home is read-only there.
+    for name in WRITTEN_BY_NESTED_RUNS.iter().filter(|_| record.backend == Backend::Overlay) {
+        let dir = home_of(request.sessions_dir).join(name);
+        make_dir(&dir).map_err(|error| at(&dir, error))?;
+    }
     let helper = Helper {
         program: request.helper.to_path_buf(),
         spec: helper_spec(request, &record),

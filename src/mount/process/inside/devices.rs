@@ -1,7 +1,7 @@
 //! A `/dev` of our own at the sandbox level `strict`: the harmless devices, the run's own terminals and memory, and what the
 //! config lets in. A disk or the kernel's log is not in it. Which devices are let in is decided by the plan.
 
-use super::layers::{hold, put};
+use super::binds::{hold, put};
 use crate::model::mount::Device;
 use rustix::fs::{Mode, Stat, fstat, stat};
 use rustix::mount::{MountFlags, mount, mount_remount};

@@ -1,7 +1,7 @@
 //! Makes the kernel's own files in `/proc` read-only for root at the sandbox level `strict`: a name written to `core_pattern` is
 //! a program that runs outside. An ordinary user may write none of them, and any cover would forbid a nested `/proc`.
 
-use super::layers::{hold, put};
+use super::binds::{hold, put};
 use rustix::mount::{MountFlags, mount_remount};
 use std::io;
 use std::path::Path;

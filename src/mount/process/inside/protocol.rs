@@ -33,7 +33,7 @@ pub struct HelperSpec {
     pub overlays: Vec<OverlaySpec>,
     /// Directories that nothing inside may reach, with what of them is shown all the same.
     pub covers: Vec<Cover>,
-    /// Directories that nothing inside may write, with what of them stays writable.
+    /// Directories that nothing inside may write, with what of them can be written to no effect.
     pub protect: Vec<Protect>,
     /// `Some` for the sandbox level `strict`: what stays writable besides the overlays and covers.
     pub writable: Option<Vec<RawPath>>,
@@ -73,8 +73,9 @@ pub struct Cover {
 #[serde(rename_all = "camelCase")]
 pub struct Protect {
     pub dir: RawPath,
-    /// Below `dir`; what is not there is passed over.
-    pub except: Vec<RawPath>,
+    /// Directories below `dir` with a throwaway layer: what is written there is seen inside and is gone afterwards. One that
+    /// does not exist is passed over.
+    pub throwaway: Vec<RawPath>,
 }
 
 /// Which process group the child is in: always one of its own, so that no signal of the inside to its group reaches the runner.

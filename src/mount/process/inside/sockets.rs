@@ -2,7 +2,7 @@
 //! docker or dbus server runs what it is told. Sockets without a path are a matter of `scope`; those that are bound after the
 //! start are seen only where their directory is covered.
 
-use super::layers::{hold, put};
+use super::binds::{hold, put};
 use rustix::fs::{AtFlags, CWD, FileType, statat};
 use rustix::mount::{MountFlags, mount, mount_remount};
 use std::collections::BTreeSet;
