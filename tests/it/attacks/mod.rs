@@ -6,6 +6,7 @@ mod journals;
 mod kernel;
 mod own_home;
 mod pack_powers;
+mod processes;
 mod renames;
 mod sockets;
 mod terminal;
