@@ -19,7 +19,7 @@ use std::path::PathBuf;
 pub const RULES_FILE: &str = "rules.json";
 
 /// Everything that a mount leaves in a session and that goes once its work is applied or discarded.
-const MOUNT_DIRS: [&str; 4] = ["mount", "upper", "work", "git"];
+const MOUNT_DIRS: [&str; 5] = ["mount", "upper", "work", "git", "harness-config"];
 
 /// What there is of a run, opened.
 pub struct Work {
