@@ -7,5 +7,6 @@ pub mod error;
 pub mod json;
 pub mod json_file;
 pub mod lock;
+pub mod owned;
 mod strict_json;
 pub mod text;

@@ -32,6 +32,7 @@ pub struct MountSettings {
     pub readonly_patterns: Vec<String>,
     pub reveal_patterns: Vec<String>,
     pub devices: Vec<Device>,
+    pub sockets: Vec<String>,
 }
 
 /// How each harness gets its sidecar, by the name of the harness.

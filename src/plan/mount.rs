@@ -48,6 +48,7 @@ pub fn spec(
         writable: Vec::new(),
         harness_config: Vec::new(),
         devices: settings.devices.clone(),
+        sockets: Vec::new(),
     }
 }
 

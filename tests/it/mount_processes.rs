@@ -254,6 +254,7 @@ fn children_that_hold_the_pipes_do_not_hang_a_headless_caller() {
         writable: Vec::new(),
         devices: Vec::new(),
         harness_config: Vec::new(),
+        sockets: Vec::new(),
     };
     let helper = Path::new(BINARY);
     let facts = probe::facts(helper, &state, &spec.root).unwrap();

@@ -73,6 +73,7 @@ fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
         writable: Vec::new(),
         devices: Vec::new(),
         harness_config: Vec::new(),
+        sockets: Vec::new(),
     };
     let mut rest = args.iter();
     while let Some(flag) = rest.next() {

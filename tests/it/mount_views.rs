@@ -83,6 +83,7 @@ impl Mounted {
             writable: Vec::new(),
             devices: Vec::new(),
             harness_config: Vec::new(),
+            sockets: Vec::new(),
         };
         let injected = [InjectedFile { path: "d/CLAUDE.md".into(), bytes: b"ours\n".to_vec(), mode: 0o644 }];
         let facts = probe::facts(Path::new(BINARY), &state, &spec.root).unwrap();

@@ -61,6 +61,11 @@ impl Tree {
         Ok(Tree { fd, path: path.to_owned(), opens_closed: false })
     }
 
+    /// A directory below this one; no symlink is followed on the way.
+    pub fn below(&self, relative: &Path) -> io::Result<Tree> {
+        Ok(Tree { fd: self.open_dir(relative)?, path: self.path.join(relative), opens_closed: false })
+    }
+
     /// For a tree of our own, an agent's work: a file that it closed with `chmod 000` is work, too.
     #[must_use]
     pub fn opening_closed_files(self) -> Tree {

@@ -1,8 +1,12 @@
 //! Attacks from inside of a run, each seen to succeed before it was stopped: what they must not get, and what must go on working.
 
 mod aliases;
+mod caches;
 mod harness_config;
+mod journals;
 mod kernel;
 mod own_home;
+mod pack_powers;
 mod renames;
+mod sockets;
 mod terminal;

@@ -61,6 +61,7 @@ fn every_setting_can_be_set_read_listed_and_taken_out() {
             "mount.backend" => (vec!["copy"], json!("copy")),
             "mount.sandbox" => (vec!["strict"], json!("strict")),
             "mount.devices" => (vec!["fuse", "nvidia*"], json!(["fuse", "nvidia*"])),
+            "mount.sockets" => (vec!["ssh-agent", "/run/x"], json!(["ssh-agent", "/run/x"])),
             key if key.starts_with("mount.") => (vec!["*.key", "!a.key"], json!(["*.key", "!a.key"])),
             "sidecar.codex" => (vec!["skip"], json!("skip")),
             key if key.starts_with("features.") => (vec!["off"], json!(false)),
