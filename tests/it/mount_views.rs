@@ -82,6 +82,7 @@ impl Mounted {
             include: Vec::new(),
             writable: Vec::new(),
             devices: Vec::new(),
+            harness_config: Vec::new(),
             sockets: Vec::new(),
         };
         let injected = [InjectedFile { path: "d/CLAUDE.md".into(), bytes: b"ours\n".to_vec(), mode: 0o644 }];
