@@ -6,5 +6,7 @@ mod journals;
 mod kernel;
 mod own_home;
 mod pack_powers;
+mod persona_ref;
 mod renames;
+mod secrets;
 mod terminal;
