@@ -282,7 +282,7 @@ const SECRETS_CONFIG: [Field; 1] = [Field::new(
 )];
 
 const CONFIG_BACKENDS: Shape = Shape::Choice(&["auto", "overlay", "copy", "none"]);
-const MOUNT_CONFIG: [Field; 7] = [
+const MOUNT_CONFIG: [Field; 8] = [
     Field::new("backend", CONFIG_BACKENDS, "How mounts are made; default auto."),
     Field::new(
         "sandbox",
@@ -296,6 +296,11 @@ const MOUNT_CONFIG: [Field; 7] = [
         "devices",
         Shape::List(&Shape::Choice(&Device::NAMES)),
         "Devices in `/dev` that `strict` runs may use besides the harmless ones.",
+    ),
+    Field::new(
+        "sockets",
+        TEXTS,
+        "Sockets of services that `strict` runs may reach: absolute paths, or `ssh-agent`.",
     ),
     Field::new(
         "gitCredentials",

@@ -146,6 +146,9 @@ pub struct MountSpec {
     /// Devices that are let in at the sandbox level `strict`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<Device>,
+    /// Sockets of services outside that stay reachable at the sandbox level `strict`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sockets: Vec<PathBuf>,
     #[serde(default, skip_serializing_if = "GitCredentials::is_default")]
     pub git_credentials: GitCredentials,
 }

@@ -60,6 +60,9 @@ pub struct HostMounts {
     pub pid_namespace: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid_namespace_reason: Option<String>,
+    /// Whether a run can be kept from sockets that have a name and no path. Asked of the kernel each time.
+    #[serde(default)]
+    pub scoped_sockets: bool,
     /// Whether files can be cloned on the filesystem of the state directory.
     pub reflink: bool,
 }

@@ -33,6 +33,7 @@ pub struct MountSettings {
     pub readonly_patterns: Vec<String>,
     pub reveal_patterns: Vec<String>,
     pub devices: Vec<Device>,
+    pub sockets: Vec<String>,
     pub git_credentials: GitCredentials,
 }
 

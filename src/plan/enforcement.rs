@@ -5,6 +5,7 @@ use crate::harness::adapter;
 use crate::harness::job::HarnessPlan;
 use crate::model::demand::Demand;
 use crate::model::mount::{Backend, Effect, MountSpec, Sandbox};
+use crate::model::mount_facts::MountFacts;
 use crate::model::persona::{Limits, McpServer, SidecarMode};
 use crate::model::plan::{Enforcement, PlannedSidecar};
 use crate::model::warning::{Warning, WarningCode};
@@ -98,6 +99,24 @@ pub fn supply_rows(
     }
     for name in persona.mcp_servers.keys().filter(|name| !mcp_servers.contains_key(*name)) {
         rows.unsupported(Demand::McpServer(name.clone()), "left out: see the warnings");
+    }
+    rows.enforcement
+}
+
+/// A socket is a way to a service outside, which does what it is told: a matter of the sandbox level `strict`.
+pub fn socket_rows(mount: &MountSpec, facts: Option<&MountFacts>) -> Vec<Enforcement> {
+    let mut rows = HarnessPlan::default();
+    let has_overlay = matches!(mount.backend, Backend::Auto | Backend::Overlay);
+    if mount.sandbox != Some(Sandbox::Strict) || !has_overlay {
+        return Vec::new();
+    }
+    let what = "sockets of services that run at the start are covered";
+    if facts.is_none_or(|facts| facts.host.scoped_sockets) {
+        rows.enforced(Demand::MountSockets, format!("{what}; the network is not"));
+    } else {
+        let missing =
+            "those without a path can be reached: this kernel cannot keep them out (Linux 6.12 can)";
+        rows.advisory(Demand::MountSockets, format!("{what}; {missing}"));
     }
     rows.enforcement
 }

@@ -47,6 +47,7 @@ pub fn spec(
         include: policy.include_patterns.clone(),
         writable: Vec::new(),
         devices: settings.devices.clone(),
+        sockets: Vec::new(),
         git_credentials: settings.git_credentials,
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Who says it (an adapter, or `run` for the rows of every harness), the field, and the tests as `file::test`.
-const COVERED: [(&str, &str, &[&str]); 36] = [
+const COVERED: [(&str, &str, &[&str]); 37] = [
     (
         "run",
         "sidecar",
@@ -26,6 +26,14 @@ const COVERED: [(&str, &str, &[&str]); 36] = [
             "real/enforced_sandbox::claude_works_in_a_strict_sandbox",
             "real/enforced_sandbox::opencode_works_in_a_strict_sandbox",
             "real/enforced_sandbox::codex_works_in_a_strict_sandbox",
+        ],
+    ),
+    (
+        "run",
+        "mount.sandbox.sockets",
+        &[
+            "it/attacks/sockets::a_service_outside_cannot_be_reached_at_strict",
+            "it/attacks/sockets::a_service_without_a_path_cannot_be_reached_at_strict",
         ],
     ),
     (
@@ -209,7 +217,7 @@ const COVERED: [(&str, &str, &[&str]); 36] = [
 ];
 
 /// Every demand that is called enforced somewhere.
-const DEMANDS: [Demand; 23] = [
+const DEMANDS: [Demand; 24] = [
     Demand::Model,
     Demand::Reasoning,
     Demand::SandboxMode,
@@ -230,6 +238,7 @@ const DEMANDS: [Demand; 23] = [
     Demand::IdleSeconds,
     Demand::Sidecar,
     Demand::MountSandbox,
+    Demand::MountSockets,
     Demand::MountHidden,
     Demand::MountReadonly,
     Demand::Env,

@@ -82,6 +82,7 @@ impl Mounted {
             include: Vec::new(),
             writable: Vec::new(),
             devices: Vec::new(),
+            sockets: Vec::new(),
             git_credentials: GitCredentials::default(),
         };
         let injected = [InjectedFile { path: "d/CLAUDE.md".into(), bytes: b"ours\n".to_vec(), mode: 0o644 }];

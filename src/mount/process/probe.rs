@@ -6,6 +6,7 @@ use crate::files::owned;
 use crate::model::mount_facts::{HostMounts, MountFacts, Obstacle, OverlayWay};
 use crate::mount::process::inside::ProbeAnswer;
 use crate::mount::process::inside::protocol::PROBE;
+use crate::mount::process::inside::scope;
 use crate::mount::process::mount_table::{self, Mounted};
 use anyhow::Result;
 use rustix::fs::{AtFlags, CWD, statat, statfs};
@@ -39,6 +40,7 @@ const UNFIT_FOR_STATE: [(u64, &str); 9] = [
 /// The facts for one project. `helper` is our own binary, `state` the directory that sessions are kept in.
 pub fn facts(helper: &Path, state: &Path, root: &Path) -> Result<MountFacts> {
     let host = host(helper, state)?;
+    let host = HostMounts { scoped_sockets: scope::is_available(), ..host };
     let obstacles = obstacles(root, host.overlay);
     Ok(MountFacts { host, obstacles })
 }
@@ -52,6 +54,7 @@ pub fn facts_without_writing(helper: &Path, state: &Path, root: &Path) -> Result
         Some(known) => with_reflink_of_today(known, &place)?,
         None => try_at(helper, state, &place)?,
     };
+    let host = HostMounts { scoped_sockets: scope::is_available(), ..host };
     let obstacles = obstacles(root, host.overlay);
     Ok(MountFacts { host, obstacles })
 }
@@ -166,6 +169,7 @@ fn try_at(helper: &Path, state: &Path, place: &Path) -> Result<HostMounts> {
         state_unfit: false,
         pid_namespace: false,
         pid_namespace_reason: Some(reason),
+        scoped_sockets: scope::is_available(),
         reflink,
     };
     let output = Command::new(helper).arg(PROBE).arg(scratch.path()).stdin(Stdio::null()).output();
@@ -186,6 +190,7 @@ fn try_at(helper: &Path, state: &Path, place: &Path) -> Result<HostMounts> {
         state_unfit: false,
         pid_namespace: answer.pid_namespace_error.is_none(),
         pid_namespace_reason: answer.pid_namespace_error,
+        scoped_sockets: scope::is_available(),
         reflink,
     };
     if let Some(name) = unfit_filesystem(state) {

@@ -51,6 +51,8 @@ pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord) -> Helper
         writable: (record.sandbox == Sandbox::Strict)
             .then(|| request.writable.iter().cloned().map(RawPath).collect()),
         devices: request.spec.devices.clone(),
+        sockets: request.spec.sockets.iter().cloned().map(RawPath).collect(),
+        scope_sockets: record.sandbox == Sandbox::Strict && request.facts.host.scoped_sockets,
         // Joining an empty path would add a slash.
         workdir: base.join(&request.spec.cwd).components().collect::<PathBuf>().into(),
         group: Group::Own,

@@ -9,4 +9,5 @@ mod pack_powers;
 mod persona_ref;
 mod renames;
 mod secrets;
+mod sockets;
 mod terminal;

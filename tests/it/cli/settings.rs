@@ -62,6 +62,7 @@ fn every_setting_can_be_set_read_listed_and_taken_out() {
             "mount.sandbox" => (vec!["strict"], json!("strict")),
             "mount.gitCredentials" => (vec!["keep"], json!("keep")),
             "mount.devices" => (vec!["fuse", "nvidia*"], json!(["fuse", "nvidia*"])),
+            "mount.sockets" => (vec!["ssh-agent", "/run/x"], json!(["ssh-agent", "/run/x"])),
             key if key.starts_with("mount.") => (vec!["*.key", "!a.key"], json!(["*.key", "!a.key"])),
             "secrets.minLength" => (vec!["8"], json!(8)),
             "sidecar.codex" => (vec!["skip"], json!("skip")),

@@ -8,7 +8,8 @@ use super::protocol::{
     CONTROL_FD, DroppedCapabilities, Failure, Group, HelperSpec, INIT, InitSpec, LOCK_FD, Report, STATUS_FD,
     Stage, line,
 };
-use super::{caps, devices, init, layers};
+use super::sockets::Exempt;
+use super::{caps, devices, init, layers, sockets};
 use crate::model::mount_facts::OverlayWay;
 use crate::mount::process::signals::SignalInbox;
 use std::ffi::OsString;
@@ -53,6 +54,9 @@ fn prepare(spec: &HelperSpec) -> Result<(), Failure> {
         if let Some(writable) = &spec.writable {
             let writable: Vec<PathBuf> = writable.iter().map(|path| path.to_path_buf()).collect();
             layers::make_strict(spec, &writable)?;
+            sockets::cover(&exempt_sockets(spec)).map_err(|error| {
+                failure(Stage::Mount, "the sockets of services cannot be covered", &error)
+            })?;
             devices::make_minimal(&spec.devices, shared_memory(spec))
                 .map_err(|error| failure(Stage::Mount, "`/dev` cannot be reduced", &error))?;
         }
@@ -60,6 +64,20 @@ fn prepare(spec: &HelperSpec) -> Result<(), Failure> {
     // Only now: a working directory from before would still be the real project.
     std::env::set_current_dir(&*spec.workdir)
         .map_err(|error| failure(Stage::Mount, &format!("cannot enter `{}`", spec.workdir.display()), &error))
+}
+
+/// What a cover must not hide: the run itself.
+fn exempt_sockets(spec: &HelperSpec) -> Exempt<'_> {
+    let views: Vec<&Path> = spec.overlays.iter().map(|overlay| overlay.target.as_ref()).collect();
+    let covered = spec.covers.iter().map(|cover| cover.dir.as_ref());
+    let protected = spec.protect.iter().map(|protect| protect.dir.as_ref());
+    let writable = spec.writable.iter().flatten().map(AsRef::as_ref);
+    let needed = views.iter().copied().chain(covered).chain(protected).chain(writable);
+    Exempt {
+        needed: needed.chain([spec.workdir.as_ref()]).collect(),
+        allowed: spec.sockets.iter().map(AsRef::as_ref).collect(),
+        views,
+    }
 }
 
 /// A run that lives in the machine's shared memory cannot have one of its own.
@@ -103,5 +121,11 @@ fn init_spec(spec: &HelperSpec) -> InitSpec {
         OverlayWay::Capable | OverlayWay::Unavailable => DroppedCapabilities::None,
     };
     let protect_kernel = is_strict && spec.way == OverlayWay::Capable;
-    InitSpec { drop, group: spec.group, pid_namespace: spec.pid_namespace, protect_kernel }
+    InitSpec {
+        drop,
+        group: spec.group,
+        pid_namespace: spec.pid_namespace,
+        protect_kernel,
+        scope_sockets: spec.scope_sockets,
+    }
 }

@@ -6,7 +6,7 @@ use super::protocol::{
     CONTROL_FD, DroppedCapabilities, Failure, Group, InitSpec, Order, Report, STATUS_FD, Stage, drain_lines,
     line,
 };
-use super::{caps, kernel_interfaces, seccomp};
+use super::{caps, kernel_interfaces, scope, seccomp};
 use crate::mount::process::signals::SignalInbox;
 use crate::mount::process::terminal::without_being_stopped;
 use nix::sys::signal::{Signal, kill, killpg};
@@ -84,6 +84,11 @@ fn start(spec: InitSpec, argv: &[OsString]) -> Result<(Pid, SignalInbox), Failur
         message: "there is no command to run".into(),
         errno: None,
     })?;
+    if spec.scope_sockets {
+        scope::restrict().map_err(|error| {
+            failure(Stage::Capabilities, "the sockets of services cannot be kept out", &error)
+        })?;
+    }
     seccomp::deny_typing()
         .map_err(|error| failure(Stage::Capabilities, "the filter of system calls is refused", &error))?;
     let mut command = Command::new(program);

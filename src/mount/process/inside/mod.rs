@@ -13,7 +13,9 @@ mod namespaces;
 mod pins;
 mod probe;
 pub mod protocol;
+pub mod scope;
 mod seccomp;
+mod sockets;
 
 pub use probe::ProbeAnswer;
 

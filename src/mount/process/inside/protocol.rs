@@ -39,6 +39,10 @@ pub struct HelperSpec {
     pub writable: Option<Vec<RawPath>>,
     /// What `/dev` has at the sandbox level `strict` besides the harmless devices.
     pub devices: Vec<Device>,
+    /// Sockets of services outside that stay reachable at the sandbox level `strict`.
+    pub sockets: Vec<RawPath>,
+    /// Whether the inside is kept from sockets without a path.
+    pub scope_sockets: bool,
     /// Entered after mounting.
     pub workdir: RawPath,
     pub group: Group,
@@ -103,6 +107,8 @@ pub struct InitSpec {
     pub pid_namespace: bool,
     /// Whether the kernel's own files in that `/proc` are read-only.
     pub protect_kernel: bool,
+    /// Whether the child is kept from sockets without a path that services outside have.
+    pub scope_sockets: bool,
 }
 
 /// What the child must not be able to do, although we could.
