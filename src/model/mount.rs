@@ -151,6 +151,25 @@ pub struct MountSpec {
     pub sockets: Vec<PathBuf>,
     #[serde(default, skip_serializing_if = "GitCredentials::is_default")]
     pub git_credentials: GitCredentials,
+    /// The harness's configuration outside the project, protected at the sandbox level `strict`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub harness_config: Vec<HarnessConfig>,
+}
+
+/// A directory that a harness keeps its configuration in. At the sandbox level `strict` it has a private layer: the harness
+/// may write, and nothing but its state changes outside.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HarnessConfig {
+    pub dir: PathBuf,
+    /// Entries that are written through: conversations, logins. A name with a slash at its end is a directory, which is made if
+    /// it is missing; a file that is missing at the start is not kept.
+    pub state: Vec<String>,
+    /// Entries that the harness writes in every run, and that say nothing when they are not kept.
+    pub scratch: Vec<String>,
+    /// A file from elsewhere that the directory has a copy of during the run, under its own name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<PathBuf>,
 }
 
 #[cfg(test)]

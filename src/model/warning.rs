@@ -26,6 +26,8 @@ pub enum WarningCode {
     Exposed,
     /// The harness reported something, or its version is unknown.
     Harness,
+    /// The agent changed the harness's configuration, which stays as it was.
+    HarnessConfig,
     /// Changes that are not applied.
     NotApplied,
     /// Commits, refs or stashes of the agent.

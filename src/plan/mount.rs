@@ -46,6 +46,7 @@ pub fn spec(
         rules: rules(persona_id, harness, policy, settings, place),
         include: policy.include_patterns.clone(),
         writable: Vec::new(),
+        harness_config: Vec::new(),
         devices: settings.devices.clone(),
         sockets: Vec::new(),
         git_credentials: settings.git_credentials,

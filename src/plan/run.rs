@@ -83,6 +83,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         root: &mount.root,
         mounted: mount.backend != Backend::None,
         root_is_repository: facts.place.is_repository,
+        protects_config: mount.sandbox == Some(Sandbox::Strict),
         home: facts.home.as_ref(),
         env: &facts.env,
     };
@@ -109,6 +110,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     enforcement.extend(supplied);
     if mount.sandbox == Some(Sandbox::Strict) {
         mount.writable = writable_when_strict(facts, std::mem::take(&mut adapted.state));
+        mount.harness_config = std::mem::take(&mut adapted.config);
         mount.sockets = sockets_when_strict(facts, &parts.settings.mount, &mut warnings);
     }
     let references = references(&env, &mcp_servers, &values);

@@ -16,7 +16,7 @@ use anyhow::Result;
 use std::path::PathBuf;
 
 /// Everything that a mount leaves in a session and that goes once its work is applied or discarded.
-const MOUNT_DIRS: [&str; 4] = ["mount", "upper", "work", "git"];
+const MOUNT_DIRS: [&str; 5] = ["mount", "upper", "work", "git", "harness-config"];
 
 /// What there is of a run, opened.
 pub struct Work {

@@ -253,6 +253,7 @@ fn children_that_hold_the_pipes_do_not_hang_a_headless_caller() {
         include: Vec::new(),
         writable: Vec::new(),
         devices: Vec::new(),
+        harness_config: Vec::new(),
         sockets: Vec::new(),
         git_credentials: GitCredentials::default(),
     };

@@ -74,6 +74,7 @@ fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
         include: Vec::new(),
         writable: Vec::new(),
         devices: Vec::new(),
+        harness_config: Vec::new(),
         sockets: Vec::new(),
         git_credentials: GitCredentials::default(),
     };

@@ -82,6 +82,7 @@ impl Mounted {
             include: Vec::new(),
             writable: Vec::new(),
             devices: Vec::new(),
+            harness_config: Vec::new(),
             sockets: Vec::new(),
             git_credentials: GitCredentials::default(),
         };

@@ -1,5 +1,6 @@
 //! From a mount's record to what the helper has to mount, cover and protect. It touches no file.
 
+use super::config_layer::ConfigLayer;
 use super::request::OpenRequest;
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::mount_facts::OverlayWay;
@@ -8,11 +9,13 @@ use crate::model::raw_path::RawPath;
 use crate::mount::process::inside::protocol::{Cover, Group, HelperSpec, OverlaySpec, Protect};
 use std::path::{Path, PathBuf};
 
-pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord) -> HelperSpec {
+pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord, config: &[ConfigLayer]) -> HelperSpec {
     let session = request.session_dir;
     let overlay = record.backend == Backend::Overlay;
     let mut overlays = Vec::new();
     if overlay {
+        // First: the project may lie in one of these directories.
+        overlays.extend(config.iter().map(|layer| layer.overlay.clone()));
         overlays.push(OverlaySpec {
             target: record.root.clone(),
             lowers: vec![record.root.clone()],
@@ -40,6 +43,12 @@ pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord) -> Helper
         expose: request.expose.iter().cloned().map(RawPath).collect(),
         lend: request.lend.iter().cloned().map(RawPath).collect(),
     };
+    let mut protect = Vec::new();
+    if overlay {
+        protect.push(protected_home(request.sessions_dir));
+        let copied = config.iter().filter_map(|layer| layer.copied.clone());
+        protect.extend(copied.map(|path| Protect { path, throwaway: Vec::new() }));
+    }
     let base =
         if record.backend == Backend::Copy { session.join(&record.data) } else { record.root.to_path_buf() };
     HelperSpec {
@@ -47,7 +56,8 @@ pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord) -> Helper
         pid_namespace,
         overlays,
         covers: if overlay { vec![cover] } else { Vec::new() },
-        protect: if overlay { vec![protected_home(request.sessions_dir)] } else { Vec::new() },
+        protect,
+        through: config.iter().flat_map(|layer| layer.through.clone()).collect(),
         writable: (record.sandbox == Sandbox::Strict)
             .then(|| request.writable.iter().cloned().map(RawPath).collect()),
         devices: request.spec.devices.clone(),
@@ -67,7 +77,7 @@ pub(super) const WRITTEN_BY_NESTED_RUNS: [&str; 2] = ["cache", "locks"];
 fn protected_home(sessions_dir: &Path) -> Protect {
     let home = home_of(sessions_dir);
     let throwaway = WRITTEN_BY_NESTED_RUNS.map(|name| home.join(name).into());
-    Protect { dir: home.into(), throwaway: throwaway.to_vec() }
+    Protect { path: home.into(), throwaway: throwaway.to_vec() }
 }
 
 pub(super) fn home_of(sessions_dir: &Path) -> &Path {

@@ -2,6 +2,7 @@
 //! Nothing is mounted and nothing runs before [`OpenMount::spawn`]; the project itself is never written.
 
 use super::copy::open_copy;
+use super::harness_config::{self, CONFIG_DIR};
 use super::layout::{WRITTEN_BY_NESTED_RUNS, helper_spec, home_of};
 use super::overlay::open_overlay;
 use super::record::write_record;
@@ -71,12 +72,13 @@ pub fn reopen(request: &OpenRequest, record: MountRecord) -> Result<OpenMount> {
         let dir = home_of(request.sessions_dir).join(name);
         make_dir(&dir).map_err(|error| at(&dir, error))?;
     }
+    let config = harness_config::make_layers(request, &record)?;
     let helper = Helper {
         program: request.helper.to_path_buf(),
-        spec: helper_spec(request, &record),
+        spec: helper_spec(request, &record, &config),
         lock: request.lock.map(fs::File::try_clone).transpose()?,
     };
-    let inputs = Arc::new(ViewInputs::of(request));
+    let inputs = Arc::new(ViewInputs::of(request, config));
     Ok(OpenMount { record, session_dir: request.session_dir.to_path_buf(), helper, inputs })
 }
 
@@ -124,9 +126,14 @@ impl OpenMount {
         })
     }
 
+    /// Files of the harness's configuration that were changed inside, by their real paths. Nothing of it is kept.
+    pub fn changed_harness_config(&self) -> Vec<PathBuf> {
+        harness_config::changed_files(&self.inputs.config)
+    }
+
     /// Removes the mount's directories from the session; the record stays.
     pub fn remove(self) -> Result<()> {
-        for name in ["upper", "work", "mount", "git"] {
+        for name in ["upper", "work", "mount", "git", CONFIG_DIR] {
             let dir = self.session_dir.join(name);
             remove_tree(&dir).map_err(|error| at(&dir, error))?;
         }

@@ -2,6 +2,7 @@
 
 mod aliases;
 mod caches;
+mod harness_config;
 mod journals;
 mod kernel;
 mod own_home;

@@ -70,7 +70,7 @@ fn prepare(spec: &HelperSpec) -> Result<(), Failure> {
 fn exempt_sockets(spec: &HelperSpec) -> Exempt<'_> {
     let views: Vec<&Path> = spec.overlays.iter().map(|overlay| overlay.target.as_ref()).collect();
     let covered = spec.covers.iter().map(|cover| cover.dir.as_ref());
-    let protected = spec.protect.iter().map(|protect| protect.dir.as_ref());
+    let protected = spec.protect.iter().map(|protect| protect.path.as_ref());
     let writable = spec.writable.iter().flatten().map(AsRef::as_ref);
     let needed = views.iter().copied().chain(covered).chain(protected).chain(writable);
     Exempt {

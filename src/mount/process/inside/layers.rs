@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// Mounts everything that the spec names.
 pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
     let overlaid = spec.overlays.iter().map(|overlay| &*overlay.target);
-    let protected = || overlaid.clone().chain(spec.protect.iter().map(|protect| &*protect.dir));
+    let protected = || overlaid.clone().chain(spec.protect.iter().map(|protect| &*protect.path));
     let aliases = Aliases::find(protected().map(AsRef::as_ref))
         .map_err(|error| failure(Stage::Mount, "the table of mounts cannot be read", &error))?;
     // What is shown again must be held before it is covered.
@@ -31,13 +31,20 @@ pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
         }
         exposed.push((cover, held));
     }
+    let mut through = Vec::new();
+    for path in &spec.through {
+        through.push((path, hold(path).map_err(|error| at("cannot keep writable", path, &error))?));
+    }
     pin_above(protected().map(AsRef::as_ref))
         .map_err(|(path, error)| at("cannot be kept in place:", &path, &error))?;
     for overlay in &spec.overlays {
         mount_overlay(overlay, spec.way).map_err(|error| at("no overlay on", &overlay.target, &error))?;
     }
+    for (path, tree) in through {
+        put(&tree, path).map_err(|error| at("cannot keep writable", path, &error))?;
+    }
     for protect in &spec.protect {
-        make_read_only(protect, spec.way).map_err(|error| at("cannot protect", &protect.dir, &error))?;
+        make_read_only(protect, spec.way).map_err(|error| at("cannot protect", &protect.path, &error))?;
     }
     for (cover, held) in exposed {
         mount_memory(&cover.dir).map_err(|error| at("cannot cover", &cover.dir, &error))?;
@@ -78,11 +85,11 @@ fn overlay_on(
     Ok(mount("agentworkforce", target, "overlay", flags_of(target)?, options.as_c_str())?)
 }
 
-/// Shows a directory as it is and takes the right to write it away.
+/// Shows a directory or file as it is and takes the right to write it away.
 fn make_read_only(protect: &Protect, way: OverlayWay) -> io::Result<()> {
-    put(&hold(&protect.dir)?, &protect.dir)?;
-    let flags = MountFlags::BIND | MountFlags::RDONLY | flags_of(&protect.dir)?;
-    mount_remount(&*protect.dir, flags, "")?;
+    put(&hold(&protect.path)?, &protect.path)?;
+    let flags = MountFlags::BIND | MountFlags::RDONLY | flags_of(&protect.path)?;
+    mount_remount(&*protect.path, flags, "")?;
     for dir in protect.throwaway.iter().filter(|path| path.is_dir()) {
         mount_throwaway(dir, way)?;
     }
@@ -138,6 +145,7 @@ pub(super) fn make_strict(spec: &HelperSpec, writable: &[PathBuf]) -> Result<(),
     let ours = |path: &Path| {
         path == Path::new("/proc")
             || spec.overlays.iter().any(|overlay| path == &*overlay.target)
+            || spec.through.iter().any(|through| path == &**through)
             || spec.covers.iter().any(|cover| path.starts_with(&cover.dir))
     };
     let table = std::fs::read("/proc/self/mountinfo")

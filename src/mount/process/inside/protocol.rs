@@ -33,8 +33,10 @@ pub struct HelperSpec {
     pub overlays: Vec<OverlaySpec>,
     /// Directories that nothing inside may reach, with what of them is shown all the same.
     pub covers: Vec<Cover>,
-    /// Directories that nothing inside may write, with what of them can be written to no effect.
+    /// What nothing inside may write, except to no effect.
     pub protect: Vec<Protect>,
+    /// What is written through overlays: bound again on top of them.
+    pub through: Vec<RawPath>,
     /// `Some` for the sandbox level `strict`: what stays writable besides the overlays and covers.
     pub writable: Option<Vec<RawPath>>,
     /// What `/dev` has at the sandbox level `strict` besides the harmless devices.
@@ -72,8 +74,9 @@ pub struct Cover {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Protect {
-    pub dir: RawPath,
-    /// Directories below `dir` with a throwaway layer: what is written there is seen inside and is gone afterwards. One that
+    /// A directory or a file.
+    pub path: RawPath,
+    /// Directories below it with a throwaway layer: what is written there is seen inside and is gone afterwards. One that
     /// does not exist is passed over.
     pub throwaway: Vec<RawPath>,
 }
