@@ -275,8 +275,14 @@ const SIDECAR_CONFIG: [Field; 1] = [Field::new(
     "`skip` gives codex no AGENTS.md sidecar; default `mount`.",
 )];
 
+const SECRETS_CONFIG: [Field; 1] = [Field::new(
+    "minLength",
+    Shape::Whole(4),
+    "Values of referenced variables are redacted from this length on; default 12.",
+)];
+
 const CONFIG_BACKENDS: Shape = Shape::Choice(&["auto", "overlay", "copy", "none"]);
-const MOUNT_CONFIG: [Field; 7] = [
+const MOUNT_CONFIG: [Field; 8] = [
     Field::new("backend", CONFIG_BACKENDS, "How mounts are made; default auto."),
     Field::new(
         "sandbox",
@@ -296,6 +302,11 @@ const MOUNT_CONFIG: [Field; 7] = [
         TEXTS,
         "Sockets of services that `strict` runs may reach: absolute paths, or `ssh-agent`.",
     ),
+    Field::new(
+        "gitCredentials",
+        Shape::Choice(&["hide", "keep"]),
+        "`keep` shows agents the tokens in `.git/config` (headers, urls); default hide.",
+    ),
 ];
 
 /// `config.json` in the workforce home.
@@ -313,6 +324,7 @@ pub const CONFIG: &[Field] = &[
         "Backend, sandbox and path rules for every persona; a text is the backend.",
     ),
     Field::new("sidecar", Shape::Object(&SIDECAR_CONFIG), "Which harnesses get a sidecar."),
+    Field::new("secrets", Shape::Object(&SECRETS_CONFIG), "What counts as a secret in logs and reports."),
     Field::new(
         "features",
         Shape::Map(TextRule::NotBlank, &Shape::Flag),

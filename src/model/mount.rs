@@ -107,6 +107,21 @@ pub struct PathRule {
     pub origin: String,
 }
 
+/// What the mount's own copy of a git configuration has of the credentials in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum GitCredentials {
+    #[default]
+    Hide,
+    Keep,
+}
+
+impl GitCredentials {
+    fn is_default(&self) -> bool {
+        *self == GitCredentials::default()
+    }
+}
+
 /// The mount that a plan asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -134,6 +149,8 @@ pub struct MountSpec {
     /// Sockets of services outside that stay reachable at the sandbox level `strict`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sockets: Vec<PathBuf>,
+    #[serde(default, skip_serializing_if = "GitCredentials::is_default")]
+    pub git_credentials: GitCredentials,
     /// The harness's configuration outside the project, protected at the sandbox level `strict`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub harness_config: Vec<HarnessConfig>,

@@ -49,6 +49,7 @@ pub fn spec(
         harness_config: Vec::new(),
         devices: settings.devices.clone(),
         sockets: Vec::new(),
+        git_credentials: settings.git_credentials,
     }
 }
 

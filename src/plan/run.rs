@@ -61,7 +61,8 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     let available =
         |name: &str| facts.env.get(name).or_else(|| values.get(name)).is_some_and(|value| !value.is_empty());
     let mut env = servers::supplied(&persona.env, "env", &available, &mut warnings);
-    let mcp_servers = servers::startable(&persona.mcp_servers, &available, &mut warnings);
+    let trusted = servers::trusted(&persona.mcp_servers, &facts.untrusted_servers, &mut warnings);
+    let mcp_servers = servers::startable(&trusted, &available, &mut warnings);
     let skills = planned_skills(parts, &mut warnings);
 
     let job = Job {

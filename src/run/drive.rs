@@ -13,7 +13,7 @@ use super::report::{ReportBuilder, without_secrets};
 use crate::exit::Exit;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::RunPlan;
-use crate::model::secrets::Secrets;
+use crate::model::secrets::{SHORTEST, Secrets};
 use crate::model::warning::{Warning, WarningCode};
 use crate::session::{Session, SessionState};
 use crate::workforce::Workforce;
@@ -164,7 +164,8 @@ impl<'a> Engine<'a> {
 fn secrets_of(plan: &RunPlan, workforce: &Workforce) -> Secrets {
     let env = &workforce.host.env;
     let names = plan.agent().into_iter().flat_map(|agent| &agent.references);
-    Secrets::new(names.filter_map(|name| Some((name, env.get(name)?))))
+    let shortest = workforce.config.settings.secrets.min_length.unwrap_or(SHORTEST);
+    Secrets::at_least(shortest, names.filter_map(|name| Some((name, env.get(name)?))))
 }
 
 impl OpenRun<'_> {

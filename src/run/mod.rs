@@ -22,6 +22,7 @@ pub mod request;
 mod review;
 mod reviewed;
 mod skills;
+mod tree_files;
 mod version;
 mod view;
 

@@ -5,6 +5,7 @@ use super::conversation::{self, Resumed};
 use super::error::RunError;
 use super::inject;
 use super::request::{Overrides, RunRequest, Subject};
+use super::tree_files;
 use crate::harness::adapter;
 use crate::host::Host;
 use crate::load::rule_files::RuleFiles;
@@ -26,6 +27,7 @@ use crate::session::{Session, SessionError, SessionStore};
 use crate::tool::{self, Lookup};
 use crate::workforce::{Found, Workforce, not_used, warnings_of};
 use anyhow::Result;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A persona at a tier with everything read that a plan or a prompt needs.
@@ -273,6 +275,13 @@ fn facts(workforce: &Workforce, root: Option<&Path>, parts: Option<&PersonaParts
     let unreadable = blocking.iter().map(ToString::to_string).collect();
     let warnings = parts.map(|parts| parts.warnings.clone()).unwrap_or_default();
     let RuleFiles { files: rule_files, prefix: rule_prefix, .. } = rules;
+    let untrusted_servers = match (&workforce.layers.files.snapshot, parts) {
+        (Some(snapshot), Some(parts)) => {
+            let servers = &parts.found.resolved.persona.mcp_servers;
+            tree_files::started_by(servers, &snapshot.top, &place.root.join(&place.cwd))
+        }
+        _ => BTreeMap::new(),
+    };
     Ok(RunFacts {
         env: host.env.clone(),
         home,
@@ -284,6 +293,7 @@ fn facts(workforce: &Workforce, root: Option<&Path>, parts: Option<&PersonaParts
             rule_prefix,
         },
         persona_ref: workforce.persona_ref().cloned(),
+        untrusted_servers,
         warnings,
         obstacles: Obstacles { unreadable, root: refused, mount: None },
     })

@@ -2,6 +2,7 @@
 //! Files of the work tree are the business of `changes` and `apply`.
 
 pub mod copy;
+pub(crate) mod credentials;
 pub mod export;
 pub(crate) mod index_file;
 pub mod new_objects;

@@ -4,13 +4,14 @@
 use super::git_marks::{GitMarks, repositories};
 use super::inject::write_into;
 use super::request::{OpenRequest, at, compile, injected_records, make_dir};
-use crate::model::mount::PathRule;
+use crate::model::mount::{GitCredentials, PathRule};
 use crate::model::mount_record::{GitRecord, LeftOut, LeftOutReason, MountRecord};
 use crate::model::raw_path::RawPath;
 use crate::mount::CrashPoints;
 use crate::mount::fs::copy_file::{Copied, Copier};
 use crate::mount::fs::walk::{Kind, Step, Visitor, threads, walk_below};
 use crate::mount::git::copy::copy_repository;
+use crate::mount::git::credentials;
 use crate::mount::git::repository::{Repository, Tracked, TrackedList, exclude_with, keep_marks_when_sparse};
 use crate::mount::process::signals::SignalInbox;
 use crate::mount::view::heavy::Heavy;
@@ -293,8 +294,12 @@ fn copy_repositories(
         let relative = repository.work_tree.strip_prefix(root).unwrap_or(Path::new("")).to_path_buf();
         let work_tree = mount.join(&relative);
         let private = copy_repository(&repository, root, mount, &work_tree)?;
+        let credentials = request.spec.git_credentials;
+        if credentials == GitCredentials::Hide {
+            credentials::remove_in(&private.git_dir)?;
+        }
         let known = if relative.as_os_str().is_empty() { found.tracked.clone() } else { None };
-        let marks = GitMarks::of(&repository, root, &found.scan, request.injected, || {
+        let marks = GitMarks::of(&repository, root, &found.scan, request.injected, credentials, || {
             known.or_else(|| repository.list_tracked().and_then(TrackedList::finish))
         });
         if !marks.skip.is_empty() {
