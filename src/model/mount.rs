@@ -162,8 +162,8 @@ pub struct MountSpec {
 #[serde(rename_all = "camelCase")]
 pub struct HarnessConfig {
     pub dir: PathBuf,
-    /// Entries that are written through: conversations, logins. A name with a slash at its end is a directory, which is made if
-    /// it is missing; a file that is missing at the start is not kept.
+    /// Entries that are written through: conversations, logins. A name with a slash at its end is a directory. It is made if
+    /// it is missing, and so are lists (`.jsonl`); any other file that is missing at the start is not kept.
     pub state: Vec<String>,
     /// Entries that the harness writes in every run, and that say nothing when they are not kept.
     pub scratch: Vec<String>,
