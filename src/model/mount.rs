@@ -117,6 +117,7 @@ pub enum GitCredentials {
 }
 
 impl GitCredentials {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
     fn is_default(&self) -> bool {
         *self == GitCredentials::default()
     }
