@@ -78,6 +78,21 @@ pub enum Effect {
     Readonly,
     /// Lifts a built-in secret rule; comes only from `mount.revealPatterns` of a persona or the config.
     Reveal,
+    /// Decides what agents may do, and this run may change it: its changes are marked.
+    Layer,
+}
+
+/// Whether a run may change the files that decide what agents may do: persona layers and rule files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LayerChanges {
+    /// Such changes are never applied.
+    #[default]
+    Protected,
+    /// The persona may make them (`mount.allowLayerChanges`); a person has to look at them before they are applied.
+    Reviewed,
+    /// The command line allows them (`--allow-layer-changes`).
+    Allowed,
 }
 
 /// Where a rule came from, in rising order of precedence.
@@ -88,6 +103,12 @@ pub enum RuleSource {
     BuiltinSecret,
     /// Our own: the repository's harness configuration, hidden so that the persona decides.
     BuiltinHarness,
+    /// Our own: persona layers and rule files. No other rule lifts these.
+    BuiltinLayer,
+    /// Our own: files of the work tree that git takes settings from or runs. No other rule lifts these.
+    BuiltinGit,
+    /// Our own: a directory that could not be read when the run started.
+    Unreadable,
     Config,
     Persona,
     /// `.agentignore` or `.agentreadonly` in the project root.
@@ -138,6 +159,9 @@ pub struct MountSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
     pub rules: Vec<PathRule>,
+    /// Whether changes to persona layers and rule files may be applied.
+    #[serde(default)]
+    pub layer_changes: LayerChanges,
     /// Heavy ignored directories that the copy backend brings in all the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub include: Vec<String>,
