@@ -63,6 +63,7 @@ pub fn confirmed(workforce: &Workforce, question: &str, yes: bool, ui: &mut crat
     if !workforce.host.stdin_is_terminal || ui.is_json() {
         return Err(CommandError::usage(format!("{question} needs a yes")).hint("add `--yes`"));
     }
+    super::prompter::forget_typed();
     ui.say(&format!("{question}? [y/N]"));
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;

@@ -1,6 +1,7 @@
 //! The bare call on a terminal: a prompt over the catalogue, most recent first. Picks; `agent` does the rest.
 
 use super::list::{self, Row};
+use super::prompter::forget_typed;
 use crate::error::Result;
 use crate::files::{json_file, lock};
 use crate::load::file;
@@ -24,6 +25,7 @@ pub fn pick(workforce: &Workforce, ui: &mut Ui) -> Result<Option<String>> {
     let mut filter = String::new();
     loop {
         let matching: Vec<&Row> = rows.iter().filter(|row| matches(row, &filter)).collect();
+        forget_typed();
         show(&matching, &recent, ui);
         ui.say("Number or name to pick, a few letters to filter, Enter to leave:");
         let mut answer = String::new();

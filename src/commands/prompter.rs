@@ -21,6 +21,12 @@ pub enum Answer {
     Signal(i32),
 }
 
+/// Forgets what was typed before a question: it was meant for something else, or nobody typed it.
+pub fn forget_typed() {
+    // An input that is not a terminal has nothing to forget.
+    let _ = rustix::termios::tcflush(stdin(), rustix::termios::QueueSelector::IFlush);
+}
+
 pub struct Prompter<'a> {
     signals: &'a mut dyn Signals,
     began: Instant,
@@ -31,6 +37,7 @@ pub struct Prompter<'a> {
 impl<'a> Prompter<'a> {
     pub fn new(signals: &'a mut dyn Signals) -> Prompter<'a> {
         // What came before the question is no answer to it.
+        forget_typed();
         signals.take();
         Prompter { signals, began: Instant::now(), typed: Vec::new() }
     }
@@ -39,6 +46,9 @@ impl<'a> Prompter<'a> {
         loop {
             if let Some(end) = self.typed.iter().position(|&byte| byte == b'\n') {
                 let line: Vec<u8> = self.typed.drain(..=end).collect();
+                // Now, not when the next question is read: by then it may have been answered.
+                forget_typed();
+                self.typed.clear();
                 return Answer::Line(String::from_utf8_lossy(&line).into_owned());
             }
             if let Some(signal) = self.heard() {

@@ -1,6 +1,7 @@
 //! What an adapter is given and what it returns. Adapters translate; they neither choose nor start anything.
 
 use crate::model::demand::Demand;
+use crate::model::mount::HarnessConfig;
 use crate::model::persona::{HarnessSettings, Limits, McpServer, Permissions};
 use crate::model::plan::{Conversation, Enforcement, EnforcementLevel, FileBody, Mode, PlannedFile};
 use crate::model::template::Template;
@@ -35,6 +36,8 @@ pub struct Job<'a> {
     pub mounted: bool,
     /// The root is the top level of a git repository: some harnesses look no further up in that case.
     pub root_is_repository: bool,
+    /// The user's configuration of the harness is protected: the sandbox level is `strict`.
+    pub protects_config: bool,
     /// The user's home directory, for harness state that has to stay reachable.
     pub home: Option<&'a PathBuf>,
     /// The user's environment, for variables that say where a harness keeps its state. No value of a persona's variable may
@@ -50,8 +53,10 @@ pub struct HarnessPlan {
     pub files: Vec<PlannedFile>,
     /// Where it looks for skills.
     pub skills_path: Option<Template>,
-    /// Where the harness keeps its own state; a path that does not exist is ignored.
+    /// Where the harness keeps its own state and nothing else; a path that does not exist is ignored.
     pub state: Vec<PathBuf>,
+    /// Where it keeps its configuration, with or without state.
+    pub config: Vec<HarnessConfig>,
     pub enforcement: Vec<Enforcement>,
     pub warnings: Vec<Warning>,
     /// Why the harness does not read the persona's sidecar, if it does not.

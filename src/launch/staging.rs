@@ -37,7 +37,8 @@ pub fn make_state(plan: &RunPlan, host: &Host) {
     let Some(home) = host.home_dir() else { return };
     // A name with an ending is a file, which is its harness's own to make.
     let is_directory = |path: &&PathBuf| path.starts_with(&home) && path.extension().is_none();
-    for dir in plan.mount.writable.iter().filter(is_directory) {
+    let config = plan.mount.harness_config.iter().map(|config| &config.dir);
+    for dir in plan.mount.writable.iter().chain(config).filter(is_directory) {
         // Where this fails the harness says more about it than we could.
         let _ = make_private(dir);
     }

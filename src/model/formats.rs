@@ -1,6 +1,7 @@
 //! The three file formats, written down once: persona, role and config. Everything that reads, merges, documents or
 //! validates them walks these tables.
 
+use super::mount::Device;
 use super::shape::{Field, FieldStatus, Merge, Shape, TextRule};
 
 pub const TIERS: [&str; 3] = ["best", "best-value", "minimum"];
@@ -136,7 +137,7 @@ const PERMISSIONS: [Field; 5] = [
     Field::new("mode", Shape::Choice(&PERMISSION_MODES), "What happens to everything else."),
 ];
 
-const MOUNT: [Field; 8] = [
+const MOUNT: [Field; 9] = [
     Field::new("ignoredPatterns", TEXTS, "Gitignore patterns of paths that the agent must not see.")
         .merge(Merge::Append),
     Field::new("readonlyPatterns", TEXTS, "Gitignore patterns of paths whose changes are never applied.")
@@ -145,6 +146,11 @@ const MOUNT: [Field; 8] = [
         .merge(Merge::Append),
     Field::new("revealPatterns", TEXTS, "Paths that the built-in secret rules hide and this persona needs.")
         .merge(Merge::Append),
+    Field::new(
+        "allowLayerChanges",
+        Shape::Flag,
+        "Whether this persona may change personas, roles and rule files; a person has to approve such changes.",
+    ),
     Field::new("backend", Shape::Choice(&["auto", "overlay", "copy"]), "How the private view is made."),
     Field::new(
         "sandbox",
@@ -274,8 +280,14 @@ const SIDECAR_CONFIG: [Field; 1] = [Field::new(
     "`skip` gives codex no AGENTS.md sidecar; default `mount`.",
 )];
 
+const SECRETS_CONFIG: [Field; 1] = [Field::new(
+    "minLength",
+    Shape::Whole(4),
+    "Values of referenced variables are redacted from this length on; default 12.",
+)];
+
 const CONFIG_BACKENDS: Shape = Shape::Choice(&["auto", "overlay", "copy", "none"]);
-const MOUNT_CONFIG: [Field; 5] = [
+const MOUNT_CONFIG: [Field; 8] = [
     Field::new("backend", CONFIG_BACKENDS, "How mounts are made; default auto."),
     Field::new(
         "sandbox",
@@ -285,6 +297,21 @@ const MOUNT_CONFIG: [Field; 5] = [
     Field::new("ignoredPatterns", TEXTS, "Paths hidden from every persona."),
     Field::new("readonlyPatterns", TEXTS, "Paths whose changes are never applied, for every persona."),
     Field::new("revealPatterns", TEXTS, "Built-in secrets that every persona may see."),
+    Field::new(
+        "devices",
+        Shape::List(&Shape::Choice(&Device::NAMES)),
+        "Devices in `/dev` that `strict` runs may use besides the harmless ones.",
+    ),
+    Field::new(
+        "sockets",
+        TEXTS,
+        "Sockets of services that `strict` runs may reach: absolute paths, or `ssh-agent`.",
+    ),
+    Field::new(
+        "gitCredentials",
+        Shape::Choice(&["hide", "keep"]),
+        "`keep` shows agents the tokens in `.git/config` (headers, urls); default hide.",
+    ),
 ];
 
 /// `config.json` in the workforce home.
@@ -302,6 +329,7 @@ pub const CONFIG: &[Field] = &[
         "Backend, sandbox and path rules for every persona; a text is the backend.",
     ),
     Field::new("sidecar", Shape::Object(&SIDECAR_CONFIG), "Which harnesses get a sidecar."),
+    Field::new("secrets", Shape::Object(&SECRETS_CONFIG), "What counts as a secret in logs and reports."),
     Field::new(
         "features",
         Shape::Map(TextRule::NotBlank, &Shape::Flag),

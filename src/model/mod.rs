@@ -21,6 +21,7 @@ pub mod raw_path;
 pub mod reference;
 pub mod report;
 pub mod role;
+mod secret_forms;
 pub mod secrets;
 pub mod selector;
 pub mod settings;

@@ -41,6 +41,33 @@ pub enum Sandbox {
     Strict,
 }
 
+/// A device that the sandbox level `strict` hides unless the config lets it in. Its name is the path below `/dev`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Device {
+    #[serde(rename = "fuse")]
+    Fuse,
+    #[serde(rename = "kvm")]
+    Kvm,
+    #[serde(rename = "net/tun")]
+    Tun,
+    #[serde(rename = "dri")]
+    Dri,
+    #[serde(rename = "nvidia*")]
+    Nvidia,
+    #[serde(rename = "bus/usb")]
+    Usb,
+    #[serde(rename = "ttyUSB*")]
+    SerialUsb,
+}
+
+impl Device {
+    pub const NAMES: [&'static str; 7] = ["fuse", "kvm", "net/tun", "dri", "nvidia*", "bus/usb", "ttyUSB*"];
+
+    pub fn name(self) -> &'static str {
+        Device::NAMES[self as usize]
+    }
+}
+
 /// What a rule does to the paths that its pattern matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -51,6 +78,21 @@ pub enum Effect {
     Readonly,
     /// Lifts a built-in secret rule; comes only from `mount.revealPatterns` of a persona or the config.
     Reveal,
+    /// Decides what agents may do, and this run may change it: its changes are marked.
+    Layer,
+}
+
+/// Whether a run may change the files that decide what agents may do: persona layers and rule files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LayerChanges {
+    /// Such changes are never applied.
+    #[default]
+    Protected,
+    /// The persona may make them (`mount.allowLayerChanges`); a person has to look at them before they are applied.
+    Reviewed,
+    /// The command line allows them (`--allow-layer-changes`).
+    Allowed,
 }
 
 /// Where a rule came from, in rising order of precedence.
@@ -61,6 +103,12 @@ pub enum RuleSource {
     BuiltinSecret,
     /// Our own: the repository's harness configuration, hidden so that the persona decides.
     BuiltinHarness,
+    /// Our own: persona layers and rule files. No other rule lifts these.
+    BuiltinLayer,
+    /// Our own: files of the work tree that git takes settings from or runs. No other rule lifts these.
+    BuiltinGit,
+    /// Our own: a directory that could not be read when the run started.
+    Unreadable,
     Config,
     Persona,
     /// `.agentignore` or `.agentreadonly` in the project root.
@@ -80,6 +128,22 @@ pub struct PathRule {
     pub origin: String,
 }
 
+/// What the mount's own copy of a git configuration has of the credentials in it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum GitCredentials {
+    #[default]
+    Hide,
+    Keep,
+}
+
+impl GitCredentials {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+    fn is_default(&self) -> bool {
+        *self == GitCredentials::default()
+    }
+}
+
 /// The mount that a plan asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -95,10 +159,53 @@ pub struct MountSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
     pub rules: Vec<PathRule>,
+    /// Whether changes to persona layers and rule files may be applied.
+    #[serde(default)]
+    pub layer_changes: LayerChanges,
     /// Heavy ignored directories that the copy backend brings in all the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub include: Vec<String>,
     /// What stays writable outside the mount at the sandbox level `strict`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writable: Vec<PathBuf>,
+    /// Devices that are let in at the sandbox level `strict`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<Device>,
+    /// Sockets of services outside that stay reachable at the sandbox level `strict`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sockets: Vec<PathBuf>,
+    #[serde(default, skip_serializing_if = "GitCredentials::is_default")]
+    pub git_credentials: GitCredentials,
+    /// The harness's configuration outside the project, protected at the sandbox level `strict`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub harness_config: Vec<HarnessConfig>,
+}
+
+/// A directory that a harness keeps its configuration in. At the sandbox level `strict` it has a private layer: the harness
+/// may write, and nothing but its state changes outside.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HarnessConfig {
+    pub dir: PathBuf,
+    /// Entries that are written through: conversations, logins. A name with a slash at its end is a directory. It is made if
+    /// it is missing, and so are lists (`.jsonl`); any other file that is missing at the start is not kept.
+    pub state: Vec<String>,
+    /// Entries that the harness writes in every run, and that say nothing when they are not kept.
+    pub scratch: Vec<String>,
+    /// A file from elsewhere that the directory has a copy of during the run, under its own name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Device;
+
+    #[test]
+    fn a_device_is_written_as_its_name() {
+        for name in Device::NAMES {
+            let device: Device = serde_json::from_value(name.into()).unwrap();
+            assert_eq!(device.name(), name);
+        }
+    }
 }

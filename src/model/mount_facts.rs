@@ -23,6 +23,8 @@ pub struct MountFacts {
 pub enum Obstacle {
     /// Another filesystem is mounted here, below the project.
     MountedBelow(PathBuf),
+    /// An overlay here has the project, or a part of it, as a layer: what is hidden shows there all the same.
+    LayerOf(PathBuf),
     /// This belongs to another user or group, and the overlay is in a user namespace.
     ForeignOwner(PathBuf),
 }
@@ -32,6 +34,9 @@ impl fmt::Display for Obstacle {
         match self {
             Obstacle::MountedBelow(path) => {
                 write!(f, "another filesystem is mounted at `{}`", path.display())
+            }
+            Obstacle::LayerOf(path) => {
+                write!(f, "the overlay at `{}` shows files of the project, too", path.display())
             }
             Obstacle::ForeignOwner(path) => {
                 write!(f, "`{}` belongs to another user or group", path.display())
@@ -55,6 +60,9 @@ pub struct HostMounts {
     pub pid_namespace: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid_namespace_reason: Option<String>,
+    /// Whether a run can be kept from sockets that have a name and no path. Asked of the kernel each time.
+    #[serde(default)]
+    pub scoped_sockets: bool,
     /// Whether files can be cloned on the filesystem of the state directory.
     pub reflink: bool,
 }

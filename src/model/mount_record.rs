@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// The file in the session directory that holds a [`MountRecord`].
 pub const MOUNT_RECORD_FILE: &str = "mount.json";
+/// Beside it: the rules of the run, as the plan had them.
+pub const RULES_FILE: &str = "rules.json";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -74,6 +76,17 @@ impl MountRecord {
             git: Vec::new(),
             launched_at,
         }
+    }
+}
+
+impl MountRecord {
+    /// Whether the agent's side is inside the session, as every mount leaves it.
+    pub fn stays_in_session(&self) -> bool {
+        let is_inside =
+            |path: &RawPath| path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        let outside = self.git.iter().flat_map(|git| &git.outside).map(|dir| &dir.upper);
+        let git = self.git.iter().map(|git| &git.data);
+        std::iter::once(&self.data).chain(git).chain(outside).all(is_inside)
     }
 }
 

@@ -1,12 +1,13 @@
 //! Values that must not turn up in what we write, with the names they are known by: finding them and replacing them,
-//! in a text or in a stream of chunks. It never says a value.
+//! in a text or in a stream of chunks, in all forms that `secret_forms` knows. It never says a value.
 
+use super::secret_forms::{self, Rest, Unescaped};
 use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Shorter values are found by chance in ordinary text.
+/// Shorter values are found by chance in ordinary text. The config can set another length (`secrets.minLength`).
 pub const SHORTEST: usize = 12;
 
 /// Variables whose values are long enough, but everybody may know them.
@@ -31,21 +32,29 @@ pub struct Secrets {
 impl Secrets {
     /// From the variables that a run refers to. Short values and ordinary variables do not count.
     pub fn new<N: AsRef<str>, V: AsRef<str>>(pairs: impl IntoIterator<Item = (N, V)>) -> Secrets {
-        let (mut names, mut owners, mut patterns) = (Vec::new(), Vec::new(), Vec::<String>::new());
+        Secrets::at_least(SHORTEST, pairs)
+    }
+
+    /// The same where values count from this length on.
+    pub fn at_least<N: AsRef<str>, V: AsRef<str>>(
+        shortest: usize,
+        pairs: impl IntoIterator<Item = (N, V)>,
+    ) -> Secrets {
+        let (mut names, mut owners) = (Vec::new(), Vec::new());
+        let (mut values, mut patterns) = (Vec::<String>::new(), Vec::<Vec<u8>>::new());
         for (name, value) in pairs {
             let (name, value) = (name.as_ref(), value.as_ref().trim());
-            if value.len() < SHORTEST || is_ordinary(name) || patterns.iter().any(|known| known == value) {
+            if value.len() < shortest.max(1) || is_ordinary(name) || values.iter().any(|known| known == value)
+            {
                 continue;
             }
-            // Logs are JSON lines: there a key of several lines has its line ends escaped.
-            let escaped = serde_json::to_string(value).expect("text is JSON");
-            let escaped = escaped[1..escaped.len() - 1].to_owned();
-            for pattern in [value.to_owned(), escaped] {
+            for pattern in secret_forms::of(value) {
                 if !patterns.contains(&pattern) {
                     patterns.push(pattern);
                     owners.push(names.len());
                 }
             }
+            values.push(value.to_owned());
             names.push(name.to_owned());
         }
         let automaton = |kind: MatchKind| {
@@ -54,7 +63,7 @@ impl Secrets {
             (!patterns.is_empty()).then(|| built.expect("a few short patterns"))
         };
         Secrets {
-            longest: patterns.iter().map(String::len).max().unwrap_or(0),
+            longest: patterns.iter().map(Vec::len).max().unwrap_or(0),
             leftmost: automaton(MatchKind::LeftmostLongest),
             all: automaton(MatchKind::Standard),
             names,
@@ -137,35 +146,37 @@ impl Redactor<'_> {
     #[must_use]
     pub fn write(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(bytes);
-        // A value that starts before this is there as a whole; a later one may go on in the next chunk.
-        let decided = (self.held.len() + 1).saturating_sub(self.secrets.longest.max(1));
-        self.give(decided)
+        self.give(Rest::ToCome)
     }
 
     /// The rest: nothing more comes.
     #[must_use]
     pub fn finish(&mut self) -> Vec<u8> {
-        self.give(self.held.len())
+        self.give(Rest::Nothing)
     }
 
-    /// Gives back everything that starts before `decided`.
-    fn give(&mut self, decided: usize) -> Vec<u8> {
+    fn give(&mut self, rest: Rest) -> Vec<u8> {
+        let Some(automaton) = &self.secrets.leftmost else { return std::mem::take(&mut self.held) };
+        let plain = Unescaped::of(&self.held, rest);
+        // A value that starts before this is there as a whole; a later one may go on in the next chunk.
+        let decided = match rest {
+            Rest::ToCome => (plain.bytes().len() + 1).saturating_sub(self.secrets.longest.max(1)),
+            Rest::Nothing => plain.bytes().len(),
+        };
         let mut out = Vec::with_capacity(self.held.len());
-        let mut at = 0;
-        if let Some(automaton) = &self.secrets.leftmost {
-            while at < decided {
-                let input = Input::new(&self.held).range(at..).anchored(Anchored::No);
-                let Some(found) = automaton.find(input).filter(|found| found.start() < decided) else {
-                    break;
-                };
-                out.extend_from_slice(&self.held[at..found.start()]);
-                let name = self.secrets.name_of(found.pattern().as_usize());
-                out.extend_from_slice(format!("[redacted:{name}]").as_bytes());
-                at = found.end();
-            }
+        let (mut at, mut copied) = (0, 0);
+        while at < decided {
+            let input = Input::new(plain.bytes()).range(at..).anchored(Anchored::No);
+            let Some(found) = automaton.find(input).filter(|found| found.start() < decided) else { break };
+            out.extend_from_slice(&self.held[copied..plain.start(found.start())]);
+            let name = self.secrets.name_of(found.pattern().as_usize());
+            out.extend_from_slice(format!("[redacted:{name}]").as_bytes());
+            at = found.end();
+            copied = plain.start(at);
         }
-        let end = at.max(decided.min(self.held.len()));
-        out.extend_from_slice(&self.held[at..end]);
+        let end = copied.max(plain.start(decided.max(at)));
+        out.extend_from_slice(&self.held[copied..end]);
+        drop(plain);
         self.held.drain(..end);
         out
     }
@@ -182,11 +193,14 @@ impl Scanner<'_> {
     pub fn write(&mut self, bytes: &[u8]) {
         let Some(automaton) = &self.secrets.all else { return };
         self.tail.extend_from_slice(bytes);
-        for found in automaton.find_overlapping_iter(&self.tail) {
+        let plain = Unescaped::of(&self.tail, Rest::ToCome);
+        for found in automaton.find_overlapping_iter(plain.bytes()) {
             self.found.insert(self.secrets.owners[found.pattern().as_usize()]);
         }
-        let keep = self.tail.len().min(self.secrets.longest.saturating_sub(1));
-        self.tail.drain(..self.tail.len() - keep);
+        let done = (plain.bytes().len() + 1).saturating_sub(self.secrets.longest.max(1));
+        let done = plain.start(done);
+        drop(plain);
+        self.tail.drain(..done);
     }
 
     /// Whether every value was found: then the rest need not be looked at.
@@ -196,7 +210,14 @@ impl Scanner<'_> {
 
     /// The names of what was found so far.
     pub fn found(&self) -> Vec<String> {
-        self.found.iter().map(|owner| self.secrets.names[*owner].clone()).collect()
+        let mut found = self.found.clone();
+        if let Some(automaton) = &self.secrets.all {
+            // An escape at the end that did not go on.
+            let plain = Unescaped::of(&self.tail, Rest::Nothing);
+            let last = automaton.find_overlapping_iter(plain.bytes());
+            found.extend(last.map(|found| self.secrets.owners[found.pattern().as_usize()]));
+        }
+        found.iter().map(|owner| self.secrets.names[*owner].clone()).collect()
     }
 }
 
@@ -235,6 +256,91 @@ mod tests {
         let json = serde_json::to_string("x line one\nline \"two\"\n y").unwrap();
         assert_eq!(redact(&json, &pairs), "\"x [redacted:PEM]\\n y\"");
         assert_eq!(redact("line one\nline \"two\"", &pairs), "[redacted:PEM]");
+    }
+
+    const KEY: &str = "sk-live/9+f=\u{e9}\"x";
+
+    /// Every way in which a harness or a tool may write a value.
+    fn forms(value: &str) -> Vec<String> {
+        let escape = |c: char| {
+            let mut units = [0; 2];
+            c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>()
+        };
+        let percent = |byte: &u8| format!("%{byte:02X}");
+        let json = serde_json::to_string(value).unwrap();
+        let json = json[1..json.len() - 1].to_owned();
+        let nested = serde_json::to_string(&json).unwrap();
+        let hex = |value: &str| value.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+        vec![
+            value.to_owned(),
+            json.clone(),
+            json.replace('/', "\\/"),
+            nested[1..nested.len() - 1].to_owned(),
+            value.chars().map(escape).collect(),
+            format!("{}{}", escape('s'), &value[1..]),
+            format!("\\{}{}", escape('s'), &value[1..]),
+            value.bytes().map(|byte| percent(&byte)).collect(),
+            value.replace('/', "%2F").replace('+', "%2B").replace('=', "%3d"),
+            hex(value),
+            hex(value).to_uppercase(),
+            value.bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+        ]
+    }
+
+    #[test]
+    fn a_value_is_found_in_whatever_form_it_is_written_and_wherever_it_is_cut() {
+        let secrets = Secrets::new([("KEY", KEY)]);
+        for form in forms(KEY) {
+            let text = format!("before {form} after");
+            assert_eq!(secrets.redact(&text), "before [redacted:KEY] after", "{form}");
+            assert_eq!(secrets.found_in(text.as_bytes()), ["KEY"], "{form}");
+            for cut in 0..=text.len() {
+                let (mut redactor, mut scanner) = (secrets.redactor(), secrets.scanner());
+                let mut out = redactor.write(&text.as_bytes()[..cut]);
+                out.extend(redactor.write(&text.as_bytes()[cut..]));
+                out.extend(redactor.finish());
+                assert_eq!(String::from_utf8(out).unwrap(), "before [redacted:KEY] after", "{form} at {cut}");
+                scanner.write(&text.as_bytes()[..cut]);
+                scanner.write(&text.as_bytes()[cut..]);
+                assert_eq!(scanner.found(), ["KEY"], "{form} at {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_in_base64_is_found_at_every_offset() {
+        let secrets = Secrets::new([("KEY", KEY)]);
+        for before in ["", "x", "xy", "user:"] {
+            for after in ["", "!", "!!"] {
+                for (plus, slash) in [('+', '/'), ('-', '_')] {
+                    let text = secret_forms::base64(format!("{before}{KEY}{after}").as_bytes(), plus, slash);
+                    assert!(secrets.redact(&text).contains("[redacted:KEY]"), "{before:?} {after:?}: {text}");
+                    assert!(secrets.redact(&text).len() < 40, "{}", secrets.redact(&text));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn text_with_escapes_of_its_own_is_left_as_it_is() {
+        let secrets = Secrets::new([("KEY", KEY)]);
+        for text in [
+            r"C:\new\u00zz 100% \",
+            "\\u00",
+            "%4",
+            "50%",
+            r"a\/b \u0073 \x4",
+            "\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\",
+        ] {
+            assert_eq!(secrets.redact(text), text);
+        }
+    }
+
+    #[test]
+    fn the_shortest_length_can_be_chosen() {
+        let pairs = [("PIN", "hunter2")];
+        assert_eq!(Secrets::new(pairs).redact("hunter2"), "hunter2");
+        assert_eq!(Secrets::at_least(6, pairs).redact("a hunter2"), "a [redacted:PIN]");
     }
 
     /// Two letters and long repeats: values overlap each other and themselves as badly as they can.
@@ -300,7 +406,8 @@ mod tests {
             let secrets = Secrets::new([("A", "abcdefghijkl")]);
             let mut redactor = secrets.redactor();
             let given = redactor.write(text.as_bytes()).len();
-            prop_assert!(text.len() - given < 12);
+            // A value in base64 or hexadecimal is longer than itself, and the last escape may be cut.
+            prop_assert!(text.len() - given < 24 + 16);
         }
     }
 }

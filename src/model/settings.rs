@@ -1,6 +1,6 @@
 //! The user's settings, typed. Reading and writing `config.json` happens in `load` and `commands`.
 
-use super::mount::{Backend, Sandbox};
+use super::mount::{Backend, Device, GitCredentials, Sandbox};
 use super::persona::Limits;
 use super::tier::Harness;
 use serde::Deserialize;
@@ -20,6 +20,7 @@ pub struct Settings {
     pub limits: Limits,
     pub mount: MountSettings,
     pub sidecar: SidecarSettings,
+    pub secrets: SecretSettings,
     pub features: BTreeMap<String, bool>,
 }
 
@@ -31,6 +32,17 @@ pub struct MountSettings {
     pub ignored_patterns: Vec<String>,
     pub readonly_patterns: Vec<String>,
     pub reveal_patterns: Vec<String>,
+    pub devices: Vec<Device>,
+    pub sockets: Vec<String>,
+    pub git_credentials: GitCredentials,
+}
+
+/// What counts as a secret in logs and reports.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SecretSettings {
+    /// Values of referenced variables from this length on.
+    pub min_length: Option<usize>,
 }
 
 /// How each harness gets its sidecar, by the name of the harness.

@@ -24,8 +24,12 @@ pub enum WarningCode {
     Mount,
     /// Something that was hidden could be read.
     Exposed,
+    /// A directory of the project cannot be read, and is hidden.
+    Unreadable,
     /// The harness reported something, or its version is unknown.
     Harness,
+    /// The agent changed the harness's configuration, which stays as it was.
+    HarnessConfig,
     /// Changes that are not applied.
     NotApplied,
     /// Commits, refs or stashes of the agent.

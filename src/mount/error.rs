@@ -40,8 +40,13 @@ pub enum MountError {
     BlockedPath { path: PathBuf },
     #[error("the injected file `{}` is not available any more", .path.display())]
     InjectedFileLost { path: PathBuf },
+    /// Somebody else wrote one of our records, or changed it.
+    #[error("`{}` is not trusted: {reason}; nothing was changed", .path.display())]
+    UntrustedRecord { path: PathBuf, reason: String },
     #[error("interrupted before anything was started")]
     Interrupted { signal: i32 },
+    #[error("stopped by a signal")]
+    Stopped { signal: i32 },
     #[error("`{program}` was not found")]
     ProgramNotFound { program: String },
     #[error("`{program}` cannot be executed")]

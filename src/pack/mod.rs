@@ -24,6 +24,7 @@ pub mod policy;
 pub mod powers;
 pub mod record;
 mod references;
+mod risky_variables;
 mod single_persona;
 pub mod source;
 pub mod target;

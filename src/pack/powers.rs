@@ -1,32 +1,25 @@
 //! Settings of a pack's persona that weaken protection or start programs. Only finds them; `commands` warns or refuses.
 
+use super::risky_variables::is_dangerous;
 use crate::load::file;
+use crate::model::plan::SkillKind;
 use crate::model::shape::Object;
+use crate::model::skill_source;
+use crate::model::tool_rule::ToolRule;
+use crate::remote::git_source::{self, GitSource};
+use crate::resolve::references::env_names;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::Path;
 
 const BYPASS_KEY: &str = "dangerouslyBypassApprovalsAndSandbox";
 
-/// Variables that make programs run other code or talk to other servers.
-const VARIABLES: [&str; 14] = [
-    "PATH",
-    "SHELL",
-    "BASH_ENV",
-    "ENV",
-    "ZDOTDIR",
-    "EDITOR",
-    "VISUAL",
-    "PAGER",
-    "NODE_OPTIONS",
-    "NODE_PATH",
-    "PERL5OPT",
-    "RUBYOPT",
-    "JAVA_TOOL_OPTIONS",
-    "NODE_EXTRA_CA_CERTS",
+/// Commands that run whatever they are given: allowed with any arguments, everything is allowed.
+const LAUNCHERS: &[&str] = &[
+    "ash", "awk", "bash", "bun", "bunx", "busybox", "csh", "dash", "deno", "docker", "doas", "env", "eval",
+    "exec", "find", "fish", "ksh", "lua", "make", "nice", "node", "nohup", "npx", "perl", "php", "pipx",
+    "pnpx", "podman", "python", "python3", "ruby", "sh", "ssh", "sudo", "timeout", "uvx", "xargs", "zsh",
 ];
-const STARTS: [&str; 5] = ["LD_", "DYLD_", "GIT_", "PYTHON", "NPM_CONFIG_"];
-const ENDS: [&str; 3] = ["_BASE_URL", "_PROXY", "_CONFIG_DIR"];
 
 /// What a power does. Programs match on these words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -38,13 +31,21 @@ pub enum PowerKind {
     SandboxMode,
     /// Shows the agent files that are hidden by default.
     Reveals,
+    /// May change what decides about agents.
+    ChangesLayers,
     /// Drops a denial of its base.
     RemovesDeny,
     SandboxOff,
     /// Starts a program.
     Starts,
-    /// Sets a variable that makes programs run other code.
+    /// Sets a variable that makes programs run other code, or trust or use other servers.
     Environment,
+    /// Hands values of the user's environment to an MCP server.
+    PassesEnvironment,
+    /// Allows any command, or files outside the project, without approval.
+    WidePermission,
+    /// Brings instructions and scripts from elsewhere, which may change without a new version of the pack.
+    RemoteSkill,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +87,13 @@ pub fn of_persona(object: &Object) -> Vec<Power> {
             format!("mount.revealPatterns: {}: files that are hidden by default", revealed.join(", ")),
         );
     }
+    let layers = object.get("mount").and_then(|mount| mount.get("allowLayerChanges"));
+    if layers == Some(&Value::Bool(true)) {
+        add(
+            PowerKind::ChangesLayers,
+            "mount.allowLayerChanges: may change personas, roles and rule files of the project".to_owned(),
+        );
+    }
     let allowed = list("permissions", "removeDeny");
     if !allowed.is_empty() {
         add(
@@ -102,15 +110,105 @@ pub fn of_persona(object: &Object) -> Vec<Power> {
         let words: Vec<&str> = std::iter::once(command).chain(args.filter_map(Value::as_str)).collect();
         add(PowerKind::Starts, format!("mcpServers.{name}: starts `{}`", words.join(" ")));
     }
-    for (name, value) in object.get("env").and_then(Value::as_object).into_iter().flatten() {
-        if is_dangerous(name) {
-            add(
-                PowerKind::Environment,
-                format!("env.{name}: {value}: changes which programs run or which servers they use"),
-            );
+    for (place, env) in environments(object) {
+        for (name, value) in env.iter().filter(|(name, _)| is_dangerous(name)) {
+            let text =
+                format!("{place}.{name}: {value}: changes which programs run or which servers they use");
+            add(PowerKind::Environment, text);
         }
     }
+    for (place, variables) in handed_over(object) {
+        let names: Vec<String> = variables.iter().map(|name| format!("${name}")).collect();
+        let text = format!("{place}: hands over {} of your environment", names.join(", "));
+        add(PowerKind::PassesEnvironment, text);
+    }
+    for entry in list("permissions", "allow").into_iter().filter(|entry| is_wide(entry)) {
+        add(
+            PowerKind::WidePermission,
+            format!("permissions.allow: {entry}: needs no approval, and allows nearly all"),
+        );
+    }
+    for source in sources(object) {
+        let how = match skill_source::kind_of(&source) {
+            SkillKind::Local => continue,
+            SkillKind::Prpm | SkillKind::SkillsSh => {
+                "fetched by a program from npm that runs on your machine"
+            }
+            SkillKind::Git if GitSource::parse(&source).is_pinned() => {
+                "fetched from elsewhere, at this commit"
+            }
+            SkillKind::Git | SkillKind::Unknown => "fetched from elsewhere, whatever is there by then",
+        };
+        add(PowerKind::RemoteSkill, format!("skills: {}: {how}", git_source::without_password(&source)));
+    }
     found
+}
+
+/// The variables that the persona and its MCP servers set, with the key that sets them.
+fn environments(object: &Object) -> Vec<(String, &Object)> {
+    let servers = object.get("mcpServers").and_then(Value::as_object).into_iter().flatten();
+    let own = object.get("env").and_then(Value::as_object).map(|env| ("env".to_owned(), env));
+    let theirs = servers.filter_map(|(name, server)| {
+        Some((format!("mcpServers.{name}.env"), server.get("env")?.as_object()?))
+    });
+    own.into_iter().chain(theirs).collect()
+}
+
+/// The keys of MCP servers that refer to the environment, with the variables.
+fn handed_over(object: &Object) -> Vec<(String, Vec<&str>)> {
+    fn collect<'v>(place: &str, value: &'v Value, found: &mut Vec<(String, Vec<&'v str>)>) {
+        match value {
+            Value::String(text) => {
+                let names = env_names(text);
+                if !names.is_empty() {
+                    found.push((place.to_owned(), names));
+                }
+            }
+            Value::Array(list) => list.iter().for_each(|one| collect(place, one, found)),
+            Value::Object(map) => {
+                for (key, one) in map {
+                    collect(&format!("{place}.{key}"), one, found);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    if let Some(servers) = object.get("mcpServers") {
+        collect("mcpServers", servers, &mut found);
+    }
+    found
+}
+
+fn sources(object: &Object) -> Vec<String> {
+    let skills = object.get("skills").and_then(Value::as_array).into_iter().flatten();
+    let source = |skill: &Value| Some(skill.as_str().or_else(|| skill.get("source")?.as_str())?.to_owned());
+    skills.filter_map(source).collect()
+}
+
+/// Whether an entry of `permissions.allow` allows any command, or files outside the project.
+fn is_wide(entry: &str) -> bool {
+    let rule = ToolRule::parse(entry);
+    if matches!(rule.tool, "*" | "mcp__*" | "mcp__") {
+        return true;
+    }
+    match (rule.tool, rule.argument) {
+        ("Bash", None) => true,
+        ("Bash", Some(_)) => runs_anything(&rule.command_pattern().unwrap_or_default()),
+        ("Read" | "Edit" | "Write" | "MultiEdit" | "NotebookEdit", Some(path)) => {
+            path.starts_with("//") || path.starts_with('~') || path.split('/').any(|part| part == "..")
+        }
+        _ => false,
+    }
+}
+
+/// `*`, and a launcher with nothing after it but options and a wildcard.
+fn runs_anything(pattern: &str) -> bool {
+    let Some(fixed) = pattern.trim().strip_suffix('*') else { return false };
+    let mut words = fixed.trim_end_matches(['*', ':']).split_whitespace();
+    let Some(first) = words.next() else { return true };
+    let program = first.rsplit('/').next().unwrap_or(first);
+    LAUNCHERS.contains(&program) && words.all(|word| word.starts_with('-'))
 }
 
 /// The powers in the text of a file, which may be invalid.
@@ -127,13 +225,6 @@ fn settings(object: &Object) -> Vec<(String, &Value)> {
         found.extend(settings.map(|settings| (format!("tiers.{tier}.harnessSettings"), settings)));
     }
     found
-}
-
-fn is_dangerous(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    VARIABLES.contains(&name.as_str())
-        || STARTS.iter().any(|start| name.starts_with(start))
-        || ENDS.iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]
@@ -159,5 +250,42 @@ mod tests {
             "env": {"LD_PRELOAD": "x", "ANTHROPIC_BASE_URL": "y", "path": "z"}}"#;
         let environment = PowerKind::Environment;
         assert_eq!(kinds(asks), [PowerKind::Bypass, environment, environment, environment]);
+    }
+
+    #[test]
+    fn what_allows_nearly_everything_is_wide() {
+        for wide in [
+            "Bash",
+            "Bash(*)",
+            "Bash(:*)",
+            "Bash(**)",
+            "Bash(sh:*)",
+            "Bash(bash -c:*)",
+            "Bash(/bin/sh *)",
+            "Bash(python3*)",
+            "Bash(sudo:*)",
+            "Bash(npx:*)",
+            "*",
+            "mcp__*",
+            "Write(//**)",
+            "Edit(~/**)",
+            "Read(//etc/**)",
+            "Read(../**)",
+        ] {
+            assert!(is_wide(wide), "{wide}");
+        }
+        for narrow in [
+            "Bash(git log:*)",
+            "Bash(npm test)",
+            "Bash(npx eslint:*)",
+            "Bash(python -m pytest:*)",
+            "Edit",
+            "Write(src/**)",
+            "mcp__server__tool",
+            "Read",
+            "Bash(sh)",
+        ] {
+            assert!(!is_wide(narrow), "{narrow}");
+        }
     }
 }

@@ -51,6 +51,8 @@ pub struct RunFacts {
     pub place: MountPlace,
     /// Where the project layer comes from, if not from the working tree.
     pub persona_ref: Option<PersonaRef>,
+    /// MCP servers that would start a file of the working tree while the persona comes from a commit, with that file.
+    pub untrusted_servers: BTreeMap<String, String>,
     /// What was found on the way.
     pub warnings: Vec<Warning>,
     pub obstacles: Obstacles,

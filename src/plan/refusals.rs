@@ -103,6 +103,7 @@ mod tests {
                 state_unfit: false,
                 pid_namespace,
                 pid_namespace_reason: None,
+                scoped_sockets: true,
                 reflink: false,
             },
             obstacles: Vec::new(),

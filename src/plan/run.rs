@@ -1,6 +1,6 @@
 //! Puts the plan of a run together from everything that was decided and found out before. Pure.
 
-use super::enforcement::{agent_rows, mount_rows, supply_rows};
+use super::enforcement::{agent_rows, mount_rows, socket_rows, supply_rows};
 use super::mount;
 use super::parts::{RunFacts, RunFlags, RunParts};
 use super::prompt::system_prompt;
@@ -15,7 +15,7 @@ use crate::model::plan::{
     PlannedSidecar, PlannedSkill, PlannedSubject, RunPlan, SkillKind, Stdin,
 };
 use crate::model::raw_path::RawPath;
-use crate::model::settings::Settings;
+use crate::model::settings::{MountSettings, Settings};
 use crate::model::skill_source as skill;
 use crate::model::source::Source;
 use crate::model::template::{Hole, Template};
@@ -61,7 +61,8 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     let available =
         |name: &str| facts.env.get(name).or_else(|| values.get(name)).is_some_and(|value| !value.is_empty());
     let mut env = servers::supplied(&persona.env, "env", &available, &mut warnings);
-    let mcp_servers = servers::startable(&persona.mcp_servers, &available, &mut warnings);
+    let trusted = servers::trusted(&persona.mcp_servers, &facts.untrusted_servers, &mut warnings);
+    let mcp_servers = servers::startable(&trusted, &available, &mut warnings);
     let skills = planned_skills(parts, &mut warnings);
 
     let job = Job {
@@ -82,6 +83,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         root: &mount.root,
         mounted: mount.backend != Backend::None,
         root_is_repository: facts.place.is_repository,
+        protects_config: mount.sandbox == Some(Sandbox::Strict),
         home: facts.home.as_ref(),
         env: &facts.env,
     };
@@ -104,9 +106,12 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     let supplied = supply_rows(parts, &env, &mcp_servers);
     let mut enforcement =
         agent_rows(parts, &mut adapted, &mount, sidecar.as_ref(), limits, flags, &mut warnings);
+    enforcement.extend(socket_rows(&mount, facts.obstacles.mount.as_ref()));
     enforcement.extend(supplied);
     if mount.sandbox == Some(Sandbox::Strict) {
         mount.writable = writable_when_strict(facts, std::mem::take(&mut adapted.state));
+        mount.harness_config = std::mem::take(&mut adapted.config);
+        mount.sockets = sockets_when_strict(facts, &parts.settings.mount, &mut warnings);
     }
     let references = references(&env, &mcp_servers, &values);
 
@@ -144,12 +149,17 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
 /// The plan of a command in a view without a persona.
 pub fn command(argv: Vec<RawPath>, settings: &Settings, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     let policy = MountPolicy::default();
-    let mount = mount::spec("mount", None, &policy, &settings.mount, &flags.mount, &facts.place);
+    let mut mount = mount::spec("mount", None, &policy, &settings.mount, &flags.mount, &facts.place);
+    let mut warnings = facts.warnings.clone();
+    if mount.sandbox == Some(Sandbox::Strict) {
+        mount.sockets = sockets_when_strict(facts, &settings.mount, &mut warnings);
+    }
     let subject = PlannedSubject::Command(Box::new(CommandPlan { argv, persona: None }));
     let mut rows = HarnessPlan::default();
     mount_rows(&mut rows, &mount);
+    rows.enforcement.extend(socket_rows(&mount, facts.obstacles.mount.as_ref()));
     with_refusals(
-        RunPlan { enforcement: rows.enforcement, ..bare(subject, mount, flags, facts) },
+        RunPlan { enforcement: rows.enforcement, warnings, ..bare(subject, mount, flags, facts) },
         flags,
         facts,
     )
@@ -194,6 +204,32 @@ fn writable_when_strict(facts: &RunFacts, state: Vec<PathBuf>) -> Vec<PathBuf> {
     all.sort();
     all.dedup();
     all
+}
+
+/// The sockets that the config lets in. An agent for ssh signs whatever it is asked to, so it is one of them only by name.
+fn sockets_when_strict(
+    facts: &RunFacts,
+    settings: &MountSettings,
+    warnings: &mut Vec<Warning>,
+) -> Vec<PathBuf> {
+    let mut sockets = Vec::new();
+    for text in &settings.sockets {
+        let path = match text.as_str() {
+            "ssh-agent" => facts.env.get("SSH_AUTH_SOCK").map(PathBuf::from),
+            text => Some(PathBuf::from(text)),
+        };
+        match path.filter(|path| path.is_absolute()) {
+            Some(path) => sockets.push(path),
+            // Nobody has an agent for ssh everywhere.
+            None if text == "ssh-agent" => {}
+            None => {
+                let text =
+                    format!("config: mount.sockets: `{text}` is neither an absolute path nor `ssh-agent`");
+                warnings.push(Warning::new(WarningCode::NotUsed, text));
+            }
+        }
+    }
+    sockets
 }
 
 /// The variables whose values a run hands on: what must not turn up in files, logs and reports.

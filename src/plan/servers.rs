@@ -39,6 +39,22 @@ pub fn supplied(
     kept
 }
 
+/// The servers without those that would start a file of the working tree, which `--persona-ref` does not trust.
+pub fn trusted(
+    servers: &BTreeMap<String, McpServer>,
+    untrusted: &BTreeMap<String, String>,
+    warnings: &mut Vec<Warning>,
+) -> BTreeMap<String, McpServer> {
+    for (name, file) in untrusted {
+        let text = format!(
+            "mcpServers.{name} is left out: {file} is in the working tree, and `--persona-ref` takes nothing from there"
+        );
+        warnings.push(Warning::new(WarningCode::NotUsed, text));
+    }
+    let is_trusted = |(name, _): &(&String, &McpServer)| !untrusted.contains_key(*name);
+    servers.iter().filter(is_trusted).map(|(name, server)| (name.clone(), server.clone())).collect()
+}
+
 /// The servers that can be started, without entries that refer to unset variables.
 pub fn startable(
     servers: &BTreeMap<String, McpServer>,

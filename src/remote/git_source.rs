@@ -32,7 +32,14 @@ impl GitSource {
 
     /// Whether the source names a commit, so that it always means the same files.
     pub fn is_pinned(&self) -> bool {
-        self.tail.as_deref().and_then(|tail| tail.split('/').next()).is_some_and(is_commit)
+        self.pinned().is_some()
+    }
+
+    /// The commit that the source names, and the path in it.
+    pub fn pinned(&self) -> Option<(&str, &str)> {
+        let tail = self.tail.as_deref()?;
+        let (commit, path) = tail.split_once('/').unwrap_or((tail, ""));
+        is_commit(commit).then(|| (commit, path.trim_start_matches('/')))
     }
 }
 

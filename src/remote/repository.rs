@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const FETCHED: &str = "refs/heads/fetched";
@@ -29,6 +29,10 @@ pub type Tree = BTreeMap<PathBuf, Entry>;
 impl Entry {
     pub fn is_file(&self) -> bool {
         self.mode.starts_with("100")
+    }
+
+    fn is_dir(&self) -> bool {
+        self.mode == "040000"
     }
 
     pub fn is_link(&self) -> bool {
@@ -81,7 +85,24 @@ impl<'a> Repository<'a> {
     }
 
     pub fn tree(&self) -> Result<Tree> {
-        let words = ["ls-tree", "-r", "-l", "-z", "--full-tree", FETCHED];
+        let mut tree = self.listed()?;
+        tree.retain(|_, entry| !entry.is_dir());
+        Ok(tree)
+    }
+
+    /// The raw commit that was fetched, and the raw trees of these directories of it: the way from its id to what it holds.
+    pub fn directories(&self, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<(String, Vec<u8>)>> {
+        let commit = self.commit()?;
+        let mut listing = self.listed()?;
+        listing.retain(|path, entry| entry.is_dir() && wanted(path));
+        let mut names = vec![commit.clone(), format!("{commit}^{{tree}}")];
+        names.extend(listing.into_values().map(|entry| entry.object));
+        let objects = self.objects(&names, MAX_LISTING)?;
+        Ok(objects.into_values().collect())
+    }
+
+    fn listed(&self) -> Result<Tree> {
+        let words = ["ls-tree", "-r", "-t", "-l", "-z", "--full-tree", FETCHED];
         let listed = self.run(self.in_repository().args(words), None, MAX_LISTING)?;
         let mut tree = Tree::new();
         for line in listed.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
@@ -99,12 +120,22 @@ impl<'a> Repository<'a> {
 
     /// The contents of these entries by object id, at most this many bytes in total.
     pub fn blobs(&self, entries: &[&Entry], most: u64) -> Result<BTreeMap<String, Vec<u8>>> {
-        if entries.is_empty() {
+        let names: Vec<String> = entries.iter().map(|entry| entry.object.clone()).collect();
+        let objects = self.objects(&names, most)?;
+        if objects.values().any(|(kind, _)| kind != "blob") {
+            bail!("a file of the repository is not one");
+        }
+        Ok(objects.into_iter().map(|(object, (_, bytes))| (object, bytes)).collect())
+    }
+
+    /// Kind and content by object id.
+    fn objects(&self, names: &[String], most: u64) -> Result<BTreeMap<String, (String, Vec<u8>)>> {
+        if names.is_empty() {
             return Ok(BTreeMap::new());
         }
         let mut list = tempfile::tempfile_in(self.context.scratch)?;
-        for entry in entries {
-            writeln!(list, "{}", entry.object)?;
+        for name in names {
+            writeln!(list, "{name}")?;
         }
         list.seek(SeekFrom::Start(0))?;
         let most = most * 2 + MAX_LISTING;
@@ -116,12 +147,12 @@ impl<'a> Repository<'a> {
                 rest.iter().position(|byte| *byte == b'\n').context("unexpected output of git cat-file")?;
             let header = String::from_utf8_lossy(&rest[..end]).into_owned();
             let words: Vec<&str> = header.split(' ').collect();
-            let [object, "blob", size] = words[..] else {
+            let [object, kind, size] = words[..] else {
                 bail!("a file of the repository is too large or missing")
             };
             let size: usize = size.parse()?;
             let bytes = rest.get(end + 1..end + 1 + size).context("incomplete output of git cat-file")?;
-            blobs.insert(object.to_owned(), bytes.to_owned());
+            blobs.insert(object.to_owned(), (kind.to_owned(), bytes.to_owned()));
             rest = rest.get(end + 2 + size..).unwrap_or_default();
         }
         Ok(blobs)

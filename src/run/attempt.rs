@@ -1,5 +1,6 @@
 //! One attempt: the harness or command runs once in the open mount, and leaves a record of its own in `attempts/<n>/`.
 
+use super::error::{Place, RunError};
 use super::observer::{Live, Observer, RunEvent};
 use super::open::OpenRun;
 use super::outcome::HarnessOutcome;
@@ -95,6 +96,11 @@ impl OpenRun<'_> {
         let began = Instant::now();
         let ran = self.run_once(agent.as_ref(), &command, &dir, observer);
         let version = self.version.take().map(VersionQuestion::answer);
+        // Before any other failure, which may only follow from it.
+        if let Err(replaced) = self.places.check() {
+            self.report.session = Some(self.session.id.to_string());
+            return Err(replaced.into());
+        }
         let outcome = ran?;
         self.reviewed = None;
         // From here on there is work to keep, whatever else fails.
@@ -192,7 +198,14 @@ impl OpenRun<'_> {
                     | MountError::CannotMount { .. }
             )
         );
-        let done = if self.is_new && self.report.session.is_none() && (could_not_start || !self.has_started) {
+        let is_ours = !matches!(
+            error.downcast_ref(),
+            Some(RunError::Replaced { place: Place::Home | Place::Session, .. })
+        );
+        let done = if !is_ours {
+            // What is at the session's path is not ours to write.
+            Ok(())
+        } else if self.is_new && self.report.session.is_none() && (could_not_start || !self.has_started) {
             self.engine.store.remove(&self.session)
         } else {
             self.report.session = Some(self.session.id.to_string());
@@ -279,8 +292,9 @@ fn changed_so_far(record: &MountRecord, session_dir: &Path) -> Option<usize> {
     if record.backend != Backend::Overlay {
         return None;
     }
-    let (mut count, mut waiting) = (0, vec![session_dir.join(&record.data)]);
+    let (mut count, mut dirs, mut waiting) = (0, 0, vec![session_dir.join(&record.data)]);
     while let Some(dir) = waiting.pop() {
+        dirs += 1;
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() && entry.file_name() != ".git" {
@@ -289,7 +303,7 @@ fn changed_so_far(record: &MountRecord, session_dir: &Path) -> Option<usize> {
                 count += 1;
             }
         }
-        if count > ENOUGH {
+        if count + dirs > ENOUGH {
             break;
         }
     }

@@ -3,6 +3,7 @@
 use crate::model::plan::Refusal;
 use crate::model::tier::Harness;
 use crate::resolve::inputs::InputErrors;
+use std::fmt;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -28,8 +29,34 @@ pub enum RunError {
     MissingSkills { reasons: Vec<String> },
     #[error("{} cannot be read: {why}", path.display())]
     Sidecar { path: PathBuf, why: String },
+    /// During the run somebody put another directory in its place.
+    #[error("{place} `{}` was moved or replaced during the run: nothing was applied", path.display())]
+    Replaced {
+        place: Place,
+        path: PathBuf,
+        /// Where the right one is, if it still exists.
+        now: Option<PathBuf>,
+    },
     #[error("interrupted while the check `{command}` ran")]
     CheckInterrupted { command: String, signal: i32 },
+}
+
+/// A directory that a run relies on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Home,
+    Session,
+    Project,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Place::Home => "the workforce home",
+            Place::Session => "the session directory",
+            Place::Project => "the project",
+        })
+    }
 }
 
 fn input_message(persona: &str, errors: &InputErrors) -> String {

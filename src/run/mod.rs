@@ -14,6 +14,7 @@ mod inject;
 pub mod observer;
 pub mod open;
 pub mod outcome;
+mod places;
 pub mod prepare;
 mod recorder;
 pub mod report;
@@ -21,6 +22,7 @@ pub mod request;
 mod review;
 mod reviewed;
 mod skills;
+mod tree_files;
 mod version;
 mod view;
 

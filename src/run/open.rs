@@ -5,6 +5,7 @@ use super::conversation::ConversationNote;
 use super::engine::Engine;
 use super::error::RunError;
 use super::observer::{Observer, RunEvent};
+use super::places::HeldPlaces;
 use super::prepare::Prepared;
 use super::report::ReportBuilder;
 use super::reviewed::Reviewed;
@@ -32,6 +33,7 @@ pub struct OpenRun<'a> {
     pub(super) run: Prepared,
     pub(super) session: Session,
     pub(super) mount: OpenMount,
+    pub(super) places: HeldPlaces,
     pub(super) program: PathBuf,
     /// What is known of the harness's conversation; `None` for a command.
     pub(super) conversation: Option<ConversationNote>,
@@ -79,9 +81,12 @@ impl<'a> Engine<'a> {
         tracing::info!(session = session.id.as_str(), resumed = record.is_some(), "session opened");
         self.crash_points.at("session made");
         let is_new = record.is_none();
+        let project = (!run.is_unmounted()).then_some(run.plan.mount.root.as_path());
+        let places = HeldPlaces::hold(&self.workforce.layers.home, &session.dir, project);
         let earlier = session.status()?.map(|status| status.state);
-        let mount = match self.open_mount(&run, &session, record, &signals, report) {
-            Ok(mount) => mount,
+        let mount = self.open_mount(&run, &session, record, &signals, report);
+        let (mount, places) = match mount.and_then(|mount| Ok((mount, places?))) {
+            Ok(open) => open,
             Err(error) => {
                 // Nothing ran, so nothing is worth keeping; what an earlier run left stays as it was.
                 let done = match earlier.filter(|_| !is_new) {
@@ -109,6 +114,7 @@ impl<'a> Engine<'a> {
             run,
             session,
             mount,
+            places,
             program,
             secrets,
             signals,

@@ -2,7 +2,7 @@
 
 use super::open::OpenRun;
 use super::reviewed::Reviewed;
-use crate::model::mount::Backend;
+use crate::model::mount::{Backend, RuleSource};
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::changes::diff::{diff, printable_name};
 use crate::mount::changes::{Ignored, Review, review};
@@ -34,15 +34,33 @@ impl OpenRun<'_> {
         Ok(self.reviewed.as_ref())
     }
 
+    fn report_harness_config(&mut self) {
+        const MOST_NAMED: usize = 20;
+        let changed = self.mount.changed_harness_config();
+        if changed.is_empty() {
+            return;
+        }
+        let names: Vec<String> = changed.iter().take(MOST_NAMED).map(|path| printable_name(path)).collect();
+        let more = changed.len().saturating_sub(MOST_NAMED);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let text = format!(
+            "the harness's configuration was changed inside and stays as it was outside: {}{more}",
+            names.join(", ")
+        );
+        self.report.warnings.push(Warning::new(WarningCode::HarnessConfig, text));
+    }
+
     /// Reviews the changes for the report, with what must not be in them.
     pub(super) fn review_for_report(&mut self) -> Result<()> {
         let _step = tracing::info_span!("review").entered();
+        self.report_harness_config();
         self.reviewed()?;
         let Some(Reviewed { work, review }) = &self.reviewed else {
             self.report.leaked(&Leaks::default());
             return Ok(());
         };
-        for late in crate::mount::newly_hidden(&self.run.plan.mount, &work.record)? {
+        let late = crate::mount::newly_hidden(&self.run.plan.mount, &work.record)?;
+        for late in late.iter().filter(|late| late.rule.source != RuleSource::Unreadable) {
             let name = printable_name(late.path.as_ref());
             let text = format!(
                 "{name} appeared during the run and could be read: what is hidden is decided at the start"

@@ -1,15 +1,17 @@
 //! Makes the view of the project that a run works in, and takes the base that its changes are compared with.
 
 use crate::host::Host;
-use crate::model::mount::{Backend, MountSpec, Sandbox};
+use crate::model::mount::{Backend, MountSpec, RuleSource, Sandbox};
 use crate::model::mount_facts::MountFacts;
 use crate::model::mount_record::MountRecord;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::CrashPoints;
 use crate::mount::changes::base;
+use crate::mount::changes::diff::printable_name;
 use crate::mount::{self, InjectedFile, OpenMount, OpenRequest, SignalInbox, probe};
 use crate::session::{Session, SessionState, SessionStore};
 use anyhow::{Result, anyhow};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What a mount is made of.
@@ -92,10 +94,30 @@ fn warnings(record: &MountRecord) -> Vec<Warning> {
     if record.backend == Backend::Overlay && record.sandbox == Sandbox::Off {
         warn("without a PID namespace hidden files can be reached through root's other processes".into());
     }
+    for hidden in record.hidden.iter().filter(|hidden| hidden.rule.source == RuleSource::Unreadable) {
+        let name = printable_name(hidden.path.as_ref());
+        let text =
+            format!("{name} cannot be read and is hidden: what is in it cannot be judged by the rules");
+        warnings.push(Warning::new(WarningCode::Unreadable, text));
+    }
+    let mut warn = |text: String| warnings.push(Warning::new(WarningCode::Mount, text));
     if record.backend == Backend::None {
         warn("there is no mount: the command works in the real directory, and nothing can be undone".into());
     }
+    for name in hidden_with_other_names(record) {
+        let text = format!("`{name}` is hidden, and has another hard link that may be readable");
+        warnings.push(Warning::new(WarningCode::Exposed, text));
+    }
     warnings
+}
+
+/// Hidden files that another name leads to. Where that is only a search of the whole filesystem would tell; what a hidden
+/// directory holds is not looked at.
+fn hidden_with_other_names(record: &MountRecord) -> impl Iterator<Item = String> {
+    record.hidden.iter().filter(|hidden| !hidden.is_dir).filter_map(|hidden| {
+        let metadata = record.root.join(&hidden.path).symlink_metadata().ok()?;
+        (metadata.is_file() && metadata.nlink() > 1).then(|| printable_name(&hidden.path))
+    })
 }
 
 /// Runs something in the mount while the base is taken: what changes meanwhile counts as the user's.

@@ -3,7 +3,9 @@
 
 use super::error::{SessionError, at};
 use crate::files::atomic::{self, FileMode};
+use crate::files::owned;
 use crate::host::Host;
+use crate::mount::fs::cleanup;
 use crate::mount::fs::tree::{self, Tree};
 use crate::session::id::SessionId;
 use crate::session::status::{STATUS_FILE, SessionState, SessionStatus};
@@ -99,7 +101,7 @@ impl SessionStore {
                 .and_then(|()| Ok(std::fs::rename(&session.dir, &dir).map_err(at(&dir))?));
             if let Err(error) = made {
                 // The disk is full, say.
-                let _ = std::fs::remove_dir_all(&session.dir);
+                let _ = cleanup::remove_tree(&session.dir);
                 return Err(error);
             }
             session.dir = dir;
@@ -224,14 +226,9 @@ impl Session {
 
     fn try_lock(&self) -> Result<Option<File>> {
         let path = self.dir.join(LOCK_FILE);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&path)
-            .map_err(at(&path))?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = owned::open_with(&path, &mut options).map_err(at(&path))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -246,13 +243,13 @@ impl Session {
         }
         let path = self.dir.join(LOCK_FILE);
         // Only looked at, so a lock file that is not there is not made.
-        match File::open(&path) {
-            Ok(file) => match file.try_lock_shared() {
+        match owned::open(&path) {
+            Ok(Some(file)) => match file.try_lock_shared() {
                 Ok(()) => Ok(false),
                 Err(TryLockError::WouldBlock) => Ok(true),
                 Err(TryLockError::Error(error)) => Err(at(&path)(error).into()),
             },
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Ok(None) => Ok(false),
             Err(error) => Err(at(&path)(error).into()),
         }
     }
@@ -305,13 +302,8 @@ impl Session {
 
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
         let path = self.dir.join(name);
-        match std::fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .map(Some)
-                .with_context(|| format!("{} is damaged", path.display())),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(at(&path)(error).into()),
-        }
+        let Some(bytes) = owned::read_in_private(&path).map_err(at(&path))? else { return Ok(None) };
+        serde_json::from_slice(&bytes).map(Some).with_context(|| format!("{} is damaged", path.display()))
     }
 
     /// Complete or not there.

@@ -1,25 +1,26 @@
 //! The agent's work in a session, loaded from disk: enough to say what changed, long after the runner is gone.
 //! It opens and reads; it changes nothing but the removal of a mount that is done with.
 
+use crate::files::regular;
 use crate::model::mount::PathRule;
-use crate::model::mount_record::{GitRecord, MOUNT_RECORD_FILE, MountRecord};
-use crate::mount::CrashPoints;
+use crate::model::mount_record::{GitRecord, MOUNT_RECORD_FILE, MountRecord, RULES_FILE};
 use crate::mount::apply::Context;
 use crate::mount::apply::journal::{Journal, State};
 use crate::mount::changes::manifest::{MANIFEST_FILE, MOUNT_MANIFEST_FILE, Manifest};
 use crate::mount::changes::{Ignored, Review, ThreeWay, review};
 use crate::mount::fs::tree::{self, Tree};
+use crate::mount::{CrashPoints, MountError};
 use crate::session::error::SessionError;
 use crate::session::status::SessionState;
 use crate::session::store::{Session, SessionStore};
 use anyhow::Result;
 use std::path::PathBuf;
 
-/// The rules of the run, as the plan had them.
-pub const RULES_FILE: &str = "rules.json";
+/// A ref is one object name.
+const LARGEST_REF: u64 = 4096;
 
 /// Everything that a mount leaves in a session and that goes once its work is applied or discarded.
-const MOUNT_DIRS: [&str; 4] = ["mount", "upper", "work", "git"];
+const MOUNT_DIRS: [&str; 5] = ["mount", "upper", "work", "git", "harness-config"];
 
 /// What there is of a run, opened.
 pub struct Work {
@@ -39,7 +40,13 @@ impl Session {
     }
 
     pub fn record(&self) -> Result<Option<MountRecord>> {
-        self.read_json(MOUNT_RECORD_FILE)
+        let record: Option<MountRecord> = self.read_json(MOUNT_RECORD_FILE)?;
+        if record.as_ref().is_some_and(|record| !record.stays_in_session()) {
+            let path = self.dir.join(MOUNT_RECORD_FILE);
+            let reason = "it names a directory outside of its session".to_owned();
+            return Err(MountError::UntrustedRecord { path, reason }.into());
+        }
+        Ok(record)
     }
 
     /// `None` if the session never had a mount, or its mount is gone.
@@ -103,7 +110,7 @@ impl Session {
     pub fn has_stash(&self, record: &MountRecord) -> bool {
         let stash = |git: &GitRecord| self.dir.join(&git.data).join("refs/stash");
         let theirs = |git: &GitRecord| git.common_dir.join("refs/stash");
-        let content = |path: PathBuf| std::fs::read(path).ok();
+        let content = |path: PathBuf| regular::read(&path, LARGEST_REF).ok();
         record.git.iter().any(|git| {
             let own = content(stash(git));
             own.is_some() && own != content(theirs(git))

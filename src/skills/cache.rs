@@ -1,10 +1,13 @@
-//! The cache of skills by their content, `<home>/cache/skills/<hash>`, with an index of remote sources. Everything that is
-//! read from it is checked against its hash, because an agent may have written to it.
+//! The cache of skills by their content, `<home>/cache/skills/<hash>`, with an index of remote sources and the proofs of those that
+//! name a commit. Everything that is read from it is checked against its hash, and the index is believed only if it is ours alone.
 
 use super::bundle::Bundle;
+use super::proof::Proof;
+use crate::files::atomic::{self, FileMode};
 use crate::files::error::cannot_write;
-use crate::files::{json_file, lock};
+use crate::files::{json, lock, owned, text};
 use crate::host::Host;
+use crate::model::shape::Object;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -14,6 +17,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 const INDEX: &str = "index.json";
+/// The directory of proofs.
+const PROOFS: &str = "proofs";
 const TEMPORARY: &str = ".tmp-";
 /// No fetch takes that long, so older directories were left by a crash.
 const ABANDONED: Duration = Duration::from_hours(24);
@@ -95,15 +100,41 @@ impl<'a> Cache<'a> {
     }
 
     pub fn entry(&self, key: &str) -> Option<IndexEntry> {
-        // An invalid index counts as empty: everything in it can be fetched again.
-        let index = json_file::read(&self.dir.join(INDEX)).ok()??;
-        serde_json::from_value(index.get("sources")?.get(index_key(key))?.clone()).ok()
+        serde_json::from_value(self.index()?.get("sources")?.get(index_key(key))?.clone()).ok()
+    }
+
+    /// An index that is invalid, or that others may write, counts as empty: everything in it can be fetched again.
+    fn index(&self) -> Option<Object> {
+        let path = self.dir.join(INDEX);
+        let bytes = owned::read(&path).unwrap_or_else(|error| {
+            tracing::warn!(%error, path = %path.display(), "the index of skills is not used");
+            None
+        });
+        let text = text::text_of(&path, bytes?).ok()?;
+        json::parse_object(&path, &text).ok()
+    }
+
+    /// The way from the commit that a source names to the skill.
+    pub fn proof(&self, key: &str) -> Option<Proof> {
+        owned::read(&self.proof_path(key)).ok()?.map(Proof::of_bytes)
+    }
+
+    pub fn keep_proof(&self, key: &str, proof: &Proof) -> Result<()> {
+        let path = self.proof_path(key);
+        let dir = path.parent().unwrap_or(self.dir);
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+        let written = made.and_then(|()| atomic::write_cache(&path, proof.bytes(), FileMode::Private));
+        Ok(written.map_err(|error| cannot_write(&path, error))?)
+    }
+
+    fn proof_path(&self, key: &str) -> PathBuf {
+        self.dir.join(PROOFS).join(index_key(key))
     }
 
     pub fn record(&self, key: &str, entry: &IndexEntry) -> Result<()> {
         let path = self.dir.join(INDEX);
         let _lock = lock::directories(&[self.dir])?;
-        let mut index = json_file::read(&path).ok().flatten().unwrap_or_default();
+        let mut index = self.index().unwrap_or_default();
         index.insert("schemaVersion".into(), json!(1));
         let sources = index.entry("sources").or_insert_with(|| json!({}));
         if !sources.is_object() {
@@ -112,7 +143,8 @@ impl<'a> Cache<'a> {
         if let Value::Object(sources) = sources {
             sources.insert(index_key(key), serde_json::to_value(entry).expect("plain data"));
         }
-        Ok(json_file::stage(&path, &index)?.commit()?)
+        let bytes = serde_json::to_vec_pretty(&Value::Object(index)).expect("plain data");
+        Ok(atomic::write(&path, &bytes, FileMode::Private).map_err(|error| cannot_write(&path, error))?)
     }
 
     fn remove_abandoned(&self) {

@@ -4,18 +4,35 @@
 use super::bundle::{Bundle, MAX_BYTES, is_skill_file};
 use super::choose::{Candidate, Wanted, choose};
 use super::frontmatter::name_in;
+use super::proof::Proof;
 use crate::remote::fetch_context::FetchContext;
 use crate::remote::git_source::{GitSource, split_tail};
 use crate::remote::repository::{Entry, Repository, Tree};
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 const MAX_CANDIDATES: usize = 500;
 
-pub fn fetch(source: &GitSource, id: &str, context: &FetchContext<'_>) -> Result<Bundle> {
+/// A skill, and for a source that names a commit the way from there to it.
+pub struct FetchedSkill {
+    pub bundle: Bundle,
+    pub proof: Option<Proof>,
+}
+
+pub fn fetch(source: &GitSource, id: &str, context: &FetchContext<'_>) -> Result<FetchedSkill> {
     let git = Repository::new(context)?;
+    let name = source.name.as_deref();
+    if let Some((commit, path)) = source.pinned() {
+        // No branch of that name comes before the commit.
+        git.fetch(&source.url, commit)?;
+        let tree = git.tree()?;
+        let (bundle, place) = read_skill(&git, &tree, Path::new(path), name, id)?;
+        let proof = Proof::collect(&git, &tree, &place)?;
+        return Ok(FetchedSkill { bundle, proof: Some(proof) });
+    }
     let (reference, path) = match &source.tail {
         Some(tail) => {
             let refs = git.refs(&source.url)?;
@@ -25,17 +42,29 @@ pub fn fetch(source: &GitSource, id: &str, context: &FetchContext<'_>) -> Result
         None => ("HEAD".to_owned(), ""),
     };
     git.fetch(&source.url, &reference)?;
-    let tree = git.tree()?;
-    read_skill(&git, &tree, Path::new(path), source.name.as_deref(), id)
+    let (bundle, _) = read_skill(&git, &git.tree()?, Path::new(path), name, id)?;
+    Ok(FetchedSkill { bundle, proof: None })
 }
 
-fn read_skill(
-    git: &Repository<'_>,
+/// Where files are read from: a repository, or the files of a skill that must be those of a commit.
+pub(super) trait Blobs {
+    fn blobs(&self, entries: &[&Entry], most: u64) -> Result<BTreeMap<String, Vec<u8>>>;
+}
+
+impl Blobs for Repository<'_> {
+    fn blobs(&self, entries: &[&Entry], most: u64) -> Result<BTreeMap<String, Vec<u8>>> {
+        Repository::blobs(self, entries, most)
+    }
+}
+
+/// The skill at or below a path, and the file or directory of the tree that it is.
+pub(super) fn read_skill(
+    git: &dyn Blobs,
     tree: &Tree,
     path: &Path,
     name: Option<&str>,
     id: &str,
-) -> Result<Bundle> {
+) -> Result<(Bundle, PathBuf)> {
     if let Some(entry) =
         tree.get(path).filter(|_| !is_skill_file(Path::new(path.file_name().unwrap_or_default())))
     {
@@ -43,7 +72,8 @@ fn read_skill(
             bail!("`{}` is neither a directory nor a `.md`", path.display());
         }
         let mut blobs = git.blobs(&[entry], MAX_BYTES)?;
-        return Bundle::of_text(blobs.remove(&entry.object).unwrap_or_default());
+        let bundle = Bundle::of_text(blobs.remove(&entry.object).context("the file is missing")?)?;
+        return Ok((bundle, path.to_owned()));
     }
     let place = match tree.get(path) {
         Some(_) => path.parent().unwrap_or(Path::new("")),
@@ -72,15 +102,16 @@ fn read_skill(
     let blobs = git.blobs(&entries, MAX_BYTES)?;
     let mut bundle = Bundle::default();
     for (path, entry) in wanted {
-        let bytes = blobs.get(&entry.object).cloned().unwrap_or_default();
+        let bytes = blobs.get(&entry.object).cloned();
+        let bytes = bytes.with_context(|| format!("`{}` is missing", path.display()))?;
         bundle.add(path, bytes, entry.mode == "100755")?;
     }
     bundle.normalise_skill_file();
-    Ok(bundle)
+    Ok((bundle, dir))
 }
 
 /// The directories with a SKILL.md at or below a path, relative to it.
-fn candidates(git: &Repository<'_>, tree: &Tree, place: &Path) -> Result<Vec<Candidate>> {
+fn candidates(git: &dyn Blobs, tree: &Tree, place: &Path) -> Result<Vec<Candidate>> {
     let mut found = Vec::new();
     for (path, entry) in tree {
         let Ok(inside) = path.strip_prefix(place) else { continue };

@@ -12,6 +12,7 @@ mod npx;
 mod obtain;
 #[cfg(test)]
 mod obtain_tests;
+mod proof;
 mod stage;
 
 pub use obtain::{ObtainedSkill, SkillRequest, Skills, obtain};

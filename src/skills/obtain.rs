@@ -2,6 +2,7 @@
 
 use super::bundle::Bundle;
 use super::cache::{Cache, IndexEntry};
+use super::git::FetchedSkill;
 use super::local::SearchPaths;
 use super::npx::Installation;
 use super::{frontmatter, git, local, npx};
@@ -34,6 +35,8 @@ pub struct SkillRequest<'a> {
     pub cache: &'a Path,
     /// Use only the cache and local sources.
     pub offline: bool,
+    /// Use no copy from the cache that nothing vouches for: only of sources that name a commit.
+    pub strict: bool,
     pub host: &'a Host,
     /// Called during a fetch; `true` stops it.
     pub stop: &'a dyn Fn() -> bool,
@@ -150,6 +153,8 @@ impl Obtainer<'_> {
         let key = remote.key(skill);
         let known = self.cache.entry(&key);
         let kept = known.as_ref().and_then(|known| Some((known, self.cache.get(&known.hash)?)));
+        let vouched = kept.as_ref().map(|(_, bundle)| self.vouch(&remote, skill, &key, bundle));
+        let kept = kept.filter(|_| matches!(vouched, Some(Ok(()))));
         if let Some((known, bundle)) = &kept
             && (self.request.offline
                 || remote.is_pinned()
@@ -158,7 +163,12 @@ impl Obtainer<'_> {
             return Ok(Ok((bundle.clone(), self.cache.path_of(&known.hash))));
         }
         if self.request.offline {
-            return Ok(Err(anyhow::anyhow!("it is not in the cache, and nothing is fetched offline")));
+            return Ok(Err(match vouched {
+                Some(Err(why)) => {
+                    why.context("the copy in the cache is not used, and nothing is fetched offline")
+                }
+                _ => anyhow::anyhow!("it is not in the cache, and nothing is fetched offline"),
+            }));
         }
         let scratch = self.cache.scratch()?;
         let context = FetchContext {
@@ -168,8 +178,11 @@ impl Obtainer<'_> {
             stop: self.request.stop,
         };
         match (remote.fetch(skill, &context), kept) {
-            (Ok(bundle), _) => {
+            (Ok(FetchedSkill { bundle, proof }), _) => {
                 let dir = self.cache.put(&bundle)?;
+                if let Some(proof) = proof {
+                    self.cache.keep_proof(&key, &proof)?;
+                }
                 let fetched_at = self.request.host.now().to_string();
                 let source = git_source::without_password(&skill.source);
                 self.cache.record(&key, &IndexEntry { source, hash: bundle.hash(), fetched_at })?;
@@ -185,6 +198,19 @@ impl Obtainer<'_> {
                 Ok(Ok((bundle, self.cache.path_of(&known.hash))))
             }
             (Err(why), None) => Ok(Err(why)),
+        }
+    }
+
+    /// Whether a copy is what its source has. A commit says so itself, whoever may have written to the cache; for any other source
+    /// there is only our own note, which is not enough for a strict run.
+    fn vouch(&self, remote: &Remote, skill: &PlannedSkill, key: &str, bundle: &Bundle) -> Result<()> {
+        match remote {
+            Remote::Git(source) if source.is_pinned() => {
+                let proof = self.cache.proof(key).context("nothing shows that it is from that commit")?;
+                proof.check(source, &skill.id, bundle)
+            }
+            _ if self.request.strict => bail!("with `--strict` its source has to name a commit"),
+            _ => Ok(()),
         }
     }
 
@@ -224,11 +250,12 @@ enum Remote {
 }
 
 impl Remote {
-    fn fetch(&self, skill: &PlannedSkill, context: &FetchContext<'_>) -> Result<Bundle> {
+    fn fetch(&self, skill: &PlannedSkill, context: &FetchContext<'_>) -> Result<FetchedSkill> {
         match self {
             Remote::Git(source) => git::fetch(source, &skill.id, context),
             Remote::Npx { installation, beside } => {
                 let fetched = npx::fetch(installation, &skill.id, context);
+                let fetched = fetched.map(|bundle| FetchedSkill { bundle, proof: None });
                 fetched.map_err(|why| match beside {
                     Some(path) => {
                         let here = path.display();

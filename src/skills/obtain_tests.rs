@@ -102,6 +102,7 @@ impl World {
             rules: &self.rules,
             cache: &self.at("home/cache/skills"),
             offline: self.offline,
+            strict: false,
             host: &self.host,
             stop: &|| false,
         };
@@ -394,6 +395,7 @@ fn a_user_who_stops_is_not_kept_waiting() {
         rules: &[],
         cache: &world.at("home/cache/skills"),
         offline: false,
+        strict: false,
         host: &world.host,
         stop: &|| true,
     };

@@ -84,7 +84,7 @@ fn a_strict_sandbox_leaves_state_and_temp_and_nothing_else() {
     // A home below a place for temporary files would be writable with it.
     let place = require::place_outside_of_temp();
     for (harness, state) in
-        [("claude", ".claude"), ("opencode", ".local/share/opencode"), ("codex", ".codex")]
+        [("claude", ".claude/projects"), ("opencode", ".local/share/opencode"), ("codex", ".codex/sessions")]
     {
         let world = World::new_in(Identity::Own, place);
         world.repository(&[("main.txt", "one\n")]);

@@ -1,6 +1,7 @@
 //! The integration tests: the built binary, run in a world of its own.
 
 mod architecture;
+mod attacks;
 mod bad_input;
 mod cli;
 mod corpus;

@@ -3,7 +3,7 @@
 use crate::support::mount::{BINARY, Identity, World, for_each_identity, processes_with, read, soon};
 use agentworkforce::exit::Exit;
 use agentworkforce::host::Host;
-use agentworkforce::model::mount::{Backend, MountSpec};
+use agentworkforce::model::mount::{Backend, GitCredentials, MountSpec};
 use agentworkforce::mount::process::child::ChildEvent;
 use agentworkforce::mount::process::inside::protocol::{Group, Report};
 use agentworkforce::mount::{ChildCommand, ChildStdio, OpenRequest, ViewOf, open, probe};
@@ -249,9 +249,14 @@ fn children_that_hold_the_pipes_do_not_hang_a_headless_caller() {
         cwd: "".into(),
         backend: Backend::Auto,
         sandbox: None,
+        layer_changes: agentworkforce::model::mount::LayerChanges::default(),
         rules: Vec::new(),
         include: Vec::new(),
         writable: Vec::new(),
+        devices: Vec::new(),
+        harness_config: Vec::new(),
+        sockets: Vec::new(),
+        git_credentials: GitCredentials::default(),
     };
     let helper = Path::new(BINARY);
     let facts = probe::facts(helper, &state, &spec.root).unwrap();

@@ -5,7 +5,9 @@ use crate::support::mount::BINARY;
 use agentworkforce::error::{CommandError, Result};
 use agentworkforce::exit::Exit;
 use agentworkforce::host::Host;
-use agentworkforce::model::mount::{Backend, Effect, MountSpec, PathRule, RuleSource, Sandbox};
+use agentworkforce::model::mount::{
+    Backend, Effect, GitCredentials, MountSpec, PathRule, RuleSource, Sandbox,
+};
 use agentworkforce::mount::fs::cleanup;
 use agentworkforce::mount::{
     ChildCommand, ChildStdio, CrashPoints, InjectedFile, OpenRequest, catch_runner_signals, open, probe, root,
@@ -68,9 +70,14 @@ fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
         cwd: PathBuf::new(),
         backend: Backend::Auto,
         sandbox: None,
+        layer_changes: agentworkforce::model::mount::LayerChanges::default(),
         rules: Vec::new(),
         include: Vec::new(),
         writable: Vec::new(),
+        devices: Vec::new(),
+        harness_config: Vec::new(),
+        sockets: Vec::new(),
+        git_credentials: GitCredentials::default(),
     };
     let mut rest = args.iter();
     while let Some(flag) = rest.next() {

@@ -2,7 +2,7 @@
 //! and as an ordinary user.
 
 use crate::support::mount::{BINARY, Identity, ORDINARY_ID, World, is_root, read};
-use agentworkforce::model::mount::{Backend, Effect, MountSpec, PathRule, RuleSource};
+use agentworkforce::model::mount::{Backend, Effect, GitCredentials, MountSpec, PathRule, RuleSource};
 use agentworkforce::model::raw_path::RawPath;
 use agentworkforce::mount::changes::manifest::{MANIFEST_FILE, MOUNT_MANIFEST_FILE, Manifest};
 use agentworkforce::mount::changes::{Ignored, ThreeWay, base, review};
@@ -78,9 +78,14 @@ impl Mounted {
             cwd: "".into(),
             backend,
             sandbox: None,
+            layer_changes: agentworkforce::model::mount::LayerChanges::default(),
             rules: rules.clone(),
             include: Vec::new(),
             writable: Vec::new(),
+            devices: Vec::new(),
+            harness_config: Vec::new(),
+            sockets: Vec::new(),
+            git_credentials: GitCredentials::default(),
         };
         let injected = [InjectedFile { path: "d/CLAUDE.md".into(), bytes: b"ours\n".to_vec(), mode: 0o644 }];
         let facts = probe::facts(Path::new(BINARY), &state, &spec.root).unwrap();

@@ -4,7 +4,7 @@ use crate::support::agent::changed;
 use crate::support::wishes::shell;
 use crate::support::{Scratch, Turn};
 use agentworkforce::model::tier::Harness;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Where the harness notes the conversation, below the home.
 fn state(harness: Harness) -> &'static str {
@@ -13,6 +13,69 @@ fn state(harness: Harness) -> &'static str {
         Harness::Opencode => ".local/share/opencode",
         Harness::Codex => ".codex/sessions",
     }
+}
+
+/// A file of its configuration, below the home, and what the user has in it.
+fn config(harness: Harness) -> (&'static str, &'static str) {
+    match harness {
+        // Without it claude moves an older setting there by itself.
+        Harness::Claude => (".claude/settings.json", "{\"skipDangerousModePermissionPrompt\": true}\n"),
+        Harness::Opencode => (".config/opencode/AGENTS.md", "Be kind.\n"),
+        Harness::Codex => (".codex/AGENTS.md", "Be kind.\n"),
+    }
+}
+
+/// What is said about changed configuration.
+fn told(report: &Value) -> String {
+    let all = report["warnings"].as_array().expect("a list").iter();
+    let matching = all.filter(|warning| warning["code"] == "harness-config");
+    matching.map(|warning| warning["message"].to_string()).collect()
+}
+
+/// The user's own configuration is used, what the agent makes of it is not kept, and the harness itself changes nothing that
+/// would be worth a word.
+fn configuration_stays_as_it_was(harness: Harness) {
+    for attacks in [false, true] {
+        let world = Scratch::outside_of_temp();
+        let (file, text) = config(harness);
+        world.write(format!("home/{file}"), text);
+        let login = world.read("home/.claude.json");
+        let attack = format!("echo FORGED > ~/{file}; echo FORGED > ~/.claude/CLAUDE.md");
+        let script =
+            format!("{}; cat ~/{file}; echo tried-$((20+3))", if attacks { &attack } else { "true" });
+        // By a script: some harnesses ask before a command that names a path outside of the project.
+        world.write("project/try.sh", script);
+        world.model.script([shell(harness, "sh try.sh"), Turn::text("that is all")]);
+        let settings = json!({"sandboxMode": "danger-full-access"});
+        let settings = if harness == Harness::Codex { settings } else { json!({}) };
+        world.plain(harness, &json!({"permissions": {"allow": ["Bash"]}, "harnessSettings": settings}));
+        let report = world.succeeds(&["--sandbox", "strict"]);
+        assert!(world.model.contains("tried-23"), "{}", world.model.requests_text());
+        assert_eq!(world.model.contains("FORGED"), attacks, "{}", world.model.requests_text());
+        assert_eq!(world.read(format!("home/{file}")), text);
+        assert_eq!(world.read("home/.claude.json"), login);
+        assert!(!world.home().join(".claude/CLAUDE.md").exists());
+        if attacks {
+            assert!(told(&report).contains(file), "{report:#}");
+        } else {
+            assert_eq!(told(&report), "", "{harness}");
+        }
+    }
+}
+
+#[test]
+fn claude_cannot_change_its_configuration_in_a_strict_sandbox() {
+    configuration_stays_as_it_was(Harness::Claude);
+}
+
+#[test]
+fn opencode_cannot_change_its_configuration_in_a_strict_sandbox() {
+    configuration_stays_as_it_was(Harness::Opencode);
+}
+
+#[test]
+fn codex_cannot_change_its_configuration_in_a_strict_sandbox() {
+    configuration_stays_as_it_was(Harness::Codex);
 }
 
 fn only_state_and_temp_are_writable(harness: Harness) {

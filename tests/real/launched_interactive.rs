@@ -19,11 +19,12 @@ fn ready(harness: Harness) -> &'static str {
     }
 }
 
-fn a_turn_in_a_terminal(harness: Harness) {
+fn a_turn_in_a_terminal(harness: Harness, level: &str) {
     let answer = Turn::text("ANSWER-FROM-THE-MODEL");
     let world = Scratch::new([shout(harness), write(harness, "made.txt"), answer]);
     world.tester(harness, &json!({}));
-    let mut terminal = world.terminal(&world.agentworkforce(["agent", "tester"]));
+    let command = world.agentworkforce(["agent", "tester", "--sandbox", level]);
+    let mut terminal = world.terminal(&command);
     terminal.wait_for(ready(harness), PATIENCE);
     if harness == Harness::Codex {
         // In a terminal it asks the person before it calls a server.
@@ -54,17 +55,32 @@ fn a_turn_in_a_terminal(harness: Harness) {
 
 #[test]
 fn claude_in_a_terminal() {
-    a_turn_in_a_terminal(Harness::Claude);
+    a_turn_in_a_terminal(Harness::Claude, "project");
+}
+
+#[test]
+fn claude_in_a_terminal_and_a_strict_sandbox() {
+    a_turn_in_a_terminal(Harness::Claude, "strict");
 }
 
 #[test]
 fn opencode_in_a_terminal() {
-    a_turn_in_a_terminal(Harness::Opencode);
+    a_turn_in_a_terminal(Harness::Opencode, "project");
+}
+
+#[test]
+fn opencode_in_a_terminal_and_a_strict_sandbox() {
+    a_turn_in_a_terminal(Harness::Opencode, "strict");
 }
 
 #[test]
 fn codex_in_a_terminal() {
-    a_turn_in_a_terminal(Harness::Codex);
+    a_turn_in_a_terminal(Harness::Codex, "project");
+}
+
+#[test]
+fn codex_in_a_terminal_and_a_strict_sandbox() {
+    a_turn_in_a_terminal(Harness::Codex, "strict");
 }
 
 /// codex leaves a server behind that later terminals share. Work that it did would be outside of our mount, with its

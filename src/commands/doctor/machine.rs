@@ -140,6 +140,7 @@ fn overlay_fix(facts: &MountFacts) -> String {
         Some(Obstacle::MountedBelow(_)) if facts.host.overlay != OverlayWay::Unavailable => {
             "unmount it, or start in a directory below it with `--root`".into()
         }
+        Some(Obstacle::LayerOf(_)) if facts.host.overlay != OverlayWay::Unavailable => "unmount it".into(),
         Some(Obstacle::ForeignOwner(_)) if facts.host.overlay != OverlayWay::Unavailable => {
             "give the project's files to yourself with chown".into()
         }

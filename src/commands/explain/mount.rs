@@ -37,7 +37,13 @@ pub(super) fn mount(error: &MountError) -> Advice {
         MountError::NoSandbox { .. } => {
             Advice::exit(Exit::Refused).hint("use `--sandbox off` to run without it")
         }
-        MountError::Interrupted { signal } => Advice::exit(Exit::Signal(u8::try_from(*signal).unwrap_or(0))),
+        MountError::UntrustedRecord { path, .. } => Advice::exit(Exit::Refused).hint(format!(
+            "agentworkforce did not write it like this; if you did not either, look at what did, then remove `{}`",
+            path.display()
+        )),
+        MountError::Interrupted { signal } | MountError::Stopped { signal } => {
+            Advice::exit(Exit::Signal(u8::try_from(*signal).unwrap_or(0)))
+        }
         MountError::ProgramNotFound { .. } => {
             Advice::exit(Exit::NotFound).hint("is it installed and in `PATH`?")
         }

@@ -62,6 +62,17 @@ pub(super) fn run(error: &RunError) -> Advice {
         RunError::Sidecar { .. } => {
             advice.hint("the persona extends this file; make it readable, or use `overwrite`")
         }
+        RunError::Replaced { path, now, .. } => {
+            let hint = match now {
+                Some(now) => format!(
+                    "look at what is at {0} now and remove it, move {1} back there, and only then use it again",
+                    path.display(),
+                    now.display()
+                ),
+                None => format!("look at what is at {} before you use it again", path.display()),
+            };
+            Advice::exit(Exit::Conflict).hint(hint)
+        }
         RunError::CheckInterrupted { signal, .. } => {
             Advice { exit: Exit::Signal(u8::try_from(*signal).unwrap_or(0)), ..advice }
         }

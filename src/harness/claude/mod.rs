@@ -3,6 +3,7 @@
 mod events;
 mod login;
 mod plan;
+mod user_config;
 
 use super::adapter::{Adapter, AgentFile};
 use crate::resolve::sidecar::Channel;

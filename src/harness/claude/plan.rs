@@ -1,5 +1,6 @@
 //! A run in claude's terms: flags for nearly everything, MCP servers and settings in files of the session.
 
+use super::user_config;
 use crate::harness::job::{HarnessPlan, Job, SYSTEM_PROMPT};
 use crate::model::demand::Demand;
 use crate::model::persona::McpServer;
@@ -45,7 +46,7 @@ pub fn plan(job: &Job) -> HarnessPlan {
         Some(Conversation::Latest) => plan.arg("--continue"),
         None => {}
     }
-    plan.state = job.home.iter().flat_map(|home| [home.join(".claude"), home.join(".claude.json")]).collect();
+    user_config::protect(&mut plan, job);
     if job.bare {
         plan.arg("--bare");
         plan.enforced(Demand::BareMode, "--bare");

@@ -4,6 +4,7 @@ mod events;
 mod login;
 mod plan;
 mod profile;
+mod user_config;
 
 use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
 use crate::resolve::sidecar::Channel;

@@ -1,5 +1,6 @@
 //! codex's profile file, in a private `CODEX_HOME` of links to the user's own entries, so that nothing is written there.
 
+use super::user_config;
 use crate::harness::job::{HarnessPlan, Job};
 use crate::model::demand::Demand;
 use crate::model::persona::McpServer;
@@ -23,7 +24,7 @@ pub fn private_home(plan: &mut HarnessPlan, job: &Job) {
         (None, Some(home)) => home.join(".codex").display().to_string(),
         (None, None) => ".codex".to_owned(),
     };
-    plan.state.push(PathBuf::from(&theirs));
+    user_config::protect(plan, PathBuf::from(&theirs));
     let entries = if job.hermetic { vec!["auth.json".to_owned()] } else { vec!["*".to_owned()] };
     // The user keeps a login that is made in this run, and its conversation.
     let new = if job.hermetic { &["auth.json"][..] } else { &["auth.json", "history.jsonl", "sessions/"] };

@@ -5,6 +5,7 @@ mod log_line;
 mod login;
 mod permission;
 mod plan;
+mod user_config;
 
 use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
 use crate::resolve::sidecar::Channel;

@@ -2,6 +2,7 @@
 //! map is in `permission`.
 
 use super::permission::permission_map;
+use super::user_config;
 use crate::harness::job::{HarnessPlan, Job, SYSTEM_PROMPT};
 use crate::model::demand::Demand;
 use crate::model::persona::McpServer;
@@ -28,10 +29,7 @@ pub fn plan(job: &Job) -> HarnessPlan {
         Some(Conversation::Latest) => plan.arg("--continue"),
         None => {}
     }
-    let state = ["share/opencode", "state/opencode"].map(|dir| format!(".local/{dir}"));
-    let state = state.into_iter().chain([".config/opencode".to_owned()]);
-    plan.state = job.home.into_iter().flat_map(|home| state.clone().map(|dir| home.join(dir))).collect();
-
+    user_config::protect(&mut plan, job);
     if !job.system_prompt.is_empty() {
         plan.system_prompt_file(job);
     }

@@ -1,13 +1,17 @@
 //! The record of one apply or undo: written before the project is touched, enough to finish or take back from there.
 //! It is data and a file; what is done with it is elsewhere.
 
+use super::trust;
 use crate::model::raw_path::RawPath;
 use crate::mount::changes::restored::{Restorations, Restored};
 use crate::mount::fs::stat::Stat;
+use crate::mount::fs::tree::{self, Tree};
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// In the session directory.
@@ -127,7 +131,7 @@ impl Journal {
     /// Writes the whole journal anew; a crash leaves the old or the new one.
     pub fn write(&self, session: &Path, durable: bool) -> anyhow::Result<()> {
         let directory = session.join(JOURNAL_DIR);
-        let path = directory.join(format!("{}.json", self.number));
+        let path = path_of(session, self.number);
         let write = || -> std::io::Result<()> {
             std::fs::create_dir_all(&directory)?;
             let temporary = path.with_extension("new");
@@ -145,10 +149,14 @@ impl Journal {
         write().with_context(|| format!("cannot write {}", path.display()))
     }
 
+    /// Reads a journal that could be one of ours: every name in it stays where an apply of this session would.
     pub fn read(session: &Path, number: u32) -> anyhow::Result<Journal> {
-        let path = session.join(JOURNAL_DIR).join(format!("{number}.json"));
-        let text = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))
+        let path = path_of(session, number);
+        let text = trust::read(&path)?.with_context(|| format!("cannot read {}", path.display()))?;
+        let journal: Journal =
+            serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))?;
+        trust::check_names(session, number, &journal)?;
+        Ok(journal)
     }
 
     /// All journals of a session, oldest first.
@@ -168,7 +176,28 @@ impl Journal {
     }
 
     pub fn next_number(session: &Path) -> anyhow::Result<u32> {
-        Ok(numbers(session)?.into_iter().max().unwrap_or(0) + 1)
+        let last = numbers(session)?.into_iter().max().unwrap_or(0);
+        last.checked_add(1).with_context(|| format!("{} has no free number", session.display()))
+    }
+
+    /// The stage, reached without following a link.
+    pub(super) fn open_stage(&self, session: &Path, project: &Tree) -> std::io::Result<Tree> {
+        match &self.stage {
+            Stage::Session => Tree::open(session)?.below(&Path::new(UNDO_DIR).join(self.number.to_string())),
+            Stage::Project { name } => project.below(name.as_ref()),
+        }
+    }
+
+    /// Removes the stage with all it holds; that there is none is fine.
+    pub(super) fn remove_stage(&self, session: &Path, project: &Tree) -> std::io::Result<()> {
+        match &self.stage {
+            Stage::Project { name } => tree::remove_all(project.fd(), name.as_ref()),
+            Stage::Session => match Tree::open(session)?.open_dir(UNDO_DIR.as_ref()) {
+                Ok(undo) => tree::remove_all(undo.as_fd(), self.number.to_string().as_ref()),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+                Err(error) => Err(error),
+            },
+        }
     }
 
     /// Where the stage is.
@@ -185,6 +214,17 @@ impl Journal {
     }
 }
 
+/// The file of a journal.
+pub(super) fn path_of(session: &Path, number: u32) -> PathBuf {
+    session.join(JOURNAL_DIR).join(format!("{number}.json"))
+}
+
+/// What the stage of a journal is called in the project's root.
+pub(super) fn stage_name(session: &Path, number: u32) -> String {
+    let session_name = session.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+    format!(".agentworkforce-apply-{session_name}-{number}")
+}
+
 fn numbers(session: &Path) -> anyhow::Result<Vec<u32>> {
     let directory = session.join(JOURNAL_DIR);
     let entries = match std::fs::read_dir(&directory) {
@@ -198,7 +238,7 @@ fn numbers(session: &Path) -> anyhow::Result<Vec<u32>> {
         numbers.extend(
             name.to_str()
                 .and_then(|name| name.strip_suffix(".json"))
-                .and_then(|number| number.parse::<u32>().ok()),
+                .and_then(|text| text.parse::<u32>().ok().filter(|number| number.to_string() == text)),
         );
     }
     Ok(numbers)

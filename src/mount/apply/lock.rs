@@ -1,14 +1,16 @@
 //! One apply at a time for a project, whatever path it is reached by; and a note of the journal that is under way, so
 //! that whoever comes next finishes it first. It never waits for ever.
 
+use super::trust;
+use crate::files::owned;
 use crate::model::raw_path::RawPath;
 use crate::mount::fs::stat::Stat;
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// The journal that is under way.
@@ -22,6 +24,7 @@ pub(super) struct Underway {
 #[derive(Debug)]
 pub(super) struct ProjectLock {
     file: File,
+    path: PathBuf,
 }
 
 impl ProjectLock {
@@ -29,14 +32,16 @@ impl ProjectLock {
     pub(super) fn take(locks: &Path, root: &Stat, patience: Duration) -> anyhow::Result<ProjectLock> {
         let path = locks.join(format!("{:x}-{:x}.lock", root.dev, root.ino));
         let open = || -> std::io::Result<File> {
-            std::fs::create_dir_all(locks)?;
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path)
+            DirBuilder::new().recursive(true).mode(0o700).create(locks)?;
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(true).truncate(false).mode(0o600);
+            owned::open_with(&path, &mut options)
         };
-        let file = open().with_context(|| format!("cannot open {}", path.display()))?;
+        let file = open().map_err(|error| trust::cannot_open(&path, error))?;
         let start = Instant::now();
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(ProjectLock { file }),
+                Ok(()) => return Ok(ProjectLock { file, path }),
                 Err(TryLockError::WouldBlock) if start.elapsed() < patience => {
                     std::thread::sleep(Duration::from_millis(20));
                 }
@@ -48,6 +53,11 @@ impl ProjectLock {
                 }
             }
         }
+    }
+
+    /// The lock file, for messages.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// What a process that died while it held the lock was doing.

@@ -9,6 +9,7 @@ mod run;
 mod select;
 mod stage;
 mod steps;
+mod trust;
 mod undo;
 
 pub use recover::{Recovered, recover};

@@ -1,11 +1,11 @@
 //! Ends what a killed process left in the middle: forward if everything was exchanged already, else back.
-//! It can itself be killed at any moment and run again.
+//! It can itself be killed at any moment and run again. What `trust` does not vouch for is left alone.
 
 use super::exchange::Exchange;
 use super::journal::{Journal, Stage, State};
 use super::lock::ProjectLock;
 use super::run::{clear_stage, commit, finish, put_away, put_back_untouched, raw, take_back};
-use super::{Context, PATIENCE, open_project};
+use super::{Context, PATIENCE, open_project, trust};
 use crate::model::raw_path::RawPath;
 use crate::mount::fs::tree::Tree;
 use anyhow::{Context as _, bail};
@@ -30,6 +30,7 @@ pub fn recover(context: &Context<'_>) -> anyhow::Result<Vec<Recovered>> {
         if journal.state.is_finished() {
             continue;
         }
+        trust::check(context.session, &journal)?;
         let project = open_project(&journal.root)?;
         let mut lock = ProjectLock::take(context.locks, &project.root_stat()?, PATIENCE)?;
         // Somebody else may have ended it while we waited.
@@ -48,11 +49,13 @@ pub(super) fn finish_left_over(
     project: &Tree,
 ) -> anyhow::Result<()> {
     let Some(underway) = lock.left_over()? else { return Ok(()) };
-    let context = Context { session: &underway.session, ..*context };
-    // A journal that was never written had nothing to say; a session that is gone was pruned with all it held.
-    let journals = Journal::all(&underway.session).unwrap_or_default();
-    for journal in journals.into_iter().filter(|journal| !journal.state.is_finished()) {
-        recover_one(&context, lock, project, journal)?;
+    // A session that is gone was pruned with all it held.
+    if let Some(session) = trust::noted_session(context.session, &underway.session, lock.path())? {
+        let context = Context { session: &session, ..*context };
+        // A journal that was never written had nothing to say.
+        for journal in Journal::all(&session)?.into_iter().filter(|journal| !journal.state.is_finished()) {
+            recover_one(&context, lock, project, journal)?;
+        }
     }
     lock.note(None, context.durable)
 }
@@ -63,6 +66,7 @@ fn recover_one(
     project: &Tree,
     mut journal: Journal,
 ) -> anyhow::Result<Recovered> {
+    trust::check(context.session, &journal)?;
     if project.root_stat()?.ino != journal.root_ino {
         bail!(
             "{} is not the directory that the apply was for any more; nothing was changed",
@@ -74,17 +78,14 @@ fn recover_one(
     let result = |applied: bool, left: Vec<RawPath>| Recovered { journal: number, applied, left };
     match journal.state {
         State::Staging => {
-            match std::fs::remove_dir_all(&stage_path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(error).with_context(|| format!("cannot remove {}", stage_path.display()));
-                }
-                _ => {}
-            }
+            journal
+                .remove_stage(context.session, project)
+                .with_context(|| format!("cannot remove {}", stage_path.display()))?;
             finish(context, lock, &mut journal, State::RolledBack);
             Ok(result(false, Vec::new()))
         }
         State::Exchanging => {
-            let stage = match Tree::open(&stage_path) {
+            let stage = match journal.open_stage(context.session, project) {
                 Ok(stage) => stage,
                 // Taken back completely by a process that died before it could say so.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -111,7 +112,7 @@ fn recover_one(
             Ok(result(false, raw(left)))
         }
         State::Committed => {
-            match Tree::open(&stage_path) {
+            match journal.open_stage(context.session, project) {
                 Ok(stage) => put_away(context, project, &stage, &mut journal)?,
                 // The stage in the project is removed last, when everything is in the session.
                 Err(_) if matches!(journal.stage, Stage::Project { .. }) => {}

@@ -2,7 +2,7 @@
 //! expected. It carries out steps; others choose them.
 
 use super::exchange::{Done, Exchange, Refusal};
-use super::journal::{Action, Journal, Operation, Purpose, Stage, State};
+use super::journal::{Action, Journal, Operation, Purpose, Stage, State, stage_name};
 use super::lock::{ProjectLock, Underway};
 use super::stage::{Staging, copy_entry, sync_filesystem};
 use super::steps::Step;
@@ -63,7 +63,6 @@ fn run_staged(
 ) -> Result<Ran, Problem> {
     let root = job.project.root_stat()?;
     let number = Journal::next_number(context.session)?;
-    let session_name = context.session.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
     let mut journal = Journal {
         schema_version: 1,
         number,
@@ -75,7 +74,7 @@ fn run_staged(
         stage: if in_session {
             Stage::Session
         } else {
-            Stage::Project { name: format!(".agentworkforce-apply-{session_name}-{number}") }
+            Stage::Project { name: stage_name(context.session, number) }
         },
         operations: Vec::new(),
         kept_directories: Vec::new(),
@@ -91,7 +90,7 @@ fn run_staged(
         Ok(stage) => exchange_all(context, lock, job, &mut journal, &stage),
         Err(error) => {
             // Nothing of the project was touched, so whatever is in the stage is a copy of ours.
-            let _ = std::fs::remove_dir_all(journal.stage_path(context.session));
+            let _ = journal.remove_stage(context.session, job.project);
             finish(context, lock, &mut journal, State::RolledBack);
             Err(error)
         }

@@ -5,7 +5,7 @@ use super::journal::{Journal, Operation, Purpose, State};
 use super::lock::ProjectLock;
 use super::recover::finish_left_over;
 use super::run::{Job, Ran, raw, run};
-use super::{Context, PATIENCE, open_project, steps};
+use super::{Context, PATIENCE, open_project, steps, trust};
 use crate::model::raw_path::RawPath;
 use crate::mount::fs::stat::{Kind, Stat};
 use anyhow::bail;
@@ -65,6 +65,7 @@ fn take_back_last(
         earlier: 0,
     };
     let Some(last) = standing(context, &is_wanted)?.last() else { return Ok(outcome) };
+    trust::check(context.session, &last)?;
     let project = open_project(&last.root)?;
     let root = project.root_stat()?;
     if root.ino != last.root_ino {
@@ -77,6 +78,7 @@ fn take_back_last(
     finish_left_over(context, &mut lock, &project)?;
     // The left-over may have been this session's.
     let Some(mut last) = standing(context, &is_wanted)?.last() else { return Ok(outcome) };
+    trust::check(context.session, &last)?;
     for operation in &mut last.operations {
         let now = project.stat(&operation.path)?;
         if !is_as_applied(operation, now) {

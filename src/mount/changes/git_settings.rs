@@ -3,6 +3,8 @@
 use super::three_way::ThreeWay;
 use crate::mount::fs::tree::{self, Tree};
 use crate::mount::git::copy::without_our_settings;
+use crate::mount::git::credentials::without_credentials;
+use crate::mount::git::repository::keep_marks_when_sparse;
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -35,7 +37,17 @@ fn written_in(agents: &Tree, real: &Tree) -> Vec<PathBuf> {
         paths.extend(names.into_iter().map(|name| Path::new("hooks").join(name)));
     }
     // What the agent's side does not have it did not write; in an overlay that is everything it left alone.
-    paths.retain(|path| content(agents, path).is_some_and(|agents| Some(agents) != content(real, path)));
+    paths.retain(|path| {
+        content(agents, path).is_some_and(|agents| {
+            let real = content(real, path);
+            // The mount's own configuration may be without the credentials of the user's.
+            let is_ours = real.as_ref().is_some_and(|(_, real)| {
+                let hidden = without_credentials(real).unwrap_or_else(|| real.clone());
+                agents.1 == hidden || Some(&agents.1) == keep_marks_when_sparse(&hidden).as_ref()
+            });
+            !is_ours && Some(agents) != real
+        })
+    });
     paths
 }
 

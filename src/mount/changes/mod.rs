@@ -23,3 +23,4 @@ mod upper;
 pub use change::{Change, KeptOut, Protected, ProtectedWhy, Review};
 pub use review::{Ignored, review};
 pub use three_way::ThreeWay;
+pub(crate) use touched::is_git_name;

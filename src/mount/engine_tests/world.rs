@@ -116,7 +116,9 @@ impl Run {
         };
         dirs.push(dir);
         let locks = home.join("locks");
-        Run { _dirs: dirs, outside, project, session, locks, record, rules: rules() }
+        let run = Run { _dirs: dirs, outside, project, session, locks, record, rules: rules() };
+        run.save();
+        run
     }
 
     /// The base is taken and counts as older than the launch.
@@ -242,6 +244,7 @@ impl Run {
     /// For another process: everything that it needs is in the session.
     pub(super) fn save(&self) {
         std::fs::write(self.session.join("mount.json"), serde_json::to_vec(&self.record).unwrap()).unwrap();
+        std::fs::write(self.session.join("rules.json"), serde_json::to_vec(&self.rules).unwrap()).unwrap();
     }
 
     /// The session of another process.

@@ -4,6 +4,7 @@ pub mod cleanup;
 pub(crate) mod copy_entry;
 pub mod copy_file;
 pub mod duplicate;
+pub mod held_dir;
 pub mod stat;
 pub mod tree;
 pub mod walk;

@@ -3,12 +3,14 @@
 //! anything else. What the output means is for the listener.
 
 use super::child::{ChildCommand, ChildEvent, ChildStdio, Helper, RunningChild, start_error};
+use super::descendants;
 use super::inside::protocol::{Group, Report};
 use super::signals::SignalInbox;
-use super::terminal::{LentTerminal, has_job_control};
+use super::terminal::{SharedTerminal, has_job_control};
 use crate::exit::Exit;
 use anyhow::{Result, bail};
-use nix::sys::signal::{Signal, raise};
+use nix::sys::signal::{Signal, kill, raise};
+use nix::unistd::Pid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
@@ -25,6 +27,9 @@ const TICK: Duration = Duration::from_millis(250);
 
 /// No run lasts this long: a limit beyond it is no limit, and the clock could overflow.
 const LONGEST: Duration = Duration::from_hours(24 * 365 * 10);
+
+/// Whoever is in our process group, ourselves included.
+const OWN_GROUP: Pid = Pid::from_raw(0);
 
 /// When a child is ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -105,8 +110,8 @@ pub fn catch_runner_signals() -> Result<SignalInbox> {
 }
 
 impl Helper {
-    /// Runs a command to its end. At a terminal it stays in our process group, which the terminal's signals go to;
-    /// otherwise it gets its own, so that a signal reaches all of it.
+    /// Runs a command to its end. At a terminal it stays in our session and gets the terminal while it runs; otherwise it gets
+    /// a session of its own.
     pub fn run(
         &self,
         command: &ChildCommand,
@@ -114,19 +119,24 @@ impl Helper {
         signals: &mut SignalInbox,
         limit: Option<Duration>,
     ) -> Result<ChildOutcome> {
-        let terminal = LentTerminal::lend();
-        let group = if terminal.is_some() || rustix::termios::isatty(std::io::stdin()) {
-            Group::Ours
-        } else {
-            Group::Own
+        let mut terminal = SharedTerminal::of_this_process();
+        let group = match &terminal {
+            Some(terminal) if terminal.is_lent() => Group::Foreground,
+            Some(_) => Group::Background,
+            None => Group::Own,
         };
         let limits = TimeLimits { wall: limit, idle: None };
-        let child = self.spawn(command, stdio, group)?;
-        let outcome = attend(child, command, group, limits, signals, None);
-        if let Some(terminal) = terminal {
+        let outcome = self.contained(|| {
+            let child = self.spawn(command, stdio, group)?;
+            attend(child, command, terminal.as_mut(), limits, signals, None)
+        });
+        if let Some(terminal) = &terminal {
             terminal.take_back();
         }
         let outcome = outcome?;
+        if terminal.is_some() {
+            interrupt_own_group(outcome.ending, signals);
+        }
         if outcome.ending == Ending::Killed && outcome.interrupted_by.is_none() && outcome.reached.is_none() {
             bail!("the processes of the mount ended without a report");
         }
@@ -142,8 +152,24 @@ impl Helper {
         signals: &mut SignalInbox,
         listener: &mut dyn Listener,
     ) -> Result<ChildOutcome> {
-        let child = self.spawn(command, stdio, Group::Own)?;
-        attend(child, command, Group::Own, limits, signals, Some(listener))
+        self.contained(|| {
+            let child = self.spawn(command, stdio, Group::Own)?;
+            attend(child, command, None, limits, signals, Some(listener))
+        })
+    }
+
+    /// Nothing that was started outlives this. Without a PID namespace the inside could have killed our init: then what it
+    /// started becomes ours, and we end it.
+    fn contained<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
+        if self.spec.pid_namespace {
+            return run();
+        }
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+            .map_err(std::io::Error::from)?;
+        let others = descendants::children();
+        let result = run();
+        descendants::kill_all_but(&others);
+        result
     }
 }
 
@@ -151,7 +177,7 @@ impl Helper {
 fn attend(
     mut child: RunningChild,
     command: &ChildCommand,
-    group: Group,
+    mut terminal: Option<&mut SharedTerminal>,
     limits: TimeLimits,
     signals: &mut SignalInbox,
     mut listener: Option<&mut dyn Listener>,
@@ -168,13 +194,18 @@ fn attend(
         wait(&child, signals, &pipes, watch.until_next_deadline(tick))?;
         for signal in signals.take() {
             match signal {
-                // At a terminal the child has received these itself; a second one would count twice there.
-                SIGINT | SIGQUIT if group == Group::Ours => {}
+                // Those of the terminal are for the child alone, and it has received them.
+                SIGINT | SIGQUIT if terminal.is_some() => {}
                 // A wrapped command gets every signal; a run that is listened to ends at once at the second.
                 SIGINT | SIGQUIT | SIGTERM | SIGHUP => {
                     watch.interrupt(signal, &mut child, listener.is_some());
                 }
-                SIGCONT => child.resume(),
+                SIGCONT => {
+                    if terminal.as_deref_mut().is_some_and(SharedTerminal::lend) {
+                        child.lend_terminal();
+                    }
+                    child.resume();
+                }
                 _ => {}
             }
         }
@@ -193,7 +224,7 @@ fn attend(
             ChildEvent::TimedOut | ChildEvent::Report(Report::Started) => {}
             ChildEvent::Report(Report::Stopped(_)) => {
                 stops += 1;
-                stop_with(&mut child, group);
+                stop_with(&mut child, terminal.as_deref_mut());
             }
             ChildEvent::Report(Report::Exited(code)) => break Ending::Code(code),
             ChildEvent::Report(Report::Signaled(signal)) => break Ending::Signal(signal),
@@ -215,14 +246,28 @@ fn attend(
     Ok(ChildOutcome { ending, stops, reached: watch.reached, interrupted_by: watch.interrupted_by })
 }
 
-/// The child was stopped, so we stop; whoever continues us continues it. Where nobody could, or nobody is watching, it goes
-/// on at once: a script must not hang.
-fn stop_with(child: &mut RunningChild, group: Group) {
-    if group == Group::Ours && has_job_control() {
+/// The child was stopped, so we stop, and those of our own group with us (a script, the rest of a pipe), as if we were one
+/// group with it. Whoever continues us continues it: SIGCONT is one of the signals that are caught. Where nobody could, or
+/// nobody is watching, it goes on at once: a script must not hang.
+fn stop_with(child: &mut RunningChild, terminal: Option<&mut SharedTerminal>) {
+    if let Some(terminal) = terminal.filter(|_| has_job_control()) {
+        terminal.leave_to_shell();
+        let _ = kill(OWN_GROUP, Signal::SIGTSTP);
         // To this thread: sent to the process, it could stop us only after the child was continued.
         let _ = raise(Signal::SIGSTOP);
+    } else {
+        child.resume();
     }
-    child.resume();
+}
+
+/// A Ctrl-C that ended the child was for the whole job: a script around us must not go on with its next line.
+fn interrupt_own_group(ending: Ending, signals: &mut SignalInbox) {
+    for (number, signal) in [(SIGINT, Signal::SIGINT), (SIGQUIT, Signal::SIGQUIT)] {
+        if ending == Ending::Signal(number) {
+            let _ = kill(OWN_GROUP, signal);
+            signals.forget(number);
+        }
+    }
 }
 
 /// The clock of a run: its limits, and how far its end has got.

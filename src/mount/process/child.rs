@@ -125,9 +125,6 @@ impl Helper {
                 None => helper.env_remove(name),
             };
         }
-        if group == Group::Own {
-            helper.process_group(0);
-        }
         helper.fd_mappings(fds).expect("three different numbers");
         let child =
             helper.spawn().with_context(|| format!("`{}` cannot be started", self.program.display()))?;
@@ -219,6 +216,11 @@ impl RunningChild {
     /// Lets a stopped child go on.
     pub fn resume(&mut self) {
         self.order(Order::Continue);
+    }
+
+    /// Puts the child's process group into the foreground.
+    pub fn lend_terminal(&mut self) {
+        self.order(Order::LendTerminal);
     }
 
     /// Ends everything at once. [`ChildEvent::Closed`] follows when nothing is left.

@@ -8,9 +8,17 @@ use std::path::{Path, PathBuf};
 /// One line of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mounted {
+    pub id: u64,
+    /// Major and minor number of the filesystem, as the table writes them.
+    pub device: String,
+    /// The directory of the filesystem that is mounted.
+    pub root: PathBuf,
+    /// Where it is mounted.
     pub path: PathBuf,
     /// What a remount must keep: dropping one of them is forbidden in a user namespace.
     pub flags: MountFlags,
+    /// The directories that an overlay shows, as it was told; none for other filesystems.
+    pub layers: Vec<PathBuf>,
 }
 
 /// Parses the table; a line that is not of its form is left out.
@@ -26,7 +34,10 @@ pub fn below(table: &[Mounted], dir: &Path) -> Option<PathBuf> {
 /// `36 35 98:0 /root /mount/point rw,noatime ... - ext4 /dev/sda rw`
 fn parse_line(line: &[u8]) -> Option<Mounted> {
     let mut fields = line.split(|&byte| byte == b' ');
-    let path = unescape(fields.nth(4)?);
+    let id = std::str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+    let device = String::from_utf8(fields.nth(1)?.to_vec()).ok()?;
+    let root = unescape(fields.next()?);
+    let path = unescape(fields.next()?);
     let mut flags = MountFlags::empty();
     for option in fields.next()?.split(|&byte| byte == b',') {
         flags |= match option {
@@ -41,7 +52,22 @@ fn parse_line(line: &[u8]) -> Option<Mounted> {
             _ => MountFlags::empty(),
         };
     }
-    Some(Mounted { path, flags })
+    let layers = layers(fields.skip_while(|field| *field != b"-").skip(1));
+    Some(Mounted { id, device, root, path, flags, layers })
+}
+
+/// From `overlay name rw,lowerdir=/a:/b,upperdir=/c,workdir=/d`; newer kernels have one `lowerdir+=` for each.
+fn layers<'a>(mut fields: impl Iterator<Item = &'a [u8]>) -> Vec<PathBuf> {
+    let (kind, options) = (fields.next(), fields.nth(1));
+    let (Some(b"overlay"), Some(options)) = (kind, options) else { return Vec::new() };
+    let mut found = Vec::new();
+    for option in options.split(|&byte| byte == b',') {
+        let names = [&b"lowerdir="[..], b"lowerdir+=", b"datadir+=", b"upperdir="];
+        let value = names.iter().find_map(|name| option.strip_prefix(*name));
+        let paths = value.unwrap_or_default().split(|&byte| byte == b':').filter(|path| !path.is_empty());
+        found.extend(paths.map(unescape));
+    }
+    found
 }
 
 /// Spaces, tabs, line breaks and backslashes are written as three octal digits.
@@ -71,17 +97,38 @@ mod tests {
     #[test]
     fn the_table_is_read_with_odd_names_and_flags() {
         let table = b"1 0 8:1 / / rw,relatime - ext4 /dev/vda rw\n\
-            2 1 0:5 / /a\\040b/\\134c ro,nosuid,nodev shared:1 - tmpfs tmpfs rw\nnonsense\n";
+            2 1 0:5 /x\\040y /a\\040b/\\134c ro,nosuid,nodev shared:1 - tmpfs tmpfs rw\nnonsense\n";
         assert_eq!(
             parse(table),
             [
-                Mounted { path: "/".into(), flags: MountFlags::RELATIME },
                 Mounted {
+                    id: 1,
+                    device: "8:1".into(),
+                    root: "/".into(),
+                    path: "/".into(),
+                    flags: MountFlags::RELATIME,
+                    layers: Vec::new()
+                },
+                Mounted {
+                    id: 2,
+                    device: "0:5".into(),
+                    root: "/x y".into(),
                     path: "/a b/\\c".into(),
-                    flags: MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV
+                    flags: MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV,
+                    layers: Vec::new()
                 },
             ]
         );
+    }
+
+    #[test]
+    fn an_overlay_tells_its_layers() {
+        let table = parse(
+            b"1 0 0:9 / /m rw - overlay o rw,lowerdir=/a:/b\\040c,upperdir=/u,workdir=/w,index=off\n\
+            2 0 0:9 / /n rw shared:1 - overlay o ro,lowerdir+=/d,lowerdir+=/e\n",
+        );
+        assert_eq!(table[0].layers, ["/a", "/b c", "/u"].map(PathBuf::from));
+        assert_eq!(table[1].layers, ["/d", "/e"].map(PathBuf::from));
     }
 
     #[test]

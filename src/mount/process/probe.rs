@@ -2,19 +2,24 @@
 //! It decides nothing: the plan does.
 
 use crate::files::atomic::FileMode;
+use crate::files::owned;
 use crate::model::mount_facts::{HostMounts, MountFacts, Obstacle, OverlayWay};
 use crate::mount::process::inside::ProbeAnswer;
 use crate::mount::process::inside::protocol::PROBE;
-use crate::mount::process::mount_table;
+use crate::mount::process::inside::scope;
+use crate::mount::process::mount_table::{self, Mounted};
 use anyhow::Result;
 use rustix::fs::{AtFlags, CWD, statat, statfs};
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const CACHE_FILE: &str = "cache/mount-probe.json";
+/// The answer is a few hundred bytes.
+const LARGEST_CACHE: u64 = 64 * 1024;
 
 /// How many entries the search for foreign owners looks at.
 const OWNERS_LOOKED_AT: usize = 2_000;
@@ -35,39 +40,46 @@ const UNFIT_FOR_STATE: [(u64, &str); 9] = [
 /// The facts for one project. `helper` is our own binary, `state` the directory that sessions are kept in.
 pub fn facts(helper: &Path, state: &Path, root: &Path) -> Result<MountFacts> {
     let host = host(helper, state)?;
+    let host = HostMounts { scoped_sockets: scope::is_available(), ..host };
     let obstacles = obstacles(root, host.overlay);
     Ok(MountFacts { host, obstacles })
 }
 
 /// The same for a dry run: nothing is left in the state directory, which may not even exist.
 pub fn facts_without_writing(helper: &Path, state: &Path, root: &Path) -> Result<MountFacts> {
-    let known = Key::now(state).ok().and_then(|key| {
-        read_cache(&state.join(CACHE_FILE)).filter(|known| known.key == key).map(|known| known.host)
-    });
     let sessions = state.join("sessions");
     let place = if sessions.is_dir() { sessions } else { std::env::temp_dir() };
+    let known = Key::now(state).ok().and_then(|key| read_cache(&state.join(CACHE_FILE), &key));
     let host = match known {
-        Some(host) => host,
+        Some(known) => with_reflink_of_today(known, &place)?,
         None => try_at(helper, state, &place)?,
     };
+    let host = HostMounts { scoped_sockets: scope::is_available(), ..host };
     let obstacles = obstacles(root, host.overlay);
     Ok(MountFacts { host, obstacles })
 }
 
-/// What the machine can do, from the cache if it was found out since boot on this filesystem.
+/// What the machine can do. Only good news is taken from the cache, and only what was found out since boot on this filesystem:
+/// whoever writes there must not talk us into a weaker mount.
 pub fn host(helper: &Path, state: &Path) -> Result<HostMounts> {
     make_private(state)?;
     let key = Key::now(state)?;
     let cache = state.join(CACHE_FILE);
-    if let Some(known) = read_cache(&cache).filter(|known| known.key == key) {
-        return Ok(known.host);
+    if let Some(known) = read_cache(&cache, &key) {
+        let place = sessions_of(state)?;
+        return with_reflink_of_today(known, &place);
     }
-    let host = try_here(helper, state)?;
-    // Only good news is kept: what is written here may be written by an agent, and must not talk us into a weaker mount.
-    if host.overlay != OverlayWay::Unavailable && host.pid_namespace {
+    let host = try_at(helper, state, &sessions_of(state)?)?;
+    if key.is_good_news(&host) {
         write_cache(&cache, &Known { key, host: host.clone() });
     }
     Ok(host)
+}
+
+/// That files cannot be cloned is no good news either, but true of most filesystems and found out quickly.
+fn with_reflink_of_today(known: HostMounts, place: &Path) -> Result<HostMounts> {
+    let reflink = known.reflink || can_reflink(scratch_in(place)?.path());
+    Ok(HostMounts { reflink, ..known })
 }
 
 #[derive(Serialize, Deserialize)]
@@ -102,10 +114,24 @@ impl Key {
             mount_namespace: link.to_string_lossy().into_owned(),
         })
     }
+
+    /// Everything works, and in the way that it must for whoever we are now.
+    fn is_good_news(&self, host: &HostMounts) -> bool {
+        let way = if self.can_mount { OverlayWay::Capable } else { OverlayWay::UserNamespace };
+        host.overlay == way && host.pid_namespace && !host.state_unfit
+    }
 }
 
-fn read_cache(path: &Path) -> Option<Known> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+/// Good news of this key, in a file that nobody else can have written.
+fn read_cache(path: &Path, key: &Key) -> Option<HostMounts> {
+    let mut bytes = Vec::new();
+    let opened = owned::open(path).unwrap_or_else(|error| {
+        tracing::debug!(%error, path = %path.display(), "the cache of the probe is not used");
+        None
+    });
+    opened?.take(LARGEST_CACHE).read_to_end(&mut bytes).ok()?;
+    let known: Known = serde_json::from_slice(&bytes).ok()?;
+    (known.key == *key && key.is_good_news(&known.host)).then_some(known.host)
 }
 
 /// A cache that cannot be written costs a probe the next time and nothing else.
@@ -120,16 +146,19 @@ fn write_cache(path: &Path, known: &Known) {
     }
 }
 
-fn try_here(helper: &Path, state: &Path) -> Result<HostMounts> {
-    // Where mounts will be: inside of another run that is the only place of ours that can be written.
+/// Where mounts will be: inside of another run that is the only place of ours that can be written.
+fn sessions_of(state: &Path) -> Result<PathBuf> {
     let place = state.join("sessions");
     make_private(&place)?;
-    try_at(helper, state, &place)
+    Ok(place)
+}
+
+fn scratch_in(place: &Path) -> Result<tempfile::TempDir> {
+    tempfile::Builder::new().prefix(".probe-").tempdir_in(place).map_err(|error| at(place, error))
 }
 
 fn try_at(helper: &Path, state: &Path, place: &Path) -> Result<HostMounts> {
-    let scratch =
-        tempfile::Builder::new().prefix(".probe-").tempdir_in(place).map_err(|error| at(place, error))?;
+    let scratch = scratch_in(place)?;
     // A full disk is not a machine without overlays.
     let room = scratch.path().join("room");
     fs::write(&room, [0; 4096]).map_err(|error| at(&room, error))?;
@@ -140,6 +169,7 @@ fn try_at(helper: &Path, state: &Path, place: &Path) -> Result<HostMounts> {
         state_unfit: false,
         pid_namespace: false,
         pid_namespace_reason: Some(reason),
+        scoped_sockets: scope::is_available(),
         reflink,
     };
     let output = Command::new(helper).arg(PROBE).arg(scratch.path()).stdin(Stdio::null()).output();
@@ -160,6 +190,7 @@ fn try_at(helper: &Path, state: &Path, place: &Path) -> Result<HostMounts> {
         state_unfit: false,
         pid_namespace: answer.pid_namespace_error.is_none(),
         pid_namespace_reason: answer.pid_namespace_error,
+        scoped_sockets: scope::is_available(),
         reflink,
     };
     if let Some(name) = unfit_filesystem(state) {
@@ -196,6 +227,9 @@ pub fn obstacles(root: &Path, way: OverlayWay) -> Vec<Obstacle> {
         if let Some(below) = mount_table::below(&table, &place) {
             found.push(Obstacle::MountedBelow(below));
         }
+        if let Some(shown) = overlay_with_layer(&table, &place) {
+            found.push(Obstacle::LayerOf(shown));
+        }
         if way == OverlayWay::UserNamespace
             && let Some(foreign) = foreign_owner(&place)
         {
@@ -203,6 +237,20 @@ pub fn obstacles(root: &Path, way: OverlayWay) -> Vec<Obstacle> {
         }
     }
     found
+}
+
+/// The first overlay somewhere else that has a directory, one above or one below it as a layer.
+fn overlay_with_layer(table: &[Mounted], dir: &Path) -> Option<PathBuf> {
+    let identity = |path: &Path| fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+    let above: Vec<_> = dir.ancestors().filter_map(identity).collect();
+    let is_layer = |layer: &PathBuf| {
+        // Named by the number of a descriptor: of whichever process made the mount, an outer run of ours for one.
+        !layer.starts_with("/proc")
+            && (layer.starts_with(dir) || identity(layer).is_some_and(|layer| above.contains(&layer)))
+    };
+    let elsewhere = table.iter().filter(|mounted| !dir.starts_with(&mounted.path));
+    let mut with_layer = elsewhere.filter(|mounted| mounted.layers.iter().any(is_layer));
+    with_layer.next().map(|mounted| mounted.path.clone())
 }
 
 /// A file among the first two levels that only its own user namespace could copy up (EOVERFLOW).

@@ -2,24 +2,52 @@
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use nix::unistd::{Pid, getpgrp, getpid, getppid, getsid, setpgid, tcgetpgrp, tcsetpgrp};
-use rustix::termios::{OptionalActions, Termios, isatty, tcgetattr, tcsetattr};
+use rustix::termios::{OptionalActions, QueueSelector, Termios, isatty, tcflush, tcgetattr, tcsetattr};
 use std::io::stdin;
 
-/// The terminal as it was before a child had it. Nothing if there is none or it is not ours to give.
+/// The terminal that is our input, while a child shares it.
 #[derive(Debug)]
-pub struct LentTerminal {
+pub struct SharedTerminal {
+    /// As it was before the child had it.
     settings: Option<Termios>,
+    /// Whether the child has it. Not while the user's shell has it, nor before we are brought to the foreground.
+    is_lent: bool,
 }
 
-impl LentTerminal {
-    pub fn lend() -> Option<LentTerminal> {
-        let is_ours = isatty(stdin()) && tcgetpgrp(stdin()).is_ok_and(|front| front == getpgrp());
-        is_ours.then(|| LentTerminal { settings: tcgetattr(stdin()).ok() })
+impl SharedTerminal {
+    /// Nothing if there is none. It is lent to the child if we have it.
+    pub fn of_this_process() -> Option<SharedTerminal> {
+        let mut terminal = isatty(stdin()).then_some(SharedTerminal { settings: None, is_lent: false })?;
+        terminal.lend();
+        Some(terminal)
+    }
+
+    pub fn is_lent(&self) -> bool {
+        self.is_lent
+    }
+
+    /// Lends it if it is ours: our process group is in the foreground.
+    pub fn lend(&mut self) -> bool {
+        let is_ours = tcgetpgrp(stdin()).is_ok_and(|front| front == getpgrp());
+        if is_ours {
+            self.settings = self.settings.take().or_else(|| tcgetattr(stdin()).ok());
+            self.is_lent = true;
+        }
+        is_ours
+    }
+
+    /// We stop, and the user's shell takes it.
+    pub fn leave_to_shell(&mut self) {
+        self.is_lent = false;
     }
 
     /// Puts our process group back into the foreground and the settings back to what they were: a killed child may have left
-    /// the terminal to a group that is gone, or raw.
+    /// the terminal to a group that is gone, or raw. What was typed and not read is forgotten: it was meant for the child, or
+    /// comes from it, and must not reach a question of ours or the user's shell.
     pub fn take_back(&self) {
+        if !self.is_lent {
+            return;
+        }
         without_being_stopped(|| {
             let mut group = getpgrp();
             // Inside another run, our group may be one that has no number here. Then we need a new one.
@@ -30,6 +58,7 @@ impl LentTerminal {
             if let Some(settings) = &self.settings {
                 let _ = tcsetattr(stdin(), OptionalActions::Drain, settings);
             }
+            let _ = tcflush(stdin(), QueueSelector::IFlush);
         });
     }
 }

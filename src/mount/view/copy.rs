@@ -4,14 +4,18 @@
 use super::git_marks::{GitMarks, repositories};
 use super::inject::write_into;
 use super::request::{OpenRequest, at, compile, injected_records, make_dir};
-use crate::model::mount::PathRule;
+use crate::files::regular;
+use crate::model::mount::{GitCredentials, PathRule};
 use crate::model::mount_record::{GitRecord, LeftOut, LeftOutReason, MountRecord};
 use crate::model::raw_path::RawPath;
 use crate::mount::CrashPoints;
 use crate::mount::fs::copy_file::{Copied, Copier};
 use crate::mount::fs::walk::{Kind, Step, Visitor, threads, walk_below};
 use crate::mount::git::copy::copy_repository;
-use crate::mount::git::repository::{Repository, Tracked, TrackedList, exclude_with, keep_marks_when_sparse};
+use crate::mount::git::credentials;
+use crate::mount::git::repository::{
+    LARGEST_SETTINGS, Repository, Tracked, TrackedList, exclude_with, keep_marks_when_sparse,
+};
 use crate::mount::process::signals::SignalInbox;
 use crate::mount::view::heavy::Heavy;
 use crate::mount::view::scan_hidden::HiddenScan;
@@ -19,6 +23,7 @@ use crate::rules::Decision;
 use crate::rules::quick::QuickRules;
 use anyhow::Result;
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -71,6 +76,8 @@ struct Found {
     special: u64,
     candidates: Vec<(PathBuf, Decision)>,
     left_out: Vec<LeftOut>,
+    /// Why the root itself cannot be read.
+    failed: Option<io::Error>,
     tracked: Option<Tracked>,
 }
 
@@ -90,6 +97,9 @@ fn gather(
             (0..threads()).map(|_| Gather { rules, list, heavy, found: Found::default() }).collect();
         for Gather { found, .. } in walk_below(root, std::mem::take(&mut starts), visitors)? {
             all.absorb(found);
+        }
+        if let Some(error) = all.failed.take() {
+            return Err(error);
         }
         if all.candidates.is_empty() {
             break;
@@ -113,6 +123,8 @@ fn gather(
         all.tracked = tracked();
     }
     all.dirs.sort();
+    let closed: HashSet<&Path> = all.scan.unreadable().collect();
+    all.dirs.retain(|dir| !closed.contains(dir.as_path()));
     all.scan.hidden.sort_by(|a, b| a.path.cmp(&b.path));
     all.scan.nested_repositories.sort();
     Ok(all)
@@ -128,6 +140,7 @@ impl Found {
         self.special += other.special;
         self.candidates.extend(other.candidates);
         self.left_out.extend(other.left_out);
+        self.failed = self.failed.take().or(other.failed);
     }
 }
 
@@ -164,8 +177,13 @@ impl Visitor for Gather<'_> {
         Step::Descend(decision)
     }
 
-    fn unreadable(&mut self, path: &Path, _: io::Error) {
-        self.found.left_out.push(LeftOut { path: path.into(), reason: LeftOutReason::Unreadable });
+    fn unreadable(&mut self, path: &Path, error: io::Error) {
+        if path.as_os_str().is_empty() {
+            self.found.failed = Some(error);
+        } else if error.kind() != io::ErrorKind::NotFound {
+            self.found.scan.hide_unreadable(path);
+            self.found.left_out.push(LeftOut { path: path.into(), reason: LeftOutReason::Unreadable });
+        }
     }
 }
 
@@ -293,15 +311,19 @@ fn copy_repositories(
         let relative = repository.work_tree.strip_prefix(root).unwrap_or(Path::new("")).to_path_buf();
         let work_tree = mount.join(&relative);
         let private = copy_repository(&repository, root, mount, &work_tree)?;
+        let credentials = request.spec.git_credentials;
+        if credentials == GitCredentials::Hide {
+            credentials::remove_in(&private.git_dir)?;
+        }
         let known = if relative.as_os_str().is_empty() { found.tracked.clone() } else { None };
-        let marks = GitMarks::of(&repository, root, &found.scan, request.injected, || {
+        let marks = GitMarks::of(&repository, root, &found.scan, request.injected, credentials, || {
             known.or_else(|| repository.list_tracked().and_then(TrackedList::finish))
         });
         if !marks.skip.is_empty() {
             let index = private.git_dir.join("index");
             private.skip_worktree(&private.git_dir, &index, &marks.skip)?;
             for config in [private.git_dir.join("config"), private.git_dir.join("config.worktree")] {
-                let text = fs::read(&config).ok();
+                let text = regular::read(&config, LARGEST_SETTINGS).ok();
                 if let Some(text) = text.and_then(|text| keep_marks_when_sparse(&text)) {
                     fs::write(&config, text)?;
                 }
@@ -310,7 +332,8 @@ fn copy_repositories(
         if !marks.exclude.is_empty() {
             let exclude = private.common_dir.join("info/exclude");
             make_dir(&private.common_dir.join("info"))?;
-            let text = exclude_with(&fs::read(&exclude).unwrap_or_default(), &marks.exclude);
+            let text =
+                exclude_with(&regular::read(&exclude, LARGEST_SETTINGS).unwrap_or_default(), &marks.exclude);
             fs::write(&exclude, text)?;
         }
         let data =

@@ -3,7 +3,12 @@
 
 use super::inject::{InjectedFile, Upper};
 use super::scan_hidden::HiddenScan;
-use crate::mount::git::repository::{Repository, Tracked, exclude_with, keep_marks_when_sparse};
+use crate::files::regular;
+use crate::model::mount::GitCredentials;
+use crate::mount::git::credentials::{CONFIGS, without_credentials};
+use crate::mount::git::repository::{
+    LARGEST_SETTINGS, Repository, Tracked, exclude_with, keep_marks_when_sparse,
+};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -20,6 +25,7 @@ pub(super) struct GitMarks {
     pub(super) skip: Vec<PathBuf>,
     pub(super) exclude: Vec<PathBuf>,
     tracked: Tracked,
+    credentials: GitCredentials,
 }
 
 impl GitMarks {
@@ -29,6 +35,7 @@ impl GitMarks {
         root: &Path,
         found: &HiddenScan,
         injected: &[InjectedFile],
+        credentials: GitCredentials,
         tracked: impl FnOnce() -> Option<Tracked>,
     ) -> GitMarks {
         let mine = |path: &Path| {
@@ -43,13 +50,30 @@ impl GitMarks {
         let hidden: Vec<PathBuf> = found.hidden.iter().filter_map(|hidden| mine(&hidden.path)).collect();
         let injected: Vec<PathBuf> = injected.iter().filter_map(|file| mine(&file.path)).collect();
         if hidden.is_empty() && injected.is_empty() {
-            return GitMarks { skip: Vec::new(), exclude: Vec::new(), tracked: Tracked::default() };
+            let tracked = Tracked::default();
+            return GitMarks { skip: Vec::new(), exclude: Vec::new(), tracked, credentials };
         }
         let tracked = tracked().unwrap_or_default();
         let touched = hidden.iter().chain(&injected);
         let skip: BTreeSet<PathBuf> = touched.flat_map(|path| tracked.at_or_below(path)).collect();
         let exclude = injected.into_iter().filter(|path| !tracked.contains(path)).collect();
-        GitMarks { skip: skip.into_iter().collect(), exclude, tracked }
+        GitMarks { skip: skip.into_iter().collect(), exclude, tracked, credentials }
+    }
+
+    /// Writes the private configuration, where it has to differ from the user's.
+    fn write_config(&self, config: &Path, lower: &Path, upper: &mut Upper) -> io::Result<()> {
+        let (Ok(inside), Ok(text)) = (config.strip_prefix(lower), regular::read(config, LARGEST_SETTINGS))
+        else {
+            return Ok(());
+        };
+        let hidden = if self.credentials == GitCredentials::Hide { without_credentials(&text) } else { None };
+        // Where only a part is checked out, git takes the mark away from files that are there all the same: ours.
+        let sparse =
+            keep_marks_when_sparse(hidden.as_ref().unwrap_or(&text)).filter(|_| !self.skip.is_empty());
+        if let Some(bytes) = sparse.or(hidden) {
+            upper.inject(&InjectedFile { path: inside.to_path_buf(), bytes, mode: 0o644 })?;
+        }
+        Ok(())
     }
 
     /// Writes the private index and exclude file into an upper directory over `lower`, as far as they are there.
@@ -63,25 +87,25 @@ impl GitMarks {
                 fs::write(&private, marked)?;
                 fs::set_permissions(&private, fs::metadata(&index)?.permissions())?;
             } else {
+                // Git has read it already, so it is a file.
                 fs::copy(&index, &private)?;
                 repository.skip_worktree(&repository.git_dir, &private, &self.skip)?;
             }
         }
-        // Where only a part is checked out, git takes the mark away from files that are there all the same: ours.
-        for config in [repository.common_dir.join("config"), repository.git_dir.join("config.worktree")] {
-            if !self.skip.is_empty()
-                && let Ok(inside) = config.strip_prefix(lower)
-                && let Ok(text) = fs::read(&config)
-                && let Some(text) = keep_marks_when_sparse(&text)
-            {
-                upper.inject(&InjectedFile { path: inside.to_path_buf(), bytes: text, mode: 0o644 })?;
+        for dir in [&repository.common_dir, &repository.git_dir] {
+            for name in CONFIGS {
+                self.write_config(&dir.join(name), lower, upper)?;
+            }
+            if repository.git_dir == repository.common_dir {
+                break;
             }
         }
         let exclude = repository.common_dir.join("info/exclude");
         if !self.exclude.is_empty()
             && let Ok(inside) = exclude.strip_prefix(lower)
         {
-            let text = exclude_with(&fs::read(&exclude).unwrap_or_default(), &self.exclude);
+            let text =
+                exclude_with(&regular::read(&exclude, LARGEST_SETTINGS).unwrap_or_default(), &self.exclude);
             upper.inject(&InjectedFile { path: inside.to_path_buf(), bytes: text, mode: 0o644 })?;
         }
         Ok(())

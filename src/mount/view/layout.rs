@@ -1,18 +1,22 @@
 //! From a mount's record to what the helper has to mount, cover and protect. It touches no file.
 
+use super::config_layer::ConfigLayer;
 use super::request::OpenRequest;
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::mount_facts::OverlayWay;
 use crate::model::mount_record::{Containment, MountRecord, PrivateDir};
 use crate::model::raw_path::RawPath;
+use crate::mount::process::inside::caps;
 use crate::mount::process::inside::protocol::{Cover, Group, HelperSpec, OverlaySpec, Protect};
 use std::path::{Path, PathBuf};
 
-pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord) -> HelperSpec {
+pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord, config: &[ConfigLayer]) -> HelperSpec {
     let session = request.session_dir;
     let overlay = record.backend == Backend::Overlay;
     let mut overlays = Vec::new();
     if overlay {
+        // First: the project may lie in one of these directories.
+        overlays.extend(config.iter().map(|layer| layer.overlay.clone()));
         overlays.push(OverlaySpec {
             target: record.root.clone(),
             lowers: vec![record.root.clone()],
@@ -32,7 +36,8 @@ pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord) -> Helper
     let pid_namespace = record.containment == Containment::PidNamespace;
     let way = match (overlay, pid_namespace) {
         (true, _) => request.facts.host.overlay,
-        (false, true) => OverlayWay::Capable,
+        (false, true) if caps::can_mount() => OverlayWay::Capable,
+        (false, true) => OverlayWay::UserNamespace,
         (false, false) => OverlayWay::Unavailable,
     };
     let cover = Cover {
@@ -40,6 +45,12 @@ pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord) -> Helper
         expose: request.expose.iter().cloned().map(RawPath).collect(),
         lend: request.lend.iter().cloned().map(RawPath).collect(),
     };
+    let mut protect = Vec::new();
+    if overlay {
+        protect.push(protected_home(request.sessions_dir));
+        let copied = config.iter().filter_map(|layer| layer.copied.clone());
+        protect.extend(copied.map(|path| Protect { path, throwaway: Vec::new() }));
+    }
     let base =
         if record.backend == Backend::Copy { session.join(&record.data) } else { record.root.to_path_buf() };
     HelperSpec {
@@ -47,20 +58,32 @@ pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord) -> Helper
         pid_namespace,
         overlays,
         covers: if overlay { vec![cover] } else { Vec::new() },
-        protect: if overlay { vec![protected_home(request.sessions_dir)] } else { Vec::new() },
+        protect,
+        through: config.iter().flat_map(|layer| layer.through.clone()).collect(),
         writable: (record.sandbox == Sandbox::Strict)
             .then(|| request.writable.iter().cloned().map(RawPath).collect()),
+        devices: request.spec.devices.clone(),
+        sockets: request.spec.sockets.iter().cloned().map(RawPath).collect(),
+        scope_sockets: record.sandbox == Sandbox::Strict && request.facts.host.scoped_sockets,
         // Joining an empty path would add a slash.
         workdir: base.join(&request.spec.cwd).components().collect::<PathBuf>().into(),
-        group: Group::Ours,
+        group: Group::Own,
     }
 }
 
-/// Our own home: an agent that could write its config and personas would decide what the next run hides. What runs inside of
-/// runs need stays writable; the cache is checked whenever it is used.
+/// What runs inside of runs write in our home. They get a layer of their own over it.
+pub(super) const WRITTEN_BY_NESTED_RUNS: [&str; 2] = ["cache", "locks"];
+
+/// Our own home: an agent that could write it would decide what the next run hides, or what the runner takes for its own
+/// unfinished work.
 fn protected_home(sessions_dir: &Path) -> Protect {
-    let home = sessions_dir.parent().unwrap_or(sessions_dir);
-    Protect { dir: home.into(), except: ["cache", "locks"].map(|name| home.join(name).into()).to_vec() }
+    let home = home_of(sessions_dir);
+    let throwaway = WRITTEN_BY_NESTED_RUNS.map(|name| home.join(name).into());
+    Protect { path: home.into(), throwaway: throwaway.to_vec() }
+}
+
+pub(super) fn home_of(sessions_dir: &Path) -> &Path {
+    sessions_dir.parent().unwrap_or(sessions_dir)
 }
 
 /// The upper and work directories of a private view, absolute.

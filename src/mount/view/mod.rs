@@ -1,8 +1,10 @@
 //! Makes what the commands of a mount see: an overlay over the project or a copy of it, without what is hidden and with the
 //! files that are injected. It runs nothing, and never writes the project.
 
+mod config_layer;
 mod copy;
 mod git_marks;
+mod harness_config;
 mod heavy;
 mod inject;
 mod layout;

@@ -2,10 +2,11 @@
 //! Nothing is mounted and nothing runs before [`OpenMount::spawn`]; the project itself is never written.
 
 use super::copy::open_copy;
-use super::layout::helper_spec;
+use super::harness_config::{self, CONFIG_DIR};
+use super::layout::{WRITTEN_BY_NESTED_RUNS, helper_spec, home_of};
 use super::overlay::open_overlay;
 use super::record::write_record;
-use super::request::{OpenRequest, ViewInputs, at};
+use super::request::{OpenRequest, ViewInputs, at, make_dir};
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::mount_facts::MountFacts;
 use crate::model::mount_record::{Containment, Instant, MountRecord};
@@ -66,12 +67,18 @@ pub fn open(request: &OpenRequest) -> Result<OpenMount> {
 
 /// A mount that was opened before, as its record says: for going on with a session. Nothing on disk is changed.
 pub fn reopen(request: &OpenRequest, record: MountRecord) -> Result<OpenMount> {
+    // Inside they cannot be made any more: our home is read-only there.
+    for name in WRITTEN_BY_NESTED_RUNS.iter().filter(|_| record.backend == Backend::Overlay) {
+        let dir = home_of(request.sessions_dir).join(name);
+        make_dir(&dir).map_err(|error| at(&dir, error))?;
+    }
+    let config = harness_config::make_layers(request, &record)?;
     let helper = Helper {
         program: request.helper.to_path_buf(),
-        spec: helper_spec(request, &record),
+        spec: helper_spec(request, &record, &config),
         lock: request.lock.map(fs::File::try_clone).transpose()?,
     };
-    let inputs = Arc::new(ViewInputs::of(request));
+    let inputs = Arc::new(ViewInputs::of(request, config));
     Ok(OpenMount { record, session_dir: request.session_dir.to_path_buf(), helper, inputs })
 }
 
@@ -119,9 +126,14 @@ impl OpenMount {
         })
     }
 
+    /// Files of the harness's configuration that were changed inside, by their real paths. Nothing of it is kept.
+    pub fn changed_harness_config(&self) -> Vec<PathBuf> {
+        harness_config::changed_files(&self.inputs.config)
+    }
+
     /// Removes the mount's directories from the session; the record stays.
     pub fn remove(self) -> Result<()> {
-        for name in ["upper", "work", "mount", "git"] {
+        for name in ["upper", "work", "mount", "git", CONFIG_DIR] {
             let dir = self.session_dir.join(name);
             remove_tree(&dir).map_err(|error| at(&dir, error))?;
         }
@@ -149,8 +161,8 @@ fn reachable(request: &OpenRequest, backend: Backend) -> Result<Sandbox, MountEr
 }
 
 fn containment(facts: &MountFacts, backend: Backend) -> Containment {
-    // For a copy alone a user namespace would cost more (sudo, ssh) than it gives.
-    if facts.host.pid_namespace && (backend == Backend::Overlay || caps::can_mount()) {
+    // Without a mount there is no work that is held back, and a user namespace would cost more (ssh) than it gives.
+    if facts.host.pid_namespace && (backend != Backend::None || caps::can_mount()) {
         Containment::PidNamespace
     } else {
         Containment::Subreaper

@@ -84,7 +84,8 @@ fn private_git(
             }
         }
         let is_top = repository.work_tree == *root;
-        let marks = GitMarks::of(&repository, root, found, request.injected, || {
+        let credentials = request.spec.git_credentials;
+        let marks = GitMarks::of(&repository, root, found, request.injected, credentials, || {
             if is_top { tracked.take() } else { repository.list_tracked().and_then(TrackedList::finish) }
         });
         marks.write(&repository, root, upper)?;

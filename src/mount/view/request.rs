@@ -1,5 +1,6 @@
 //! What opening a mount depends on, and the helpers that every way of opening shares.
 
+use super::config_layer::ConfigLayer;
 use super::inject::InjectedFile;
 use crate::model::mount::MountSpec;
 use crate::model::mount_facts::MountFacts;
@@ -50,10 +51,11 @@ pub(super) struct ViewInputs {
     expose: Vec<PathBuf>,
     lend: Vec<PathBuf>,
     writable: Vec<PathBuf>,
+    pub(super) config: Vec<ConfigLayer>,
 }
 
 impl ViewInputs {
-    pub(super) fn of(request: &OpenRequest) -> ViewInputs {
+    pub(super) fn of(request: &OpenRequest, config: Vec<ConfigLayer>) -> ViewInputs {
         ViewInputs {
             spec: request.spec.clone(),
             facts: request.facts.clone(),
@@ -62,6 +64,7 @@ impl ViewInputs {
             expose: request.expose.to_vec(),
             lend: request.lend.to_vec(),
             writable: request.writable.to_vec(),
+            config,
         }
     }
 

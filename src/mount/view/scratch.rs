@@ -66,7 +66,9 @@ impl OpenMount {
 
     fn overlay_of_result(&self, scratch: &Path) -> Result<OpenMount> {
         let mut view = self.same_view()?;
-        for (number, overlay) in view.helper.spec.overlays.iter_mut().enumerate() {
+        // Those of the harness's configuration come first and stay as they are.
+        let project = view.helper.spec.overlays.iter_mut().skip(self.inputs.config.len());
+        for (number, overlay) in project.enumerate() {
             let dir = scratch.join(number.to_string());
             let below = std::mem::replace(&mut overlay.upper, dir.join("upper").into());
             overlay.work = dir.join("work").into();
@@ -114,7 +116,8 @@ impl OpenMount {
                 [since.changed, since.new].concat()
             }
         };
-        let helper = Helper { spec: helper_spec(&request, &record), ..self.helper.try_clone()? };
+        let helper =
+            Helper { spec: helper_spec(&request, &record, &self.inputs.config), ..self.helper.try_clone()? };
         let inputs = Arc::clone(&self.inputs);
         let mount = OpenMount { record, session_dir: scratch.to_path_buf(), helper, inputs };
         let mut changed_by_user: Vec<RawPath> = changed.into_iter().map(RawPath).collect();

@@ -7,16 +7,45 @@ use rustix::thread::{
     configure_capability_in_ambient_set, remove_capability_from_bounding_set, set_capabilities,
 };
 
-/// What root loses: each of these opens a way round the mount (umount, another process's root, kernel memory, a raw disk, a
-/// file handle). Package managers and checkouts with foreign owners need the others.
-const DROPPED_FROM_ROOT: [CapabilitySet; 6] = [
-    CapabilitySet::SYS_ADMIN,
-    CapabilitySet::SYS_PTRACE,
-    CapabilitySet::SYS_MODULE,
-    CapabilitySet::SYS_RAWIO,
-    CapabilitySet::MKNOD,
-    CapabilitySet::DAC_READ_SEARCH,
-];
+/// What root loses in every overlay. The first six open a way round the mount (umount, another process's root, kernel memory, a
+/// raw disk, a file handle); the others change or watch the machine, not the project. Package managers and checkouts with
+/// foreign owners need the rest.
+const DROPPED_FROM_ROOT: CapabilitySet = CapabilitySet::SYS_ADMIN
+    .union(CapabilitySet::SYS_PTRACE)
+    .union(CapabilitySet::SYS_MODULE)
+    .union(CapabilitySet::SYS_RAWIO)
+    .union(CapabilitySet::MKNOD)
+    .union(CapabilitySet::DAC_READ_SEARCH)
+    .union(CapabilitySet::BPF)
+    .union(CapabilitySet::PERFMON)
+    .union(CapabilitySet::CHECKPOINT_RESTORE)
+    .union(CapabilitySet::NET_ADMIN)
+    .union(CapabilitySet::SYS_BOOT)
+    .union(CapabilitySet::SYS_TIME)
+    .union(CapabilitySet::SYS_PACCT)
+    .union(CapabilitySet::SYS_TTY_CONFIG)
+    .union(CapabilitySet::SYSLOG)
+    .union(CapabilitySet::WAKE_ALARM)
+    .union(CapabilitySet::BLOCK_SUSPEND)
+    .union(CapabilitySet::MAC_ADMIN)
+    .union(CapabilitySet::MAC_OVERRIDE)
+    .union(CapabilitySet::AUDIT_CONTROL)
+    .union(CapabilitySet::AUDIT_READ);
+
+/// All that root has at the sandbox level `strict`: what package managers, `chown` and `su` to less need.
+const KEPT_AT_STRICT: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID)
+    .union(CapabilitySet::KILL)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::SETUID)
+    .union(CapabilitySet::SETPCAP)
+    .union(CapabilitySet::SETFCAP)
+    .union(CapabilitySet::NET_BIND_SERVICE)
+    .union(CapabilitySet::NET_RAW)
+    .union(CapabilitySet::SYS_CHROOT)
+    .union(CapabilitySet::AUDIT_WRITE);
 
 /// Whether this process may mount without a user namespace.
 pub fn can_mount() -> bool {
@@ -36,23 +65,33 @@ pub fn keep_over_exec() -> rustix::io::Result<()> {
 
 /// Drops every capability from every set: nothing is left even for a program with file capabilities.
 pub fn drop_all() -> rustix::io::Result<()> {
-    drop_from_bounding(each(CapabilitySet::from_bits_retain(u64::MAX)))?;
-    clear_ambient_capability_set()?;
-    let none = CapabilitySet::empty();
-    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
+    drop_set(CapabilitySet::from_bits_retain(u64::MAX))
 }
 
 /// Drops what root must not have from every set.
 pub fn drop_from_root() -> rustix::io::Result<()> {
-    drop_from_bounding(DROPPED_FROM_ROOT.into_iter())?;
+    drop_set(DROPPED_FROM_ROOT)
+}
+
+/// Drops all but the few that root needs at the sandbox level `strict`.
+pub fn drop_at_strict() -> rustix::io::Result<()> {
+    // Those without a name yet too.
+    drop_set(CapabilitySet::from_bits_retain(!KEPT_AT_STRICT.bits()))
+}
+
+fn drop_set(dropped: CapabilitySet) -> rustix::io::Result<()> {
+    drop_from_bounding(each(dropped))?;
     clear_ambient_capability_set()?;
-    let mut sets = capabilities(None)?;
-    for capability in DROPPED_FROM_ROOT {
-        sets.effective.remove(capability);
-        sets.permitted.remove(capability);
-        sets.inheritable.remove(capability);
-    }
-    set_capabilities(None, sets)
+    let sets = capabilities(None)?;
+    let kept = |set: CapabilitySet| CapabilitySet::from_bits_retain(set.bits() & !dropped.bits());
+    set_capabilities(
+        None,
+        CapabilitySets {
+            effective: kept(sets.effective),
+            permitted: kept(sets.permitted),
+            inheritable: kept(sets.inheritable),
+        },
+    )
 }
 
 fn drop_from_bounding(wanted: impl Iterator<Item = CapabilitySet>) -> rustix::io::Result<()> {

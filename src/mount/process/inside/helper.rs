@@ -1,20 +1,22 @@
 //! The helper: enters the namespaces, mounts, starts init in them and stays until it ends.
 //! It never runs the harness itself and decides nothing: the runner's spec does.
 
+use super::devices::SharedMemory;
 use super::init::PASSED_BY;
 use super::namespaces::{self, failure};
 use super::protocol::{
-    CONTROL_FD, DroppedCapabilities, Failure, HelperSpec, INIT, InitSpec, LOCK_FD, Report, STATUS_FD, Stage,
-    line,
+    CONTROL_FD, DroppedCapabilities, Failure, Group, HelperSpec, INIT, InitSpec, LOCK_FD, Report, STATUS_FD,
+    Stage, line,
 };
-use super::{caps, init, layers};
+use super::sockets::Exempt;
+use super::{caps, devices, init, layers, sockets};
 use crate::model::mount_facts::OverlayWay;
 use crate::mount::process::signals::SignalInbox;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Runs until everything inside has ended. The outcome goes to the runner over the status pipe.
@@ -39,6 +41,10 @@ pub(super) fn run(spec: &HelperSpec, argv: &[OsString]) -> u8 {
 }
 
 fn prepare(spec: &HelperSpec) -> Result<(), Failure> {
+    if spec.group == Group::Own {
+        nix::unistd::setsid()
+            .map_err(|errno| failure(Stage::Namespace, "the terminal cannot be left", &errno.into()))?;
+    }
     if spec.way != OverlayWay::Unavailable {
         // Writing the id maps needs the own `/proc` entries, which a process that may not be dumped does not own.
         let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable);
@@ -48,11 +54,43 @@ fn prepare(spec: &HelperSpec) -> Result<(), Failure> {
         if let Some(writable) = &spec.writable {
             let writable: Vec<PathBuf> = writable.iter().map(|path| path.to_path_buf()).collect();
             layers::make_strict(spec, &writable)?;
+            sockets::cover(&exempt_sockets(spec)).map_err(|error| {
+                failure(Stage::Mount, "the sockets of services cannot be covered", &error)
+            })?;
+            devices::make_minimal(&spec.devices, shared_memory(spec))
+                .map_err(|error| failure(Stage::Mount, "`/dev` cannot be reduced", &error))?;
         }
     }
     // Only now: a working directory from before would still be the real project.
     std::env::set_current_dir(&*spec.workdir)
         .map_err(|error| failure(Stage::Mount, &format!("cannot enter `{}`", spec.workdir.display()), &error))
+}
+
+/// What a cover must not hide: the run itself.
+fn exempt_sockets(spec: &HelperSpec) -> Exempt<'_> {
+    let views: Vec<&Path> = spec.overlays.iter().map(|overlay| overlay.target.as_ref()).collect();
+    let covered = spec.covers.iter().map(|cover| cover.dir.as_ref());
+    let protected = spec.protect.iter().map(|protect| protect.path.as_ref());
+    let writable = spec.writable.iter().flatten().map(AsRef::as_ref);
+    let needed = views.iter().copied().chain(covered).chain(protected).chain(writable);
+    Exempt {
+        needed: needed.chain([spec.workdir.as_ref()]).collect(),
+        allowed: spec.sockets.iter().map(AsRef::as_ref).collect(),
+        views,
+    }
+}
+
+/// A run that lives in the machine's shared memory cannot have one of its own.
+fn shared_memory(spec: &HelperSpec) -> SharedMemory {
+    let shared = Path::new("/dev/shm");
+    let covered = spec.covers.iter().map(|cover| &cover.dir);
+    let overlaid = spec.overlays.iter().map(|overlay| &overlay.target);
+    let mut needed = spec.writable.iter().flatten().chain(covered).chain(overlaid).chain([&spec.workdir]);
+    if needed.any(|path| path.starts_with(shared) && **path != *shared) {
+        SharedMemory::Kept
+    } else {
+        SharedMemory::Fresh
+    }
 }
 
 /// Starts init as the first process of the new PID namespace and waits for it: when it has ended, nothing inside is left.
@@ -75,10 +113,19 @@ fn start_init(spec: &HelperSpec, argv: &[OsString]) -> Result<(), Failure> {
 }
 
 fn init_spec(spec: &HelperSpec) -> InitSpec {
+    let is_strict = spec.writable.is_some();
     let drop = match spec.way {
         OverlayWay::UserNamespace => DroppedCapabilities::All,
+        OverlayWay::Capable if is_strict => DroppedCapabilities::AllButFew,
         OverlayWay::Capable if !spec.overlays.is_empty() => DroppedCapabilities::Dangerous,
         OverlayWay::Capable | OverlayWay::Unavailable => DroppedCapabilities::None,
     };
-    InitSpec { drop, group: spec.group, pid_namespace: spec.pid_namespace }
+    let protect_kernel = is_strict && spec.way == OverlayWay::Capable;
+    InitSpec {
+        drop,
+        group: spec.group,
+        pid_namespace: spec.pid_namespace,
+        protect_kernel,
+        scope_sockets: spec.scope_sockets,
+    }
 }

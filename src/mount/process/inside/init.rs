@@ -1,16 +1,17 @@
 //! The first process of a run: starts the child, reaps, passes signals in and stops out, and ends everything when it ends.
 //! It is not the harness, because PID 1 ignores signals that have no handler; it mounts nothing but its own `/proc`.
 
-use super::caps;
 use super::namespaces::{self, failure};
 use super::protocol::{
     CONTROL_FD, DroppedCapabilities, Failure, Group, InitSpec, Order, Report, STATUS_FD, Stage, drain_lines,
     line,
 };
+use super::{caps, kernel_interfaces, scope, seccomp};
+use crate::mount::process::descendants;
 use crate::mount::process::signals::SignalInbox;
 use crate::mount::process::terminal::without_being_stopped;
 use nix::sys::signal::{Signal, kill, killpg};
-use nix::unistd::{Pid, getpgid, tcsetpgrp};
+use nix::unistd::{Pid, getpgid, getpid, tcsetpgrp};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{WaitOptions, WaitStatus};
 use signal_hook::consts::{
@@ -44,7 +45,7 @@ pub(super) fn run(spec: InitSpec, argv: &[OsString]) -> u8 {
         }
     };
     if !spec.pid_namespace {
-        sweep_descendants();
+        descendants::kill_all_but(&[]);
     }
     code
 }
@@ -59,6 +60,10 @@ fn start(spec: InitSpec, argv: &[OsString]) -> Result<(Pid, SignalInbox), Failur
     if spec.pid_namespace {
         namespaces::mount_proc()
             .map_err(|error| failure(Stage::Mount, "the own `/proc` cannot be mounted", &error))?;
+        if spec.protect_kernel {
+            kernel_interfaces::make_read_only()
+                .map_err(|error| failure(Stage::Mount, "`/proc` cannot be made read-only", &error))?;
+        }
     } else {
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
             .map_err(|errno| failure(Stage::Namespace, "cannot become a subreaper", &errno.into()))?;
@@ -66,6 +71,7 @@ fn start(spec: InitSpec, argv: &[OsString]) -> Result<(Pid, SignalInbox), Failur
     match spec.drop {
         DroppedCapabilities::None => Ok(()),
         DroppedCapabilities::Dangerous => caps::drop_from_root(),
+        DroppedCapabilities::AllButFew => caps::drop_at_strict(),
         DroppedCapabilities::All => caps::drop_all(),
     }
     .map_err(|errno| failure(Stage::Capabilities, "capabilities cannot be dropped", &errno.into()))?;
@@ -79,10 +85,17 @@ fn start(spec: InitSpec, argv: &[OsString]) -> Result<(Pid, SignalInbox), Failur
         message: "there is no command to run".into(),
         errno: None,
     })?;
+    if spec.scope_sockets {
+        scope::restrict().map_err(|error| {
+            failure(Stage::Capabilities, "the sockets of services cannot be kept out", &error)
+        })?;
+    }
+    seccomp::deny_typing()
+        .map_err(|error| failure(Stage::Capabilities, "the filter of system calls is refused", &error))?;
     let mut command = Command::new(program);
-    command.args(rest);
-    if spec.group == Group::Own {
-        command.process_group(0);
+    command.args(rest).process_group(0);
+    if spec.group == Group::Foreground {
+        take_terminal_before_exec(&mut command);
     }
     let child = command.spawn().map_err(|error| {
         // A directory of `PATH` that may not be entered hides the plain truth.
@@ -90,6 +103,24 @@ fn start(spec: InitSpec, argv: &[OsString]) -> Result<(Pid, SignalInbox), Failur
         failure(Stage::Exec, &format!("cannot run `{}`", program.display()), &error)
     })?;
     Ok((Pid::from_raw(child.id().cast_signed()), signals))
+}
+
+/// The child takes the terminal itself: if we gave it away after the start, the child could already have been stopped for
+/// reading, or have decided that it runs in the background.
+#[allow(unsafe_code, reason = "only a hook between fork and exec comes neither too early nor too late")]
+fn take_terminal_before_exec(command: &mut Command) {
+    let take = || {
+        give_terminal_to(getpid());
+        Ok(())
+    };
+    // SAFETY: the hook makes four system calls (mask, getpid, ioctl, mask), all of them safe after a fork, and allocates nothing.
+    unsafe { command.pre_exec(take) };
+}
+
+fn give_terminal_to(group: Pid) {
+    without_being_stopped(|| {
+        let _ = tcsetpgrp(std::io::stdin(), group);
+    });
 }
 
 /// Whether a plain name is in no directory of `PATH` that can be looked into.
@@ -172,31 +203,29 @@ impl Init {
                 if let Ok(signal) = Signal::try_from(number) {
                     let _ = match self.group {
                         Group::Own => killpg(self.child, signal),
-                        Group::Ours => kill(self.child, signal),
+                        Group::Foreground | Group::Background => kill(self.child, signal),
                     };
                 }
             }
             Order::Continue => self.resume(),
+            Order::LendTerminal => {
+                if let (true, Ok(group)) = (self.group.shares_terminal(), getpgid(Some(self.child))) {
+                    give_terminal_to(group);
+                }
+            }
         }
     }
 
-    /// The shell's `fg` continued the runner's group. A child that made a group of its own gets the terminal and the signal
-    /// from us; one that was continued with us needs nothing.
+    /// The runner goes on; the child's group is another, so its signal comes from us.
     fn resume(&mut self) {
         // Seen first: the shell's signal may have reached the child already.
         self.reap();
         if !self.stopped || self.ended.is_some() {
             return;
         }
-        let own_group = getpgid(Some(self.child)).is_ok_and(|group| group == self.child);
-        if own_group {
-            without_being_stopped(|| {
-                let _ = tcsetpgrp(std::io::stdin(), self.child);
-            });
-            let _ = killpg(self.child, Signal::SIGCONT);
-        } else {
-            let _ = kill(self.child, Signal::SIGCONT);
-        }
+        let leads_group = getpgid(Some(self.child)).is_ok_and(|group| group == self.child);
+        let _ =
+            if leads_group { killpg(self.child, Signal::SIGCONT) } else { kill(self.child, Signal::SIGCONT) };
         self.stopped = false;
     }
 
@@ -204,33 +233,4 @@ impl Init {
         // A runner that is gone is seen on the other pipe.
         let _ = self.status.write_all(&line(report));
     }
-}
-
-/// Without a PID namespace: kills children until there are none. Those of a killed child become ours, so none is missed.
-fn sweep_descendants() {
-    let own = rustix::process::getpid().as_raw_nonzero().get();
-    loop {
-        for child in children_of(own) {
-            let _ = kill(Pid::from_raw(child), Signal::SIGKILL);
-        }
-        match rustix::process::wait(WaitOptions::empty()) {
-            Ok(_) => while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {},
-            Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return,
-        }
-    }
-}
-
-fn children_of(parent: i32) -> Vec<i32> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    pids.filter(|pid| parent_of(*pid) == Some(parent)).collect()
-}
-
-/// The fourth field of `/proc/<pid>/stat`; the second is a name in parentheses that may hold anything.
-fn parent_of(pid: i32) -> Option<i32> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let after_name = &stat[stat.iter().rposition(|&byte| byte == b')')? + 1..];
-    let mut fields = std::str::from_utf8(after_name).ok()?.split_ascii_whitespace();
-    fields.nth(1)?.parse().ok()
 }

@@ -1,11 +1,14 @@
 //! Mounts the overlays and the covers inside the helper's namespace, each on its own path.
 //! What lies in the upper directories was put there before, by the runner.
 
+use super::aliases::Aliases;
+use super::binds::{flags_of, hold, mount_memory, put};
 use super::namespaces::failure;
-use super::protocol::{Cover, Failure, HelperSpec, OverlaySpec, Protect, Stage};
+use super::pins::pin_above;
+use super::protocol::{Failure, HelperSpec, OverlaySpec, Protect, Stage};
 use crate::model::mount_facts::OverlayWay;
-use rustix::fs::{CWD, Mode, OFlags, StatVfsMountFlags, openat, statvfs};
-use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, mount_remount, move_mount, open_tree};
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::mount::{MountFlags, mount, mount_remount};
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -13,6 +16,10 @@ use std::path::{Path, PathBuf};
 
 /// Mounts everything that the spec names.
 pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
+    let overlaid = spec.overlays.iter().map(|overlay| &*overlay.target);
+    let protected = || overlaid.clone().chain(spec.protect.iter().map(|protect| &*protect.path));
+    let aliases = Aliases::find(protected().map(AsRef::as_ref))
+        .map_err(|error| failure(Stage::Mount, "the table of mounts cannot be read", &error))?;
     // What is shown again must be held before it is covered.
     let mut exposed = Vec::new();
     for cover in &spec.covers {
@@ -24,25 +31,44 @@ pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
         }
         exposed.push((cover, held));
     }
+    let mut through = Vec::new();
+    for path in &spec.through {
+        through.push((path, hold(path).map_err(|error| at("cannot keep writable", path, &error))?));
+    }
+    pin_above(protected().map(AsRef::as_ref))
+        .map_err(|(path, error)| at("cannot be kept in place:", &path, &error))?;
     for overlay in &spec.overlays {
         mount_overlay(overlay, spec.way).map_err(|error| at("no overlay on", &overlay.target, &error))?;
     }
+    for (path, tree) in through {
+        put(&tree, path).map_err(|error| at("cannot keep writable", path, &error))?;
+    }
     for protect in &spec.protect {
-        make_read_only(protect).map_err(|error| at("cannot protect", &protect.dir, &error))?;
+        make_read_only(protect, spec.way).map_err(|error| at("cannot protect", &protect.path, &error))?;
     }
     for (cover, held) in exposed {
-        mount_cover(cover).map_err(|error| at("cannot cover", &cover.dir, &error))?;
+        mount_memory(&cover.dir).map_err(|error| at("cannot cover", &cover.dir, &error))?;
         for (path, access, tree) in held {
             show_again(path, &tree, access).map_err(|error| at("cannot show", path, &error))?;
         }
     }
-    Ok(())
+    aliases.cover().map_err(|(path, error)| at("cannot cover", &path, &error))
 }
 
 /// One overlay. The layers are named by descriptor: no path needs escaping or is too long for the option string.
 pub(super) fn mount_overlay(overlay: &OverlaySpec, way: OverlayWay) -> io::Result<()> {
     let lowers: Vec<OwnedFd> = overlay.lowers.iter().map(|path| open_dir(path)).collect::<io::Result<_>>()?;
-    let (upper, work) = (open_dir(&overlay.upper)?, open_dir(&overlay.work)?);
+    overlay_on(&overlay.target, &lowers, &overlay.upper, &overlay.work, way)
+}
+
+fn overlay_on(
+    target: &Path,
+    lowers: &[OwnedFd],
+    upper: &Path,
+    work: &Path,
+    way: OverlayWay,
+) -> io::Result<()> {
+    let (upper, work) = (open_dir(upper)?, open_dir(work)?);
     let lower = lowers.iter().map(by_descriptor).collect::<Vec<_>>().join(":");
     // Explicit, because the defaults are a build option of the kernel: with any of them on, the upper directory holds zeros
     // or empty directories instead of the agent's work. `nofollow` is `off` that also ignores old redirects; `userxattr` takes
@@ -56,64 +82,28 @@ pub(super) fn mount_overlay(overlay: &OverlaySpec, way: OverlayWay) -> io::Resul
         options.push_str(",userxattr");
     }
     let options = CString::new(options).expect("numbers and words only");
-    mount("agentworkforce", &*overlay.target, "overlay", flags_of(&overlay.target)?, options.as_c_str())?;
-    Ok(())
+    Ok(mount("agentworkforce", target, "overlay", flags_of(target)?, options.as_c_str())?)
 }
 
-/// The project's own restrictions hold for the view of it too.
-fn flags_of(path: &Path) -> io::Result<MountFlags> {
-    let now = statvfs(path)?.f_flag;
-    let mut flags = MountFlags::empty();
-    for (held, wanted) in [
-        (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
-        (StatVfsMountFlags::NODEV, MountFlags::NODEV),
-        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
-    ] {
-        if now.contains(held) {
-            flags |= wanted;
-        }
-    }
-    Ok(flags)
-}
-
-fn mount_cover(cover: &Cover) -> io::Result<()> {
-    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    let options = CString::new(format!("mode=0700,uid={uid},gid={gid}")).expect("numbers only");
-    mount(
-        "agentworkforce",
-        &*cover.dir,
-        "tmpfs",
-        MountFlags::NOSUID | MountFlags::NODEV,
-        options.as_c_str(),
-    )?;
-    Ok(())
-}
-
-/// A private handle on what is at a path now, whatever is mounted over it later.
-pub(super) fn hold(path: &Path) -> io::Result<OwnedFd> {
-    let flags =
-        OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
-    Ok(open_tree(CWD, path, flags)?)
-}
-
-/// Puts a held tree at a path.
-pub(super) fn put(tree: &OwnedFd, path: &Path) -> io::Result<()> {
-    Ok(move_mount(tree, "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
-}
-
-/// Shows a directory as it is and takes the right to write it away.
-fn make_read_only(protect: &Protect) -> io::Result<()> {
-    let mut kept = Vec::new();
-    for path in protect.except.iter().filter(|path| path.is_dir()) {
-        kept.push((path, hold(path)?));
-    }
-    put(&hold(&protect.dir)?, &protect.dir)?;
-    let flags = MountFlags::BIND | MountFlags::RDONLY | flags_of(&protect.dir)?;
-    mount_remount(&*protect.dir, flags, "")?;
-    for (path, tree) in kept {
-        put(&tree, path)?;
+/// Shows a directory or file as it is and takes the right to write it away.
+fn make_read_only(protect: &Protect, way: OverlayWay) -> io::Result<()> {
+    put(&hold(&protect.path)?, &protect.path)?;
+    let flags = MountFlags::BIND | MountFlags::RDONLY | flags_of(&protect.path)?;
+    mount_remount(&*protect.path, flags, "")?;
+    for dir in protect.throwaway.iter().filter(|path| path.is_dir()) {
+        mount_throwaway(dir, way)?;
     }
     Ok(())
+}
+
+/// A layer in memory over a directory. The memory is mounted below the overlay, where nobody reaches it by a path.
+fn mount_throwaway(dir: &Path, way: OverlayWay) -> io::Result<()> {
+    let lower = open_dir(dir)?;
+    mount_memory(dir)?;
+    let (upper, work) = (dir.join("upper"), dir.join("work"));
+    std::fs::create_dir(&upper)?;
+    std::fs::create_dir(&work)?;
+    overlay_on(dir, &[lower], &upper, &work, way)
 }
 
 /// What the inside may do with something that is shown again.
@@ -155,6 +145,7 @@ pub(super) fn make_strict(spec: &HelperSpec, writable: &[PathBuf]) -> Result<(),
     let ours = |path: &Path| {
         path == Path::new("/proc")
             || spec.overlays.iter().any(|overlay| path == &*overlay.target)
+            || spec.through.iter().any(|through| path == &**through)
             || spec.covers.iter().any(|cover| path.starts_with(&cover.dir))
     };
     let table = std::fs::read("/proc/self/mountinfo")

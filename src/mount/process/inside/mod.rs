@@ -1,13 +1,21 @@
 //! The processes inside a mount, all of them this same binary started again with a hidden subcommand.
 //! They act on orders of the runner; no decision is made here.
 
+mod aliases;
+mod binds;
 pub mod caps;
+mod devices;
 mod helper;
 mod init;
+mod kernel_interfaces;
 mod layers;
 mod namespaces;
+mod pins;
 mod probe;
 pub mod protocol;
+pub mod scope;
+mod seccomp;
+mod sockets;
 
 pub use probe::ProbeAnswer;
 

@@ -23,9 +23,10 @@ pub(super) fn enter(way: OverlayWay, pid_namespace: bool) -> Result<(), Failure>
         unshare(flags)
             .map_err(|errno| failure(Stage::Namespace, "a mount namespace cannot be made", &errno.into()))?;
     }
-    // Before any mount of ours: otherwise it would spread to the host where `/` is shared.
-    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
-        .map_err(|errno| failure(Stage::Mount, "`/` cannot be made a slave mount", &errno.into()))
+    // Before any mount of ours: otherwise it would spread to the host where `/` is shared. Nor may a mount that is made
+    // outside during the run come in: it could show what is hidden, or be writable.
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        .map_err(|errno| failure(Stage::Mount, "`/` cannot be made a private mount", &errno.into()))
 }
 
 /// Mounts a `/proc` of the own PID namespace over the host's.

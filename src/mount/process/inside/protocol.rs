@@ -1,6 +1,7 @@
 //! What the runner and the processes inside a mount say to each other: the helper's orders and the lines on the two pipes.
 //! Plain data and its encoding; nothing is started or mounted here.
 
+use crate::model::mount::Device;
 use crate::model::mount_facts::OverlayWay;
 use crate::model::raw_path::RawPath;
 use serde::{Deserialize, Serialize};
@@ -32,10 +33,18 @@ pub struct HelperSpec {
     pub overlays: Vec<OverlaySpec>,
     /// Directories that nothing inside may reach, with what of them is shown all the same.
     pub covers: Vec<Cover>,
-    /// Directories that nothing inside may write, with what of them stays writable.
+    /// What nothing inside may write, except to no effect.
     pub protect: Vec<Protect>,
+    /// What is written through overlays: bound again on top of them.
+    pub through: Vec<RawPath>,
     /// `Some` for the sandbox level `strict`: what stays writable besides the overlays and covers.
     pub writable: Option<Vec<RawPath>>,
+    /// What `/dev` has at the sandbox level `strict` besides the harmless devices.
+    pub devices: Vec<Device>,
+    /// Sockets of services outside that stay reachable at the sandbox level `strict`.
+    pub sockets: Vec<RawPath>,
+    /// Whether the inside is kept from sockets without a path.
+    pub scope_sockets: bool,
     /// Entered after mounting.
     pub workdir: RawPath,
     pub group: Group,
@@ -65,19 +74,30 @@ pub struct Cover {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Protect {
-    pub dir: RawPath,
-    /// Below `dir`; what is not there is passed over.
-    pub except: Vec<RawPath>,
+    /// A directory or a file.
+    pub path: RawPath,
+    /// Directories below it with a throwaway layer: what is written there is seen inside and is gone afterwards. One that
+    /// does not exist is passed over.
+    pub throwaway: Vec<RawPath>,
 }
 
-/// Which process group the child is in.
+/// Which process group the child is in: always one of its own, so that no signal of the inside to its group reaches the runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Group {
-    /// The runner's: the terminal's signals reach it, and `kill(0, SIGTSTP)` reaches us.
-    Ours,
-    /// One of its own, so that a signal can be sent to all of it and to nobody else.
+    /// In the runner's session, with the terminal from the start: its Ctrl-C and Ctrl-Z are for the child.
+    Foreground,
+    /// In the runner's session; it gets the terminal when the runner is brought to the foreground.
+    Background,
+    /// In a session of its own, which has no terminal and cannot open one as `/dev/tty`.
     Own,
+}
+
+impl Group {
+    /// Whether the child shares the runner's terminal.
+    pub fn shares_terminal(self) -> bool {
+        matches!(self, Group::Foreground | Group::Background)
+    }
 }
 
 /// What init needs to know.
@@ -88,6 +108,10 @@ pub struct InitSpec {
     pub group: Group,
     /// Whether it is PID 1 and mounts its own `/proc`.
     pub pid_namespace: bool,
+    /// Whether the kernel's own files in that `/proc` are read-only.
+    pub protect_kernel: bool,
+    /// Whether the child is kept from sockets without a path that services outside have.
+    pub scope_sockets: bool,
 }
 
 /// What the child must not be able to do, although we could.
@@ -96,8 +120,10 @@ pub struct InitSpec {
 pub enum DroppedCapabilities {
     /// There is no wall to get round (copy).
     None,
-    /// What would lead root round the mount.
+    /// What would lead root round the mount or change the machine.
     Dangerous,
+    /// All but the few that root needs at the sandbox level `strict`.
+    AllButFew,
     /// Everything: they came with our own user namespace, and bubblewrap refuses to start with them.
     All,
 }
@@ -110,6 +136,8 @@ pub enum Order {
     Signal(i32),
     /// The runner was continued; so shall the child be.
     Continue,
+    /// The runner is in the foreground: the terminal is for the child.
+    LendTerminal,
 }
 
 /// From the inside to the runner, one a line.

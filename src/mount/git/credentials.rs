@@ -1,0 +1,180 @@
+//! Takes credentials out of the text of a git configuration, for the mount's own copy of it: headers for http (a CI checkout keeps its
+//! token there), user names and passwords in urls, helpers that carry a password. It never touches the user's file.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// The files of a git directory that may hold credentials.
+pub(crate) const CONFIGS: [&str; 2] = ["config", "config.worktree"];
+/// Submodules of submodules are not nested deeper than this.
+const DEEPEST: usize = 8;
+
+/// The configuration without its credentials; `None` where it has none.
+pub(crate) fn without_credentials(config: &[u8]) -> Option<Vec<u8>> {
+    let mut kept: Vec<u8> = Vec::with_capacity(config.len());
+    let mut section = String::new();
+    let mut lines = config.split_inclusive(|byte| *byte == b'\n');
+    while let Some(line) = lines.next() {
+        // A value goes on in the next line after a backslash.
+        let mut whole = line.to_vec();
+        while ends_with_backslash(&whole) {
+            match lines.next() {
+                Some(more) => whole.extend_from_slice(more),
+                None => break,
+            }
+        }
+        let (header, rest) = split_header(&whole);
+        if let Some(header) = header {
+            section = String::from_utf8_lossy(header).to_ascii_lowercase();
+            kept.extend(without_userinfo(header));
+        }
+        if !is_secret(&section, rest) {
+            kept.extend(without_userinfo(rest));
+        } else if header.is_some() {
+            kept.push(b'\n');
+        }
+    }
+    (kept != config).then_some(kept)
+}
+
+/// Takes them out of every configuration of a private git directory, submodules included.
+pub(crate) fn remove_in(git_dir: &Path) -> io::Result<()> {
+    remove_below(git_dir, 0)
+}
+
+fn remove_below(git_dir: &Path, depth: usize) -> io::Result<()> {
+    for name in CONFIGS {
+        let path = git_dir.join(name);
+        if path.symlink_metadata().is_ok_and(|found| found.is_file())
+            && let Some(text) = without_credentials(&fs::read(&path)?)
+        {
+            fs::write(&path, text)?;
+        }
+    }
+    for entry in fs::read_dir(git_dir.join("modules")).into_iter().flatten().flatten() {
+        if depth < DEEPEST && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_below(&entry.path(), depth + 1)?;
+        }
+    }
+    Ok(())
+}
+
+fn ends_with_backslash(line: &[u8]) -> bool {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    line.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
+}
+
+/// `[section "name"]` at the start of a line, and what follows it there.
+fn split_header(line: &[u8]) -> (Option<&[u8]>, &[u8]) {
+    let start = line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    if line.get(start) != Some(&b'[') {
+        return (None, line);
+    }
+    let (mut quoted, mut escaped) = (false, false);
+    for (at, byte) in line.iter().enumerate().skip(start) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b']' if !quoted => return (Some(&line[..=at]), &line[at + 1..]),
+            _ => {}
+        }
+    }
+    (None, line)
+}
+
+/// Whether a line is nothing but a credential.
+fn is_secret(section: &str, line: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(line).to_ascii_lowercase();
+    let key = text.split(['=', '#', ';']).next().unwrap_or_default().trim();
+    let section = section.trim_start().trim_start_matches('[').trim_start();
+    match key {
+        "extraheader" | "cookiefile" | "sslkey" => section.starts_with("http"),
+        "helper" => {
+            section.starts_with("credential") && (text.contains("password") || text.contains("token"))
+        }
+        "password" | "token" | "oauthtoken" => true,
+        _ => false,
+    }
+}
+
+/// Urls without what stands before the host: `https://user:password@host` is `https://host`. The user of ssh stays.
+fn without_userinfo(text: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = memchr::memmem::find(rest, b"://") {
+        let (before, after) = rest.split_at(at + 3);
+        kept.extend_from_slice(before);
+        let is_end = |byte: &u8| byte.is_ascii_whitespace() || b"/?#\"'".contains(byte);
+        let authority = &after[..after.iter().position(is_end).unwrap_or(after.len())];
+        let scheme = before[..at].rsplit(|byte| !byte.is_ascii_alphanumeric()).next().unwrap_or_default();
+        let user = authority.iter().rposition(|byte| *byte == b'@');
+        let skip = user.filter(|end| scheme.starts_with(b"http") || authority[..*end].contains(&b':'));
+        rest = skip.map_or(after, |end| &after[end + 1..]);
+    }
+    kept.extend_from_slice(rest);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(config: &str) -> String {
+        let kept = without_credentials(config.as_bytes()).unwrap_or_else(|| config.as_bytes().to_vec());
+        String::from_utf8(kept).unwrap()
+    }
+
+    #[test]
+    fn an_ordinary_configuration_stays_as_it_is() {
+        let config = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = git@h.example:o/r.git\n\tpushurl = ssh://git@h.example/o/r\n\
+            [user]\n\tname = A @ B\n[credential]\n\thelper = store\n[http]\n\tsslVerify = true\n# https://\n";
+        assert_eq!(without_credentials(config.as_bytes()), None);
+    }
+
+    #[test]
+    fn headers_passwords_and_helpers_with_one_are_gone_and_the_rest_stays() {
+        for (config, kept) in [
+            (
+                "[http \"https://h.example/\"]\n\textraheader = AUTHORIZATION: basic S\n\tproxy = x\n",
+                "[http \"https://h.example/\"]\n\tproxy = x\n",
+            ),
+            ("[HTTP]\n ExtraHeader=S \\\n S2\n\tn = 1\n", "[HTTP]\n\tn = 1\n"),
+            ("[http] extraheader = S\n[core]\n", "[http]\n[core]\n"),
+            ("[http \"a]b\"]extraheader = S", "[http \"a]b\"]\n"),
+            (
+                "[remote \"o\"]\n\turl = https://x-access-token:S@h.example/o/r\n",
+                "[remote \"o\"]\n\turl = https://h.example/o/r\n",
+            ),
+            (
+                "[remote \"o\"]\n\turl = \"https://S@h.example/a@b\"\n",
+                "[remote \"o\"]\n\turl = \"https://h.example/a@b\"\n",
+            ),
+            (
+                "[url \"https://u:S@h.example/\"]\n\tinsteadOf = git@h.example:\n",
+                "[url \"https://h.example/\"]\n\tinsteadOf = git@h.example:\n",
+            ),
+            ("[http]\n\tproxy = http://u:S@p.example:1\n", "[http]\n\tproxy = http://p.example:1\n"),
+            (
+                "[credential]\n\thelper = \"!f() { echo password=S; }; f\"\n\tuseHttpPath = true\n",
+                "[credential]\n\tuseHttpPath = true\n",
+            ),
+        ] {
+            assert_eq!(text(config), kept);
+            assert!(without_credentials(kept.as_bytes()).is_none(), "{kept}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn it_never_adds_anything_but_line_ends_and_settles_at_once(
+            config in "(\\[[a-z\" ]{0,6}\\]|url=|extraheader=|https://|[a-z:@]{0,4}|\\\\|\n|\"| ){0,20}",
+        ) {
+            let once = text(&config);
+            proptest::prop_assert!(once.len() <= config.len() + 1);
+            proptest::prop_assert_eq!(text(&once), once);
+        }
+    }
+}

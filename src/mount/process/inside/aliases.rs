@@ -1,0 +1,124 @@
+//! Other places that show a protected directory or a part of it: bind mounts, and further mounts of the same filesystem.
+//! They get the same view, or nothing where the view has nothing. Overlays that use it as a layer are refused by the probe.
+
+use super::binds::{hold, mount_memory, put};
+use crate::mount::process::mount_table::{Mounted, parse};
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// One of these places.
+#[derive(Debug, PartialEq, Eq)]
+struct Alias {
+    place: PathBuf,
+    /// Which path of the protected directory it shows.
+    shows: PathBuf,
+}
+
+/// All of them, as they were found before anything was mounted.
+#[derive(Debug)]
+pub(super) struct Aliases(Vec<Alias>);
+
+impl Aliases {
+    /// The places that can be reached now.
+    pub(super) fn find<'a>(protected: impl Iterator<Item = &'a Path>) -> io::Result<Aliases> {
+        let table = parse(&std::fs::read("/proc/self/mountinfo")?);
+        let mut found = Vec::new();
+        for path in protected {
+            let real = path.canonicalize()?;
+            let id = mount_id(&real)?;
+            for (alias, mount) in candidates(&table, &real, id) {
+                // Elsewhere if another mount covers it; whoever cannot get there now cannot do so inside either.
+                if mount_id(&alias.place).is_ok_and(|id| id == mount) {
+                    found.push(alias);
+                }
+            }
+        }
+        // From the top: what lies below an alias is part of its view then.
+        found.sort_by(|a, b| a.place.cmp(&b.place));
+        Ok(Aliases(found))
+    }
+
+    /// Mounts the view on each place. The protected directories look as they shall by now.
+    pub(super) fn cover(&self) -> Result<(), (PathBuf, io::Error)> {
+        for Alias { place, shows } in &self.0 {
+            cover(place, shows).map_err(|error| (place.clone(), error))?;
+        }
+        Ok(())
+    }
+}
+
+fn cover(place: &Path, shows: &Path) -> io::Result<()> {
+    if shows.symlink_metadata().is_ok() {
+        return put(&hold(shows)?, place);
+    }
+    // It is hidden.
+    if place.is_dir() { mount_memory(place) } else { put(&hold(Path::new("/dev/null"))?, place) }
+}
+
+/// What could be an alias, with the mount that it would be on. The device of a file would not do: some filesystems have one
+/// for each of their parts.
+fn candidates(table: &[Mounted], protected: &Path, id: u64) -> Vec<(Alias, u64)> {
+    let Some(own) = table.iter().find(|mounted| mounted.id == id) else { return Vec::new() };
+    let Ok(below) = protected.strip_prefix(&own.path) else { return Vec::new() };
+    // Where the directory is in its filesystem, whatever part of that is mounted.
+    let inside = own.root.join(below);
+    let others = table.iter().filter(|other| other.device == own.device && other.id != id);
+    others
+        .filter_map(|other| {
+            let alias = if let Ok(rest) = inside.strip_prefix(&other.root) {
+                Alias { place: joined(&other.path, rest), shows: protected.to_path_buf() }
+            } else if let Ok(rest) = other.root.strip_prefix(&inside) {
+                Alias { place: other.path.clone(), shows: joined(protected, rest) }
+            } else {
+                return None;
+            };
+            (alias.place != protected).then_some((alias, other.id))
+        })
+        .collect()
+}
+
+/// Joining an empty path would add a slash.
+fn joined(dir: &Path, rest: &Path) -> PathBuf {
+    dir.join(rest).components().collect()
+}
+
+fn mount_id(path: &Path) -> io::Result<u64> {
+    let stat = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::MNT_ID)?;
+    if stat.stx_mask & StatxFlags::MNT_ID.bits() == 0 {
+        return Err(io::Error::other("the kernel does not tell mounts apart"));
+    }
+    Ok(stat.stx_mnt_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn found(table: &str, protected: &str, id: u64) -> Vec<(String, String, u64)> {
+        let text = |path: PathBuf| path.display().to_string();
+        candidates(&parse(table.as_bytes()), Path::new(protected), id)
+            .into_iter()
+            .map(|(alias, mount)| (text(alias.place), text(alias.shows), mount))
+            .collect()
+    }
+
+    #[test]
+    fn mounts_of_the_same_filesystem_above_at_and_below_are_aliases() {
+        let table = "1 0 8:1 / / rw - ext4 d rw\n2 1 8:2 /home /home rw - ext4 e rw\n\
+            3 1 8:2 / /mnt rw - ext4 e rw\n4 1 8:2 /home/u/p /alias rw - ext4 e rw\n\
+            5 1 8:2 /home/u/p/.env /etc/x rw - ext4 e rw\n6 1 8:2 /home/u/q /other rw - ext4 e rw\n\
+            7 1 8:3 /home/u/p /same-name rw - ext4 f rw\n";
+        let text = |place: &str, shows: &str, id| (place.to_owned(), shows.to_owned(), id);
+        assert_eq!(
+            found(table, "/home/u/p", 2),
+            [
+                text("/mnt/home/u/p", "/home/u/p", 3),
+                text("/alias", "/home/u/p", 4),
+                text("/etc/x", "/home/u/p/.env", 5)
+            ]
+        );
+        assert_eq!(found(table, "/etc", 1), []);
+    }
+}

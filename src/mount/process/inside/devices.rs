@@ -1,0 +1,118 @@
+//! A `/dev` of our own at the sandbox level `strict`: the harmless devices, the run's own terminals and memory, and what the
+//! config lets in. A disk or the kernel's log is not in it. Which devices are let in is decided by the plan.
+
+use super::binds::{hold, put};
+use crate::model::mount::Device;
+use rustix::fs::{Mode, Stat, fstat, stat};
+use rustix::mount::{MountFlags, mount, mount_remount};
+use std::ffi::{CStr, OsString};
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+const DEV: &str = "/dev";
+/// Where a program looks for the name of its terminal when the directory of terminals is another.
+const CONSOLE: &str = "console";
+const ALWAYS: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+const LINKS: [(&str, &str); 5] = [
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("ptmx", "pts/ptmx"),
+];
+
+/// What shared memory the inside has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SharedMemory {
+    Fresh,
+    /// The machine's: something that the run needs is in it.
+    Kept,
+}
+
+/// Replaces `/dev` by the little that a run needs.
+pub(super) fn make_minimal(allowed: &[Device], memory: SharedMemory) -> io::Result<()> {
+    // Everything is held before it is covered.
+    let mut held = Vec::new();
+    for name in
+        ALWAYS.map(PathBuf::from).into_iter().chain(allowed.iter().flat_map(|device| names_of(*device)))
+    {
+        match hold(&Path::new(DEV).join(&name)) {
+            Ok(tree) => held.push((name, tree)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let shared = Path::new(DEV).join("shm");
+    let kept = (memory == SharedMemory::Kept).then(|| hold(&shared)).transpose()?;
+    let terminal = own_terminal()?;
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    mount("agentworkforce", DEV, "tmpfs", flags, c"mode=0755")?;
+    for (name, tree) in &held {
+        show(name, tree)?;
+    }
+    for (name, target) in LINKS {
+        symlink(target, Path::new(DEV).join(name))?;
+    }
+    mount_new("devpts", "pts", flags, c"newinstance,ptmxmode=0666,mode=620")?;
+    match kept {
+        Some(tree) => show(Path::new("shm"), &tree)?,
+        None => mount_new("tmpfs", "shm", MountFlags::NOSUID | MountFlags::NODEV, c"mode=1777")?,
+    }
+    if let Some(terminal) = terminal {
+        show(Path::new(CONSOLE), &terminal)?;
+    }
+    Ok(mount_remount(DEV, MountFlags::BIND | MountFlags::RDONLY | flags, "")?)
+}
+
+/// The names of a device that exist here, below `/dev`.
+fn names_of(device: Device) -> Vec<PathBuf> {
+    let pattern = device.name();
+    let Some(prefix) = pattern.strip_suffix('*') else { return vec![pattern.into()] };
+    let entries = fs::read_dir(DEV).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let has_prefix = |name: &OsString| name.as_encoded_bytes().starts_with(prefix.as_bytes());
+    entries.filter(has_prefix).map(PathBuf::from).collect()
+}
+
+/// Puts a held device or directory at its name in the new `/dev`.
+fn show(name: &Path, tree: &OwnedFd) -> io::Result<()> {
+    let path = Path::new(DEV).join(name);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    if rustix::fs::FileType::from_raw_mode(fstat(tree)?.st_mode).is_dir() {
+        fs::create_dir_all(&path)?;
+    } else {
+        fs::write(&path, "")?;
+    }
+    put(tree, &path)
+}
+
+fn mount_new(kind: &str, name: &str, flags: MountFlags, options: &CStr) -> io::Result<()> {
+    let path = Path::new(DEV).join(name);
+    fs::create_dir(&path)?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(Mode::from_raw_mode(0o755).bits()))?;
+    Ok(mount("agentworkforce", &path, kind, flags, options)?)
+}
+
+/// The terminal that the run was started at, if there is one. By its path: the open descriptor belongs to the namespace that
+/// we came from, and cannot be mounted here.
+fn own_terminal() -> io::Result<Option<OwnedFd>> {
+    let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+    for (number, fd) in [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()].into_iter().enumerate() {
+        if !rustix::termios::isatty(fd) {
+            continue;
+        }
+        let path = fs::read_link(format!("/proc/self/fd/{number}"))?;
+        let same = |one: Stat, other: Stat| (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino);
+        // A name from another place may mean another terminal here.
+        let is_it = stat(&path).is_ok_and(|named| fstat(fd).is_ok_and(|open| same(named, open)))
+            && fs::metadata(&path).is_ok_and(|meta| meta.file_type().is_char_device());
+        if is_it {
+            return hold(&path).map(Some);
+        }
+    }
+    Ok(None)
+}

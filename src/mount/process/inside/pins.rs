@@ -1,0 +1,30 @@
+//! Keeps protected directories where they are: nothing inside can rename or remove one, or a directory above it, and make
+//! another one in its place. What is in them is protected elsewhere.
+
+use super::binds::{hold, put};
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Makes mount points of the directories above these, as far as they could be renamed: the kernel renames no mount point.
+/// The directories themselves become mount points when they are overlaid or protected.
+pub(super) fn pin_above<'a>(protected: impl Iterator<Item = &'a Path>) -> Result<(), (PathBuf, io::Error)> {
+    // In order from the top: a pin copies the mounts below it, so from the bottom each would double those before.
+    let mut above = BTreeSet::new();
+    for path in protected {
+        // A link on the way cannot be pinned. The runner compares what is at the path afterwards.
+        let real = path.canonicalize().map_err(|error| (path.to_path_buf(), error))?;
+        above.extend(real.ancestors().skip(1).filter(|dir| can_be_renamed(dir)).map(Path::to_path_buf));
+    }
+    for dir in above {
+        hold(&dir).and_then(|tree| put(&tree, &dir)).map_err(|error| (dir, error))?;
+    }
+    Ok(())
+}
+
+/// Whether somebody with our rights could rename it. A directory of ours that is not writable counts: its mode is ours, too.
+fn can_be_renamed(dir: &Path) -> bool {
+    let is_writable = |dir: &Path| accessat(CWD, dir, Access::WRITE_OK, AtFlags::EACCESS).is_ok();
+    dir.parent().is_some_and(is_writable)
+}

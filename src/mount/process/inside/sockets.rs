@@ -1,0 +1,186 @@
+//! Covers the sockets of services outside at the sandbox level `strict`: a read-only mount does not stop `connect`, and a tmux,
+//! docker or dbus server runs what it is told. Sockets without a path are a matter of `scope`; those that are bound after the
+//! start are seen only where their directory is covered.
+
+use super::binds::{hold, put};
+use rustix::fs::{AtFlags, CWD, FileType, statat};
+use rustix::mount::{MountFlags, mount, mount_remount};
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Where services have their sockets, and how deep: what another network namespace has bound is not in the kernel's list.
+const PLACES: [(&str, usize); 4] = [("/run", 3), ("/var/run", 3), ("/tmp", 2), ("/var/tmp", 2)];
+/// How many entries of these places are looked at.
+const MOST_LOOKED_AT: usize = 4096;
+/// Where each user has a directory for the sockets of the session.
+const RUNTIME_DIRS: &str = "/run/user";
+/// Who is who and what is where: without them names cannot be looked up on some machines. They answer questions and do nothing.
+const NAME_SERVICES: [&str; 5] =
+    ["/run/nscd", "/var/run/nscd", "/run/systemd/resolve", "/run/systemd/userdb", "/var/lib/sss/pipes/nss"];
+
+/// What must not be covered.
+pub(super) struct Exempt<'a> {
+    /// Sockets, or directories of sockets, that the config lets in.
+    pub(super) allowed: Vec<&'a Path>,
+    /// What the run lives in: no directory above it can be covered.
+    pub(super) needed: Vec<&'a Path>,
+    /// The private views: what is bound there is the agent's own.
+    pub(super) views: Vec<&'a Path>,
+}
+
+/// Covers every socket that has a path, and the directories that hold nothing else.
+pub(super) fn cover(exempt: &Exempt<'_>) -> io::Result<()> {
+    let found = find()?;
+    let mut allowed = Vec::new();
+    for path in exempt.allowed.iter().filter_map(|path| path.canonicalize().ok()) {
+        allowed.push((hold(&path)?, path));
+    }
+    let is_exempt = |path: &Path| {
+        let services = NAME_SERVICES.iter().map(Path::new);
+        services.chain(exempt.views.iter().copied()).any(|exempt| path.starts_with(exempt))
+            || allowed.iter().any(|(_, allowed)| path.starts_with(allowed))
+    };
+    let can_be_covered = |dir: &Path| {
+        !exempt.needed.iter().any(|needed| needed.starts_with(dir))
+            && !NAME_SERVICES.iter().any(|service| Path::new(service).starts_with(dir))
+            && !is_exempt(dir)
+    };
+    for dir in runtime_dirs().into_iter().filter(|dir| can_be_covered(dir)) {
+        passing_over_unreachable(cover_dir(&dir, 0o700))?;
+    }
+    let parents: BTreeSet<&Path> = found.iter().filter_map(|path| path.parent()).collect();
+    let mut emptied = Vec::new();
+    for dir in parents.into_iter().filter(|dir| can_be_covered(dir) && holds_only_sockets(dir)) {
+        // With the mode that it has: codex refuses to work where the directory of its sockets is not its user's alone.
+        let mode = fs::metadata(dir).map_or(0o755, |metadata| metadata.permissions().mode() & 0o777);
+        passing_over_unreachable(cover_dir(dir, mode))?;
+        emptied.push(dir);
+    }
+    for path in found.iter().filter(|path| !is_exempt(path) && is_socket(path)) {
+        // The name of a device that takes everything: a connection to it is refused.
+        passing_over_unreachable(hold(Path::new("/dev/null")).and_then(|tree| put(&tree, path)))?;
+    }
+    for (tree, path) in &allowed {
+        show_again(tree, path)?;
+    }
+    for dir in emptied {
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        mount_remount(dir, MountFlags::BIND | MountFlags::RDONLY | flags, "")?;
+    }
+    Ok(())
+}
+
+/// Whoever may not enter a directory cannot connect there either, and a socket that is gone by now has no service.
+fn passing_over_unreachable(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+/// The sockets there are, by their own paths.
+fn find() -> io::Result<BTreeSet<PathBuf>> {
+    let mut found: BTreeSet<PathBuf> = bound(&fs::read("/proc/net/unix")?).into_iter().collect();
+    let mut left = MOST_LOOKED_AT;
+    for (place, depth) in PLACES {
+        search(Path::new(place), depth, &mut left, &mut found);
+    }
+    let by_own_path = |path: PathBuf| {
+        let (dir, name) = (path.parent()?.canonicalize().ok()?, path.file_name()?);
+        Some(dir.join(name)).filter(|path| is_socket(path))
+    };
+    Ok(found.into_iter().filter_map(by_own_path).collect())
+}
+
+/// The paths in the kernel's list. A name without a path begins with `@`, and one that is relative could be anywhere.
+fn bound(list: &[u8]) -> Vec<PathBuf> {
+    let path = |line: &[u8]| {
+        let start = line.iter().position(|&byte| byte == b'/')?;
+        (line.get(start.checked_sub(1)?) == Some(&b' '))
+            .then(|| std::ffi::OsStr::from_bytes(&line[start..]).into())
+    };
+    list.split(|&byte| byte == b'\n').filter_map(path).collect()
+}
+
+fn search(dir: &Path, depth: usize, left: &mut usize, found: &mut BTreeSet<PathBuf>) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let Some(rest) = left.checked_sub(1) else { return };
+        *left = rest;
+        let Ok(kind) = entry.file_type() else { continue };
+        if std::os::unix::fs::FileTypeExt::is_socket(&kind) {
+            found.insert(entry.path());
+        } else if kind.is_dir() && depth > 1 {
+            search(&entry.path(), depth - 1, left, found);
+        }
+    }
+}
+
+fn is_socket(path: &Path) -> bool {
+    statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket)
+}
+
+/// Whether a directory is there for sockets: beside them it has locks and numbers of processes at most.
+fn holds_only_sockets(dir: &Path) -> bool {
+    let of_a_service = |name: &std::ffi::OsStr| {
+        let name = name.as_encoded_bytes();
+        name.ends_with(b".lock") || name.ends_with(b".pid")
+    };
+    fs::read_dir(dir).is_ok_and(|entries| {
+        let mut entries = entries.flatten();
+        entries.all(|entry| is_socket(&entry.path()) || of_a_service(&entry.file_name()))
+    })
+}
+
+/// The directories of the users' sessions: everything in them is for services outside.
+fn runtime_dirs() -> BTreeSet<PathBuf> {
+    let of_users = fs::read_dir(RUNTIME_DIRS).into_iter().flatten().flatten().map(|entry| entry.path());
+    let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    let all = of_users.chain(own).filter_map(|path| path.canonicalize().ok());
+    all.filter(|path| path.is_dir()).collect()
+}
+
+fn cover_dir(dir: &Path, mode: u32) -> io::Result<()> {
+    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    let options = CString::new(format!("mode={mode:o},uid={uid},gid={gid}")).expect("numbers only");
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    Ok(mount("agentworkforce", dir, "tmpfs", flags, options.as_c_str())?)
+}
+
+/// Puts what is allowed back, if its directory was covered.
+fn show_again(tree: &OwnedFd, path: &Path) -> io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    if FileType::from_raw_mode(rustix::fs::fstat(tree)?.st_mode).is_dir() {
+        fs::create_dir_all(path)?;
+    } else {
+        fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
+        fs::write(path, "")?;
+    }
+    put(tree, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn the_kernels_list_gives_the_paths_and_leaves_names_out() {
+        let list = b"Num       RefCount Protocol Flags    Type St Inode Path\n\
+            00000000db074d22: 00000002 00000000 00000000 0001 03 4857389\n\
+            000000001cd7634e: 00000002 00000000 00010000 0001 01  1072 /tmp/tmux 0/default\n\
+            000000001cd7634e: 00000002 00000000 00010000 0001 01  1072 @/tmp/.X11-unix/X0\n\
+            000000001cd7634e: 00000002 00000000 00010000 0001 01  1072 relative/socket\n";
+        assert_eq!(bound(list), [PathBuf::from("/tmp/tmux 0/default")]);
+    }
+}

@@ -1,0 +1,109 @@
+//! An agent that writes the harness's own configuration: hooks, servers and instructions there would act outside, later. At
+//! `strict` the harness may write them, and nothing of it stays but its state.
+
+use crate::support::mount::{World, for_each_identity, read};
+use serde_json::Value;
+use std::fs;
+
+/// Files of the user's configuration, and files that do not exist yet.
+const CONFIG: [(&str, &[&str], &[&str]); 3] = [
+    ("claude", &[".claude/settings.json", ".claude.json"], &[".claude/CLAUDE.md", ".claude/hooks/x.sh"]),
+    ("codex", &[".codex/config.toml"], &[".codex/AGENTS.md", ".codex/prompts/p.md", ".codex/hooks.json"]),
+    ("opencode", &[".config/opencode/opencode.json"], &[".config/opencode/plugin/x.js"]),
+];
+
+/// State that is there already, and state in directories that may have to be made.
+const STATE: [(&str, &[&str]); 3] = [
+    ("claude", &[".claude/projects/p/talk.jsonl", ".claude/history.jsonl", ".claude/.credentials.json"]),
+    ("codex", &[".codex/sessions/2026/talk.jsonl", ".codex/history.jsonl", ".codex/auth.json"]),
+    ("opencode", &[".local/share/opencode/talk.json", ".local/state/opencode/x"]),
+];
+
+fn messages(report: &Value, code: &str) -> String {
+    let all = report["warnings"].as_array().unwrap();
+    let matching = all.iter().filter(|warning| warning["code"] == code);
+    matching.map(|warning| warning["message"].as_str().unwrap()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn at_strict_the_configuration_of_the_harness_stays_as_it_was_and_its_state_is_kept() {
+    for ((name, existing, new), (_, state)) in CONFIG.into_iter().zip(STATE) {
+        for_each_identity(|base| {
+            let mut script = String::from("begins; cd \"$HOME\"\n");
+            for path in existing.iter().chain(new) {
+                // claude finds this one in its directory, where the runner's variable leads it.
+                let path = if *path == ".claude.json" { ".claude/.claude.json" } else { *path };
+                script += &format!(
+                    "mkdir -p $(dirname {path}); echo FORGED > {path}; grep -q FORGED {path} || exit 9\n"
+                );
+            }
+            script += "(echo FORGED > .claude.json; rm -f .claude.json; mv .claude elsewhere) 2> /dev/null\n";
+            for path in state {
+                script += &format!("mkdir -p $(dirname {path}); echo talk >> {path} || exit 8\n");
+            }
+            script += "answers done\n";
+            let world = World::with_harness(base.who, &script);
+            for path in existing {
+                let path = world.home().join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, "the user's\n").unwrap();
+            }
+            for path in state.iter().filter(|path| path.ends_with("history.jsonl") || path.contains("/.cred"))
+            {
+                fs::write(world.home().join(path), "before\n").unwrap();
+            }
+            if name == "codex" {
+                fs::write(world.home().join(".codex/auth.json"), "before\n").unwrap();
+            }
+            world.give();
+            let (report, code) = world.report(&["--sandbox", "strict", "--harness", name]);
+            assert_eq!(code, 0, "{name}: {report:#}");
+            let warned = messages(&report, "harness-config");
+            for path in existing {
+                assert_eq!(read(world.home().join(path)), "the user's\n", "{name}");
+                let is_told = *path == ".claude.json" || warned.contains(path);
+                assert!(is_told, "{path} is not in {warned:?}");
+            }
+            for path in new {
+                assert!(!world.home().join(path).exists(), "{name}: {path}");
+                assert!(warned.contains(path), "{path} is not in {warned:?}");
+            }
+            for path in state {
+                assert!(read(world.home().join(path)).ends_with("talk\n"), "{name}: {path}");
+                assert!(!warned.contains(path), "{path} is in {warned:?}");
+            }
+        });
+    }
+}
+
+#[test]
+fn at_strict_a_run_that_leaves_its_configuration_alone_warns_of_nothing() {
+    for_each_identity(|base| {
+        let script = "begins; cat ~/.claude/settings.json > /dev/null; touch ~/.claude/settings.json; \
+                      echo x > ~/.claude/projects/y; answers done";
+        let world = World::with_harness(base.who, script);
+        fs::create_dir_all(world.home().join(".claude")).unwrap();
+        fs::write(world.home().join(".claude/settings.json"), "{}").unwrap();
+        world.give();
+        let (report, code) = world.report(&["--sandbox", "strict"]);
+        assert_eq!((code, messages(&report, "harness-config").as_str()), (0, ""), "{report:#}");
+        assert_eq!(read(world.home().join(".claude/projects/y")), "x\n");
+        // Links lead where the user put things, and the next run starts anew.
+        world.outside("mv ~/.claude ~/dotfiles && ln -s dotfiles ~/.claude");
+        let (report, code) = world.report(&["--sandbox", "strict"]);
+        assert_eq!((code, messages(&report, "harness-config").as_str()), (0, ""), "{report:#}");
+    });
+}
+
+#[test]
+fn at_strict_odd_files_in_place_of_the_configuration_do_not_stop_the_run() {
+    for_each_identity(|base| {
+        let world = World::with_harness(base.who, "begins; answers done");
+        world.outside("mkdir -p ~/.claude && mkfifo ~/.claude.json ~/.claude/history.jsonl");
+        let (report, code) = world.report(&["--sandbox", "strict"]);
+        assert_eq!(code, 0, "{report:#}");
+        world.outside("rm ~/.claude.json && ln -s /dev/zero ~/.claude.json");
+        let (report, code) = world.report(&["--sandbox", "strict"]);
+        assert_eq!(code, 0, "{report:#}");
+    });
+}

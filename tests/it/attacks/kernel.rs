@@ -1,0 +1,171 @@
+//! Attacks on the machine below the mount: raw devices, the kernel's own files, capabilities.
+
+use crate::support::mount::{Identity, World, for_each_identity, identities, is_unprivileged};
+use crate::support::require;
+use crate::support::sessions::Did;
+use crate::support::terminal::Terminal;
+use pretty_assertions::assert_eq;
+use std::collections::BTreeSet;
+
+/// Every device outside, one a line.
+fn devices_outside(world: &World) -> String {
+    world.outside("find /dev -xdev \\( -type b -o -type c \\) 2>/dev/null || true")
+}
+
+#[test]
+fn no_disk_kernel_log_or_console_can_be_opened_at_strict() {
+    for_each_identity(|world| {
+        let outside = devices_outside(&world);
+        assert!(outside.lines().count() >= 6, "there is nothing to attack: {outside}");
+        world.files(&[("devices", &outside)]);
+        let script = "while read -r name; do
+              if [ -e \"$name\" ] && dd if=\"$name\" of=/dev/null count=0 2>/dev/null; then echo \"$name\"; fi
+            done < devices";
+        let did = world.mounted(&["--sandbox", "strict"], script).ends(0);
+        let opened: BTreeSet<&str> = did.stdout.lines().collect();
+        let harmless = ["/dev/full", "/dev/null", "/dev/ptmx", "/dev/random", "/dev/urandom", "/dev/zero"];
+        assert!(opened.is_subset(&BTreeSet::from(harmless)) && opened.contains("/dev/null"), "{did:#?}");
+        let script = "find /dev -type b; ls /dev";
+        let did = world.mounted(&["--sandbox", "strict"], script).ends(0);
+        let names: BTreeSet<&str> = did.stdout.lines().collect();
+        let expected = [
+            "fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "tty",
+            "urandom", "zero",
+        ];
+        assert_eq!(names, BTreeSet::from(expected), "{did:#?}");
+    });
+}
+
+#[test]
+fn as_root_a_file_that_is_hidden_cannot_be_read_from_the_disk_below() {
+    require::root();
+    require::program("losetup");
+    require::program("mkfs.ext4");
+    require::program("debugfs");
+    // The project is on a filesystem of its own, on a loop device.
+    let outer = World::new(Identity::Own);
+    outer.outside("truncate -s 64M ../disk; mkfs.ext4 -q ../disk; mkdir ../at");
+    let device = outer.outside("losetup --find --show ../disk").trim().to_owned();
+    let detached = Detached { device: &device, at: outer.path("at") };
+    outer.outside(&format!("mount {device} ../at; mkdir ../at/proj"));
+    outer.outside("cd ../at/proj; git init -q .; echo SECRET=abc > .env; sync -f .env");
+    let read = |level: &str| {
+        let script = format!("debugfs -R 'cat /proj/.env' {device} 2>&1; cat .env 2>&1; true");
+        let mut command =
+            outer.aw_command(["mount", "--sandbox", level, "--apply", "never", "--", "sh", "-c", &script]);
+        let output = command.current_dir(outer.path("at/proj")).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    // `project` promises paths; what root does to the machine is a matter of `strict`.
+    assert!(read("project").contains("SECRET=abc"), "the attack does not work: this test shows nothing");
+    assert!(!read("strict").contains("SECRET"));
+    drop(detached);
+}
+
+/// Takes the disk away again, whatever became of the test.
+struct Detached<'a> {
+    device: &'a str,
+    at: std::path::PathBuf,
+}
+
+impl Drop for Detached<'_> {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg("-l").arg(&self.at).status();
+        let _ = std::process::Command::new("losetup").args(["-d", self.device]).status();
+    }
+}
+
+#[test]
+fn the_kernels_own_files_cannot_be_written_at_strict() {
+    for_each_identity(|world| {
+        // Opened for writing and closed again: nothing is written, whoever may.
+        let script =
+            "for name in /proc/sys/kernel/core_pattern /proc/sys/kernel/modprobe /proc/sys/vm/drop_caches \
+              /proc/sysrq-trigger /proc/irq/default_smp_affinity /sys/kernel/uevent_helper /sys/power/state \
+              /sys/module/*/parameters/*; do
+              if [ -e \"$name\" ] && (: >> \"$name\") 2>/dev/null; then echo \"$name\"; fi
+            done
+            unshare -Urmpf --mount-proc sh -c ': >> /proc/sys/kernel/core_pattern && echo nested' 2>/dev/null || true
+            echo 500 > /proc/self/oom_score_adj && echo own";
+        let did = world.mounted(&["--sandbox", "strict"], script).ends(0);
+        assert_eq!(did.stdout, "own\n", "{did:#?}");
+    });
+}
+
+/// The bits of a line of `/proc/self/status`.
+fn bits(status: &str, name: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    u64::from_str_radix(line.trim(), 16).unwrap()
+}
+
+#[test]
+fn root_has_a_short_list_of_capabilities_and_an_ordinary_user_none() {
+    const MACHINE: [(&str, u32); 12] = [
+        ("NET_ADMIN", 12),
+        ("SYS_MODULE", 16),
+        ("SYS_RAWIO", 17),
+        ("SYS_PTRACE", 19),
+        ("SYS_ADMIN", 21),
+        ("SYS_BOOT", 22),
+        ("SYS_TIME", 25),
+        ("MKNOD", 27),
+        ("SYSLOG", 34),
+        ("PERFMON", 38),
+        ("BPF", 39),
+        ("DAC_READ_SEARCH", 2),
+    ];
+    // CHOWN DAC_OVERRIDE FOWNER FSETID KILL SETGID SETUID SETPCAP NET_BIND_SERVICE NET_RAW SYS_CHROOT AUDIT_WRITE SETFCAP
+    let few = [0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 29, 31].iter().fold(0_u64, |set, bit| set | 1 << bit);
+    for_each_identity(|world| {
+        for level in ["project", "strict"] {
+            let did = world.mounted(&["--sandbox", level], "cat /proc/self/status").ends(0);
+            for name in ["CapEff:", "CapPrm:", "CapBnd:", "CapInh:", "CapAmb:"] {
+                let has = bits(&did.stdout, name);
+                if is_unprivileged(world.who) {
+                    assert_eq!(has, 0, "{level} {name}");
+                } else if level == "strict" {
+                    assert_eq!(has & !few, 0, "{name} {has:x}");
+                }
+                for (capability, bit) in MACHINE {
+                    assert_eq!(has & (1 << bit), 0, "{level} {name} {capability}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn ordinary_work_goes_on_with_the_few_devices_of_strict() {
+    require::program("perl");
+    for who in identities() {
+        // In a place that is not in the machine's shared memory: a run that lives there keeps it.
+        let world = World::new_in(who, require::place_outside_of_temp());
+        world.repository(&[("a", "base\n")]);
+        let script = "echo x > /dev/null; head -c 4 /dev/urandom > /dev/shm/mine; test -s /dev/shm/mine
+            echo piped | cat /dev/stdin
+            script -qec 'tty; echo in-a-terminal' /dev/null < /dev/null; git status --short; git log --oneline | wc -l
+            touch mine; chown $(id -u):$(id -g) mine; chmod 600 mine; ls /dev/pts > /dev/null";
+        let mut command = world.mounted_command(&["--sandbox", "strict"], script);
+        let did = Did::of(&command.env("TMPDIR", "/tmp").output().unwrap()).ends(0);
+        assert!(did.stdout.starts_with("piped\n"), "{did:#?}");
+        assert!(did.stdout.contains("/dev/pts/0") && did.stdout.contains("in-a-terminal"), "{did:#?}");
+        assert!(!std::path::Path::new("/dev/shm/mine").exists(), "the shared memory is the machine's");
+        let terminal = Terminal::open(&world);
+        terminal.line("$AW mount --sandbox strict --apply never -- sh -c 'tty; echo x > /dev/tty; stty size'; echo ended $?");
+        terminal.shows("ended 0");
+        assert!(terminal.screen().contains("/dev/console"), "{}", terminal.screen());
+    }
+}
+
+#[test]
+fn a_device_is_let_in_by_the_config() {
+    for_each_identity(|world| {
+        let listed = |world: &World| world.mounted(&["--sandbox", "strict"], "ls /dev").ends(0).stdout;
+        assert!(!listed(&world).lines().any(|name| name == "fuse"));
+        world.aw(["config", "set", "mount.devices", "fuse", "ttyUSB*"]).ends(0);
+        let exists = std::path::Path::new("/dev/fuse").exists();
+        assert_eq!(listed(&world).lines().any(|name| name == "fuse"), exists);
+        world.aw(["config", "set", "mount.devices", "vda"]).ends(2).says("is not one of");
+    });
+}

@@ -1,0 +1,21 @@
+//! Attacks from inside of a run, each seen to succeed before it was stopped: what they must not get, and what must go on working.
+
+mod aliases;
+mod caches;
+mod git_settings;
+mod harness_config;
+mod journals;
+mod kernel;
+mod own_home;
+mod pack_powers;
+mod persona_layers;
+mod persona_ref;
+mod processes;
+mod renames;
+mod review;
+mod secrets;
+mod sidecar_reads;
+mod small_inputs;
+mod sockets;
+mod terminal;
+mod unreadable;

@@ -1,0 +1,94 @@
+//! An agent that writes our own home: locks, caches, configuration, sessions.
+
+use crate::support::mount::{BINARY, World, for_each_identity, read};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+/// The name of the lock of the world's project.
+fn lock_name(world: &World) -> String {
+    let root = fs::metadata(world.project()).unwrap();
+    format!("{:x}-{:x}.lock", root.dev(), root.ino())
+}
+
+#[test]
+fn nothing_that_is_written_to_our_home_from_inside_is_there_afterwards() {
+    for_each_identity(|world| {
+        world.repository(&[("a", "old\n")]);
+        let home = world.workforce();
+        for dir in ["cache/skills", "locks", "personas"] {
+            fs::create_dir_all(home.join(dir)).unwrap();
+        }
+        fs::write(home.join("cache/skills/index.json"), "{\"sources\": {}}").unwrap();
+        world.give();
+        for level in ["project", "strict"] {
+            let script = format!(
+                "cd {home}; set +e
+                 echo FORGED > locks/{lock}; echo FORGED > locks/other; rm -rf locks
+                 echo FORGED > cache/mount-probe.json; echo FORGED > cache/skills/index.json; mkdir cache/FORGED
+                 echo FORGED > config.json; mkdir -p personas; echo FORGED > personas/x.json
+                 mkdir FORGED; mv cache moved; mv locks moved
+                 cd - && echo new > a",
+                home = home.display(),
+                lock = lock_name(&world),
+            );
+            world.mounted(&["--sandbox", level], &script).ends(0);
+            assert_eq!(read(world.project().join("a")), "new\n", "{level}: the work itself is applied");
+            let found = world.outside(&format!(
+                "cd {}; grep -rl FORGED --exclude-dir sessions . || true; find . -name FORGED",
+                home.display()
+            ));
+            assert_eq!(found, "", "{level}");
+            assert_eq!(read(home.join("cache/skills/index.json")), "{\"sources\": {}}", "{level}");
+            assert!(!home.join("locks/other").exists() && home.join("locks").is_dir(), "{level}");
+            world.outside("echo old > a");
+        }
+    });
+}
+
+#[test]
+fn a_forged_note_in_the_lock_does_not_make_the_runner_finish_the_agents_journal() {
+    for_each_identity(|world| {
+        world.repository(&[("a", "old\n"), ("victim/x", "precious")]);
+        let forged = world.home().join("forged");
+        world.mounted(&[], "echo first > a").ends(0);
+        // What a killed apply leaves, except that the stage is a directory of the user's.
+        let journal = serde_json::json!({
+            "schemaVersion": 1, "number": 1, "purpose": "apply", "state": "staging",
+            "root": world.project(), "rootDev": fs::metadata(world.project()).unwrap().dev(),
+            "rootIno": fs::metadata(world.project()).unwrap().ino(),
+            "stage": {"project": {"name": "victim"}}, "operations": []
+        });
+        let note = serde_json::json!({"session": forged, "number": 1});
+        let script = format!(
+            "mkdir -p {forged}/journal && echo '{journal}' > {forged}/journal/1.json
+             (echo '{note}' > {home}/locks/{lock}) || true
+             echo new > a",
+            forged = forged.display(),
+            home = world.workforce().display(),
+            lock = lock_name(&world),
+        );
+        world.mounted(&["--sandbox", "project"], &script).ends(0);
+        assert_eq!(read(world.project().join("victim/x")), "precious");
+        assert_eq!(read(world.project().join("a")), "new\n");
+        world.mounted(&[], "echo newer > a").ends(0);
+        assert_eq!(read(world.project().join("victim/x")), "precious");
+        assert_eq!(read(world.project().join("a")), "newer\n");
+    });
+}
+
+#[test]
+fn a_run_inside_of_a_run_applies_to_the_outer_mount() {
+    for_each_identity(|world| {
+        world.repository(&[("a", "old\n"), ("b", "old\n")]);
+        let script = format!(
+            "{BINARY} mount -- sh -ec 'echo inner > a'; cat a; {BINARY} sessions list; \
+             {BINARY} mount --apply never -- sh -ec 'echo held > b'; cat b"
+        );
+        let did = world.mounted(&[], &script).ends(0);
+        assert!(did.stdout.starts_with("inner\n"), "{did:#?}");
+        assert!(did.stdout.ends_with("old\n"), "{did:#?}");
+        assert_eq!(read(world.project().join("a")), "inner\n");
+        assert_eq!(read(world.project().join("b")), "old\n");
+        assert_eq!(world.listed().len(), 1, "the inner sessions went with the outer run");
+    });
+}

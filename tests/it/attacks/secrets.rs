@@ -1,0 +1,157 @@
+//! Secrets that an agent reads or writes in disguise: tokens of a CI checkout, and values that are escaped or encoded so that nobody
+//! finds them.
+
+use crate::support::harness::worker;
+use crate::support::mount::{Identity, World, for_each_identity};
+use crate::support::sessions::{BACKENDS, Did};
+use crate::support::with;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+const TOKEN: &str = "ghs_S3cretOfTheCheckout";
+
+/// A checkout as CI makes it: the token is in a header, in a url, and in those of a submodule.
+fn ci_checkout(world: &World) -> String {
+    world.repository(&[("a.txt", "a\n"), (".env", "X=1\n")]);
+    world.outside(&format!(
+        "git config http.https://h.example/.extraheader 'AUTHORIZATION: basic {TOKEN}'\n\
+         git remote add origin https://x-access-token:{TOKEN}@h.example/o/r\n\
+         git config url.https://u:{TOKEN}@h.example/.insteadOf git@h.example:\n\
+         mkdir inner && cd inner && git init -q -b main . && git config http.extraheader {TOKEN}"
+    ));
+    fs::read_to_string(world.project().join(".git/config")).unwrap()
+}
+
+const LOOK: &str = "cat .git/config inner/.git/config; git config --list; git remote -v; git -C inner config --list; \
+     cat \"$(pwd)/.git/config\"; git status --porcelain";
+
+#[test]
+fn tokens_of_a_ci_checkout_are_not_in_the_mounts_git_configuration() {
+    for_each_identity(|world| {
+        let before = ci_checkout(&world);
+        for backend in BACKENDS {
+            let did =
+                world.mounted(&["--mount", backend], &format!("{LOOK}; echo agent > new-{backend}.txt"));
+            assert!(!did.stdout.contains(TOKEN), "{backend}: {did:#?}");
+            // The rest is there, and git works with it.
+            did.says("https://h.example/o/r").says("origin");
+            assert!(!did.stderr.contains("the agent wrote"), "{backend}: {did:#?}");
+            did.ends(0);
+            assert!(world.project().join(format!("new-{backend}.txt")).exists());
+            assert_eq!(fs::read_to_string(world.project().join(".git/config")).unwrap(), before, "{backend}");
+        }
+        world.aw(["config", "set", "mount.gitCredentials", "keep"]).ends(0);
+        for backend in BACKENDS {
+            world.mounted(&["--mount", backend], LOOK).ends(0).says(TOKEN);
+        }
+    });
+}
+
+#[test]
+fn a_setting_that_the_agent_adds_beside_hidden_tokens_is_still_told() {
+    for_each_identity(|world| {
+        let before = ci_checkout(&world);
+        for backend in BACKENDS {
+            let did =
+                world.mounted(&["--mount", backend], "git config core.fsmonitor ./evil; echo x >> a.txt");
+            did.ends(0).says("config");
+            assert_eq!(fs::read_to_string(world.project().join(".git/config")).unwrap(), before, "{backend}");
+        }
+    });
+}
+
+const VALUE: &str = "sk-live/9f+the=value";
+
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let bits = group.iter().fold(0_usize, |bits, byte| bits << 8 | usize::from(*byte))
+            << (8 * (3 - group.len()));
+        for place in 0..=group.len() {
+            text.push(char::from(LETTERS[bits >> (18 - 6 * place) & 63]));
+        }
+    }
+    text
+}
+
+/// The value in disguise, and a part of it that must not be written down.
+fn disguises() -> Vec<String> {
+    let escaped = |value: &str| value.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect::<String>();
+    let hex = VALUE.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+    vec![
+        VALUE.to_owned(),
+        format!("\\u0073{}", &VALUE[1..]),
+        format!("\\\\u0073{}", &VALUE[1..]),
+        escaped(VALUE),
+        VALUE.replace('/', "\\/"),
+        VALUE.replace('/', "\\\\/"),
+        VALUE.replace('/', "%2F").replace('+', "%2b").replace('=', "%3D"),
+        hex.to_uppercase(),
+        hex,
+        base64(VALUE.as_bytes()),
+        base64(format!("user:{VALUE}").as_bytes()),
+    ]
+}
+
+fn world_that_says(texts: &[String]) -> World {
+    let world = World::with_harness(
+        Identity::Own,
+        "begins; cat \"$record/said\"; cp \"$record/said\" said.txt; answers done",
+    );
+    world.persona(&with(worker(), &json!({"env": {"SERVICE": "$MY_TOKEN"}})));
+    fs::write(world.path("home/.agentworkforce/workforce/personas/worker.md"), "x").unwrap();
+    fs::create_dir_all(world.path("record")).unwrap();
+    let lines: Vec<String> = texts
+        .iter()
+        .map(|text| format!("{{\"type\":\"system\",\"subtype\":\"note\",\"text\":\"{text}\"}}\n"))
+        .collect();
+    fs::write(world.path("record/said"), lines.concat()).unwrap();
+    world.give();
+    world
+}
+
+fn run(world: &World, value: &str, flags: &[&str]) -> Did {
+    let mut all = vec!["worker", "-p", "do it", "--json", "--apply", "never", "-vv"];
+    all.extend(flags);
+    Did::of(&world.agent_command(&all).env("MY_TOKEN", value).output().unwrap())
+}
+
+/// Our own files of a session with this text.
+fn logs_with(dir: &Path, text: &str, found: &mut Vec<String>) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        if path.is_dir() && !["upper", "mount", "work", "git"].contains(&name.as_str()) {
+            logs_with(&path, text, found);
+        } else if path.is_file() && String::from_utf8_lossy(&fs::read(&path).unwrap()).contains(text) {
+            found.push(path.display().to_string());
+        }
+    }
+}
+
+#[test]
+fn a_secret_in_disguise_is_redacted_and_told() {
+    for disguise in disguises() {
+        let world = world_that_says(std::slice::from_ref(&disguise));
+        let did = run(&world, VALUE, &[]);
+        let report: Value = did.json();
+        let mut found = Vec::new();
+        logs_with(&world.sessions(), &disguise, &mut found);
+        assert!(found.is_empty(), "{disguise} is in {found:#?}");
+        assert!(!did.stdout.contains(&disguise) && !did.stderr.contains(&disguise), "{disguise}: {did:#?}");
+        let leaks = report["leaks"].to_string();
+        assert!(leaks.contains("MY_TOKEN") && leaks.contains("said.txt"), "{disguise}: {report:#}");
+    }
+}
+
+#[test]
+fn short_secrets_count_where_the_config_says_so() {
+    let world = world_that_says(&["hunter2!".to_owned()]);
+    let report = run(&world, "hunter2!", &[]).json();
+    assert!(!report["leaks"].to_string().contains("MY_TOKEN"), "values under 12 characters: {report:#}");
+    world.aw(["config", "set", "secrets.minLength", "8"]).ends(0);
+    let did = run(&world, "hunter2!", &[]);
+    assert!(did.json()["leaks"].to_string().contains("MY_TOKEN"), "{did:#?}");
+    assert!(!did.stdout.contains("hunter2!"), "{did:#?}");
+}
