@@ -116,10 +116,9 @@ pub enum GitCredentials {
     Keep,
 }
 
-impl GitCredentials {
-    fn is_default(&self) -> bool {
-        *self == GitCredentials::default()
-    }
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn are_hidden(credentials: &GitCredentials) -> bool {
+    *credentials == GitCredentials::Hide
 }
 
 /// The mount that a plan asks for.
@@ -149,7 +148,7 @@ pub struct MountSpec {
     /// Sockets of services outside that stay reachable at the sandbox level `strict`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sockets: Vec<PathBuf>,
-    #[serde(default, skip_serializing_if = "GitCredentials::is_default")]
+    #[serde(default, skip_serializing_if = "are_hidden")]
     pub git_credentials: GitCredentials,
     /// The harness's configuration outside the project, protected at the sandbox level `strict`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
