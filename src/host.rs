@@ -1,6 +1,8 @@
 //! The process's world as a value: environment, working directory, home, terminals, clock, random ids.
 //! The only reader of process state; everything else is handed a `Host`.
 
+pub mod interruption;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::IsTerminal;

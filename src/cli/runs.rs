@@ -28,6 +28,9 @@ pub struct ChangesArgs {
     /// Also apply changes to paths that git ignores
     #[arg(long)]
     pub include_ignored: bool,
+    /// Let the run change personas, roles and rule files of the project, which decide what agents may do
+    #[arg(long)]
+    pub allow_layer_changes: bool,
     /// Keep the mount after its changes are applied, to inspect it or to resume
     #[arg(long)]
     pub keep: bool,

@@ -5,6 +5,7 @@ use crate::model::mount::Backend;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::{ApplyPolicy, RunPlan};
 use crate::model::printable::printable;
+use crate::model::warning::WarningCode;
 use crate::mount::changes::diff::printable_name;
 use crate::run::observer::Live;
 use crate::run::{FinishedRun, Observer, RunEvent};
@@ -104,6 +105,11 @@ pub fn say_changes_end(finished: &FinishedRun, ui: &mut Ui) {
     match (&finished.changes.applied, finished.changes.state) {
         (Some(applied), _) => sessions::say_applied(applied, ui),
         (None, SessionState::Held) => {
+            if finished.changes.needs_approval {
+                let held =
+                    finished.warnings.iter().rev().find(|warning| warning.code == WarningCode::NotApplied);
+                ui.warning(printable(&held.map_or_else(String::new, ToString::to_string)));
+            }
             ui.say(&format!("the work is held in session {session}"));
             ui.hint(format!(
                 "`agentworkforce sessions diff {session}` shows it, `sessions apply {session}` applies it"

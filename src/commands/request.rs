@@ -39,7 +39,11 @@ pub fn of_agent(args: &AgentArgs, attended: bool) -> Result<RunRequest> {
             inputs: args.input.iter().cloned().collect(),
             harness_args: args.harness_args.clone(),
         },
-        view: ViewRequest { backend, sandbox: args.sandbox.map(sandbox) },
+        view: ViewRequest {
+            backend,
+            sandbox: args.sandbox.map(sandbox),
+            allow_layer_changes: args.changes.allow_layer_changes,
+        },
         limits: Limits {
             wall_seconds: args.timeout,
             idle_seconds: args.idle_timeout,
@@ -61,7 +65,11 @@ pub fn of_mount(args: &MountArgs, attended: bool) -> Result<RunRequest> {
     let argv = args.command.iter().map(|word| RawPath(PathBuf::from(word))).collect();
     Ok(RunRequest {
         root: args.root.clone(),
-        view: ViewRequest { backend: args.mount.map(backend), sandbox: args.sandbox.map(sandbox) },
+        view: ViewRequest {
+            backend: args.mount.map(backend),
+            sandbox: args.sandbox.map(sandbox),
+            allow_layer_changes: args.changes.allow_layer_changes,
+        },
         changes: changes(&args.changes),
         attended,
         ..RunRequest::new(Subject::Command { argv, persona })

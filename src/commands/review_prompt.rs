@@ -5,13 +5,11 @@ use crate::mount::apply::Selection;
 use crate::mount::changes::diff::printable_name;
 use crate::mount::changes::{Change, ProtectedWhy, Review};
 use crate::run::observer::Signals;
-use crate::run::report::git_settings;
+use crate::run::report::{DROPPED_GIT, git_settings};
 use crate::run::{Decider, Decision, Offer};
-use crate::ui::{BOLD, DIM, Ui, patch, printable};
+use crate::ui::{BOLD, Ui, patch, printable};
 use anyhow::Result;
 use std::path::PathBuf;
-
-const SHOWN: usize = 40;
 
 /// Asks the person at the terminal.
 pub struct ReviewPrompt {
@@ -89,18 +87,17 @@ fn pick(found: &Review, prompter: &mut Prompter<'_>, ui: &mut Ui) -> Option<Vec<
 /// One change on one line: what happened to which path.
 pub fn line(change: &Change) -> String {
     let conflict = change.conflict.map_or(String::new(), |reason| format!("  (conflict: {})", reason.text()));
-    format!("{:<9} {}{conflict}", change.kind.name(), printable_name(change.path.as_ref()))
+    let agents = if change.affects_agents { "  (changes what agents may do)" } else { "" };
+    format!("{:<9} {}{agents}{conflict}", change.kind.name(), printable_name(change.path.as_ref()))
 }
 
 pub fn say_changes(found: &Review, ui: &mut Ui) {
     let conflicts = found.conflicts().count();
     let note = if conflicts == 0 { String::new() } else { format!(", {conflicts} in conflict") };
     ui.say(&format!("{BOLD}{} change(s){note}{BOLD:#}", found.changes.len()));
-    for change in found.changes.iter().take(SHOWN) {
+    // All of them: what is not shown is where an agent would hide something.
+    for change in &found.changes {
         ui.say(&format!("  {}", line(change)));
-    }
-    if found.changes.len() > SHOWN {
-        ui.say(&format!("  {DIM}and {} more{DIM:#}", found.changes.len() - SHOWN));
     }
     say_kept_out(found, ui);
 }
@@ -118,6 +115,9 @@ pub fn say_kept_out(found: &Review, ui: &mut Ui) {
     if !found.git_settings.is_empty() {
         ui.say(&format!("  not applied: {}", git_settings(found)));
     }
+    for path in &found.dropped_git {
+        ui.say(&format!("  not applied: {} {DROPPED_GIT}", printable_name(path.as_ref())));
+    }
     if found.ignored.count > 0 {
         ui.say(&format!(
             "  not applied: {} path(s) that git ignores (`--include-ignored` applies them)",
@@ -128,6 +128,6 @@ pub fn say_kept_out(found: &Review, ui: &mut Ui) {
         ui.say(&format!("  not applied: {} is not a file, directory or link", printable_name(path.as_ref())));
     }
     for path in &found.unreadable {
-        ui.say(&format!("  not applied: {} cannot be read", printable_name(path.as_ref())));
+        ui.say(&format!("  not applied: {} cannot be read, or is too deep", printable_name(path.as_ref())));
     }
 }

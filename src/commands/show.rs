@@ -17,7 +17,7 @@ use crate::model::warning::{Warning, WarningCode};
 use crate::resolve::inputs;
 use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::sidecar;
-use crate::rules::{Decision, PathRules, Visibility};
+use crate::rules::{Decision, PathRules, Visibility, unreadable_rule};
 use crate::run::prepare::{PersonaParts, Preview};
 use crate::run::request::Overrides;
 use crate::ui::{BOLD, DIM, Table, Ui, printable};
@@ -187,13 +187,17 @@ fn path_decision(
     let metadata = absolute.symlink_metadata().ok();
     let is_dir = metadata.as_ref().is_some_and(std::fs::Metadata::is_dir);
     let decision = rules.decide(relative, is_dir);
-    let rule = decision.rule.map(|index| &spec.rules[index]);
+    let closed = (!decision.is_hidden()).then(|| unreadable_part(&spec.root, relative)).flatten();
+    let closed = closed.map(|path| unreadable_rule(&path));
+    let rule = closed.as_ref().or_else(|| decision.rule.map(|index| &spec.rules[index]));
+    let word = if closed.is_some() { "hidden" } else { word(&decision) };
     if ui.is_json() {
         say::json(
             json!({
             "path": relative.display().to_string(),
             "exists": metadata.is_some(),
-            "decision": word(&decision),
+            "decision": word,
+            "affectsAgents": decision.is_layer(),
             "rule": rule,
             }),
             warnings,
@@ -202,8 +206,23 @@ fn path_decision(
         return Ok(Exit::Done);
     }
     let why = rule.map_or("no rule".to_owned(), |rule| format!("`{}` ({})", rule.pattern, rule.origin));
-    ui.line(printable(&format!("{}: {} by {why}", relative.display(), word(&decision))));
+    let agents = if decision.is_layer() { "; it decides what agents may do" } else { "" };
+    ui.line(printable(&format!("{}: {} by {why}{agents}", relative.display(), word)));
     Ok(Exit::Done)
+}
+
+/// The first directory on the way to a path that cannot be read: a run hides it.
+fn unreadable_part(root: &Path, relative: &Path) -> Option<PathBuf> {
+    let mut dirs: Vec<&Path> = relative.ancestors().filter(|dir| !dir.as_os_str().is_empty()).collect();
+    dirs.reverse();
+    let is_closed = |dir: &&Path| {
+        let dir = root.join(dir);
+        match dir.symlink_metadata() {
+            Ok(found) => found.is_dir() && std::fs::read_dir(dir).is_err(),
+            Err(error) => error.kind() == std::io::ErrorKind::PermissionDenied,
+        }
+    };
+    dirs.into_iter().find(is_closed).map(Path::to_owned)
 }
 
 fn word(decision: &Decision) -> &'static str {
@@ -226,7 +245,10 @@ fn count(root: &Path, rules: &PathRules, number: usize) -> Counts {
     let mut counts = Counts { by_rule: vec![0; number], hidden: 0, readonly: 0, writable: 0 };
     let mut pending = vec![(PathBuf::new(), rules.decide(Path::new(""), true))];
     while let Some((dir, decision)) = pending.pop() {
-        let Ok(entries) = std::fs::read_dir(root.join(&dir)) else { continue };
+        let Ok(entries) = std::fs::read_dir(root.join(&dir)) else {
+            counts.hidden += 1;
+            continue;
+        };
         for entry in entries.flatten() {
             let path = dir.join(entry.file_name());
             let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -280,6 +302,7 @@ fn rule_table(spec: &MountSpec, counts: &Counts, warnings: &[Warning], ui: &mut 
             Effect::Hidden => "hidden",
             Effect::Readonly => "readonly",
             Effect::Reveal => "reveal",
+            Effect::Layer => "marked",
         };
         table.row([effect.to_owned(), rule.pattern.clone(), count.to_string(), rule.origin.clone()]);
     }
@@ -428,6 +451,8 @@ fn details(prepared: &PersonaParts, agent: &AgentPlan, ui: &mut Ui) {
         list("ignored", &p.mount.ignored_patterns),
         list("read-only", &p.mount.readonly_patterns),
         list("revealed", &p.mount.reveal_patterns),
+        (p.mount.allow_layer_changes == Some(true))
+            .then(|| "may change personas, roles and rule files, once a person approves".to_owned()),
     ];
     section("MOUNT", rows.into_iter().flatten(), ui);
     // As written: references, never values.

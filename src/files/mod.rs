@@ -8,5 +8,6 @@ pub mod json;
 pub mod json_file;
 pub mod lock;
 pub mod owned;
+pub mod regular;
 mod strict_json;
 pub mod text;

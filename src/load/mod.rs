@@ -7,6 +7,7 @@ pub mod error;
 pub mod file;
 pub mod files;
 pub mod folder;
+pub mod layer_places;
 pub mod layers;
 pub mod library;
 pub mod normalise;

@@ -3,6 +3,7 @@
 use super::file::FileProblem;
 use super::files::{Files, unreadable};
 use super::roles::contained;
+use crate::files::regular;
 use std::path::Path;
 
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -31,6 +32,7 @@ pub fn read(files: &Files, anchor: &Path, path: &Path) -> Result<String, FilePro
     if metadata.len() > MAX_BYTES {
         return Err(problem("sidecar is too large: at most 16 MB are read".into()));
     }
-    let bytes = std::fs::read(path).map_err(|error| problem(format!("sidecar cannot be read: {error}")))?;
+    let bytes = regular::read(path, MAX_BYTES)
+        .map_err(|error| problem(format!("sidecar cannot be read: {error}")))?;
     text(bytes)
 }

@@ -137,7 +137,7 @@ const PERMISSIONS: [Field; 5] = [
     Field::new("mode", Shape::Choice(&PERMISSION_MODES), "What happens to everything else."),
 ];
 
-const MOUNT: [Field; 8] = [
+const MOUNT: [Field; 9] = [
     Field::new("ignoredPatterns", TEXTS, "Gitignore patterns of paths that the agent must not see.")
         .merge(Merge::Append),
     Field::new("readonlyPatterns", TEXTS, "Gitignore patterns of paths whose changes are never applied.")
@@ -146,6 +146,11 @@ const MOUNT: [Field; 8] = [
         .merge(Merge::Append),
     Field::new("revealPatterns", TEXTS, "Paths that the built-in secret rules hide and this persona needs.")
         .merge(Merge::Append),
+    Field::new(
+        "allowLayerChanges",
+        Shape::Flag,
+        "Whether this persona may change personas, roles and rule files; a person has to approve such changes.",
+    ),
     Field::new("backend", Shape::Choice(&["auto", "overlay", "copy"]), "How the private view is made."),
     Field::new(
         "sandbox",

@@ -78,6 +78,21 @@ pub enum Effect {
     Readonly,
     /// Lifts a built-in secret rule; comes only from `mount.revealPatterns` of a persona or the config.
     Reveal,
+    /// Decides what agents may do, and this run may change it: its changes are marked.
+    Layer,
+}
+
+/// Whether a run may change the files that decide what agents may do: persona layers and rule files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LayerChanges {
+    /// Such changes are never applied.
+    #[default]
+    Protected,
+    /// The persona may make them (`mount.allowLayerChanges`); a person has to look at them before they are applied.
+    Reviewed,
+    /// The command line allows them (`--allow-layer-changes`).
+    Allowed,
 }
 
 /// Where a rule came from, in rising order of precedence.
@@ -88,6 +103,12 @@ pub enum RuleSource {
     BuiltinSecret,
     /// Our own: the repository's harness configuration, hidden so that the persona decides.
     BuiltinHarness,
+    /// Our own: persona layers and rule files. No other rule lifts these.
+    BuiltinLayer,
+    /// Our own: files of the work tree that git takes settings from or runs. No other rule lifts these.
+    BuiltinGit,
+    /// Our own: a directory that could not be read when the run started.
+    Unreadable,
     Config,
     Persona,
     /// `.agentignore` or `.agentreadonly` in the project root.
@@ -116,9 +137,11 @@ pub enum GitCredentials {
     Keep,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-fn are_hidden(credentials: &GitCredentials) -> bool {
-    *credentials == GitCredentials::Hide
+impl GitCredentials {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+    fn is_default(&self) -> bool {
+        *self == GitCredentials::default()
+    }
 }
 
 /// The mount that a plan asks for.
@@ -136,6 +159,9 @@ pub struct MountSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<Sandbox>,
     pub rules: Vec<PathRule>,
+    /// Whether changes to persona layers and rule files may be applied.
+    #[serde(default)]
+    pub layer_changes: LayerChanges,
     /// Heavy ignored directories that the copy backend brings in all the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub include: Vec<String>,
@@ -148,7 +174,7 @@ pub struct MountSpec {
     /// Sockets of services outside that stay reachable at the sandbox level `strict`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sockets: Vec<PathBuf>,
-    #[serde(default, skip_serializing_if = "are_hidden")]
+    #[serde(default, skip_serializing_if = "GitCredentials::is_default")]
     pub git_credentials: GitCredentials,
     /// The harness's configuration outside the project, protected at the sandbox level `strict`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -161,8 +187,8 @@ pub struct MountSpec {
 #[serde(rename_all = "camelCase")]
 pub struct HarnessConfig {
     pub dir: PathBuf,
-    /// Entries that are written through: conversations, logins. A name with a slash at its end is a directory, which is made if
-    /// it is missing; a file that is missing at the start is not kept.
+    /// Entries that are written through: conversations, logins. A name with a slash at its end is a directory. It is made if
+    /// it is missing, and so are lists (`.jsonl`); any other file that is missing at the start is not kept.
     pub state: Vec<String>,
     /// Entries that the harness writes in every run, and that say nothing when they are not kept.
     pub scratch: Vec<String>,

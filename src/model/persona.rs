@@ -214,6 +214,7 @@ pub struct MountPolicy {
     pub readonly_patterns: Vec<String>,
     pub include_patterns: Vec<String>,
     pub reveal_patterns: Vec<String>,
+    pub allow_layer_changes: Option<bool>,
     pub backend: Option<super::mount::Backend>,
     pub sandbox: Option<super::mount::Sandbox>,
 }

@@ -129,6 +129,9 @@ pub struct ReportedChange {
     pub added: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub removed: Option<u64>,
+    /// It is part of a persona layer or a rule file: it changes what agents may do.
+    #[serde(rename = "affectsAgents", default, skip_serializing_if = "std::ops::Not::not")]
+    pub affects_agents: bool,
     pub applied: bool,
 }
 

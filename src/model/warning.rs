@@ -24,6 +24,8 @@ pub enum WarningCode {
     Mount,
     /// Something that was hidden could be read.
     Exposed,
+    /// A directory of the project cannot be read, and is hidden.
+    Unreadable,
     /// The harness reported something, or its version is unknown.
     Harness,
     /// The agent changed the harness's configuration, which stays as it was.

@@ -45,6 +45,8 @@ pub enum MountError {
     UntrustedRecord { path: PathBuf, reason: String },
     #[error("interrupted before anything was started")]
     Interrupted { signal: i32 },
+    #[error("stopped by a signal")]
+    Stopped { signal: i32 },
     #[error("`{program}` was not found")]
     ProgramNotFound { program: String },
     #[error("`{program}` cannot be executed")]

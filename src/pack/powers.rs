@@ -31,6 +31,8 @@ pub enum PowerKind {
     SandboxMode,
     /// Shows the agent files that are hidden by default.
     Reveals,
+    /// May change what decides about agents.
+    ChangesLayers,
     /// Drops a denial of its base.
     RemovesDeny,
     SandboxOff,
@@ -83,6 +85,13 @@ pub fn of_persona(object: &Object) -> Vec<Power> {
         add(
             PowerKind::Reveals,
             format!("mount.revealPatterns: {}: files that are hidden by default", revealed.join(", ")),
+        );
+    }
+    let layers = object.get("mount").and_then(|mount| mount.get("allowLayerChanges"));
+    if layers == Some(&Value::Bool(true)) {
+        add(
+            PowerKind::ChangesLayers,
+            "mount.allowLayerChanges: may change personas, roles and rule files of the project".to_owned(),
         );
     }
     let allowed = list("permissions", "removeDeny");

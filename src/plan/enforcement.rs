@@ -4,7 +4,7 @@ use super::parts::{RunFlags, RunParts};
 use crate::harness::adapter;
 use crate::harness::job::HarnessPlan;
 use crate::model::demand::Demand;
-use crate::model::mount::{Backend, Effect, MountSpec, Sandbox};
+use crate::model::mount::{Backend, Effect, LayerChanges, MountSpec, Sandbox};
 use crate::model::mount_facts::MountFacts;
 use crate::model::persona::{Limits, McpServer, SidecarMode};
 use crate::model::plan::{Enforcement, PlannedSidecar};
@@ -133,6 +133,7 @@ pub fn mount_rows(rows: &mut HarnessPlan, mount: &MountSpec) {
             }
         }
     }
+    layer_row(rows, mount);
     let demanded = |effect: Effect| mount.rules.iter().any(|rule| rule.effect == effect);
     match mount.backend {
         Backend::None => {
@@ -167,6 +168,40 @@ pub fn mount_rows(rows: &mut HarnessPlan, mount: &MountSpec) {
             if demanded(Effect::Readonly) {
                 rows.enforced(Demand::MountReadonly, "changes are reported and never applied");
             }
+        }
+    }
+}
+
+/// Whether the run may change what decides about later runs.
+fn layer_row(rows: &mut HarnessPlan, mount: &MountSpec) {
+    let what = "personas, roles and rule files of the project";
+    match (mount.backend, mount.layer_changes) {
+        (Backend::None, LayerChanges::Protected) => {
+            rows.unsupported(
+                Demand::MountLayers,
+                format!("{what} can be changed: the harness works in the real directory"),
+            );
+        }
+        (Backend::None, LayerChanges::Reviewed | LayerChanges::Allowed) => {}
+        (_, LayerChanges::Protected) => {
+            rows.enforced(
+                Demand::MountLayers,
+                format!("changes to {what} are reported and never applied, at every level"),
+            );
+        }
+        (_, LayerChanges::Reviewed) => {
+            rows.enforced(
+                Demand::MountLayers,
+                format!(
+                    "changes to {what} are marked, and applied only by a person (`mount.allowLayerChanges`)"
+                ),
+            );
+        }
+        (_, LayerChanges::Allowed) => {
+            rows.enforced(
+                Demand::MountLayers,
+                format!("changes to {what} are marked and applied (`--allow-layer-changes`)"),
+            );
         }
     }
 }

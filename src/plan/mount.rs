@@ -1,10 +1,11 @@
 //! The mount that a run asks for: backend, sandbox level and the rules for paths, in their order of precedence.
 
 use crate::harness::adapter;
-use crate::model::mount::{Backend, Effect, MountSpec, PathRule, RuleSource, Sandbox};
+use crate::model::mount::{Backend, Effect, LayerChanges, MountSpec, PathRule, RuleSource, Sandbox};
 use crate::model::persona::MountPolicy;
 use crate::model::settings::MountSettings;
 use crate::model::tier::Harness;
+use crate::rules::layer::{git_rules, layer_rules};
 use crate::rules::{builtin_harness_rules, builtin_secret_rules, parse_rule_file};
 use std::path::PathBuf;
 
@@ -13,6 +14,8 @@ use std::path::PathBuf;
 pub struct MountFlags {
     pub backend: Option<Backend>,
     pub sandbox: Option<Sandbox>,
+    /// `--allow-layer-changes`.
+    pub allow_layer_changes: bool,
 }
 
 /// The place of the run and the rule files that were found in it.
@@ -26,6 +29,10 @@ pub struct MountPlace {
     pub rule_files: Vec<(String, String)>,
     /// Prefix of a file's name in its origin, for example the git ref.
     pub rule_prefix: String,
+    /// Where persona layers of this run are in the root, relative to it.
+    pub layers: Vec<PathBuf>,
+    /// Files in the root that git takes settings from or runs, relative to it, with the setting that says so.
+    pub git_settings: Vec<(PathBuf, String)>,
 }
 
 /// Without a harness, its own configuration is an ordinary part of the project.
@@ -38,12 +45,18 @@ pub fn spec(
     place: &MountPlace,
 ) -> MountSpec {
     let backend = flags.backend.or(policy.backend).or(settings.backend).unwrap_or(Backend::Auto);
+    let layer_changes = match (flags.allow_layer_changes, policy.allow_layer_changes) {
+        (true, _) => LayerChanges::Allowed,
+        (false, Some(true)) => LayerChanges::Reviewed,
+        (false, _) => LayerChanges::Protected,
+    };
     MountSpec {
         root: place.root.clone(),
         cwd: place.cwd.clone(),
         backend,
         sandbox: flags.sandbox.or(policy.sandbox.max(settings.sandbox)),
-        rules: rules(persona_id, harness, policy, settings, place),
+        rules: rules(persona_id, harness, policy, settings, place, layer_changes),
+        layer_changes,
         include: policy.include_patterns.clone(),
         writable: Vec::new(),
         harness_config: Vec::new(),
@@ -59,6 +72,7 @@ fn rules(
     policy: &MountPolicy,
     settings: &MountSettings,
     place: &MountPlace,
+    layer_changes: LayerChanges,
 ) -> Vec<PathRule> {
     let mut rules = builtin_secret_rules();
     rules.extend(
@@ -66,6 +80,8 @@ fn rules(
             .into_iter()
             .flat_map(|harness| builtin_harness_rules(harness.name(), adapter(harness).project_config)),
     );
+    rules.extend(layer_rules(&place.layers, layer_changes));
+    rules.extend(git_rules(&place.git_settings));
     let mut add = |patterns: &[String], effect: Effect, source: RuleSource, origin: &str| {
         rules.extend(patterns.iter().map(|pattern| PathRule {
             pattern: pattern.clone(),

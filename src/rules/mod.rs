@@ -6,9 +6,13 @@
 //! - *reveal*: lifts a built-in secret and nothing else; a directory that it names is meant with all it holds;
 //! - *readonly*: a rule for a directory holds for everything below it until a later rule says otherwise, so that
 //!   the allow-list `*`, `!agents/` leaves `agents/` and all its files writable.
+//!
+//! Persona layers, rule files and git settings are judged before *readonly*, and nothing in the other lists makes them writable.
 
+pub mod layer;
 pub(crate) mod quick;
 
+use self::layer::LayerRules;
 use crate::model::mount::{Effect, PathRule, RuleSource};
 use crate::model::warning::{Warning, WarningCode};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -34,19 +38,33 @@ pub struct Decision {
     pub rule: Option<usize>,
     readonly: Option<usize>,
     reveal: Option<usize>,
+    /// The layer rule, or the one about git settings.
+    layer: Option<usize>,
+    about_agents: bool,
 }
 
 impl Decision {
     /// The root itself: nothing hides it.
-    pub const ROOT: Decision =
-        Decision { visibility: Visibility::Writable, rule: None, readonly: None, reveal: None };
+    pub const ROOT: Decision = Decision { visibility: Visibility::Writable, ..Decision::hidden(None) };
 
     pub fn is_hidden(&self) -> bool {
         self.visibility == Visibility::Hidden
     }
 
-    fn hidden(rule: Option<usize>) -> Decision {
-        Decision { visibility: Visibility::Hidden, rule, readonly: None, reveal: None }
+    const fn hidden(rule: Option<usize>) -> Decision {
+        Decision {
+            visibility: Visibility::Hidden,
+            rule,
+            readonly: None,
+            reveal: None,
+            layer: None,
+            about_agents: false,
+        }
+    }
+
+    /// Whether the path decides what agents may do.
+    pub fn is_layer(&self) -> bool {
+        self.about_agents
     }
 }
 
@@ -66,6 +84,7 @@ pub struct PathRules {
     hidden: RuleList,
     reveal: RuleList,
     readonly: RuleList,
+    layers: LayerRules,
 }
 
 impl PathRules {
@@ -76,8 +95,17 @@ impl PathRules {
             secrets: list(|rule| rule.effect == Effect::Hidden && rule.source == RuleSource::BuiltinSecret)?,
             hidden: list(|rule| rule.effect == Effect::Hidden && rule.source != RuleSource::BuiltinSecret)?,
             reveal: list(|rule| rule.effect == Effect::Reveal)?,
-            readonly: list(|rule| rule.effect == Effect::Readonly)?,
+            readonly: list(|rule| {
+                rule.effect == Effect::Readonly
+                    && !matches!(rule.source, RuleSource::BuiltinLayer | RuleSource::BuiltinGit)
+            })?,
+            layers: LayerRules::compile(rules)?,
         })
+    }
+
+    /// The rule for a layer or for git settings somewhere below a path: as a link it would put something else in its place.
+    pub fn layer_below(&self, path: &Path) -> Option<usize> {
+        self.layers.below(path)
     }
 
     /// The decision for a path relative to the root. A path that leaves the root is hidden: nobody may ask for it.
@@ -117,12 +145,18 @@ impl PathRules {
             return Decision::hidden(secret);
         }
         let readonly = self.readonly.last_match(path, is_dir).max(parent.readonly);
+        let own = self.layers.matching(path);
+        // The one that protects wins.
+        let layer =
+            [parent.layer, own].into_iter().flatten().max_by_key(|&rule| self.layers.is_protected(rule));
+        let about_agents = parent.about_agents || own.is_some_and(|rule| self.layers.is_about_agents(rule));
         let (visibility, rule) = match readonly {
+            _ if layer.is_some_and(|rule| self.layers.is_protected(rule)) => (Visibility::Readonly, layer),
             Some(rule) if self.readonly.is_positive(rule) => (Visibility::Readonly, Some(rule)),
             Some(rule) => (Visibility::Writable, Some(rule)),
-            None => (Visibility::Writable, secret.and(reveal)),
+            None => (Visibility::Writable, layer.or(secret.and(reveal))),
         };
-        Decision { visibility, rule, readonly, reveal }
+        Decision { visibility, rule, readonly, reveal, layer, about_agents }
     }
 }
 
@@ -163,7 +197,22 @@ struct RuleList {
 
 impl RuleList {
     fn compile(rules: &[PathRule], wanted: fn(&PathRule) -> bool) -> Result<RuleList, RuleError> {
+        RuleList::build(GitignoreBuilder::new(""), rules, wanted)
+    }
+
+    /// Matches in any case.
+    fn compile_folded(rules: &[PathRule], wanted: fn(&PathRule) -> bool) -> Result<RuleList, RuleError> {
         let mut builder = GitignoreBuilder::new("");
+        let folding = builder.case_insensitive(true).map(|_| ());
+        folding.map_err(|cause| RuleError { index: 0, message: cause.to_string() })?;
+        RuleList::build(builder, rules, wanted)
+    }
+
+    fn build(
+        mut builder: GitignoreBuilder,
+        rules: &[PathRule],
+        wanted: fn(&PathRule) -> bool,
+    ) -> Result<RuleList, RuleError> {
         for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| wanted(rule)) {
             let error = |message: String| RuleError { index, message };
             if rule.pattern.contains(['\n', '\0']) {
@@ -263,20 +312,20 @@ pub fn builtin_secret_rules() -> Vec<PathRule> {
     builtin(&PATTERNS, RuleSource::BuiltinSecret, "built-in: secrets")
 }
 
-/// The project's own configuration of the harness, hidden so that the persona decides, and the files that decide about runs.
+/// The project's own configuration of the harness, hidden so that the persona decides.
 pub fn builtin_harness_rules(harness: &str, project_config: &[&str]) -> Vec<PathRule> {
-    const OURS: [&str; 5] =
-        ["/.agentworkforce/", "/.agentignore", "/.agentreadonly", "/.*.agentignore", "/.*.agentreadonly"];
     let origin = format!("built-in: configuration of {harness}");
-    let mut rules = builtin(project_config, RuleSource::BuiltinHarness, &origin);
-    // What decides about runs is not an agent's to change, unless its persona opens it.
-    rules.extend(OURS.map(|pattern| PathRule {
-        pattern: pattern.to_owned(),
-        effect: Effect::Readonly,
-        source: RuleSource::BuiltinHarness,
-        origin: "built-in: files of agentworkforce".to_owned(),
-    }));
-    rules
+    builtin(project_config, RuleSource::BuiltinHarness, &origin)
+}
+
+/// Hides a directory that cannot be read: what is in it cannot be judged, and its owner could open it from inside.
+pub fn unreadable_rule(path: &Path) -> PathRule {
+    PathRule {
+        pattern: layer::literal(path),
+        effect: Effect::Hidden,
+        source: RuleSource::Unreadable,
+        origin: "built-in: it cannot be read".to_owned(),
+    }
 }
 
 fn builtin(patterns: &[&str], source: RuleSource, origin: &str) -> Vec<PathRule> {

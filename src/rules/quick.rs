@@ -27,7 +27,7 @@ impl<'a> QuickRules<'a> {
     pub(crate) fn new(rules: &'a PathRules, list: &[PathRule]) -> QuickRules<'a> {
         let mut names = Names::default();
         // What is readonly is of no interest to a walk; what hides, or lifts a hiding, is.
-        for rule in list.iter().filter(|rule| rule.effect != Effect::Readonly) {
+        for rule in list.iter().filter(|rule| matches!(rule.effect, Effect::Hidden | Effect::Reveal)) {
             names.add(&rule.pattern);
         }
         QuickRules { rules, names }

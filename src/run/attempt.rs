@@ -292,8 +292,9 @@ fn changed_so_far(record: &MountRecord, session_dir: &Path) -> Option<usize> {
     if record.backend != Backend::Overlay {
         return None;
     }
-    let (mut count, mut waiting) = (0, vec![session_dir.join(&record.data)]);
+    let (mut count, mut dirs, mut waiting) = (0, 0, vec![session_dir.join(&record.data)]);
     while let Some(dir) = waiting.pop() {
+        dirs += 1;
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() && entry.file_name() != ".git" {
@@ -302,7 +303,7 @@ fn changed_so_far(record: &MountRecord, session_dir: &Path) -> Option<usize> {
                 count += 1;
             }
         }
-        if count > ENOUGH {
+        if count + dirs > ENOUGH {
             break;
         }
     }

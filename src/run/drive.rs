@@ -11,10 +11,12 @@ use super::outcome::HarnessOutcome;
 use super::prepare::Prepared;
 use super::report::{ReportBuilder, without_secrets};
 use crate::exit::Exit;
+use crate::host::interruption;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::RunPlan;
 use crate::model::secrets::{SHORTEST, Secrets};
 use crate::model::warning::{Warning, WarningCode};
+use crate::mount::error::MountError;
 use crate::session::{Session, SessionState};
 use crate::workforce::Workforce;
 use anyhow::{Context, Result};
@@ -98,7 +100,11 @@ impl<'a> Engine<'a> {
                 return Err(failed(error, None, log, report));
             }
         };
-        let result = self.drive(&mut open, observer, decider);
+        let result = self.drive(&mut open, observer, decider).map_err(|error| match interruption::signal() {
+            // Whatever it was that failed, it was told to.
+            Some(signal) => anyhow::Error::from(MountError::Stopped { signal }).context(error.to_string()),
+            None => error,
+        });
         match result {
             Ok((exit, changes)) => Ok(open.finished(exit, changes)),
             Err(error) => {
@@ -132,6 +138,8 @@ impl<'a> Engine<'a> {
         decider: &mut dyn Decider,
     ) -> Result<(Exit, Changes)> {
         open.attempt(&Ask::planned(&open.run.plan), observer)?;
+        // A signal that came with the end of the run was meant for the run.
+        interruption::clear();
         open.hold()?;
         if open.run.plan.agent().is_some() {
             let told = open.report.warnings.len();

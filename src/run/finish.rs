@@ -4,10 +4,12 @@ use super::observer::{Decider, Decision, Offer, Signals};
 use super::open::OpenRun;
 use super::report::without_secrets;
 use crate::exit::Exit;
-use crate::model::mount::Backend;
+use crate::model::mount::{Backend, LayerChanges};
 use crate::model::plan::{ApplyPolicy, Mode};
+use crate::model::warning::{Warning, WarningCode};
 use crate::mount::SignalInbox;
 use crate::mount::apply::Selection;
+use crate::mount::changes::diff::printable_name;
 use crate::session::SessionState;
 use crate::session::{Applied, ApplyRequest, Sessions};
 use anyhow::Result;
@@ -30,6 +32,8 @@ pub struct Changes {
     pub applied: Option<Applied>,
     /// The signal that ended the question about them; they are kept.
     pub interrupted_by: Option<i32>,
+    /// Held although they would have been applied: they change what agents may do, and a person has to look first.
+    pub needs_approval: bool,
     pub state: SessionState,
 }
 
@@ -38,6 +42,7 @@ impl Changes {
     pub fn exit(&self) -> Exit {
         match self.interrupted_by {
             Some(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),
+            None if self.needs_approval => Exit::Conflict,
             None => self.applied.as_ref().map_or(Exit::Done, Applied::exit),
         }
     }
@@ -48,10 +53,16 @@ impl OpenRun<'_> {
     pub fn finish_changes(&mut self, gate: ApplyGate, decider: &mut dyn Decider) -> Result<Changes> {
         let _step = tracing::info_span!("finish").entered();
         let began = Instant::now();
-        let mut changes = Changes { applied: None, interrupted_by: None, state: SessionState::Nothing };
+        let mut changes = Changes {
+            applied: None,
+            interrupted_by: None,
+            needs_approval: false,
+            state: SessionState::Nothing,
+        };
         if self.mount.record.backend != Backend::None {
             let decision = self.decision(gate, decider)?;
             tracing::info!(?decision, "decided about the changes");
+            changes.needs_approval = matches!(decision, Decision::Keep) && self.needs_approval(gate)?;
             self.carry_out(decision, &mut changes)?;
             self.engine.crash_points.at("settled");
         }
@@ -66,7 +77,7 @@ impl OpenRun<'_> {
             ApplyGate::Open => self.run.plan.changes.apply,
             ApplyGate::Closed => ApplyPolicy::Never,
         };
-        if policy == ApplyPolicy::Auto && self.succeeded() {
+        if policy == ApplyPolicy::Auto && self.succeeded() && !self.needs_approval(gate)? {
             return Ok(Decision::Apply(Selection::all()));
         }
         self.reviewed()?;
@@ -83,6 +94,33 @@ impl OpenRun<'_> {
                 decider.decide(&offer, &mut self.signals)
             }
         }
+    }
+
+    /// Whether changes that would be applied without a question are ones that a person has to see first.
+    fn needs_approval(&mut self, gate: ApplyGate) -> Result<bool> {
+        let plan = &self.run.plan;
+        if gate == ApplyGate::Closed
+            || plan.changes.apply != ApplyPolicy::Auto
+            || plan.mount.layer_changes != LayerChanges::Reviewed
+            || !self.succeeded()
+        {
+            return Ok(false);
+        }
+        let Some(reviewed) = self.reviewed()? else { return Ok(false) };
+        let mut paths = reviewed.review.affecting_agents().map(|change| printable_name(change.path.as_ref()));
+        let Some(first) = paths.next() else { return Ok(false) };
+        let more = match paths.count() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let text = format!(
+            "{first}{more} would change what agents may do: the work is held until you apply it, or pass `--allow-layer-changes`"
+        );
+        let warning = Warning::new(WarningCode::NotApplied, text);
+        if !self.report.warnings.contains(&warning) {
+            self.report.warnings.push(warning);
+        }
+        Ok(true)
     }
 
     fn carry_out(&self, decision: Decision, changes: &mut Changes) -> Result<()> {

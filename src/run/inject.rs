@@ -1,11 +1,15 @@
 //! The persona's instruction file as the mount will have it. The repository's own file stays as it is.
 
 use super::error::RunError;
+use crate::files::regular;
+use crate::files::text::MAX_BYTES;
 use crate::load::snapshot::{Item, Snapshot};
-use crate::model::mount::MountSpec;
+use crate::model::mount::{MountSpec, RuleSource};
 use crate::model::persona::SidecarMode;
 use crate::model::plan::PlannedSidecar;
 use crate::mount::InjectedFile;
+use crate::mount::fs::tree::Tree;
+use crate::rules::PathRules;
 use anyhow::Result;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -18,7 +22,10 @@ pub fn sidecar(
 ) -> Result<InjectedFile> {
     let mut bytes = Vec::new();
     if sidecar.mode == SidecarMode::Extend
-        && let Some(text) = extended(&spec.root.join(&sidecar.target), snapshot)?
+        && let Some(text) = match snapshot {
+            Some(snapshot) => extended(&spec.root.join(&sidecar.target), snapshot)?,
+            None => extended_on_disk(spec, Path::new(&sidecar.target))?,
+        }
     {
         bytes = text;
         bytes.extend_from_slice(b"\n\n---\n\n");
@@ -27,17 +34,42 @@ pub fn sidecar(
     Ok(InjectedFile { path: PathBuf::from(&sidecar.target), bytes, mode: 0o644 })
 }
 
+/// The repository's own instruction file as it is in the working tree. A link to a file that the agent may not see would show it.
+fn extended_on_disk(spec: &MountSpec, target: &Path) -> Result<Option<Vec<u8>>> {
+    let named = spec.root.join(target);
+    let refused = |why: String| RunError::Sidecar { path: named.clone(), why };
+    let failed = |error: std::io::Error| refused(error.to_string());
+    let root = spec.root.canonicalize().map_err(failed)?;
+    let real = match named.canonicalize() {
+        Ok(real) => real,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(failed(error).into()),
+    };
+    let Ok(inside) = real.strip_prefix(&root) else {
+        return Err(refused("it is a link that leads out of the project".into()).into());
+    };
+    let rules = PathRules::compile(&spec.rules).map_err(|error| refused(error.to_string()))?;
+    let decision = rules.decide(inside, false);
+    let hidden_by = decision.rule.filter(|_| decision.is_hidden()).and_then(|rule| spec.rules.get(rule));
+    // Such files are hidden so that the persona decides about them, and this one decides to extend it.
+    if let Some(rule) = hidden_by.filter(|rule| rule.source != RuleSource::BuiltinHarness) {
+        if inside == target {
+            return Ok(None);
+        }
+        let why = format!("it is a link to {}, which `{}` hides", inside.display(), rule.pattern);
+        return Err(refused(why).into());
+    }
+    // Not by its path: no part of it may become a link meanwhile.
+    let (file, _) = Tree::open(&root).and_then(|tree| tree.open_file(inside)).map_err(failed)?;
+    Ok(Some(regular::content(file, MAX_BYTES).map_err(failed)?))
+}
+
 /// The repository's own instruction file, if it has one. It comes from the same commit as the persona: what is judged must
 /// not instruct its judge.
-fn extended(real: &Path, snapshot: Option<&Snapshot>) -> Result<Option<Vec<u8>>> {
+fn extended(real: &Path, snapshot: &Snapshot) -> Result<Option<Vec<u8>>> {
     let refused = |why: &str| RunError::Sidecar { path: real.to_owned(), why: why.to_owned() };
-    let Some(snapshot) = snapshot else {
-        return match std::fs::read(real) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-            Err(error) => Err(refused(&error.to_string()).into()),
-        };
-    };
     let (Some(dir), Some(name)) = (real.parent(), real.file_name().and_then(|name| name.to_str())) else {
         return Ok(None);
     };

@@ -8,6 +8,7 @@ use super::request::{Overrides, RunRequest, Subject};
 use super::tree_files;
 use crate::harness::adapter;
 use crate::host::Host;
+use crate::load::layer_places;
 use crate::load::rule_files::RuleFiles;
 use crate::model::decided::InputValue;
 use crate::model::features::Feature;
@@ -15,6 +16,7 @@ use crate::model::mount::Backend;
 use crate::model::plan::{AgentPlan, RunPlan, SkillKind};
 use crate::model::selector::Selector;
 use crate::model::warning::{Warning, WarningCode};
+use crate::mount::git::settings::{self, GitSurroundings};
 use crate::mount::{InjectedFile, probe, root};
 use crate::plan::mount::{MountFlags, MountPlace};
 use crate::plan::parts::{Obstacles, RunFacts, RunFlags, RunParts};
@@ -28,7 +30,7 @@ use crate::tool::{self, Lookup};
 use crate::workforce::{Found, Workforce, not_used, warnings_of};
 use anyhow::Result;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A persona at a tier with everything read that a plan or a prompt needs.
 pub struct PersonaParts {
@@ -229,7 +231,11 @@ fn flags(request: &RunRequest) -> RunFlags {
     RunFlags {
         prompt: request.task.clone(),
         limits: request.limits,
-        mount: MountFlags { backend: request.view.backend, sandbox: request.view.sandbox },
+        mount: MountFlags {
+            backend: request.view.backend,
+            sandbox: request.view.sandbox,
+            allow_layer_changes: request.view.allow_layer_changes,
+        },
         resume: None,
         extra_args: request.overrides.harness_args.clone(),
         checks: request.checks.clone(),
@@ -286,6 +292,8 @@ fn facts(workforce: &Workforce, root: Option<&Path>, parts: Option<&PersonaParts
         env: host.env.clone(),
         home,
         place: MountPlace {
+            layers: layer_places::inside(&workforce.layers, &place.root),
+            git_settings: git_settings(host, &place.root),
             is_repository: place.root.join(".git").symlink_metadata().is_ok(),
             root: place.root,
             cwd: place.cwd,
@@ -297,6 +305,15 @@ fn facts(workforce: &Workforce, root: Option<&Path>, parts: Option<&PersonaParts
         warnings,
         obstacles: Obstacles { unreadable, root: refused, mount: None },
     })
+}
+
+/// Files in the root that the repository around it takes settings from or runs.
+fn git_settings(host: &Host, root: &Path) -> Vec<(PathBuf, String)> {
+    let Ok(root) = root.canonicalize() else { return Vec::new() };
+    let Some(work_tree) = root.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok()) else {
+        return Vec::new();
+    };
+    settings::places(work_tree, &root, &GitSurroundings::of(&host.env, host.home_dir()))
 }
 
 impl Prepared {

@@ -101,6 +101,7 @@ impl ReportBuilder {
                 kind: change.kind,
                 added: diff.and_then(|diff| count(diff.added)),
                 removed: diff.and_then(|diff| count(diff.removed)),
+                affects_agents: change.affects_agents,
                 applied: false,
             }
         };
@@ -271,12 +272,19 @@ fn rule_text(rule: &PathRule) -> String {
     format!("{} ({})", rule.pattern, rule.origin)
 }
 
+/// Why a `.git` of the agent's stays in the session.
+pub const DROPPED_GIT: &str =
+    "is a repository that the agent made or changed; git directories are never applied";
+
 /// What an apply leaves out whatever is decided, as warnings.
 fn not_applied(review: &Review) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |text: String| warnings.push(Warning::new(WarningCode::NotApplied, text));
     if !review.git_settings.is_empty() {
         warn(format!("the agent wrote {}", git_settings(review)));
+    }
+    for path in &review.dropped_git {
+        warn(format!("{} {DROPPED_GIT}", printable_name(path.as_ref())));
     }
     if review.ignored.count > 0 {
         let count = review.ignored.count;
@@ -289,18 +297,15 @@ fn not_applied(review: &Review) -> Vec<Warning> {
         warn(format!("{name} is not a file, directory or link and is not applied"));
     }
     for path in &review.unreadable {
-        warn(format!("{} cannot be read and is not applied", printable_name(path.as_ref())));
+        warn(format!("{} cannot be read, or is too deep, and is not applied", printable_name(path.as_ref())));
     }
     warnings
 }
 
 /// The git settings and hooks that the agent wrote, in one line.
 pub fn git_settings(found: &Review) -> String {
-    let names: Vec<String> =
-        found.git_settings.iter().take(10).map(|path| printable_name(path.as_ref())).collect();
-    let more = found.git_settings.len().saturating_sub(names.len());
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    format!("{}{more} (settings and hooks of a repository are never applied)", names.join(", "))
+    let names: Vec<String> = found.git_settings.iter().map(|path| printable_name(path.as_ref())).collect();
+    format!("{} (settings and hooks of a repository are never applied)", names.join(", "))
 }
 
 /// The report as it is printed and kept: whatever an agent said, no value of a variable is in it.

@@ -62,6 +62,9 @@ pub struct Overrides {
 pub struct ViewRequest {
     pub backend: Option<Backend>,
     pub sandbox: Option<Sandbox>,
+    /// The caller's word that persona layers and rule files may be changed.
+    #[serde(default)]
+    pub allow_layer_changes: bool,
 }
 
 /// What is to become of the changes.

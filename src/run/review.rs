@@ -2,7 +2,7 @@
 
 use super::open::OpenRun;
 use super::reviewed::Reviewed;
-use crate::model::mount::Backend;
+use crate::model::mount::{Backend, RuleSource};
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::changes::diff::{diff, printable_name};
 use crate::mount::changes::{Ignored, Review, review};
@@ -59,7 +59,8 @@ impl OpenRun<'_> {
             self.report.leaked(&Leaks::default());
             return Ok(());
         };
-        for late in crate::mount::newly_hidden(&self.run.plan.mount, &work.record)? {
+        let late = crate::mount::newly_hidden(&self.run.plan.mount, &work.record)?;
+        for late in late.iter().filter(|late| late.rule.source != RuleSource::Unreadable) {
             let name = printable_name(late.path.as_ref());
             let text = format!(
                 "{name} appeared during the run and could be read: what is hidden is decided at the start"

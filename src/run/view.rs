@@ -1,7 +1,7 @@
 //! Makes the view of the project that a run works in, and takes the base that its changes are compared with.
 
 use crate::host::Host;
-use crate::model::mount::{Backend, MountSpec, Sandbox};
+use crate::model::mount::{Backend, MountSpec, RuleSource, Sandbox};
 use crate::model::mount_facts::MountFacts;
 use crate::model::mount_record::MountRecord;
 use crate::model::warning::{Warning, WarningCode};
@@ -94,6 +94,13 @@ fn warnings(record: &MountRecord) -> Vec<Warning> {
     if record.backend == Backend::Overlay && record.sandbox == Sandbox::Off {
         warn("without a PID namespace hidden files can be reached through root's other processes".into());
     }
+    for hidden in record.hidden.iter().filter(|hidden| hidden.rule.source == RuleSource::Unreadable) {
+        let name = printable_name(hidden.path.as_ref());
+        let text =
+            format!("{name} cannot be read and is hidden: what is in it cannot be judged by the rules");
+        warnings.push(Warning::new(WarningCode::Unreadable, text));
+    }
+    let mut warn = |text: String| warnings.push(Warning::new(WarningCode::Mount, text));
     if record.backend == Backend::None {
         warn("there is no mount: the command works in the real directory, and nothing can be undone".into());
     }

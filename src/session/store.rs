@@ -5,6 +5,7 @@ use super::error::{SessionError, at};
 use crate::files::atomic::{self, FileMode};
 use crate::files::owned;
 use crate::host::Host;
+use crate::mount::fs::cleanup;
 use crate::mount::fs::tree::{self, Tree};
 use crate::session::id::SessionId;
 use crate::session::status::{STATUS_FILE, SessionState, SessionStatus};
@@ -100,7 +101,7 @@ impl SessionStore {
                 .and_then(|()| Ok(std::fs::rename(&session.dir, &dir).map_err(at(&dir))?));
             if let Err(error) = made {
                 // The disk is full, say.
-                let _ = std::fs::remove_dir_all(&session.dir);
+                let _ = cleanup::remove_tree(&session.dir);
                 return Err(error);
             }
             session.dir = dir;

@@ -1,6 +1,7 @@
 //! The agent's work in a session, loaded from disk: enough to say what changed, long after the runner is gone.
 //! It opens and reads; it changes nothing but the removal of a mount that is done with.
 
+use crate::files::regular;
 use crate::model::mount::PathRule;
 use crate::model::mount_record::{GitRecord, MOUNT_RECORD_FILE, MountRecord, RULES_FILE};
 use crate::mount::apply::Context;
@@ -14,6 +15,9 @@ use crate::session::status::SessionState;
 use crate::session::store::{Session, SessionStore};
 use anyhow::Result;
 use std::path::PathBuf;
+
+/// A ref is one object name.
+const LARGEST_REF: u64 = 4096;
 
 /// Everything that a mount leaves in a session and that goes once its work is applied or discarded.
 const MOUNT_DIRS: [&str; 5] = ["mount", "upper", "work", "git", "harness-config"];
@@ -106,7 +110,7 @@ impl Session {
     pub fn has_stash(&self, record: &MountRecord) -> bool {
         let stash = |git: &GitRecord| self.dir.join(&git.data).join("refs/stash");
         let theirs = |git: &GitRecord| git.common_dir.join("refs/stash");
-        let content = |path: PathBuf| std::fs::read(path).ok();
+        let content = |path: PathBuf| regular::read(&path, LARGEST_REF).ok();
         record.git.iter().any(|git| {
             let own = content(stash(git));
             own.is_some() && own != content(theirs(git))

@@ -85,9 +85,11 @@ fn a_persona_does_not_change_what_decides_about_runs() {
     assert_eq!(read(world.project().join(".agentignore")), "private/\n");
     assert_eq!(read(world.project().join("a.txt")), "two\n");
     assert!(!world.project().join(".agentworkforce").exists());
-    // A persona whose job that is opens it.
+    // A persona whose job that is may, and a person approves it.
     let script = "mkdir -p .agentworkforce/workforce/personas; echo '{\"id\":\"mine\",\"role\":\"engineer\"}' > .agentworkforce/workforce/personas/mine.json";
-    world.mounted(&["--persona", "persona-maker"], script).ends(0);
+    world.mounted(&["--persona", "persona-maker"], script).ends(3);
+    assert!(!world.project().join(".agentworkforce").exists());
+    world.mounted(&["--persona", "persona-maker", "--allow-layer-changes"], script).ends(0);
     assert!(world.project().join(".agentworkforce/workforce/personas/mine.json").exists());
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Who says it (an adapter, or `run` for the rows of every harness), the field, and the tests as `file::test`.
-const COVERED: [(&str, &str, &[&str]); 37] = [
+const COVERED: [(&str, &str, &[&str]); 38] = [
     (
         "run",
         "sidecar",
@@ -47,6 +47,15 @@ const COVERED: [(&str, &str, &[&str]); 37] = [
         ],
     ),
     ("run", "mount.readonly", &["it/launch_enforced::what_is_read_only_is_never_applied"]),
+    (
+        "run",
+        "mount.layers",
+        &[
+            "it/attacks/persona_layers::a_headless_agent_cannot_rewrite_its_own_persona",
+            "it/attacks/persona_layers::a_persona_whose_job_it_is_needs_a_persons_approval",
+            "it/attacks/persona_layers::a_persons_own_command_may_change_layers_and_the_review_marks_them",
+        ],
+    ),
     (
         "run",
         "limits.wallSeconds",
@@ -217,7 +226,7 @@ const COVERED: [(&str, &str, &[&str]); 37] = [
 ];
 
 /// Every demand that is called enforced somewhere.
-const DEMANDS: [Demand; 24] = [
+const DEMANDS: [Demand; 25] = [
     Demand::Model,
     Demand::Reasoning,
     Demand::SandboxMode,
@@ -241,6 +250,7 @@ const DEMANDS: [Demand; 24] = [
     Demand::MountSockets,
     Demand::MountHidden,
     Demand::MountReadonly,
+    Demand::MountLayers,
     Demand::Env,
 ];
 

@@ -249,6 +249,7 @@ fn children_that_hold_the_pipes_do_not_hang_a_headless_caller() {
         cwd: "".into(),
         backend: Backend::Auto,
         sandbox: None,
+        layer_changes: agentworkforce::model::mount::LayerChanges::default(),
         rules: Vec::new(),
         include: Vec::new(),
         writable: Vec::new(),

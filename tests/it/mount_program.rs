@@ -70,6 +70,7 @@ fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
         cwd: PathBuf::new(),
         backend: Backend::Auto,
         sandbox: None,
+        layer_changes: agentworkforce::model::mount::LayerChanges::default(),
         rules: Vec::new(),
         include: Vec::new(),
         writable: Vec::new(),

@@ -78,6 +78,7 @@ impl Mounted {
             cwd: "".into(),
             backend,
             sandbox: None,
+            layer_changes: agentworkforce::model::mount::LayerChanges::default(),
             rules: rules.clone(),
             include: Vec::new(),
             writable: Vec::new(),

@@ -41,7 +41,9 @@ pub(super) fn mount(error: &MountError) -> Advice {
             "agentworkforce did not write it like this; if you did not either, look at what did, then remove `{}`",
             path.display()
         )),
-        MountError::Interrupted { signal } => Advice::exit(Exit::Signal(u8::try_from(*signal).unwrap_or(0))),
+        MountError::Interrupted { signal } | MountError::Stopped { signal } => {
+            Advice::exit(Exit::Signal(u8::try_from(*signal).unwrap_or(0)))
+        }
         MountError::ProgramNotFound { .. } => {
             Advice::exit(Exit::NotFound).hint("is it installed and in `PATH`?")
         }

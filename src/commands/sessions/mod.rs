@@ -179,11 +179,8 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
         ApplyResult::Nothing => ui.say("nothing to apply"),
         ApplyResult::Applied => {
             ui.say(&format!("applied {} change(s) of session {}", outcome.applied.len(), applied.session));
-            for change in outcome.applied.iter().take(20) {
+            for change in &outcome.applied {
                 ui.say(&format!("  {}", review_prompt::line(change)));
-            }
-            if outcome.applied.len() > 20 {
-                ui.say(&format!("  and {} more", outcome.applied.len() - 20));
             }
             if !outcome.remaining.is_empty() {
                 ui.say(&format!("{} change(s) stay in the session", outcome.remaining.len()));

@@ -3,6 +3,7 @@
 
 use super::journal::{Action, Operation};
 use super::steps::{Content, Step};
+use crate::host::interruption;
 use crate::mount::CrashPoints;
 use crate::mount::fs::stat::{Kind, PERMISSIONS, Stat};
 use crate::mount::fs::tree::{self, Tree};
@@ -32,6 +33,8 @@ impl Staging<'_> {
         let mut closed_later = Vec::new();
         for (number, step) in steps.iter().enumerate() {
             self.crash_points.at_each("stage: before one");
+            // Nothing of the project is touched yet, so it is not too late to stop.
+            interruption::check()?;
             let slot = number.to_string();
             let new = match &step.content {
                 None => None,

@@ -28,6 +28,9 @@ pub struct Change {
     pub size: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conflict: Option<ConflictReason>,
+    /// It is part of a persona layer or a rule file: it changes what agents may do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub affects_agents: bool,
     #[serde(skip)]
     #[schemars(skip)]
     pub after: After,
@@ -94,6 +97,8 @@ pub struct Review {
     pub ignored: KeptOut,
     /// Paths below a `.git` that the agent wrote (overlay only).
     pub git_paths: u64,
+    /// A `.git` that the agent made or changed and that is no repository of the project; never applied.
+    pub dropped_git: Vec<RawPath>,
     /// Settings and hooks of a repository that the agent wrote; never taken over.
     pub git_settings: Vec<RawPath>,
 }
@@ -101,6 +106,11 @@ pub struct Review {
 impl Review {
     pub fn conflicts(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(|change| change.conflict.is_some())
+    }
+
+    /// Changes that decide what agents may do.
+    pub fn affecting_agents(&self) -> impl Iterator<Item = &Change> {
+        self.changes.iter().filter(|change| change.affects_agents)
     }
 
     pub fn has_conflicts(&self) -> bool {
@@ -113,5 +123,6 @@ impl Review {
             || !self.protected.is_empty()
             || !self.special.is_empty()
             || !self.unreadable.is_empty()
+            || !self.dropped_git.is_empty()
     }
 }

@@ -2,14 +2,17 @@
 //! It judges nothing; a file that was rewritten with the same bytes is listed too.
 
 use super::touched::{Found, Touched, is_git_name};
+use crate::host::interruption;
 use crate::model::mount_record::MountRecord;
 use crate::mount::changes::compare::After;
 use crate::mount::changes::manifest::{Entries, Entry, Manifest, bytes_of, path_order};
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::{self, Tree};
+use crate::mount::fs::walk::DEEPEST;
 use anyhow::Context;
 use rustix::fs::{Mode, OFlags};
 use std::cmp::Ordering;
+use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
@@ -25,7 +28,7 @@ pub(super) fn touched(
     let head = reference.next().transpose()?;
     let mut walk =
         Walk { has_made: made.is_some(), reference, head, missing: Vec::new(), found: Found::default() };
-    walk.directory(copy.fd(), Path::new(""))
+    walk.directory(copy.fd(), Path::new(""), 0)
         .with_context(|| format!("cannot read {}", copy.path().display()))?;
     while walk.head.is_some() {
         walk.miss()?;
@@ -57,15 +60,43 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn directory(&mut self, dir: BorrowedFd<'_>, path: &Path) -> std::io::Result<()> {
-        let mut names = tree::list(dir)?;
+    /// The names in a directory; `None` if it is closed, which is noted.
+    fn names(&mut self, dir: BorrowedFd<'_>, path: &Path) -> std::io::Result<Option<Vec<OsString>>> {
+        match tree::list(dir) {
+            Ok(names) => Ok(Some(names)),
+            Err(error)
+                if error.kind() == std::io::ErrorKind::PermissionDenied && !path.as_os_str().is_empty() =>
+            {
+                self.found.unreadable.push(path.to_owned());
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn directory(&mut self, dir: BorrowedFd<'_>, path: &Path, depth: usize) -> std::io::Result<()> {
+        interruption::check()?;
+        let Some(mut names) = self.names(dir, path)? else { return Ok(()) };
         names.sort_unstable();
         for name in names {
             // Git in a copy is a repository of its own from the start, so a count would say nothing.
             if is_git_name(&name) {
+                self.found.git_entries.push(path.join(&name));
                 continue;
             }
-            let Some(stat) = tree::stat_at(dir, &name)? else { continue };
+            let stat = match tree::stat_at(dir, &name) {
+                Ok(Some(stat)) => stat,
+                Ok(None) => continue,
+                // The agent may list it and not search it; so may we.
+                Err(error)
+                    if error.kind() == std::io::ErrorKind::PermissionDenied
+                        && !path.as_os_str().is_empty() =>
+                {
+                    self.found.unreadable.push(path.to_owned());
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            };
             let child = path.join(&name);
             let known = self.come_to(&child)?;
             let is_untouched = self.has_made && known.is_some_and(|entry| entry.is_unchanged(&stat));
@@ -78,10 +109,12 @@ impl Walk<'_> {
                 };
                 self.found.touched.push(Touched { path: child.clone(), after });
             }
-            if stat.kind == Kind::Dir {
+            if stat.kind == Kind::Dir && depth >= DEEPEST {
+                self.found.unreadable.push(child);
+            } else if stat.kind == Kind::Dir {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 match rustix::fs::openat(dir, &name, flags, Mode::empty()) {
-                    Ok(inner) => self.directory(inner.as_fd(), &child)?,
+                    Ok(inner) => self.directory(inner.as_fd(), &child, depth + 1)?,
                     Err(_) => self.found.unreadable.push(child),
                 }
             }

@@ -1,9 +1,11 @@
 //! Whether git ignores a path, by the ignore files as the agent left them or as the project has them, and the user's own index.
 //! A tracked path is never ignored, whatever a pattern says. It changes nothing.
 
+use crate::files::regular;
 use crate::git;
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::{Lookup, Tree};
+use crate::mount::git::repository::{LARGEST_POINTER, LARGEST_SETTINGS};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::collections::{HashMap, HashSet};
@@ -32,12 +34,9 @@ pub(super) struct IgnoreView<'a> {
 impl<'a> IgnoreView<'a> {
     pub(super) fn new(project: &'a Tree, mount: &'a Tree, shows_through: bool) -> IgnoreView<'a> {
         let repository = project.path().join(".git");
-        let outer = repository.exists().then(|| {
-            let mut exclude = GitignoreBuilder::new("");
-            // Errors in an exclude file are git's to report.
-            let _ = exclude.add(info_exclude(&repository));
-            [exclude.build().unwrap_or_else(|_| Gitignore::empty()), excludes_file(project.path())]
-        });
+        let outer = repository
+            .exists()
+            .then(|| [patterns_of(&info_exclude(&repository)), excludes_file(project.path())]);
         IgnoreView {
             project,
             mount,
@@ -132,14 +131,7 @@ impl<'a> IgnoreView<'a> {
             Ok(Lookup::Absent | Lookup::NoParent { .. }) if self.shows_through => Some(self.project),
             _ => None,
         };
-        let rules = tree.and_then(|tree| read(tree, &path)).map(|text| {
-            let mut builder = GitignoreBuilder::new("");
-            for line in text.trim_start_matches('\u{feff}').lines() {
-                // A pattern that git does not understand ignores nothing.
-                let _ = builder.add_line(None, line);
-            }
-            builder.build().unwrap_or_else(|_| Gitignore::empty())
-        });
+        let rules = tree.and_then(|tree| read(tree, &path)).map(|text| patterns(&text));
         self.files.insert(directory.to_owned(), rules);
     }
 }
@@ -147,7 +139,7 @@ impl<'a> IgnoreView<'a> {
 /// What `core.excludesFile` names. The repository's own settings are asked only where they have it: git takes its time.
 fn excludes_file(project: &Path) -> Gitignore {
     let config = project.join(".git/config");
-    let says = std::fs::read(&config)
+    let says = regular::read(&config, LARGEST_SETTINGS)
         .is_ok_and(|text| text.to_ascii_lowercase().windows(12).any(|word| word == b"excludesfile"));
     if !says {
         return Gitignore::global().0;
@@ -156,8 +148,21 @@ fn excludes_file(project: &Path) -> Gitignore {
     command.args(["config", "--type=path", "--get", "core.excludesFile"]);
     let Ok(output) = git::run(command) else { return Gitignore::global().0 };
     let file = Path::new(OsStr::from_bytes(output.stdout.trim_ascii_end())).to_owned();
+    patterns_of(&project.join(file))
+}
+
+/// The patterns of a file that is not in a tree of ours.
+fn patterns_of(file: &Path) -> Gitignore {
+    let bytes = regular::read(file, LARGEST_SETTINGS).unwrap_or_default();
+    patterns(&String::from_utf8_lossy(&bytes))
+}
+
+fn patterns(text: &str) -> Gitignore {
     let mut builder = GitignoreBuilder::new("");
-    let _ = builder.add(project.join(file));
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        // A pattern that git does not understand ignores nothing.
+        let _ = builder.add_line(None, line);
+    }
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
@@ -170,11 +175,10 @@ fn read(tree: &Tree, path: &Path) -> Option<String> {
 
 /// `.git/info/exclude`, also where `.git` is a file that points to a worktree's directory.
 fn info_exclude(repository: &Path) -> PathBuf {
-    let git_dir = std::fs::read_to_string(repository)
-        .ok()
-        .and_then(|text| text.strip_prefix("gitdir:").map(|path| PathBuf::from(path.trim())));
+    let text = |path: &Path| String::from_utf8(regular::read(path, LARGEST_POINTER).ok()?).ok();
+    let git_dir =
+        text(repository).and_then(|text| text.strip_prefix("gitdir:").map(|path| PathBuf::from(path.trim())));
     let Some(git_dir) = git_dir else { return repository.join("info/exclude") };
-    let common = std::fs::read_to_string(git_dir.join("commondir"))
-        .map_or(git_dir.clone(), |text| git_dir.join(text.trim()));
+    let common = text(&git_dir.join("commondir")).map_or(git_dir.clone(), |text| git_dir.join(text.trim()));
     common.join("info/exclude")
 }

@@ -144,7 +144,8 @@ impl Lister<'_> {
         for name in names {
             let stat = match statat(dir, &name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => Stat::from(&stat),
-                Err(Errno::NOENT) => continue,
+                // A directory that may be listed and not searched.
+                Err(Errno::NOENT | Errno::ACCESS) => continue,
                 Err(error) => return Err(error.into()),
             };
             let is_dir = stat.kind == Kind::Dir;

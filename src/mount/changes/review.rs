@@ -9,13 +9,17 @@ use super::own::is_agents_own;
 use super::three_way::ThreeWay;
 use super::touched::{Found, Touched, is_git_name};
 use super::{copied, upper};
-use crate::model::mount::Backend;
-use crate::model::mount::PathRule;
+use crate::files::regular;
+use crate::model::mount::{Backend, Effect, PathRule, RuleSource};
 use crate::model::mount_record::InjectedRecord;
+use crate::model::raw_path::RawPath;
 use crate::mount::changes::compare::{After, Base, ConflictReason, Now, Verdict, compare};
 use crate::mount::changes::manifest::{Entry, Manifest};
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::{self, Lookup, Tree};
+use crate::mount::git::repository::LARGEST_SETTINGS;
+use crate::mount::git::settings::{self, GitSurroundings};
+use crate::rules::layer::{folded, git_rules};
 use crate::rules::{PathRules, Visibility};
 use anyhow::{Context, anyhow, bail};
 use std::collections::{HashMap, HashSet};
@@ -32,11 +36,14 @@ pub enum Ignored {
 }
 
 pub fn review(sides: &ThreeWay<'_>, ignored: Ignored) -> anyhow::Result<Review> {
-    let rules = PathRules::compile(sides.rules).map_err(|error| anyhow!("{error}"))?;
-    let Found { mut touched, unreadable, git_paths } = find(sides)?;
+    let list = with_git_settings(sides);
+    let rules = PathRules::compile(&list).map_err(|error| anyhow!("{error}"))?;
+    let sides = &ThreeWay { rules: &list, restored: sides.restored.clone(), ..*sides };
+    let Found { mut touched, unreadable, git_paths, git_entries } = find(sides)?;
     touched.sort_by(|a, b| a.path.cmp(&b.path));
     let mut review = Review {
         git_paths,
+        dropped_git: dropped_git(sides, git_entries)?,
         git_settings: super::git_settings::written(sides).into_iter().map(Into::into).collect(),
         unreadable: unreadable.into_iter().map(Into::into).collect(),
         ..Review::default()
@@ -44,11 +51,55 @@ pub fn review(sides: &ThreeWay<'_>, ignored: Ignored) -> anyhow::Result<Review> 
     let candidates = without_protected(sides, &rules, touched, &mut review)?;
     let candidates = without_ignored(sides, candidates, ignored, &mut review)?;
     for candidate in candidates {
-        judge(sides, candidate, &mut review)?;
+        judge(sides, &rules, candidate, &mut review)?;
     }
     hold_what_moved_to_protected(sides, &mut review)?;
     mark_directories_that_must_stay(sides, &mut review)?;
     Ok(review)
+}
+
+/// The rules of the run, and those for what the repositories take settings from or run as they are now. The run could only
+/// know of its own repository, and the user may have changed that.
+fn with_git_settings(sides: &ThreeWay<'_>) -> Vec<PathRule> {
+    let mut list = sides.rules.to_vec();
+    let Ok(root) = sides.record.root.canonicalize() else { return list };
+    for git in &sides.record.git {
+        let work_tree = git.git_dir.parent().filter(|_| git.git_dir.ends_with(".git")).unwrap_or(&root);
+        for rule in git_rules(&settings::places(work_tree, &root, &GitSurroundings::default())) {
+            if !list.iter().any(|known| known.source == rule.source && known.pattern == rule.pattern) {
+                list.push(rule);
+            }
+        }
+    }
+    list
+}
+
+/// What the agent's side has of git, without the repositories of the project: those have their own report. What git ignores
+/// is left out, because tools make repositories in caches.
+fn dropped_git(sides: &ThreeWay<'_>, entries: Vec<PathBuf>) -> anyhow::Result<Vec<RawPath>> {
+    let known: HashSet<PathBuf> = sides
+        .record
+        .git
+        .iter()
+        .flat_map(|git| [&git.git_dir, &git.common_dir])
+        .filter_map(|dir| Some(dir.strip_prefix(&sides.record.root).ok()?.to_owned()))
+        .collect();
+    let mut view = IgnoreView::new(sides.project, sides.mount, sides.record.backend == Backend::Overlay);
+    let mut dropped = Vec::new();
+    for path in entries.into_iter().filter(|path| !known.contains(path)) {
+        let is_ignored = path.parent().is_some_and(|tree| {
+            !tree.as_os_str().is_empty() && view.ignored_by_pattern(tree, true).is_some()
+        });
+        // A copy has the pointer of every submodule; it is the agent's if it is not the project's.
+        let same = sides.record.backend == Backend::Copy
+            && matches!((sides.project.stat(&path)?, sides.mount.stat(&path)?),
+                (Some(ours), Some(agents)) if ours.kind == agents.kind && ours.size == agents.size);
+        if !is_ignored && !same {
+            dropped.push(path.into());
+        }
+    }
+    dropped.sort();
+    Ok(dropped)
 }
 
 fn find(sides: &ThreeWay<'_>) -> anyhow::Result<Found> {
@@ -73,6 +124,13 @@ fn without_protected(
         sides.record.injected.iter().map(|injected| (injected.path.0.as_path(), injected)).collect();
     let made_for_injected: HashSet<&Path> =
         injected.keys().flat_map(|path| path.ancestors().skip(1)).collect();
+    let closed: HashMap<&Path, &PathRule> = sides
+        .record
+        .hidden
+        .iter()
+        .filter(|hidden| hidden.rule.source == RuleSource::Unreadable)
+        .map(|hidden| (hidden.path.0.as_path(), &hidden.rule))
+        .collect();
     let mut seen_injected = HashSet::new();
     let mut candidates = Vec::new();
     for one in touched {
@@ -94,14 +152,24 @@ fn without_protected(
         if is_dir && made_for_injected.contains(path) && base_of(sides, path)? == Base::Absent {
             continue;
         }
+        // What the project has at a place that could not be read is not known, so nothing may be put there.
+        if !closed.is_empty()
+            && let Some(rule) = path.ancestors().find_map(|above| closed.get(above))
+        {
+            review.protected.push(protected(&one, ProtectedWhy::Hidden, Some((*rule).clone())));
+            continue;
+        }
         let decision = rules.decide(path, is_dir);
-        let why = match decision.visibility {
-            Visibility::Hidden => Some(ProtectedWhy::Hidden),
-            Visibility::Readonly => Some(ProtectedWhy::Readonly),
-            Visibility::Writable => None,
+        let leads_to = layer_that_it_leads_to(rules, &one)
+            .filter(|&rule| sides.rules.get(rule).is_some_and(|rule| rule.effect == Effect::Readonly));
+        let (why, rule) = match (decision.visibility, leads_to) {
+            (Visibility::Hidden, _) => (Some(ProtectedWhy::Hidden), decision.rule),
+            (Visibility::Readonly, _) => (Some(ProtectedWhy::Readonly), decision.rule),
+            (Visibility::Writable, Some(layer)) => (Some(ProtectedWhy::Readonly), Some(layer)),
+            (Visibility::Writable, None) => (None, None),
         };
         if let Some(why) = why {
-            let rule = decision.rule.and_then(|index| sides.rules.get(index)).cloned();
+            let rule = rule.and_then(|index| sides.rules.get(index)).cloned();
             if is_real_write(sides, &one)? {
                 review.protected.push(protected(&one, why, rule));
             }
@@ -110,6 +178,10 @@ fn without_protected(
         let was_special = one.after == After::Absent && base_kind(sides.base, path)? == Some(Kind::Special);
         if one.after == After::Special || was_special {
             review.special.push(path.into());
+            continue;
+        }
+        if runs_commands_in_modules(sides, &one) {
+            review.protected.push(protected(&one, ProtectedWhy::Readonly, Some(modules_rule())));
             continue;
         }
         candidates.push(one);
@@ -126,6 +198,38 @@ fn without_protected(
     }
     review.protected.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(candidates)
+}
+
+/// Whether this is a `.gitmodules` that has git run a command.
+fn runs_commands_in_modules(sides: &ThreeWay<'_>, one: &Touched) -> bool {
+    let is_modules = one.path.file_name().is_some_and(|name| *folded(name) == *b".gitmodules");
+    if !is_modules || !matches!(one.after, After::File { .. }) {
+        return false;
+    }
+    let Ok((file, _)) = sides.mount.open_file(&one.path) else { return true };
+    regular::content(file, LARGEST_SETTINGS).map_or(true, |text| settings::modules_run_commands(&text))
+}
+
+fn modules_rule() -> PathRule {
+    PathRule {
+        pattern: ".gitmodules".to_owned(),
+        effect: Effect::Readonly,
+        source: RuleSource::BuiltinGit,
+        origin: "built-in: git settings (`update` runs a command)".to_owned(),
+    }
+}
+
+/// The layer that a link at this path would replace, because the layer is somewhere below it.
+fn layer_that_it_leads_to(rules: &PathRules, one: &Touched) -> Option<usize> {
+    match one.after {
+        After::Dir { .. } | After::Absent => None,
+        After::File { .. } | After::Symlink | After::Special => rules.layer_below(&one.path),
+    }
+}
+
+fn affects_agents(rules: &PathRules, one: &Touched) -> bool {
+    let is_dir = matches!(one.after, After::Dir { .. });
+    rules.decide(&one.path, is_dir).is_layer() || layer_that_it_leads_to(rules, one).is_some()
 }
 
 fn protected(one: &Touched, why: ProtectedWhy, rule: Option<PathRule>) -> Protected {
@@ -203,7 +307,7 @@ fn without_ignored(
     Ok(rest)
 }
 
-fn judge(sides: &ThreeWay<'_>, one: Touched, review: &mut Review) -> anyhow::Result<()> {
+fn judge(sides: &ThreeWay<'_>, rules: &PathRules, one: Touched, review: &mut Review) -> anyhow::Result<()> {
     let base = base_of(sides, &one.path)?;
     let now = now_of(sides, &one.path)?;
     let as_compared = before_we_moved_it(sides, &one.path, now);
@@ -228,6 +332,7 @@ fn judge(sides: &ThreeWay<'_>, one: Touched, review: &mut Review) -> anyhow::Res
             After::File { size, .. } => Some(size),
             _ => None,
         },
+        affects_agents: affects_agents(rules, &one),
         path: one.path.into(),
         kind,
         conflict,

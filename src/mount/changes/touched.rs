@@ -1,6 +1,7 @@
 //! Paths of a mount that may differ from the base, before anything is judged.
 
 use crate::mount::changes::compare::After;
+use crate::rules::layer::folded;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,8 @@ pub(crate) struct Found {
     pub(crate) touched: Vec<Touched>,
     pub(crate) unreadable: Vec<PathBuf>,
     pub(crate) git_paths: u64,
+    /// Every `.git` that the agent's side has.
+    pub(crate) git_entries: Vec<PathBuf>,
 }
 
 impl Found {
@@ -25,7 +28,7 @@ impl Found {
     }
 }
 
-/// `.git` in any case: a case-insensitive filesystem takes `.GIT/hooks` for the real one.
+/// `.git` in any case: a filesystem that folds case takes `.GIT/hooks` for the real one.
 pub(crate) fn is_git_name(name: &OsStr) -> bool {
-    name.eq_ignore_ascii_case(".git")
+    name.eq_ignore_ascii_case(".git") || (!name.is_ascii() && *folded(name) == *b".git")
 }

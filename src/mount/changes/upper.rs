@@ -2,14 +2,17 @@
 //! It judges nothing; a directory that was only passed through is listed too.
 
 use super::touched::{Found, Touched, is_git_name};
+use crate::host::interruption;
 use crate::model::mount_record::{MountRecord, XattrNamespace};
 use crate::mount::changes::compare::After;
 use crate::mount::changes::manifest::Manifest;
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::{self, Tree};
+use crate::mount::fs::walk::DEEPEST;
 use anyhow::Context;
 use rustix::fs::{Mode, OFlags};
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +24,7 @@ pub(super) fn touched(record: &MountRecord, upper: &Tree, base: &Manifest) -> an
         replaced: Vec::new(),
         found: Found::default(),
     };
-    walk.directory(upper.fd(), Path::new(""))
+    walk.directory(upper.fd(), Path::new(""), 0)
         .with_context(|| format!("cannot read {}", upper.path().display()))?;
     let Walk { replaced, mut found, .. } = walk;
     // What the base had below a directory that does not show through any more, and the mount does not have.
@@ -48,12 +51,41 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn directory(&mut self, dir: BorrowedFd<'_>, path: &Path) -> std::io::Result<()> {
-        for name in tree::list(dir)? {
+    /// The names in a directory; `None` if it is closed, which is noted.
+    fn names(&mut self, dir: BorrowedFd<'_>, path: &Path) -> std::io::Result<Option<Vec<OsString>>> {
+        match tree::list(dir) {
+            Ok(names) => Ok(Some(names)),
+            Err(error)
+                if error.kind() == std::io::ErrorKind::PermissionDenied && !path.as_os_str().is_empty() =>
+            {
+                self.found.unreadable.push(path.to_owned());
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn directory(&mut self, dir: BorrowedFd<'_>, path: &Path, depth: usize) -> std::io::Result<()> {
+        interruption::check()?;
+        let Some(names) = self.names(dir, path)? else { return Ok(()) };
+        for name in names {
             let child = path.join(&name);
-            let Some(stat) = tree::stat_at(dir, &name)? else { continue };
+            let stat = match tree::stat_at(dir, &name) {
+                Ok(Some(stat)) => stat,
+                Ok(None) => continue,
+                // The agent may list it and not search it; so may we.
+                Err(error)
+                    if error.kind() == std::io::ErrorKind::PermissionDenied
+                        && !path.as_os_str().is_empty() =>
+                {
+                    self.found.unreadable.push(path.to_owned());
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            };
             if is_git_name(&name) {
-                self.found.git_paths += count(dir, &name)?;
+                self.found.git_entries.push(child.clone());
+                self.found.git_paths += count(dir, &name, depth)?;
                 continue;
             }
             if stat.is_whiteout() {
@@ -78,13 +110,17 @@ impl Walk<'_> {
                 continue;
             }
             self.found.touched.push(Touched { path: child.clone(), after });
+            if depth >= DEEPEST {
+                self.found.unreadable.push(child);
+                continue;
+            }
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             match rustix::fs::openat(dir, &name, flags, Mode::empty()) {
                 Ok(inner) => {
                     if was_dir && self.is_opaque(inner.as_fd())? {
                         self.replaced.push(child.clone());
                     }
-                    self.directory(inner.as_fd(), &child)?;
+                    self.directory(inner.as_fd(), &child, depth + 1)?;
                 }
                 Err(_) => self.found.unreadable.push(child),
             }
@@ -103,13 +139,16 @@ impl Walk<'_> {
     }
 }
 
-/// How many entries there are, the named one included.
-fn count(dir: BorrowedFd<'_>, name: &std::ffi::OsStr) -> std::io::Result<u64> {
+/// The entries there are, the named one included, as far as they are counted one by one.
+fn count(dir: BorrowedFd<'_>, name: &std::ffi::OsStr, depth: usize) -> std::io::Result<u64> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let Ok(inner) = rustix::fs::openat(dir, name, flags, Mode::empty()) else { return Ok(1) };
     let mut total = 1;
-    for child in tree::list(inner.as_fd())? {
-        total += count(inner.as_fd(), &child)?;
+    if depth < DEEPEST {
+        interruption::check()?;
+        for child in tree::list(inner.as_fd())? {
+            total += count(inner.as_fd(), &child, depth + 1)?;
+        }
     }
     Ok(total)
 }

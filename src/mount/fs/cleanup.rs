@@ -1,21 +1,20 @@
 //! Removes what a mount leaves on disk. It never touches the project.
 
+use crate::mount::fs::tree::{Tree, remove_all};
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Removes a directory of a session that mounts or copies were made in, whatever modes an agent left in it.
+/// Removes a directory of a session that mounts or copies were made in, whatever modes an agent left in it and however deep it is.
 pub fn remove_tree(dir: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(dir) {
-        Ok(()) => return Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(_) => {}
-    }
-    unlock_below(dir);
-    match fs::remove_dir_all(dir) {
+    let (Some(parent), Some(name)) = (dir.parent(), dir.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    match Tree::open(parent) {
+        Ok(parent) => remove_all(parent.fd(), name),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
+        Err(error) => Err(error),
     }
 }
 

@@ -211,10 +211,47 @@ pub fn is_empty(dir: BorrowedFd<'_>) -> io::Result<bool> {
     Ok(list(dir)?.is_empty())
 }
 
-/// Removes a directory with all it holds, never following a symlink, also where modes forbid entering.
+/// Removes an entry with all it holds, never following a symlink, also where modes forbid entering. Directories that are very deep
+/// are moved up first, so that neither descriptors nor the stack run out.
 pub fn remove_all(dir: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
+    let Some(top) = remove_or_open(dir, name)? else { return Ok(()) };
+    loop {
+        let names = list(top.as_fd())?;
+        if names.is_empty() {
+            break;
+        }
+        for child in names {
+            remove_to_depth(top.as_fd(), &child, top.as_fd(), REMOVED_AT_ONCE)?;
+        }
+    }
+    remove_dir(dir, name)
+}
+
+/// Directories in directories that are open at the same time.
+const REMOVED_AT_ONCE: usize = 64;
+
+/// Makes the names of directories that are moved up different from each other.
+static MOVED_UP: AtomicUsize = AtomicUsize::new(0);
+
+/// Removes what is at most so deep; what is deeper is moved to `top`.
+fn remove_to_depth(dir: BorrowedFd<'_>, name: &OsStr, top: BorrowedFd<'_>, depth: usize) -> io::Result<()> {
+    let Some(inner) = remove_or_open(dir, name)? else { return Ok(()) };
+    if depth == 0 {
+        let number = MOVED_UP.fetch_add(1, Ordering::Relaxed);
+        let new = format!(".deep-{}-{number}", std::process::id());
+        return Ok(rustix::fs::renameat_with(dir, name, top, &new, RenameFlags::NOREPLACE)?);
+    }
+    for child in list(inner.as_fd())? {
+        remove_to_depth(inner.as_fd(), &child, top, depth - 1)?;
+    }
+    drop(inner);
+    remove_dir(dir, name)
+}
+
+/// Removes what is not a directory; a directory is opened, and made one that its owner may empty.
+fn remove_or_open(dir: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<OwnedFd>> {
     match rustix::fs::unlinkat(dir, name, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => return Ok(()),
+        Ok(()) | Err(Errno::NOENT) => return Ok(None),
         Err(Errno::ISDIR | Errno::PERM) => {}
         Err(error) => return Err(error.into()),
     }
@@ -227,13 +264,13 @@ pub fn remove_all(dir: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
         }
         other => other?,
     };
-    let names = list(inner.as_fd())?;
-    if !names.is_empty() && rustix::fs::fstat(&inner)?.st_mode & 0o300 != 0o300 {
+    if rustix::fs::fstat(&inner)?.st_mode & 0o300 != 0o300 {
         rustix::fs::fchmod(&inner, Mode::RWXU)?;
     }
-    for child in names {
-        remove_all(inner.as_fd(), &child)?;
-    }
+    Ok(Some(inner))
+}
+
+fn remove_dir(dir: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     match rustix::fs::unlinkat(dir, name, AtFlags::REMOVEDIR) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(error.into()),
@@ -322,6 +359,22 @@ mod tests {
         remove_all(tree.fd(), OsStr::new("a")).unwrap();
         assert_eq!(list(tree.fd()).unwrap(), ["keep"]);
         assert!(dir.path().join("keep/file").exists());
+    }
+
+    #[test]
+    fn a_tree_of_any_depth_is_removed_with_few_descriptors() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = Tree::open(dir.path()).unwrap();
+        rustix::fs::mkdirat(tree.fd(), "top", Mode::RWXU).unwrap();
+        let mut at = rustix::fs::openat(tree.fd(), "top", DIRECTORY, Mode::empty()).unwrap();
+        for _ in 0..3000 {
+            rustix::fs::mkdirat(&at, "beside", Mode::RWXU).unwrap();
+            rustix::fs::mkdirat(&at, "d", Mode::RWXU).unwrap();
+            at = rustix::fs::openat(&at, "d", DIRECTORY, Mode::empty()).unwrap();
+        }
+        drop(at);
+        remove_all(tree.fd(), OsStr::new("top")).unwrap();
+        assert_eq!(list(tree.fd()).unwrap(), Vec::<OsString>::new());
     }
 
     #[test]

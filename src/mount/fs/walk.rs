@@ -6,7 +6,14 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+
+/// Directories in directories that a walk goes into. Tools cannot name what is deeper, and an agent could make any number.
+pub const DEEPEST: usize = 256;
+
+/// Directories that wait for being read with their parent held open. The others are opened from the root again, step by step.
+const MOST_HELD: usize = 200;
 
 /// What lies at a path, as far as a walk cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,10 +85,17 @@ pub(crate) trait Reader: Send {
 
 /// Has directories below `root` read, and those found in them, one thread a reader; gives the readers back.
 pub(crate) fn share<R: Reader>(root: OwnedFd, dirs: Vec<(PathBuf, R::State)>, mut readers: Vec<R>) -> Vec<R> {
-    let root = Arc::new(root);
-    let start = |(path, state)| Waiting { parent: Arc::clone(&root), name: NameIn::Root, path, state };
+    let open = Arc::new(AtomicUsize::new(0));
+    let root = Arc::new(HeldDir::new(root, &open));
+    let start = |(path, state): (PathBuf, R::State)| Waiting {
+        parent: Arc::clone(&root),
+        name: NameIn::Root,
+        depth: path.components().count(),
+        path,
+        state,
+    };
     let pending = Pending { dirs: dirs.into_iter().map(start).collect(), busy: 0, idle: 0 };
-    let queue = Queue { state: Mutex::new(pending), changed: Condvar::new() };
+    let queue = Queue { state: Mutex::new(pending), changed: Condvar::new(), root: Arc::clone(&root), open };
     std::thread::scope(|scope| {
         let own = readers.pop();
         let others: Vec<_> = readers.into_iter().map(|reader| scope.spawn(|| work(&queue, reader))).collect();
@@ -94,6 +108,28 @@ pub(crate) fn share<R: Reader>(root: OwnedFd, dirs: Vec<(PathBuf, R::State)>, mu
 struct Queue<S> {
     state: Mutex<Pending<S>>,
     changed: Condvar,
+    root: Arc<HeldDir>,
+    /// Directories that are held open.
+    open: Arc<AtomicUsize>,
+}
+
+/// A directory that others wait below, counted while it is open.
+struct HeldDir {
+    fd: OwnedFd,
+    open: Arc<AtomicUsize>,
+}
+
+impl HeldDir {
+    fn new(fd: OwnedFd, open: &Arc<AtomicUsize>) -> HeldDir {
+        open.fetch_add(1, Ordering::Relaxed);
+        HeldDir { fd, open: Arc::clone(open) }
+    }
+}
+
+impl Drop for HeldDir {
+    fn drop(&mut self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 struct Pending<S> {
@@ -106,9 +142,10 @@ struct Pending<S> {
 
 struct Waiting<S> {
     /// Held open, so that no step but the last can turn into a symlink meanwhile.
-    parent: Arc<OwnedFd>,
+    parent: Arc<HeldDir>,
     name: NameIn,
     path: PathBuf,
+    depth: usize,
     state: S,
 }
 
@@ -125,6 +162,7 @@ impl<S> Queue<S> {
         loop {
             if let Some(dir) = pending.dirs.pop() {
                 pending.busy += 1;
+
                 return Some(dir);
             }
             if pending.busy == 0 {
@@ -148,23 +186,30 @@ impl<S> Queue<S> {
 
 fn work<R: Reader>(queue: &Queue<R::State>, mut reader: R) -> R {
     let mut found = Vec::new();
-    while let Some(Waiting { parent, name, path, state }) = queue.take() {
-        let name = match name {
-            NameIn::Root if path.as_os_str().is_empty() => Path::new("."),
-            NameIn::Root => &path,
-            NameIn::Parent => Path::new(path.file_name().unwrap_or_default()),
+    while let Some(Waiting { parent, name, path, depth, state }) = queue.take() {
+        let opened = if depth > DEEPEST {
+            Err(io::Error::other("too many directories in each other"))
+        } else {
+            match name {
+                NameIn::Root => open_below(&parent.fd, &path),
+                NameIn::Parent => open_dir(&parent.fd, Path::new(path.file_name().unwrap_or_default())),
+            }
         };
-        match open_dir(&parent, name) {
+        drop(parent);
+        match opened {
             Err(error) => {
                 reader.closed(&path, error);
                 queue.done(std::iter::empty());
             }
             Ok(dir) => {
                 reader.read(&dir, &path, &state, &mut found);
-                let parent = Arc::new(dir);
+                let is_held = queue.open.load(Ordering::Relaxed) < MOST_HELD;
+                let parent =
+                    if is_held { Arc::new(HeldDir::new(dir, &queue.open)) } else { Arc::clone(&queue.root) };
                 let waiting = |(path, state)| {
                     let parent = Arc::clone(&parent);
-                    Waiting { parent, name: NameIn::Parent, path, state }
+                    let name = if is_held { NameIn::Parent } else { NameIn::Root };
+                    Waiting { parent, name, path, depth: depth + 1, state }
                 };
                 queue.done(found.drain(..).map(waiting));
             }
@@ -251,6 +296,15 @@ impl PathIn {
         self.bytes.extend_from_slice(name);
         Path::new(OsStr::from_bytes(&self.bytes))
     }
+}
+
+/// Opens a directory step by step, so that no part of its path is a symlink and the path may have any length.
+fn open_below(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
+    let mut dir = open_dir(root, Path::new("."))?;
+    for part in path.components() {
+        dir = open_dir(&dir, Path::new(part.as_os_str()))?;
+    }
+    Ok(dir)
 }
 
 fn open_dir(at: impl AsFd, path: &Path) -> io::Result<OwnedFd> {

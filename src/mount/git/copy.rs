@@ -1,8 +1,9 @@
 //! Copies a git directory for the copy backend: everything but the objects, which are borrowed from the real one.
 //! The result never points at metadata that the user's own git writes.
 
+use crate::files::regular;
 use crate::mount::fs::copy_file::Copier;
-use crate::mount::git::repository::{Repository, pointer_target};
+use crate::mount::git::repository::{LARGEST_POINTER, LARGEST_SETTINGS, Repository, pointer_target};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use std::fs;
 use std::io;
@@ -36,7 +37,7 @@ pub(crate) fn copy_repository(
     let pointer = repository.work_tree.join(".git");
     // A submodule's pointer goes to `.git/modules`, which is copied with the outer repository: it stays true if it is relative.
     if let Some(inside) = kept_pointer(&pointer, repository, root) {
-        fs::copy(&pointer, work_tree.join(".git"))?;
+        fs::write(work_tree.join(".git"), regular::read(&pointer, LARGEST_POINTER)?)?;
         let git_dir = mount.join(inside);
         return Ok(Repository { work_tree: work_tree.to_path_buf(), common_dir: git_dir.clone(), git_dir });
     }
@@ -50,7 +51,7 @@ pub(crate) fn copy_repository(
 }
 
 fn kept_pointer(pointer: &Path, repository: &Repository, root: &Path) -> Option<PathBuf> {
-    let target = pointer_target(&fs::read(pointer).ok()?)?;
+    let target = pointer_target(&regular::read(pointer, LARGEST_POINTER).ok()?)?;
     let inside = repository.git_dir.strip_prefix(root).ok()?;
     let is_module = inside.components().any(|part| part.as_os_str() == "modules");
     (target.is_relative() && is_module && repository.git_dir == repository.common_dir)
@@ -148,7 +149,7 @@ fn adapt_config(git_dir: &Path) -> io::Result<()> {
     trust_times(git_dir)?;
     for name in ["config", "config.worktree"] {
         let path = git_dir.join(name);
-        let text = fs::read(&path).unwrap_or_default().to_ascii_lowercase();
+        let text = regular::read(&path, LARGEST_SETTINGS).unwrap_or_default().to_ascii_lowercase();
         let says = |word: &[u8]| text.windows(word.len()).any(|window| window == word);
         if says(b"worktree") || says(b"bare = true") || says(b"bare=true") {
             append(&path, ORDINARY)?;

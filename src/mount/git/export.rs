@@ -1,8 +1,9 @@
 //! Commits that the agent made in the mount become `refs/agentworkforce/<session>/heads/<branch>` of the real repository.
 //! The user's branches, index and `HEAD` are not touched, and no setting, hook or filter of the agent's is ever read.
 
-use crate::git;
-use crate::model::mount::PathRule;
+use crate::git::{self, Guard, Limits};
+use crate::host::interruption;
+use crate::model::mount::{Effect, PathRule};
 use crate::model::mount_record::{GitRecord, MountRecord};
 use crate::model::raw_path::RawPath;
 use crate::mount::fs::stat::Kind;
@@ -15,13 +16,25 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// More new commits on one branch than this are not listed one by one, and not exported without being looked at.
 const MOST_COMMITS: usize = 5000;
+
+/// Branches with new commits that are exported; more are held.
+const MOST_BRANCHES: usize = 64;
+/// How long the agent's branches may take in sum, and one git command.
+const TIME: Duration = Duration::from_mins(1);
+const TIME_OF_ONE: Duration = Duration::from_secs(20);
+/// Paths of one commit that are looked at, in bytes of output.
+const MOST_PATHS: u64 = 16 << 20;
+/// Objects and packs of an agent that are looked at.
+const MOST_STORED: usize = 500_000;
 
 /// What became of the agent's branches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -79,16 +92,37 @@ pub fn export(
 ) -> anyhow::Result<GitExport> {
     let compiled = PathRules::compile(rules).map_err(|error| anyhow!("{error}"))?;
     let mut export = GitExport::default();
+    let began = Instant::now();
     for repository in &record.git {
         let Ok(agents) = Tree::open(&session.join(&repository.data)) else { continue };
         let scratch = tempfile::Builder::new().prefix("export-").tempdir_in(session)?;
+        let found = candidates(repository, &agents);
+        if found.is_empty() {
+            continue;
+        }
         let objects = borrowed_objects(&agents, scratch.path())?;
         let job = Job { session_id, repository, record, rules, compiled: &compiled, objects };
-        for (branch, tip) in candidates(repository, &agents) {
+        let mut nothing_new: HashSet<String> = HashSet::new();
+        for (branch, tip) in found {
+            if nothing_new.contains(&tip) {
+                continue;
+            }
+            interruption::check()?;
+            let reason = if began.elapsed() > TIME {
+                Some(format!("there was no time to look at it ({} s)", TIME.as_secs()))
+            } else if export.exported.len() + export.held.len() >= MOST_BRANCHES {
+                Some(format!("there are more than {MOST_BRANCHES} branches"))
+            } else {
+                None
+            };
+            if let Some(reason) = reason {
+                export.held.push(job.held(&branch, &tip, reason));
+                continue;
+            }
             match job.branch(&branch, &tip) {
                 Ok(Some(Outcome::Exported(branch))) => export.exported.push(branch),
                 Ok(Some(Outcome::Held(branch))) => export.held.push(*branch),
-                Ok(None) => {}
+                Ok(None) => drop(nothing_new.insert(tip)),
                 Err(error) => export.held.push(job.held(&branch, &tip, format!("{error:#}"))),
             }
         }
@@ -116,15 +150,30 @@ pub(super) fn borrowed_objects(agents: &Tree, scratch: &Path) -> anyhow::Result<
     let objects = scratch.join("objects");
     std::fs::create_dir(&objects)?;
     let Ok(dir) = agents.open_dir(Path::new("objects")) else { return Ok(objects) };
+    let mut left = MOST_STORED;
     for name in tree::list(dir.as_fd())? {
         let bytes = name.as_bytes();
         let is_store = bytes == b"pack" || (bytes.len() == 2 && bytes.iter().all(u8::is_ascii_hexdigit));
         let is_dir = tree::stat_at(dir.as_fd(), &name)?.is_some_and(|stat| stat.kind == Kind::Dir);
         if is_store && is_dir {
+            only_files(&agents.open_dir(&Path::new("objects").join(&name))?, &mut left)
+                .with_context(|| format!("objects/{}", name.display()))?;
             std::os::unix::fs::symlink(agents.path().join("objects").join(&name), objects.join(&name))?;
         }
     }
     Ok(objects)
+}
+
+/// Git would wait for a fifo, and read a device for ever.
+fn only_files(dir: &OwnedFd, left: &mut usize) -> anyhow::Result<()> {
+    for name in tree::list(dir.as_fd())? {
+        *left = left.checked_sub(1).context("there are too many objects")?;
+        let kind = tree::stat_at(dir.as_fd(), &name)?.map(|stat| stat.kind);
+        if !matches!(kind, None | Some(Kind::File)) {
+            bail!("{} is not a file", name.display());
+        }
+    }
+    Ok(())
 }
 
 enum Outcome {
@@ -163,7 +212,7 @@ impl Job<'_> {
         ]);
         // The boundary, marked with a dash, is where the user's history begins.
         let (known, commits): (Vec<String>, Vec<String>) =
-            lines(&git::run(list)?.stdout).into_iter().partition(|line| line.starts_with('-'));
+            lines(&bounded(list)?.stdout).into_iter().partition(|line| line.starts_with('-'));
         if commits.is_empty() {
             return Ok(None);
         }
@@ -220,15 +269,24 @@ impl Job<'_> {
                 "--no-renames",
             ]);
             changed.args(["--no-ext-diff", "--no-textconv", "-z", commit]);
-            let output = git::run(changed)?.stdout;
+            let limits = Limits { time: TIME_OF_ONE, output: MOST_PATHS };
+            let output = git::run_with(changed, None, limits)
+                .context("a commit changes more paths than are looked at")?
+                .stdout;
             for name in output.split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
                 let path = prefix.join(OsString::from_vec(name.to_vec()));
                 let decision = self.compiled.decide(&path, false);
-                let is_protected = decision.visibility != Visibility::Writable;
+                // What is listed at the place of a directory is a link or a file.
+                let leads_to = self
+                    .compiled
+                    .layer_below(&path)
+                    .filter(|&rule| self.rules.get(rule).is_some_and(|rule| rule.effect == Effect::Readonly));
+                let is_protected = decision.visibility != Visibility::Writable || leads_to.is_some();
                 if !is_protected && !injected.contains(path.as_path()) {
                     continue;
                 }
-                let rule = decision.rule.filter(|_| is_protected).and_then(|index| self.rules.get(index));
+                let rule = leads_to.or(decision.rule.filter(|_| is_protected));
+                let rule = rule.and_then(|index| self.rules.get(index));
                 let mut held = self.held(branch, tip, "it changes a path that is protected".into());
                 held.commit = Some(commit.clone());
                 held.path = Some(path.into());
@@ -245,8 +303,10 @@ impl Job<'_> {
         pack.args(["pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null());
+            .stderr(Stdio::null())
+            .process_group(0);
         let mut pack = pack.spawn().context("cannot run git")?;
+        let guard = Guard::over(&pack, TIME);
         let mut input = pack.stdin.take().context("git takes no input")?;
         let known: Vec<&str> = known.iter().map(|commit| commit.trim_start_matches('-')).collect();
         let known = known.join("\n");
@@ -257,6 +317,7 @@ impl Job<'_> {
         index.stdin(pack.stdout.take().context("git gives no output")?);
         let indexed = git::run(index);
         let packed = pack.wait()?;
+        guard.verdict(TIME)?;
         if !packed.success() || written.is_err() {
             bail!("its objects are not complete");
         }
@@ -279,13 +340,8 @@ impl Job<'_> {
             "--format=%H%x1f%an%x1f%s",
             "--stdin",
         ]);
-        show.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = show.spawn().context("cannot run git")?;
-        let mut input = child.stdin.take().context("git takes no input")?;
-        let list = commits.join("\n");
-        let writer = std::thread::spawn(move || input.write_all(list.as_bytes()));
-        let output = child.wait_with_output()?;
-        let _ = writer.join();
+        let input = commits.join("\n").into_bytes();
+        let output = git::output_of(show, Some(input), Limits { time: TIME_OF_ONE, ..Limits::default() })?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let commit = |entry: &str| {
             let mut parts = entry.splitn(3, '\u{1f}').map(str::to_owned);
@@ -354,6 +410,10 @@ impl Job<'_> {
             rule: None,
         }
     }
+}
+
+fn bounded(command: Command) -> anyhow::Result<std::process::Output> {
+    git::run_with(command, None, Limits { time: TIME_OF_ONE, ..Limits::default() })
 }
 
 /// Git splits this variable at colons unless a part is quoted.

@@ -1,6 +1,7 @@
 //! The repositories of a project: found, read, copied for a mount, and the agent's commits exported to the real one.
 //! Files of the work tree are the business of `changes` and `apply`.
 
+mod config_file;
 pub mod copy;
 pub(crate) mod credentials;
 pub mod export;
@@ -8,3 +9,4 @@ pub(crate) mod index_file;
 pub mod new_objects;
 pub(crate) mod refs;
 pub mod repository;
+pub mod settings;

@@ -1,19 +1,27 @@
 //! Reads what the agent's commits add: the commits themselves and the files in them, piece by piece and up to a limit.
 
 use super::export::{Job, borrowed_objects, candidates, lines};
-use crate::git;
+use crate::git::{self, Guard, Limits};
+use crate::host::interruption;
 use crate::model::mount_record::MountRecord;
 use crate::mount::fs::tree::Tree;
 use crate::rules::PathRules;
 use anyhow::{Context, anyhow};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 /// More than this of one branch is not read: a run must not take long because an agent brought a large history.
 const MOST_OBJECTS: usize = 20_000;
 const MOST_BYTES: u64 = 256 << 20;
+/// The list of them, in bytes.
+const MOST_LISTED: u64 = 64 << 20;
+/// How long all branches may take, and one git command.
+const TIME: Duration = Duration::from_secs(30);
+const TIME_OF_ONE: Duration = Duration::from_secs(20);
 
 /// Receives each new object: its place, described for people, and its bytes.
 pub type Reader<'a> = dyn FnMut(&str, &mut dyn Read) -> std::io::Result<()> + 'a;
@@ -21,6 +29,7 @@ pub type Reader<'a> = dyn FnMut(&str, &mut dyn Read) -> std::io::Result<()> + 'a
 /// Shows everything that the agent's branches add to the real repository. What was not read is in the answer.
 pub fn read_new_objects(session: &Path, record: &MountRecord, reader: &mut Reader<'_>) -> Vec<String> {
     let mut unread = Vec::new();
+    let began = Instant::now();
     let compiled = match PathRules::compile(&[]) {
         Ok(compiled) => compiled,
         Err(error) => return vec![error.to_string()],
@@ -46,6 +55,9 @@ pub fn read_new_objects(session: &Path, record: &MountRecord, reader: &mut Reade
         });
         for (branch, tip) in found {
             let read = match &job {
+                _ if began.elapsed() > TIME || interruption::signal().is_some() => {
+                    Err(anyhow!("there was no time to read them"))
+                }
                 Ok(job) => job.read_new(&branch, &tip, reader),
                 Err(error) => Err(anyhow!("{error:#}")),
             };
@@ -65,10 +77,15 @@ impl Job<'_> {
         let mut list = self.git(true);
         let ours = format!("--exclude=refs/agentworkforce/{}/*", self.session_id);
         list.args(["rev-list", "--objects", tip, "--not", &ours, "--all"]);
-        let objects = lines(&git::run(list)?.stdout);
+        let limits = Limits { time: TIME_OF_ONE, output: MOST_LISTED };
+        let objects = lines(&git::run_with(list, None, limits)?.stdout);
+        if objects.is_empty() {
+            return Ok(None);
+        }
         let mut cat = self.git(true);
         cat.args(["cat-file", "--batch"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut cat = cat.spawn().context("cannot run git")?;
+        let mut cat = cat.process_group(0).spawn().context("cannot run git")?;
+        let guard = Guard::over(&cat, TIME_OF_ONE);
         let mut input = cat.stdin.take().context("git takes no input")?;
         let mut output = BufReader::new(cat.stdout.take().context("git gives no output")?);
         let named: Vec<(&str, &str)> = objects
@@ -110,6 +127,7 @@ impl Job<'_> {
         drop(input);
         drop(output);
         let _ = cat.wait();
+        guard.verdict(TIME_OF_ONE)?;
         read.map(|()| limit)
     }
 }

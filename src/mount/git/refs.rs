@@ -14,6 +14,9 @@ const LARGEST: u64 = 16 << 20;
 /// Directories in directories of refs; names of branches are not deeper than this in earnest.
 const DEEPEST: usize = 32;
 
+/// More branches than anybody has.
+const MOST_BRANCHES: usize = 100_000;
+
 /// A branch name and the commit it points to, both as git writes them.
 pub(crate) type Branches = BTreeMap<OsString, String>;
 
@@ -57,6 +60,9 @@ fn packed(git_dir: &Tree) -> Branches {
 fn loose(git_dir: &Tree, at: &Path, depth: usize, branches: &mut Branches) {
     let Ok(dir) = git_dir.open_dir(at) else { return };
     for name in tree::list(dir.as_fd()).unwrap_or_default() {
+        if branches.len() >= MOST_BRANCHES {
+            return;
+        }
         let path = at.join(&name);
         if let Some(text) = read(git_dir, &path) {
             let branch = path.strip_prefix("refs/heads").unwrap_or(&path).as_os_str().to_owned();

@@ -1,14 +1,26 @@
 //! Keeps git quiet and private in a mount: where a repository's directories are, which hidden files it tracks, and the
 //! mount's own index and exclude file. It never writes the user's git directory, and exports no commits.
 
+use crate::files::regular;
+use crate::git::{self, Limits};
 use crate::mount::git::index_file::IndexFile;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// An ignore file that git waits for is no reason to wait longer: then nothing is left out.
+const CHECK_IGNORE: Duration = Duration::from_secs(5);
+/// What a `.git` file or `commondir` may hold: one path.
+pub(crate) const LARGEST_POINTER: u64 = 16 * 1024;
+/// An index of some million files.
+const LARGEST_INDEX: u64 = 1 << 30;
+/// A configuration or exclude file that people or git write.
+pub(crate) const LARGEST_SETTINGS: u64 = 8 << 20;
 
 /// A work tree and where its metadata is; absolute paths without symlinks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,10 +39,10 @@ impl Repository {
         let git_dir = if fs::metadata(&dot_git).ok()?.is_dir() {
             dot_git.canonicalize().ok()?
         } else {
-            let target = pointer_target(&fs::read(&dot_git).ok()?)?;
+            let target = pointer_target(&regular::read(&dot_git, LARGEST_POINTER).ok()?)?;
             work_tree.join(target).canonicalize().ok()?
         };
-        let common_dir = match fs::read(git_dir.join("commondir")) {
+        let common_dir = match regular::read(&git_dir.join("commondir"), LARGEST_POINTER) {
             Ok(text) => git_dir.join(OsStr::from_bytes(text.trim_ascii_end())).canonicalize().ok()?,
             Err(_) => git_dir.clone(),
         };
@@ -67,16 +79,20 @@ impl Repository {
     /// Starts listing the tracked paths while the caller does something else.
     pub fn list_tracked(&self) -> Option<TrackedList> {
         let (repository, index) = (self.clone(), self.git_dir.join("index"));
-        let list = move || match fs::read(&index).ok().and_then(IndexFile::parse) {
-            Some(index) => Some(Tracked::Index(Arc::new(index))),
-            None => repository.ask_for_tracked(),
+        let list = move || match regular::read(&index, LARGEST_INDEX).map(IndexFile::parse) {
+            Ok(Some(index)) => Some(Tracked::Index(Arc::new(index))),
+            Ok(None) => repository.ask_for_tracked(),
+            // Git would have to read the same file.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => repository.ask_for_tracked(),
+            Err(_) => None,
         };
         std::thread::Builder::new().spawn(list).ok().map(TrackedList)
     }
 
     fn ask_for_tracked(&self) -> Option<Tracked> {
         let mut command = self.git(&self.git_dir);
-        let output = command.args(["ls-files", "--cached", "-z"]).stdin(Stdio::null()).output().ok()?;
+        command.args(["ls-files", "--cached", "-z"]).stdin(Stdio::null());
+        let output = git::output_of(command, None, Limits::default()).ok()?;
         let mut names = split_zeros(&output.stdout);
         names.sort_unstable_by(|a, b| a.as_os_str().as_bytes().cmp(b.as_os_str().as_bytes()));
         output.status.success().then(|| Tracked::Listed(names.into()))
@@ -84,28 +100,22 @@ impl Repository {
 
     /// Marks paths as skip-worktree in the index at `index`, a private copy. `git_dir` is only read.
     pub fn skip_worktree(&self, git_dir: &Path, index: &Path, paths: &[PathBuf]) -> io::Result<()> {
-        if let Some(known) = fs::read(index).ok().and_then(IndexFile::parse) {
+        if let Some(known) = IndexFile::parse(regular::read(index, LARGEST_INDEX)?) {
             return fs::write(index, known.with_skip_worktree(paths));
         }
-        let mut child = self
-            .git(git_dir)
+        let mut command = self.git(git_dir);
+        command
             // A split index would put its shared half into the user's git directory; the hash of an index is read by nobody
             // but costs more than all the rest.
             .args(["-c", "core.splitIndex=false", "-c", "index.skipHash=true"])
             .args(["update-index", "-z", "--skip-worktree", "--stdin"])
-            .env("GIT_INDEX_FILE", index)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        let mut input = child.stdin.take().expect("stdin is piped");
+            .env("GIT_INDEX_FILE", index);
         let bytes: Vec<u8> =
             paths.iter().flat_map(|path| path.as_os_str().as_bytes().iter().copied().chain([0])).collect();
-        let written = input.write_all(&bytes);
-        drop(input);
-        let output = child.wait_with_output()?;
+        let output = git::output_of(command, Some(bytes), Limits::default())
+            .map_err(|error| io::Error::other(format!("git update-index failed: {error:#}")))?;
         if output.status.success() {
-            return written;
+            return Ok(());
         }
         Err(io::Error::other(format!(
             "git update-index failed: {}",
@@ -118,23 +128,15 @@ impl Repository {
         if paths.is_empty() {
             return Some(Vec::new());
         }
-        let mut child = self
-            .git(&self.git_dir)
-            .args(["check-ignore", "-z", "--stdin", "--no-index"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .ok()?;
-        let mut input = child.stdin.take()?;
+        let mut command = self.git(&self.git_dir);
+        command.args(["check-ignore", "-z", "--stdin", "--no-index"]);
         let bytes: Vec<u8> = paths
             .iter()
             // With the slash a pattern like `target/` matches whatever git finds on disk.
             .flat_map(|path| path.as_os_str().as_bytes().iter().copied().chain(*b"/\0"))
             .collect();
-        let writer = std::thread::spawn(move || input.write_all(&bytes));
-        let output = child.wait_with_output().ok()?;
-        writer.join().ok()?.ok()?;
+        let limits = Limits { time: CHECK_IGNORE, ..Limits::default() };
+        let output = git::output_of(command, Some(bytes), limits).ok()?;
         // 1 says that none is ignored.
         if !matches!(output.status.code(), Some(0 | 1)) {
             return None;

@@ -3,6 +3,7 @@
 //! anything else. What the output means is for the listener.
 
 use super::child::{ChildCommand, ChildEvent, ChildStdio, Helper, RunningChild, start_error};
+use super::descendants;
 use super::inside::protocol::{Group, Report};
 use super::signals::SignalInbox;
 use super::terminal::{SharedTerminal, has_job_control};
@@ -125,8 +126,10 @@ impl Helper {
             None => Group::Own,
         };
         let limits = TimeLimits { wall: limit, idle: None };
-        let child = self.spawn(command, stdio, group)?;
-        let outcome = attend(child, command, terminal.as_mut(), limits, signals, None);
+        let outcome = self.contained(|| {
+            let child = self.spawn(command, stdio, group)?;
+            attend(child, command, terminal.as_mut(), limits, signals, None)
+        });
         if let Some(terminal) = &terminal {
             terminal.take_back();
         }
@@ -149,8 +152,24 @@ impl Helper {
         signals: &mut SignalInbox,
         listener: &mut dyn Listener,
     ) -> Result<ChildOutcome> {
-        let child = self.spawn(command, stdio, Group::Own)?;
-        attend(child, command, None, limits, signals, Some(listener))
+        self.contained(|| {
+            let child = self.spawn(command, stdio, Group::Own)?;
+            attend(child, command, None, limits, signals, Some(listener))
+        })
+    }
+
+    /// Nothing that was started outlives this. Without a PID namespace the inside could have killed our init: then what it
+    /// started becomes ours, and we end it.
+    fn contained<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
+        if self.spec.pid_namespace {
+            return run();
+        }
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+            .map_err(std::io::Error::from)?;
+        let others = descendants::children();
+        let result = run();
+        descendants::kill_all_but(&others);
+        result
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod attend;
 pub mod child;
+mod descendants;
 pub mod inside;
 pub(crate) mod mount_table;
 pub mod probe;

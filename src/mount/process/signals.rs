@@ -1,11 +1,15 @@
 //! Catches signals and keeps them until the caller takes them. What they mean is up to the caller.
 
+use crate::host::interruption;
 use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The signals that ask us to end.
+const ENDING: [i32; 4] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP];
 
 /// Caught signals. From its creation to the end of the process these signals no longer end us.
 #[derive(Debug)]
@@ -31,6 +35,10 @@ impl SignalInbox {
             let flag = Arc::new(AtomicBool::new(false));
             // The flag first: whoever is woken must find it raised.
             signal_hook::flag::register(signal, Arc::clone(&flag))?;
+            if ENDING.contains(&signal) {
+                let number = usize::try_from(signal).unwrap_or_default();
+                signal_hook::flag::register_usize(signal, interruption::flag(), number)?;
+            }
             signal_hook::low_level::pipe::register(signal, ring.try_clone()?)?;
             caught.push((signal, flag));
         }
@@ -39,6 +47,7 @@ impl SignalInbox {
 
     /// The signals that came since the last time.
     pub fn take(&mut self) -> Vec<i32> {
+        interruption::clear();
         let mut bytes = [0_u8; 64];
         while self.wake.read(&mut bytes).is_ok_and(|count| count > 0) {}
         let raised =
@@ -51,13 +60,15 @@ impl SignalInbox {
         for (_, flag) in self.caught.iter().filter(|(caught, _)| *caught == signal) {
             flag.store(false, Ordering::SeqCst);
         }
+        if interruption::signal() == Some(signal) {
+            interruption::clear();
+        }
     }
 
     /// The signal that asks us to end, if one came; it stays to be taken.
     pub fn asked_to_end(&self) -> Option<i32> {
-        let raised = |(signal, flag): &&(i32, Arc<AtomicBool>)| {
-            [SIGINT, SIGQUIT, SIGTERM, SIGHUP].contains(signal) && flag.load(Ordering::SeqCst)
-        };
+        let raised =
+            |(signal, flag): &&(i32, Arc<AtomicBool>)| ENDING.contains(signal) && flag.load(Ordering::SeqCst);
         self.caught.iter().find(raised).map(|(signal, _)| *signal)
     }
 

@@ -4,6 +4,7 @@
 use super::git_marks::{GitMarks, repositories};
 use super::inject::write_into;
 use super::request::{OpenRequest, at, compile, injected_records, make_dir};
+use crate::files::regular;
 use crate::model::mount::{GitCredentials, PathRule};
 use crate::model::mount_record::{GitRecord, LeftOut, LeftOutReason, MountRecord};
 use crate::model::raw_path::RawPath;
@@ -12,7 +13,9 @@ use crate::mount::fs::copy_file::{Copied, Copier};
 use crate::mount::fs::walk::{Kind, Step, Visitor, threads, walk_below};
 use crate::mount::git::copy::copy_repository;
 use crate::mount::git::credentials;
-use crate::mount::git::repository::{Repository, Tracked, TrackedList, exclude_with, keep_marks_when_sparse};
+use crate::mount::git::repository::{
+    LARGEST_SETTINGS, Repository, Tracked, TrackedList, exclude_with, keep_marks_when_sparse,
+};
 use crate::mount::process::signals::SignalInbox;
 use crate::mount::view::heavy::Heavy;
 use crate::mount::view::scan_hidden::HiddenScan;
@@ -20,6 +23,7 @@ use crate::rules::Decision;
 use crate::rules::quick::QuickRules;
 use anyhow::Result;
 use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -72,6 +76,8 @@ struct Found {
     special: u64,
     candidates: Vec<(PathBuf, Decision)>,
     left_out: Vec<LeftOut>,
+    /// Why the root itself cannot be read.
+    failed: Option<io::Error>,
     tracked: Option<Tracked>,
 }
 
@@ -91,6 +97,9 @@ fn gather(
             (0..threads()).map(|_| Gather { rules, list, heavy, found: Found::default() }).collect();
         for Gather { found, .. } in walk_below(root, std::mem::take(&mut starts), visitors)? {
             all.absorb(found);
+        }
+        if let Some(error) = all.failed.take() {
+            return Err(error);
         }
         if all.candidates.is_empty() {
             break;
@@ -114,6 +123,8 @@ fn gather(
         all.tracked = tracked();
     }
     all.dirs.sort();
+    let closed: HashSet<&Path> = all.scan.unreadable().collect();
+    all.dirs.retain(|dir| !closed.contains(dir.as_path()));
     all.scan.hidden.sort_by(|a, b| a.path.cmp(&b.path));
     all.scan.nested_repositories.sort();
     Ok(all)
@@ -129,6 +140,7 @@ impl Found {
         self.special += other.special;
         self.candidates.extend(other.candidates);
         self.left_out.extend(other.left_out);
+        self.failed = self.failed.take().or(other.failed);
     }
 }
 
@@ -165,8 +177,13 @@ impl Visitor for Gather<'_> {
         Step::Descend(decision)
     }
 
-    fn unreadable(&mut self, path: &Path, _: io::Error) {
-        self.found.left_out.push(LeftOut { path: path.into(), reason: LeftOutReason::Unreadable });
+    fn unreadable(&mut self, path: &Path, error: io::Error) {
+        if path.as_os_str().is_empty() {
+            self.found.failed = Some(error);
+        } else if error.kind() != io::ErrorKind::NotFound {
+            self.found.scan.hide_unreadable(path);
+            self.found.left_out.push(LeftOut { path: path.into(), reason: LeftOutReason::Unreadable });
+        }
     }
 }
 
@@ -306,7 +323,7 @@ fn copy_repositories(
             let index = private.git_dir.join("index");
             private.skip_worktree(&private.git_dir, &index, &marks.skip)?;
             for config in [private.git_dir.join("config"), private.git_dir.join("config.worktree")] {
-                let text = fs::read(&config).ok();
+                let text = regular::read(&config, LARGEST_SETTINGS).ok();
                 if let Some(text) = text.and_then(|text| keep_marks_when_sparse(&text)) {
                     fs::write(&config, text)?;
                 }
@@ -315,7 +332,8 @@ fn copy_repositories(
         if !marks.exclude.is_empty() {
             let exclude = private.common_dir.join("info/exclude");
             make_dir(&private.common_dir.join("info"))?;
-            let text = exclude_with(&fs::read(&exclude).unwrap_or_default(), &marks.exclude);
+            let text =
+                exclude_with(&regular::read(&exclude, LARGEST_SETTINGS).unwrap_or_default(), &marks.exclude);
             fs::write(&exclude, text)?;
         }
         let data =

@@ -3,9 +3,12 @@
 
 use super::inject::{InjectedFile, Upper};
 use super::scan_hidden::HiddenScan;
+use crate::files::regular;
 use crate::model::mount::GitCredentials;
 use crate::mount::git::credentials::{CONFIGS, without_credentials};
-use crate::mount::git::repository::{Repository, Tracked, exclude_with, keep_marks_when_sparse};
+use crate::mount::git::repository::{
+    LARGEST_SETTINGS, Repository, Tracked, exclude_with, keep_marks_when_sparse,
+};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -59,7 +62,10 @@ impl GitMarks {
 
     /// Writes the private configuration, where it has to differ from the user's.
     fn write_config(&self, config: &Path, lower: &Path, upper: &mut Upper) -> io::Result<()> {
-        let (Ok(inside), Ok(text)) = (config.strip_prefix(lower), fs::read(config)) else { return Ok(()) };
+        let (Ok(inside), Ok(text)) = (config.strip_prefix(lower), regular::read(config, LARGEST_SETTINGS))
+        else {
+            return Ok(());
+        };
         let hidden = if self.credentials == GitCredentials::Hide { without_credentials(&text) } else { None };
         // Where only a part is checked out, git takes the mark away from files that are there all the same: ours.
         let sparse =
@@ -81,6 +87,7 @@ impl GitMarks {
                 fs::write(&private, marked)?;
                 fs::set_permissions(&private, fs::metadata(&index)?.permissions())?;
             } else {
+                // Git has read it already, so it is a file.
                 fs::copy(&index, &private)?;
                 repository.skip_worktree(&repository.git_dir, &private, &self.skip)?;
             }
@@ -97,7 +104,8 @@ impl GitMarks {
         if !self.exclude.is_empty()
             && let Ok(inside) = exclude.strip_prefix(lower)
         {
-            let text = exclude_with(&fs::read(&exclude).unwrap_or_default(), &self.exclude);
+            let text =
+                exclude_with(&regular::read(&exclude, LARGEST_SETTINGS).unwrap_or_default(), &self.exclude);
             upper.inject(&InjectedFile { path: inside.to_path_buf(), bytes: text, mode: 0o644 })?;
         }
         Ok(())

@@ -9,13 +9,16 @@ use crate::model::raw_path::RawPath;
 use crate::mount::fs::cleanup::remove_tree;
 use crate::mount::process::inside::protocol::OverlaySpec;
 use anyhow::Result;
+use rustix::fs::OFlags;
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// In the session directory.
 pub(super) const CONFIG_DIR: &str = "harness-config";
+/// The largest file that is copied.
+const MOST_COPIED: u64 = 64 << 20;
 /// How many changed files are looked for.
 const MOST_CHANGES: usize = 200;
 
@@ -59,14 +62,23 @@ pub(super) fn make_layers(request: &OpenRequest, record: &MountRecord) -> Result
     Ok(layers)
 }
 
-/// Copies a file that may not exist; returns which one it really is.
+/// Copies a file that may not exist; returns which one it really is. Whatever else has its name is left alone: an agent may
+/// have put it there in an earlier run at a lower level.
 fn copy_into(upper: &Path, from: &Path) -> io::Result<Option<RawPath>> {
     let Some(name) = from.file_name() else { return Ok(None) };
-    match fs::copy(from, upper.join(name)).and_then(|_| from.canonicalize()) {
-        Ok(real) => Ok(Some(real.into())),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let mut file = match fs::OpenOptions::new().read(true).custom_flags(flags).open(from) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.len() > MOST_COPIED {
+        return Ok(None);
     }
+    let mut copy = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(upper.join(name))?;
+    io::copy(&mut io::Read::take(&mut file, MOST_COPIED), &mut copy)?;
+    Ok(Some(from.canonicalize()?.into()))
 }
 
 /// The state that there is, by its real paths: an entry may be a link.
@@ -74,8 +86,14 @@ fn state_in(config: &HarnessConfig, dir: &Path) -> Result<Vec<RawPath>> {
     let mut through = Vec::new();
     for name in &config.state {
         let path = dir.join(name.trim_end_matches('/'));
-        if name.ends_with('/') && path.symlink_metadata().is_err() {
+        let is_missing = path.symlink_metadata().is_err();
+        if name.ends_with('/') && is_missing {
             make_dir(&path).map_err(|error| at(&path, error))?;
+        }
+        if name.ends_with(".jsonl") && is_missing {
+            // A list without lines is as good as none, and can be bound.
+            let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+            made.map_err(|error| at(&path, error))?;
         }
         match path.canonicalize() {
             Ok(real) => through.push(real.into()),

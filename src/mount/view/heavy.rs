@@ -1,12 +1,12 @@
 //! Which directories the copy backend leaves out: build output and dependencies that git ignores and nobody asked for.
 //! It asks git and the include patterns; it copies nothing.
 
+use crate::files::regular;
 use crate::mount::error::MountError;
-use crate::mount::git::repository::{Repository, Tracked, TrackedList};
+use crate::mount::git::repository::{LARGEST_SETTINGS, Repository, Tracked, TrackedList};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The file in the project root that brings ignored things in, one pattern a line.
@@ -51,7 +51,8 @@ pub(super) struct Heavy {
 impl Heavy {
     /// `include` comes before the lines of the project's own file.
     pub(super) fn new(root: &Path, include: &[String]) -> Result<Heavy, MountError> {
-        let file = fs::read_to_string(root.join(INCLUDE_FILE)).unwrap_or_default();
+        let file = regular::read(&root.join(INCLUDE_FILE), LARGEST_SETTINGS).unwrap_or_default();
+        let file = String::from_utf8_lossy(&file);
         let from_file = file.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let patterns: Vec<String> = include.iter().cloned().chain(from_file.map(str::to_owned)).collect();
         let mut builder = GitignoreBuilder::new("");

@@ -27,19 +27,19 @@ pub struct Upper<'a> {
     lower: &'a Path,
     dir: &'a Path,
     xattrs: XattrNamespace,
-    /// Directories that stand for those of the project, with the times that they get at the end.
-    mirrored: Vec<(PathBuf, Timestamps)>,
+    /// Directories that stand for those of the project, with the mode and times that they get at the end.
+    mirrored: Vec<(PathBuf, Mode, Timestamps)>,
     /// Directories that show nothing of the project.
     opaque: BTreeSet<PathBuf>,
 }
 
 impl<'a> Upper<'a> {
-    /// `dir` exists and is empty. It takes the owner and mode of `lower`; its times come with [`Upper::finish`].
+    /// `dir` exists and is empty. It takes the owner of `lower`; its mode and times come with [`Upper::finish`].
     pub fn new(lower: &'a Path, dir: &'a Path, xattrs: XattrNamespace) -> io::Result<Upper<'a>> {
         let stat = statat(CWD, lower, AtFlags::empty())?;
         let mut upper = Upper { lower, dir, xattrs, mirrored: Vec::new(), opaque: BTreeSet::new() };
         take_attributes(lower, dir, &stat)?;
-        upper.mirrored.push((PathBuf::new(), times_of(&stat)));
+        upper.mirrored.push((PathBuf::new(), Mode::from_raw_mode(stat.st_mode), times_of(&stat)));
         Ok(upper)
     }
 
@@ -63,8 +63,12 @@ impl<'a> Upper<'a> {
 
     /// Gives the mirrored directories their times, which making things in them has changed.
     pub fn finish(self) -> io::Result<()> {
-        for (path, times) in self.mirrored.iter().rev() {
-            utimensat(CWD, self.dir.join(path), times, AtFlags::empty())?;
+        for (path, mode, times) in self.mirrored.iter().rev() {
+            let path = self.dir.join(path);
+            if !mode.contains(Mode::RWXU) {
+                chmodat(CWD, &path, *mode, AtFlags::empty())?;
+            }
+            utimensat(CWD, &path, times, AtFlags::empty())?;
         }
         Ok(())
     }
@@ -103,7 +107,8 @@ impl<'a> Upper<'a> {
         match lower {
             Some(stat) if !hidden && FileType::from_raw_mode(stat.st_mode).is_dir() => {
                 take_attributes(&self.lower.join(dir), &target, &stat)?;
-                self.mirrored.push((dir.to_path_buf(), times_of(&stat)));
+                let mode = Mode::from_raw_mode(stat.st_mode);
+                self.mirrored.push((dir.to_path_buf(), mode, times_of(&stat)));
             }
             // Something else of the project is here, or something hidden: nothing of it may show through.
             Some(_) => {
@@ -156,7 +161,8 @@ fn take_attributes(from: &Path, to: &Path, stat: &Stat) -> io::Result<()> {
         Some(Gid::from_raw(stat.st_gid)),
         AtFlags::SYMLINK_NOFOLLOW,
     );
-    Ok(chmodat(CWD, to, Mode::from_raw_mode(stat.st_mode), AtFlags::empty())?)
+    // Open to ourselves until it is filled: the original may be closed to its owner.
+    Ok(chmodat(CWD, to, Mode::from_raw_mode(stat.st_mode) | Mode::RWXU, AtFlags::empty())?)
 }
 
 /// Access lists and labels, as far as we may set them.

@@ -6,6 +6,7 @@ use crate::model::mount::{Backend, Sandbox};
 use crate::model::mount_facts::OverlayWay;
 use crate::model::mount_record::{Containment, MountRecord, PrivateDir};
 use crate::model::raw_path::RawPath;
+use crate::mount::process::inside::caps;
 use crate::mount::process::inside::protocol::{Cover, Group, HelperSpec, OverlaySpec, Protect};
 use std::path::{Path, PathBuf};
 
@@ -35,7 +36,8 @@ pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord, config: &
     let pid_namespace = record.containment == Containment::PidNamespace;
     let way = match (overlay, pid_namespace) {
         (true, _) => request.facts.host.overlay,
-        (false, true) => OverlayWay::Capable,
+        (false, true) if caps::can_mount() => OverlayWay::Capable,
+        (false, true) => OverlayWay::UserNamespace,
         (false, false) => OverlayWay::Unavailable,
     };
     let cover = Cover {

@@ -161,8 +161,8 @@ fn reachable(request: &OpenRequest, backend: Backend) -> Result<Sandbox, MountEr
 }
 
 fn containment(facts: &MountFacts, backend: Backend) -> Containment {
-    // For a copy alone a user namespace would cost more (sudo, ssh) than it gives.
-    if facts.host.pid_namespace && (backend == Backend::Overlay || caps::can_mount()) {
+    // Without a mount there is no work that is held back, and a user namespace would cost more (ssh) than it gives.
+    if facts.host.pid_namespace && (backend != Backend::None || caps::can_mount()) {
         Containment::PidNamespace
     } else {
         Containment::Subreaper

@@ -1,12 +1,12 @@
 //! One walk over the project before it is mounted: what is hidden and by which rule, and which repositories are inside.
 //! It reads names and types; it changes nothing.
 
-use crate::model::mount::PathRule;
+use crate::model::mount::{PathRule, RuleSource};
 use crate::model::mount_record::HiddenPath;
 use crate::model::raw_path::RawPath;
 use crate::mount::fs::walk::{Kind, Step, Visitor, threads, walk};
 use crate::rules::quick::QuickRules;
-use crate::rules::{Decision, PathRules};
+use crate::rules::{Decision, PathRules, unreadable_rule};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -17,24 +17,24 @@ pub struct HiddenScan {
     pub hidden: Vec<HiddenPath>,
     /// Work trees below the root, relative to it, sorted.
     pub nested_repositories: Vec<PathBuf>,
-    /// Directories that could not be read: what is in them is neither hidden nor shown, because nobody can read it.
-    pub unreadable: Vec<PathBuf>,
 }
 
 /// Walks the project.
 pub fn scan_hidden(root: &Path, rules: &PathRules, list: &[PathRule]) -> io::Result<HiddenScan> {
     let rules = QuickRules::new(rules, list);
-    let visitors =
-        (0..threads()).map(|_| Found { rules: &rules, list, scan: HiddenScan::default() }).collect();
+    let visitors = (0..threads())
+        .map(|_| Found { rules: &rules, list, scan: HiddenScan::default(), failed: None })
+        .collect();
     let mut all = HiddenScan::default();
-    for Found { scan, .. } in walk(root, Decision::ROOT, visitors)? {
+    for Found { scan, failed, .. } in walk(root, Decision::ROOT, visitors)? {
+        if let Some(error) = failed {
+            return Err(error);
+        }
         all.hidden.extend(scan.hidden);
         all.nested_repositories.extend(scan.nested_repositories);
-        all.unreadable.extend(scan.unreadable);
     }
     all.hidden.sort_by(|a, b| a.path.cmp(&b.path));
     all.nested_repositories.sort();
-    all.unreadable.sort();
     Ok(all)
 }
 
@@ -44,6 +44,18 @@ impl HiddenScan {
         let rule = decision.rule.and_then(|index| list.get(index));
         let rule = rule.unwrap_or_else(|| unreachable!("inside the root, only a rule hides")).clone();
         self.hidden.push(HiddenPath { path: RawPath::from(path), is_dir, rule });
+    }
+
+    /// Hides a directory that cannot be read. What is in it cannot be judged, and its owner could open it from inside.
+    pub(super) fn hide_unreadable(&mut self, path: &Path) {
+        let rule = unreadable_rule(path);
+        self.hidden.push(HiddenPath { path: RawPath::from(path), is_dir: true, rule });
+    }
+
+    /// Directories that are hidden because they cannot be read.
+    pub(super) fn unreadable(&self) -> impl Iterator<Item = &Path> {
+        let closed = self.hidden.iter().filter(|hidden| hidden.rule.source == RuleSource::Unreadable);
+        closed.map(|hidden| hidden.path.0.as_path())
     }
 
     /// Notes a work tree below the root. Rules do not apply to its `.git`: a branch may be called `x.key`.
@@ -62,6 +74,8 @@ struct Found<'a> {
     rules: &'a QuickRules<'a>,
     list: &'a [PathRule],
     scan: HiddenScan,
+    /// Why the root itself cannot be read.
+    failed: Option<io::Error>,
 }
 
 impl Visitor for Found<'_> {
@@ -80,15 +94,19 @@ impl Visitor for Found<'_> {
         Step::Descend(decision)
     }
 
-    fn unreadable(&mut self, path: &Path, _: io::Error) {
-        self.scan.unreadable.push(path.to_path_buf());
+    fn unreadable(&mut self, path: &Path, error: io::Error) {
+        if path.as_os_str().is_empty() {
+            self.failed = Some(error);
+        } else if error.kind() != io::ErrorKind::NotFound {
+            self.scan.hide_unreadable(path);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::mount::{Effect, RuleSource};
+    use crate::model::mount::Effect;
     use std::fs;
 
     #[test]

@@ -94,3 +94,16 @@ fn at_strict_a_run_that_leaves_its_configuration_alone_warns_of_nothing() {
         assert_eq!((code, messages(&report, "harness-config").as_str()), (0, ""), "{report:#}");
     });
 }
+
+#[test]
+fn at_strict_odd_files_in_place_of_the_configuration_do_not_stop_the_run() {
+    for_each_identity(|base| {
+        let world = World::with_harness(base.who, "begins; answers done");
+        world.outside("mkdir -p ~/.claude && mkfifo ~/.claude.json ~/.claude/history.jsonl");
+        let (report, code) = world.report(&["--sandbox", "strict"]);
+        assert_eq!(code, 0, "{report:#}");
+        world.outside("rm ~/.claude.json && ln -s /dev/zero ~/.claude.json");
+        let (report, code) = world.report(&["--sandbox", "strict"]);
+        assert_eq!(code, 0, "{report:#}");
+    });
+}

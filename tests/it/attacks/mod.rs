@@ -2,13 +2,20 @@
 
 mod aliases;
 mod caches;
+mod git_settings;
 mod harness_config;
 mod journals;
 mod kernel;
 mod own_home;
 mod pack_powers;
+mod persona_layers;
 mod persona_ref;
+mod processes;
 mod renames;
+mod review;
 mod secrets;
+mod sidecar_reads;
+mod small_inputs;
 mod sockets;
 mod terminal;
+mod unreadable;

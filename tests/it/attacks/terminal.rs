@@ -188,6 +188,7 @@ fn control_c_ends_the_script_around_a_run_and_control_z_stops_the_whole_job() {
         terminal.shows("Stopped");
         terminal.line("fg");
         terminal.shows("back-3");
+        terminal.shows("outcome");
         terminal.line("echo on-$((1+1))");
         terminal.shows("on-2");
     });

@@ -7,6 +7,7 @@ use super::protocol::{
     line,
 };
 use super::{caps, kernel_interfaces, scope, seccomp};
+use crate::mount::process::descendants;
 use crate::mount::process::signals::SignalInbox;
 use crate::mount::process::terminal::without_being_stopped;
 use nix::sys::signal::{Signal, kill, killpg};
@@ -44,7 +45,7 @@ pub(super) fn run(spec: InitSpec, argv: &[OsString]) -> u8 {
         }
     };
     if !spec.pid_namespace {
-        sweep_descendants();
+        descendants::kill_all_but(&[]);
     }
     code
 }
@@ -232,33 +233,4 @@ impl Init {
         // A runner that is gone is seen on the other pipe.
         let _ = self.status.write_all(&line(report));
     }
-}
-
-/// Without a PID namespace: kills children until there are none. Those of a killed child become ours, so none is missed.
-fn sweep_descendants() {
-    let own = rustix::process::getpid().as_raw_nonzero().get();
-    loop {
-        for child in children_of(own) {
-            let _ = kill(Pid::from_raw(child), Signal::SIGKILL);
-        }
-        match rustix::process::wait(WaitOptions::empty()) {
-            Ok(_) => while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {},
-            Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return,
-        }
-    }
-}
-
-fn children_of(parent: i32) -> Vec<i32> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    pids.filter(|pid| parent_of(*pid) == Some(parent)).collect()
-}
-
-/// The fourth field of `/proc/<pid>/stat`; the second is a name in parentheses that may hold anything.
-fn parent_of(pid: i32) -> Option<i32> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let after_name = &stat[stat.iter().rposition(|&byte| byte == b')')? + 1..];
-    let mut fields = std::str::from_utf8(after_name).ok()?.split_ascii_whitespace();
-    fields.nth(1)?.parse().ok()
 }

@@ -104,7 +104,7 @@ mod tests {
     fn typing_is_denied_in_every_abi_and_everything_else_is_allowed() {
         for (abi, numbers) in ABIS {
             for &number in numbers {
-                for request in [0x5412, 0x541C, 0x1_0000_5412, 0xffff_ffff_0000_541C] {
+                for request in [0x5412, 0x541C, 0x1_0000_5412, 0xFFFF_FFFF_0000_541C] {
                     assert_eq!(verdict(abi, number, request), DENY, "{abi:x} {number} {request:x}");
                     assert_eq!(verdict(abi, number | X32, request), DENY, "{abi:x} {number} {request:x}");
                 }

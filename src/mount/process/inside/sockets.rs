@@ -11,6 +11,7 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Where services have their sockets, and how deep: what another network namespace has bound is not in the kernel's list.
@@ -56,7 +57,9 @@ pub(super) fn cover(exempt: &Exempt<'_>) -> io::Result<()> {
     let parents: BTreeSet<&Path> = found.iter().filter_map(|path| path.parent()).collect();
     let mut emptied = Vec::new();
     for dir in parents.into_iter().filter(|dir| can_be_covered(dir) && holds_only_sockets(dir)) {
-        passing_over_unreachable(cover_dir(dir, 0o755))?;
+        // With the mode that it has: codex refuses to work where the directory of its sockets is not its user's alone.
+        let mode = fs::metadata(dir).map_or(0o755, |metadata| metadata.permissions().mode() & 0o777);
+        passing_over_unreachable(cover_dir(dir, mode))?;
         emptied.push(dir);
     }
     for path in found.iter().filter(|path| !is_exempt(path) && is_socket(path)) {

@@ -1,0 +1,291 @@
+//! Files of a work tree that git takes settings from or runs: `core.hooksPath`, included configuration, filters, drivers. They
+//! are as dangerous as `.git/config` and `.git/hooks` themselves. It runs no git, which might wait for such a file.
+
+use super::config_file::settings;
+use super::repository::{LARGEST_POINTER, LARGEST_SETTINGS, Repository, pointer_target};
+use crate::files::regular;
+use crate::load::layer_places::trail;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Includes in includes, and files in sum. Git itself stops at ten.
+const MOST_FILES: usize = 64;
+
+/// Settings that name a file or directory, by section and key.
+const PATHS: [&str; 7] = [
+    "core.hookspath",
+    "core.attributesfile",
+    "core.fsmonitor",
+    "init.templatedir",
+    "gpg.ssh.allowedsignersfile",
+    "http.sslcainfo",
+    "include.path",
+];
+
+/// Settings whose value is a command line.
+const COMMANDS: [&str; 15] = [
+    "core.fsmonitor",
+    "core.sshcommand",
+    "core.pager",
+    "core.editor",
+    "core.askpass",
+    "core.gitproxy",
+    "core.alternaterefscommand",
+    "diff.external",
+    "sequence.editor",
+    "interactive.difffilter",
+    "gpg.program",
+    "uploadpack.packobjectshook",
+    "credential.helper",
+    "pager",
+    "alias",
+];
+
+/// The same for settings with a name in the middle, such as `filter.lfs.clean`.
+const NAMED_COMMANDS: [(&str, &str); 20] = [
+    ("filter", "clean"),
+    ("filter", "smudge"),
+    ("filter", "process"),
+    ("diff", "command"),
+    ("diff", "textconv"),
+    ("merge", "driver"),
+    ("difftool", "cmd"),
+    ("difftool", "path"),
+    ("mergetool", "cmd"),
+    ("mergetool", "path"),
+    ("credential", "helper"),
+    ("gpg", "program"),
+    ("gpg", "defaultkeycommand"),
+    ("trailer", "command"),
+    ("trailer", "cmd"),
+    ("submodule", "update"),
+    ("remote", "uploadpack"),
+    ("remote", "receivepack"),
+    ("browser", "cmd"),
+    ("man", "cmd"),
+];
+
+/// Where git's own files of the user and of the machine are.
+#[derive(Debug, Clone, Default)]
+pub struct GitSurroundings {
+    pub home: Option<PathBuf>,
+    /// Configuration files outside every repository.
+    pub config_files: Vec<PathBuf>,
+}
+
+impl GitSurroundings {
+    pub fn of(env: &BTreeMap<String, String>, home: Option<PathBuf>) -> GitSurroundings {
+        let said = |name: &str| env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let mut config_files = vec![said("GIT_CONFIG_SYSTEM").unwrap_or_else(|| "/etc/gitconfig".into())];
+        match (said("GIT_CONFIG_GLOBAL"), &home) {
+            (Some(global), _) => config_files.push(global),
+            (None, Some(home)) => {
+                let xdg = said("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
+                config_files.extend([xdg.join("git/config"), home.join(".gitconfig")]);
+            }
+            (None, None) => {}
+        }
+        GitSurroundings { home, config_files }
+    }
+}
+
+/// Paths below `root` that git takes settings from or runs, with the setting that says so. `root` is without symlinks.
+pub fn places(work_tree: &Path, root: &Path, around: &GitSurroundings) -> Vec<(PathBuf, String)> {
+    let mut search =
+        Search { work_tree, root, home: around.home.as_deref(), read: Vec::new(), found: BTreeMap::new() };
+    let Some(dirs) = git_dirs(work_tree) else { return Vec::new() };
+    for file in &around.config_files {
+        search.file(file, "the user's git configuration");
+    }
+    for dir in &dirs {
+        for name in ["config", "config.worktree"] {
+            search.file(&dir.join(name), ".git/config");
+        }
+        search.links(&dir.join("hooks"), "a hook");
+        for name in ["hooks", "info/attributes"] {
+            search.add(&dir.join(name), &format!(".git/{name}"));
+        }
+    }
+    search.found.into_iter().collect()
+}
+
+/// Git's own directories of a work tree: the common one, and that of a linked worktree.
+fn git_dirs(work_tree: &Path) -> Option<Vec<PathBuf>> {
+    if let Some(repository) = Repository::at(work_tree) {
+        let mut dirs = vec![repository.common_dir];
+        if !dirs.contains(&repository.git_dir) {
+            dirs.push(repository.git_dir);
+        }
+        return Some(dirs);
+    }
+    // A repository that is not whole yet still has settings.
+    let dot_git = work_tree.join(".git");
+    if dot_git.is_dir() {
+        return Some(vec![dot_git]);
+    }
+    let target = pointer_target(&regular::read(&dot_git, LARGEST_POINTER).ok()?)?;
+    Some(vec![work_tree.join(target)])
+}
+
+struct Search<'a> {
+    work_tree: &'a Path,
+    root: &'a Path,
+    home: Option<&'a Path>,
+    read: Vec<PathBuf>,
+    found: BTreeMap<PathBuf, String>,
+}
+
+impl Search<'_> {
+    /// A configuration file with everything that it includes.
+    fn file(&mut self, path: &Path, origin: &str) {
+        let mut pending = vec![(path.to_owned(), origin.to_owned())];
+        while let Some((path, origin)) = pending.pop() {
+            if self.read.contains(&path) || self.read.len() >= MOST_FILES {
+                continue;
+            }
+            self.read.push(path.clone());
+            self.add(&path, &origin);
+            let Ok(bytes) = regular::read(&path, LARGEST_SETTINGS) else { continue };
+            for (key, value) in settings(&String::from_utf8_lossy(&bytes)) {
+                // Whether an `includeIf` holds may change at any time.
+                if is_include(&key) {
+                    let base = path.canonicalize().unwrap_or_else(|_| path.clone());
+                    let base = base.parent().unwrap_or(Path::new("/"));
+                    pending.push((self.expanded(&value, base), key));
+                } else {
+                    self.setting(&key, &value);
+                }
+            }
+        }
+    }
+
+    fn setting(&mut self, key: &str, value: &str) {
+        if PATHS.contains(&key) {
+            let path = self.expanded(value, self.work_tree);
+            self.add(&path, key);
+            if key == "core.hookspath" {
+                self.links(&path, key);
+                // Husky's scripts in `.husky/_` run those in `.husky`.
+                if let Some(parent) = path.parent().filter(|_| path.ends_with("_")) {
+                    self.add(parent, key);
+                }
+            }
+        }
+        if !is_command(key) || (key.starts_with("alias.") && !value.starts_with('!')) {
+            return;
+        }
+        // `!` starts a shell command in aliases, helpers and submodules.
+        let words = shlex::split(value.trim_start_matches('!'));
+        for word in words.unwrap_or_else(|| value.split_whitespace().map(str::to_owned).collect()) {
+            // `--config=tools/x`, `VAR=tools/x`.
+            for part in [word.as_str(), word.rsplit_once('=').map_or("", |(_, part)| part)] {
+                let path = self.expanded(part, self.work_tree);
+                // A script need not be there yet.
+                let is_named = part.contains(['/', '.']) && !part.starts_with('-');
+                if !part.is_empty() && (is_named || path.is_file()) {
+                    self.add(&path, key);
+                }
+            }
+        }
+    }
+
+    fn expanded(&self, value: &str, base: &Path) -> PathBuf {
+        match (value.strip_prefix("~/"), self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => base.join(value),
+        }
+    }
+
+    /// Links in a directory of hooks.
+    fn links(&mut self, dir: &Path, origin: &str) {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten().take(MOST_FILES) {
+            if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+                self.add(&entry.path(), origin);
+            }
+        }
+    }
+
+    /// Notes a path and every link on the way to it, as far as they are in the root and not in a `.git`.
+    fn add(&mut self, path: &Path, origin: &str) {
+        for place in trail(path) {
+            let Ok(inside) = place.strip_prefix(self.root) else { continue };
+            let is_git = inside.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
+            if !inside.as_os_str().is_empty() && !is_git {
+                self.found.entry(inside.to_owned()).or_insert_with(|| origin.to_owned());
+            }
+        }
+    }
+}
+
+fn is_include(key: &str) -> bool {
+    let last = key.rsplit('.').next().unwrap_or_default();
+    last == "path" && matches!(key.split('.').next(), Some("include" | "includeif"))
+}
+
+fn is_command(key: &str) -> bool {
+    let section = key.split('.').next().unwrap_or_default();
+    let last = key.rsplit('.').next().unwrap_or_default();
+    COMMANDS.contains(&key) || COMMANDS.contains(&section) || NAMED_COMMANDS.contains(&(section, last))
+}
+
+/// Whether a `.gitmodules` asks git to run a command; old versions of git do.
+pub fn modules_run_commands(text: &[u8]) -> bool {
+    let found = settings(&String::from_utf8_lossy(text));
+    found.iter().any(|(key, value)| key.ends_with(".update") && value.starts_with('!'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn files_of_the_work_tree_that_settings_name_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap().join("p");
+        let write = |path: &str, text: &str| {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write(".git/HEAD", "ref: refs/heads/main\n");
+        write(
+            ".git/config",
+            "[core]\n hooksPath = .husky/_\n fsmonitor = tools/watch\n attributesFile = /etc/attributes\n\
+             [include]\n path = ../.gitconfig\n[includeIf \"onbranch:x\"]\n path = ../more/config\n\
+             [filter \"x\"]\n clean = sh clean.sh %f\n[alias]\n up = \"!python ./tools/up.py\"\n st = status -s\n\
+             [diff \"d\"]\n textconv = /usr/bin/strings\n[user]\n name = src/name\n",
+        );
+        write(".gitconfig", "[merge \"m\"]\n driver = scripts/merge %O %A\n");
+        write("clean.sh", "");
+        write("status", "");
+        write("scripts/hook", "");
+        fs::create_dir_all(root.join(".git/hooks")).unwrap();
+        symlink("../../scripts/hook", root.join(".git/hooks/pre-push")).unwrap();
+        let found = places(&root, &root, &GitSurroundings::default());
+        let names: Vec<&str> = found.iter().map(|(path, _)| path.to_str().unwrap()).collect();
+        let expected = [
+            ".gitconfig",
+            ".husky",
+            ".husky/_",
+            "clean.sh",
+            "more/config",
+            "scripts/hook",
+            "scripts/merge",
+            "tools/up.py",
+            "tools/watch",
+        ];
+        assert_eq!(names, expected);
+        let global = dir.path().join("global");
+        fs::write(&global, "[core]\nhooksPath = .githooks\n").unwrap();
+        let around = GitSurroundings { home: None, config_files: vec![global] };
+        assert!(places(&root, &root, &around).iter().any(|(path, _)| path == Path::new(".githooks")));
+    }
+
+    #[test]
+    fn a_submodule_that_runs_a_command_is_seen() {
+        assert!(modules_run_commands(b"[submodule \"x\"]\n\tpath = x\n\tupdate = !touch y\n"));
+        assert!(!modules_run_commands(b"[submodule \"x\"]\n\tpath = x\n\tupdate = rebase\n\turl = !x\n"));
+    }
+}

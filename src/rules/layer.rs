@@ -1,0 +1,230 @@
+//! Files that no other rule makes writable: those that decide what agents may do (persona layers and rule files, by name at any
+//! depth and by place), and those that git takes settings from or runs. Pure; where they are is found out by others.
+
+use super::RuleError;
+use super::RuleList;
+use crate::model::mount::{Effect, LayerChanges, PathRule, RuleSource};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// Whatever kind of entry has one of these names: a link to a directory is a layer too.
+const NAMES: [&str; 7] = [
+    ".agentworkforce",
+    ".agentignore",
+    ".agentreadonly",
+    ".*.agentignore",
+    ".*.agentreadonly",
+    "agentworkforce.lock",
+    ".agentworkforce-journal",
+];
+
+/// The rules for all layers: those with a fixed name, and the layers of this run that are elsewhere in the project.
+/// `places` are relative to the root; an empty one is the root itself.
+pub fn layer_rules(places: &[PathBuf], changes: LayerChanges) -> Vec<PathRule> {
+    let effect = match changes {
+        LayerChanges::Protected => Effect::Readonly,
+        LayerChanges::Reviewed | LayerChanges::Allowed => Effect::Layer,
+    };
+    let rule = |pattern: String, origin: &str| PathRule {
+        pattern,
+        effect,
+        source: RuleSource::BuiltinLayer,
+        origin: origin.to_owned(),
+    };
+    let mut rules: Vec<PathRule> =
+        NAMES.iter().map(|name| rule((*name).to_owned(), "built-in: files of agentworkforce")).collect();
+    for place in places {
+        let pattern = if place.as_os_str().is_empty() { "/*.json".to_owned() } else { literal(place) };
+        rules.push(rule(pattern, "built-in: a persona layer of this run"));
+    }
+    rules
+}
+
+/// The rules for files that git takes settings from or runs, relative to the root, with the setting that says so.
+pub fn git_rules(places: &[(PathBuf, String)]) -> Vec<PathRule> {
+    let rule = |(path, setting): &(PathBuf, String)| PathRule {
+        pattern: literal(path),
+        effect: Effect::Readonly,
+        source: RuleSource::BuiltinGit,
+        origin: format!("built-in: git settings ({setting})"),
+    };
+    places.iter().map(rule).collect()
+}
+
+/// The pattern that matches this path and nothing else.
+pub(super) fn literal(path: &Path) -> String {
+    let mut pattern = String::from("/");
+    for char in path.to_string_lossy().chars() {
+        match char {
+            // What is not UTF-8 cannot be spelled; one character stands for it.
+            char::REPLACEMENT_CHARACTER => pattern.push('?'),
+            '*' | '?' | '[' | ']' | '\\' | '!' | '#' | ' ' => pattern.extend(['\\', char]),
+            _ => pattern.push(char),
+        }
+    }
+    pattern
+}
+
+/// The path that a literal pattern was made from; `None` for a pattern with wildcards.
+fn place_of(pattern: &str) -> Option<PathBuf> {
+    let mut text = String::new();
+    let mut rest = pattern.strip_prefix('/')?.chars();
+    while let Some(char) = rest.next() {
+        match char {
+            '\\' => text.extend(rest.next()),
+            '*' | '?' | '[' => return None,
+            _ => text.push(char),
+        }
+    }
+    Some(PathBuf::from(text))
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct LayerRules {
+    list: RuleList,
+    /// By index in the whole slice: whether changes are never applied.
+    protected: Vec<bool>,
+    /// By index in the whole slice: whether it is about agents.
+    about_agents: Vec<bool>,
+    /// Directories that a layer is in, with its rule.
+    parents: BTreeMap<PathBuf, usize>,
+}
+
+impl LayerRules {
+    pub(super) fn compile(rules: &[PathRule]) -> Result<LayerRules, RuleError> {
+        let is_layer =
+            |rule: &PathRule| matches!(rule.source, RuleSource::BuiltinLayer | RuleSource::BuiltinGit);
+        let mut parents = BTreeMap::new();
+        for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| is_layer(rule)) {
+            let Some(place) = place_of(&rule.pattern) else { continue };
+            for parent in place.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty()) {
+                let parent = PathBuf::from(OsStr::from_bytes(&folded(parent.as_os_str())));
+                parents.entry(parent).or_insert(index);
+            }
+        }
+        Ok(LayerRules {
+            list: RuleList::compile_folded(rules, is_layer)?,
+            protected: rules.iter().map(|rule| rule.effect == Effect::Readonly).collect(),
+            about_agents: rules.iter().map(|rule| rule.source == RuleSource::BuiltinLayer).collect(),
+            parents,
+        })
+    }
+
+    pub(super) fn matching(&self, path: &Path) -> Option<usize> {
+        match folded(path.as_os_str()) {
+            Cow::Borrowed(_) => self.list.last_match(path, true),
+            Cow::Owned(bytes) => self.list.last_match(Path::new(&std::ffi::OsString::from_vec(bytes)), true),
+        }
+    }
+
+    pub(super) fn is_protected(&self, rule: usize) -> bool {
+        self.protected[rule]
+    }
+
+    pub(super) fn is_about_agents(&self, rule: usize) -> bool {
+        self.about_agents[rule]
+    }
+
+    pub(super) fn below(&self, path: &Path) -> Option<usize> {
+        if self.parents.is_empty() {
+            return None;
+        }
+        self.parents.get(Path::new(OsStr::from_bytes(&folded(path.as_os_str())))).copied()
+    }
+}
+
+/// A name as a filesystem that folds case compares it, as far as ASCII names are concerned: case, the two letters
+/// outside ASCII that fold into it, and characters that are left out of a comparison.
+pub fn folded(name: &OsStr) -> Cow<'_, [u8]> {
+    let bytes = name.as_bytes();
+    if !bytes.iter().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii()) {
+        return Cow::Borrowed(bytes);
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return Cow::Owned(bytes.to_ascii_lowercase()) };
+    let mut folded = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '\u{212a}' => folded.push('k'),
+            '\u{17f}' => folded.push('s'),
+            _ if is_ignorable(char) => {}
+            _ => folded.push(char.to_ascii_lowercase()),
+        }
+    }
+    Cow::Owned(folded.into_bytes())
+}
+
+/// Unicode's `Default_Ignorable_Code_Point`.
+fn is_ignorable(char: char) -> bool {
+    matches!(char,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::{PathRules, Visibility};
+
+    fn visibility(rules: &PathRules, path: &str, is_dir: bool) -> Visibility {
+        rules.decide(Path::new(path), is_dir).visibility
+    }
+
+    #[test]
+    fn names_are_protected_at_any_depth_whatever_kind_of_entry_they_are() {
+        let mut list = layer_rules(&[], LayerChanges::Protected);
+        list.push(PathRule {
+            pattern: "!.agentworkforce".into(),
+            effect: Effect::Readonly,
+            source: RuleSource::ProjectFile,
+            origin: "test".into(),
+        });
+        let rules = PathRules::compile(&list).unwrap();
+        for path in [
+            ".agentworkforce",
+            ".agentworkforce/workforce/personas/x.json",
+            "packages/api/.agentworkforce",
+            "packages/api/.AgentWorkforce/directive.md",
+            ".agentwor\u{212a}force",
+            ".agent\u{200d}ignore",
+            "a/.agentignore",
+            ".reviewer.agentreadonly",
+        ] {
+            for is_dir in [false, true] {
+                assert_eq!(visibility(&rules, path, is_dir), Visibility::Readonly, "{path}");
+            }
+        }
+        for path in ["agentworkforce", "docs/.agentworkforce.md", "a/agentignore", "src/.agent"] {
+            assert_eq!(visibility(&rules, path, false), Visibility::Writable, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_layer_elsewhere_is_protected_with_what_leads_to_it() {
+        let list = layer_rules(&["a/b [x]/c!".into(), PathBuf::new()], LayerChanges::Protected);
+        let rules = PathRules::compile(&list).unwrap();
+        for path in ["a/b [x]/c!", "a/b [x]/c!/x.json", "top.json"] {
+            assert_eq!(visibility(&rules, path, false), Visibility::Readonly, "{path}");
+        }
+        for path in ["a/b x/c!", "b/a/b [x]/c!", "a/top.json"] {
+            assert_eq!(visibility(&rules, path, false), Visibility::Writable, "{path}");
+        }
+        assert!(
+            rules.layer_below(Path::new("a")).is_some() && rules.layer_below(Path::new("a/b [x]")).is_some()
+        );
+        assert!(rules.layer_below(Path::new("a/b")).is_none() && rules.layer_below(Path::new("")).is_none());
+    }
+
+    #[test]
+    fn what_a_run_may_change_is_still_known_as_a_layer() {
+        let rules = PathRules::compile(&layer_rules(&[], LayerChanges::Reviewed)).unwrap();
+        let decision = rules.decide(Path::new("x/.agentworkforce/y"), false);
+        assert_eq!((decision.visibility, decision.is_layer()), (Visibility::Writable, true));
+        assert!(!rules.decide(Path::new("x/y"), false).is_layer());
+    }
+}

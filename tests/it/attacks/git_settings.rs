@@ -1,0 +1,139 @@
+//! Files of the work tree that git takes settings from or runs: edited inside, they would run on the next `git status`.
+
+use crate::support::mount::{World, for_each_identity};
+use crate::support::sessions::{BACKENDS, paths};
+
+/// A setting of the repository, the attack on the file that it names, that file, and how the user would set it off.
+const ATTACKS: [(&str, &str, &str, &str); 9] = [
+    (
+        "git config core.hooksPath .githooks",
+        "mkdir -p .githooks; EVIL > .githooks/pre-commit; chmod +x .githooks/pre-commit",
+        ".githooks/pre-commit",
+        "git commit -q --allow-empty -m x",
+    ),
+    (
+        "git config core.hooksPath .husky/_; mkdir -p .husky/_; echo '. .husky/pre-commit' > .husky/_/pre-commit; chmod +x .husky/_/pre-commit",
+        "EVIL > .husky/pre-commit",
+        ".husky/pre-commit",
+        "git commit -q --allow-empty -m x",
+    ),
+    (
+        "git config include.path ../.gitconfig; touch .gitconfig",
+        "git config -f .gitconfig core.fsmonitor \"$PWD/fs.sh\"; EVIL > fs.sh; chmod +x fs.sh",
+        ".gitconfig",
+        "git status",
+    ),
+    (
+        "git config includeIf.gitdir:/.path ../.late",
+        "git config -f .late core.fsmonitor \"$PWD/fs.sh\"; EVIL > fs.sh; chmod +x fs.sh",
+        ".late",
+        "git status",
+    ),
+    (
+        "git config core.fsmonitor tools/watch.sh; mkdir -p tools",
+        "mkdir -p tools; EVIL > tools/watch.sh; chmod +x tools/watch.sh",
+        "tools/watch.sh",
+        "git status",
+    ),
+    (
+        "git config diff.external ./differ.sh",
+        "EVIL > differ.sh; chmod +x differ.sh",
+        "differ.sh",
+        "echo more >> tracked.txt; git diff; git checkout -q tracked.txt",
+    ),
+    (
+        "git config filter.f.clean 'sh filter.sh'; echo 'cat' > filter.sh; echo '*.txt filter=f' > .gitattributes",
+        "EVIL > filter.sh",
+        "filter.sh",
+        "echo more >> tracked.txt; git add tracked.txt; git reset -q --hard",
+    ),
+    (
+        "mkdir -p scripts; echo true > scripts/hook; chmod +x scripts/hook; ln -s ../../scripts/hook .git/hooks/pre-commit",
+        "EVIL > scripts/hook; chmod +x scripts/hook",
+        "scripts/hook",
+        "git commit -q --allow-empty -m x",
+    ),
+    ("git config alias.go '!sh go.sh'", "EVIL > go.sh", "go.sh", "git go"),
+];
+
+fn set_off(world: &World, trigger: &str) {
+    let mut command = world.program("sh");
+    // Whether git succeeds does not matter.
+    let _ = command.args(["-c", trigger]).output().unwrap();
+}
+
+#[test]
+fn what_git_would_run_or_read_settings_from_is_not_applied() {
+    for who in crate::support::mount::identities() {
+        for backend in BACKENDS {
+            for (setting, attack, path, trigger) in ATTACKS {
+                let world = World::new(who);
+                world.repository(&[("tracked.txt", "one\n"), ("ordinary.txt", "one\n")]);
+                world.outside(setting);
+                let proof = world.path("proof");
+                let attack = attack.replace("EVIL", &format!("echo 'echo x >> {}; cat'", proof.display()));
+                let did = world
+                    .mounted(&["--mount", backend, "--json"], &format!("{attack}; echo two > ordinary.txt"))
+                    .ends(0);
+                let review = &did.json()["applied"]["outcome"]["review"];
+                let kept = paths(&review["protected"]);
+                assert!(kept.contains(&path.to_owned()), "{setting}: {path} is not in {kept:?}");
+                assert_eq!(world.outside("cat ordinary.txt"), "two\n", "{setting}");
+                set_off(&world, trigger);
+                assert!(!proof.exists(), "{setting}: the agent's program ran");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_settings_of_a_nested_repository_count_too() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        world.outside("git init -q nested; git -C nested config core.hooksPath .hooks; echo x > nested/file");
+        for backend in BACKENDS {
+            let script =
+                "mkdir -p nested/.hooks; echo 'exit 1' > nested/.hooks/pre-commit; echo two > nested/file";
+            let did = world.mounted(&["--mount", backend, "--json"], script).ends(0);
+            let kept = paths(&did.json()["applied"]["outcome"]["review"]["protected"]);
+            assert!(kept.contains(&"nested/.hooks/pre-commit".to_owned()), "{kept:?}");
+            assert!(!world.project().join("nested/.hooks/pre-commit").exists());
+            assert_eq!(world.outside("cat nested/file; echo x > nested/file"), "two\n");
+        }
+    });
+}
+
+#[test]
+fn the_user_s_own_setting_for_all_repositories_counts_too() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        world.write("home/.gitconfig", "[core]\n\thooksPath = .hooks\n");
+        world.give();
+        let did = world
+            .mounted(&[], "mkdir .hooks; echo 'exit 1' > .hooks/pre-commit; git config core.editor x")
+            .ends(0);
+        did.says("not applied: .hooks/pre-commit").says("core.hookspath");
+        assert!(!world.project().join(".hooks/pre-commit").exists());
+    });
+}
+
+#[test]
+fn a_submodule_that_runs_a_command_is_not_applied_and_an_ordinary_one_is() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        for backend in BACKENDS {
+            let modules = |update: &str| {
+                format!(
+                    "printf '[submodule \"x\"]\\n\\tpath = x\\n\\turl = ./x\\n\\tupdate = {update}\\n' > .gitmodules"
+                )
+            };
+            world
+                .mounted(&["--mount", backend], &modules("!touch y"))
+                .ends(0)
+                .says("not applied: .gitmodules");
+            assert!(!world.project().join(".gitmodules").exists());
+            world.mounted(&["--mount", backend], &modules("rebase")).ends(0);
+            assert!(world.outside("cat .gitmodules; rm .gitmodules").contains("rebase"));
+        }
+    });
+}

@@ -1,0 +1,200 @@
+//! Small things that an agent leaves to stop the runner: pipes, tree bombs, very deep directories, very many branches.
+
+use crate::support::mount::{World, for_each_identity, identities};
+use crate::support::sessions::{BACKENDS, Did};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Runs to its end, which must come within these seconds, with as many descriptors as most systems give.
+#[track_caller]
+fn within(seconds: u64, mut command: Command, what: &str) -> Did {
+    let began = Instant::now();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = child.id();
+    let stdout = child.stdout.take().unwrap();
+    let stderr = child.stderr.take().unwrap();
+    let read = |from: Box<dyn std::io::Read + Send>| {
+        std::thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = std::io::Read::read_to_end(&mut { from }, &mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        })
+    };
+    let (stdout, stderr) = (read(Box::new(stdout)), read(Box::new(stderr)));
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if began.elapsed() > Duration::from_secs(seconds) {
+            // Everything that it started as well: it is the leader of nothing.
+            child.kill().unwrap();
+            panic!("{what}: {pid} does not end within {seconds} s");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    Did { code: status.code().unwrap_or(-1), stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap() }
+}
+
+/// The built binary under a limit of 1,024 descriptors.
+fn limited(world: &World, args: &[&str]) -> Command {
+    let mut command = world.program("sh");
+    command.args(["-c", "ulimit -n 1024; exec \"$@\"", "sh", crate::support::mount::BINARY]).args(args);
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Makes directories in directories without ever naming the whole path.
+const DEEP: &str = r#"
+deep() { python3 -c '
+import os, sys
+for number in range(int(sys.argv[1])):
+    os.mkdir("d")
+    if number % 10 == 0: os.mkdir("beside")
+    os.chdir("d")
+open("end", "w").write("x")
+' "$1"; }
+"#;
+
+#[test]
+fn very_deep_directories_are_reported_and_do_not_stop_anything() {
+    for who in identities() {
+        for backend in BACKENDS {
+            for depth in [900, 5_000, 18_000] {
+                let world = World::new(who);
+                world.repository(&[("a.txt", "one\n")]);
+                let script = format!("{DEEP} mkdir bottom; (cd bottom; deep {depth}); echo two > a.txt");
+                let what = format!("{backend} {depth}");
+                let args = ["mount", "--mount", backend, "--", "sh", "-ec", &script];
+                let did = within(60, limited(&world, &args), &what);
+                assert_eq!(did.code, 0, "{what}: {did:#?}");
+                did.says("too deep");
+                assert_eq!(world.outside("cat a.txt"), "two\n", "{what}");
+                let id = world.only_session();
+                within(60, limited(&world, &["sessions", "diff", &id]), &what).ends(0);
+                within(60, limited(&world, &["sessions", "list"]), &what).ends(0);
+                let args = ["sessions", "prune", "--older-than", "0s", "--force"];
+                within(60, limited(&world, &args), &what).ends(0);
+                assert_eq!(world.listed().len(), 0, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_deep_session_can_be_discarded() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        for backend in BACKENDS {
+            let script = format!("{DEEP} mkdir bottom; (cd bottom; deep 5000)");
+            let args = ["mount", "--mount", backend, "--apply", "never", "--", "sh", "-ec", &script];
+            within(60, limited(&world, &args), backend).ends(0);
+            let held = world.listed().into_iter().find(|session| session["state"] == "held").unwrap();
+            within(60, limited(&world, &["sessions", "discard", held["id"].as_str().unwrap()]), backend)
+                .ends(0);
+        }
+    });
+}
+
+#[test]
+fn a_project_that_is_deep_already_opens_with_few_descriptors() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        world.outside(&format!("{DEEP} mkdir bottom; (cd bottom; deep 2000)"));
+        for backend in BACKENDS {
+            let args = ["mount", "--mount", backend, "--", "sh", "-ec", "echo two > a.txt"];
+            let did = within(60, limited(&world, &args), backend).ends(0);
+            did.says("cannot be read and is hidden");
+            assert_eq!(world.outside("cat a.txt; echo one > a.txt"), "two\n");
+        }
+    });
+}
+
+#[test]
+fn a_pipe_in_place_of_a_git_object_is_not_waited_for() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        for backend in BACKENDS {
+            let script = "echo two > a.txt; git checkout -qb agents; git commit -qam two; id=$(git rev-parse HEAD)
+                object=.git/objects/$(echo $id | cut -c1-2)/$(echo $id | cut -c3-); rm -f $object; mkfifo $object";
+            let args = ["mount", "--mount", backend, "--json", "--", "sh", "-ec", script];
+            let did = within(30, limited(&world, &args), backend).ends(0);
+            assert_eq!(world.outside("cat a.txt; echo one > a.txt"), "two\n");
+            did.says("is not a file");
+        }
+    });
+}
+
+#[test]
+fn a_tree_bomb_is_held_quickly() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        for backend in BACKENDS {
+            let script = "echo two > a.txt; blob=$(echo x | git hash-object -w --stdin)
+                tree=$(for i in 0 1 2 3 4 5 6 7 8 9; do printf '100644 blob %s\\tf%s\\n' $blob $i; done | git mktree)
+                for level in 1 2 3 4 5 6; do
+                tree=$(for i in 0 1 2 3 4 5 6 7 8 9; do printf '040000 tree %s\\td%s\\n' $tree $i; done | git mktree); done
+                git update-ref refs/heads/bomb $(git commit-tree -m bomb $tree)";
+            let args = ["mount", "--mount", backend, "--", "sh", "-ec", script];
+            let did = within(45, limited(&world, &args), backend).ends(0);
+            did.says("commits on bomb are held");
+            assert_eq!(world.outside("cat a.txt; echo one > a.txt"), "two\n");
+        }
+    });
+}
+
+#[test]
+fn very_many_branches_do_not_take_long() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        for backend in BACKENDS {
+            // Many at one commit that is known already, and many with a commit of their own.
+            let script = "echo two > a.txt; for i in $(seq 3000); do echo \"create refs/heads/same$i $(cat .git/refs/heads/main)\"; done > list
+                git update-ref --stdin < list; rm list; tree=$(git rev-parse HEAD^{tree})
+                for i in $(seq 300); do echo \"create refs/heads/own$i $(git commit-tree -m $i $tree)\"; done > list
+                git update-ref --stdin < list; rm list";
+            let args = ["mount", "--mount", backend, "--", "sh", "-ec", script];
+            let did = within(60, limited(&world, &args), backend).ends(0);
+            did.says("there are more than 64 branches");
+            assert_eq!(world.outside("cat a.txt; echo one > a.txt"), "two\n");
+            world.outside(
+                "git for-each-ref --format='delete %(refname)' refs/agentworkforce | git update-ref --stdin",
+            );
+        }
+    });
+}
+
+#[test]
+fn a_signal_during_the_review_is_answered() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        // Enough for a review that takes a while.
+        let done = world.path("done");
+        let script = format!(
+            "mkdir many; cd many; for d in $(seq 100); do mkdir d$d; for f in $(seq 100); do echo $f > d$d/$f; done; done
+             touch '{}'",
+            done.display()
+        );
+        for signal in ["INT", "TERM"] {
+            let mut command = world.mounted_command(&["--apply", "never"], &script);
+            let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            assert!(crate::support::mount::soon(|| done.exists()), "the command does not end");
+            std::thread::sleep(Duration::from_millis(30));
+            let killed =
+                Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
+            assert!(killed.success());
+            let began = Instant::now();
+            while child.try_wait().unwrap().is_none() {
+                assert!(began.elapsed() < Duration::from_secs(20), "SIG{signal} is not answered");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            // The work is whole, and waits in the session.
+            assert!(!world.project().join("many").exists());
+            let session = world.listed().remove(0);
+            assert!(matches!(session["state"].as_str(), Some("held" | "interrupted")), "{session:#}");
+            let diff = world.aw(["sessions", "diff", session["id"].as_str().unwrap()]).ends(0);
+            assert!(diff.stdout.contains("many/d100/100"), "it is not whole");
+            world.aw(["sessions", "discard", session["id"].as_str().unwrap()]).ends(0);
+            std::fs::remove_file(&done).unwrap();
+        }
+    });
+}
