@@ -7,6 +7,7 @@ mod choose;
 pub mod error;
 pub(crate) mod frontmatter;
 mod git;
+mod git_tree;
 mod local;
 mod npx;
 mod obtain;

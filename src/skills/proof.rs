@@ -2,7 +2,7 @@
 //! names, so it does not matter who could write to the cache. It fetches nothing.
 
 use super::bundle::Bundle;
-use super::git::{Blobs, read_skill};
+use super::git_tree::{Blobs, read_skill};
 use crate::remote::git_source::GitSource;
 use crate::remote::repository::{Entry, Repository, Tree};
 use anyhow::{Context, Result, bail};

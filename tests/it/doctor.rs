@@ -100,6 +100,16 @@ fn a_machine_with_everything_is_well_and_nothing_is_left_behind() {
     // What can be had depends on the machine; that it is said does not.
     row(&rows, "mount", "backend");
     row(&rows, "mount", "sandbox");
+    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let levels = report["sandbox"].as_array().expect("levels");
+    assert_eq!(levels.iter().map(|level| &level["level"]).collect::<Vec<_>>(), ["off", "project", "strict"]);
+    for level in levels {
+        assert_eq!(level["available"].as_bool(), Some(level["reason"].is_null()), "{level:#}");
+        // A run is the proof.
+        let name = level["level"].as_str().expect("text");
+        let tried = env.run(["mount", "--mount", "auto", "--sandbox", name, "--", "/bin/sh", "-c", ":"]);
+        assert_eq!(level["available"].as_bool(), Some(tried.code == 0), "{level:#} {tried:#?}");
+    }
 
     let text = env.run(["doctor"]);
     text.succeeds();

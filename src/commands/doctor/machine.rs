@@ -1,21 +1,33 @@
 //! What this machine offers to a run: tools, the home directory, the mount.
 
+use super::levels::{self, ReachedLevel};
 use super::row::{Area, Row};
 use crate::host::Host;
-use crate::model::mount::{Backend, Sandbox};
+use crate::model::mount::Backend;
 use crate::model::mount_facts::{HostMounts, MountFacts, Obstacle, OverlayWay};
 use crate::mount::{probe, root};
 use crate::tool;
 use std::path::{Path, PathBuf};
 
-pub fn rows(host: &Host) -> Vec<Row> {
+/// What was found: rows for people, and the sandbox levels for programs.
+#[derive(Default)]
+pub struct Machine {
+    pub rows: Vec<Row>,
+    pub sandbox: Vec<ReachedLevel>,
+}
+
+pub fn check(host: &Host) -> Machine {
     let mut rows = tools(host);
+    let mut sandbox = Vec::new();
     match host.workforce_home() {
         Ok(home) => {
             let (row, scratch) = home_row(&home);
             rows.push(row);
             if let Some(scratch) = scratch {
-                rows.extend(mount(host, &home, scratch.path()));
+                let found = mount(host, &home, scratch.path());
+                rows.extend(found.rows);
+                sandbox = found.sandbox;
+                crate::mount::fs::cleanup::unlock_work_dirs(scratch.path());
             }
         }
         Err(error) => {
@@ -24,7 +36,7 @@ pub fn rows(host: &Host) -> Vec<Row> {
             rows.push(Row::problem(Area::Home, "directory", error.message, fix));
         }
     }
-    rows
+    Machine { rows, sandbox }
 }
 
 fn tools(host: &Host) -> Vec<Row> {
@@ -70,7 +82,7 @@ fn home_row(home: &Path) -> (Row, Option<tempfile::TempDir>) {
     }
 }
 
-fn mount(host: &Host, home: &Path, state: &Path) -> Vec<Row> {
+fn mount(host: &Host, home: &Path, state: &Path) -> Machine {
     const AREA: Area = Area::Mount;
     let around_home = host.home_dir();
     let around = root::Surroundings { cwd: &host.cwd, home: around_home.as_deref(), state: home };
@@ -82,13 +94,14 @@ fn mount(host: &Host, home: &Path, state: &Path) -> Vec<Row> {
         Ok(facts) => facts,
         Err(error) => {
             let detail = format!("cannot be probed: {error:#}");
-            return vec![Row::warning(AREA, "backend", detail, "`--mount copy` works everywhere")];
+            let rows = vec![Row::warning(AREA, "backend", detail, "`--mount copy` works everywhere")];
+            return Machine { rows, sandbox: Vec::new() };
         }
     };
     let obstacles =
         chosen.as_ref().map(|root| probe::obstacles(root, host_facts.overlay)).unwrap_or_default();
     let facts = MountFacts { host: host_facts, obstacles };
-    let (backend, why) = facts.choose(Backend::Auto);
+    let (_, why) = facts.choose(Backend::Auto);
     let mut rows = Vec::new();
     match why {
         None => {
@@ -109,17 +122,8 @@ fn mount(host: &Host, home: &Path, state: &Path) -> Vec<Row> {
         let detail = format!("no PID namespace: {why}; processes of a run are ended one by one");
         rows.push(Row::warning(AREA, "processes", detail, namespace_fix(&facts.host)));
     }
-    rows.push(match facts.best_sandbox(backend) {
-        Sandbox::Off => Row::warning(
-            AREA,
-            "sandbox",
-            "only `off`: the real project can be reached from inside by its path",
-            "fix the mount as described above; until then `--sandbox project` refuses to run",
-        ),
-        Sandbox::Project | Sandbox::Strict => {
-            Row::ok(AREA, "sandbox", "off, project and strict are available")
-        }
-    });
+    let sandbox = levels::reached(&facts, state);
+    rows.push(sandbox_row(&sandbox));
     if chosen.is_none() {
         let detail = format!("{} cannot be mounted as a project", host.cwd.display());
         rows.push(Row::warning(
@@ -129,7 +133,26 @@ fn mount(host: &Host, home: &Path, state: &Path) -> Vec<Row> {
             "change to a project directory, or use `--root DIR`",
         ));
     }
-    rows
+    Machine { rows, sandbox }
+}
+
+fn sandbox_row(levels: &[ReachedLevel]) -> Row {
+    const AREA: Area = Area::Mount;
+    let names = |available: bool| -> Vec<String> {
+        let these = levels.iter().filter(|level| level.available == available);
+        these.map(|level| format!("`{}`", levels::name(level.level))).collect()
+    };
+    let missing = names(false);
+    let Some(reason) = levels.iter().find_map(|level| level.reason.clone()) else {
+        return Row::ok(AREA, "sandbox", format!("{} are available", names(true).join(", ")));
+    };
+    let detail =
+        format!("only {}; {} cannot be had here: {reason}", names(true).join(", "), missing.join(" and "));
+    let fix = format!(
+        "fix the mount as described above; until then a run with `--sandbox {}` is refused",
+        missing[0].trim_matches('`')
+    );
+    Row::warning(AREA, "sandbox", detail, fix)
 }
 
 fn overlay_fix(facts: &MountFacts) -> String {
@@ -166,4 +189,33 @@ fn namespace_fix(host: &HostMounts) -> String {
         }
     }
     "in a container, start it with `--privileged`; elsewhere only a copy is possible".into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::doctor::row::Status;
+    use crate::model::mount::Sandbox;
+
+    #[test]
+    fn the_row_says_which_levels_there_are_and_why_not_the_others() {
+        let level = |level: Sandbox, reason: Option<&str>| ReachedLevel {
+            level,
+            available: reason.is_none(),
+            reason: reason.map(str::to_owned),
+        };
+        let all = [Sandbox::Off, Sandbox::Project, Sandbox::Strict];
+        let row = sandbox_row(&all.map(|one| level(one, None)));
+        assert_eq!(
+            (row.status, row.detail.as_str()),
+            (Status::Ok, "`off`, `project`, `strict` are available")
+        );
+        let why = Some("no overlay here");
+        let row = sandbox_row(&[level(all[0], None), level(all[1], why), level(all[2], why)]);
+        assert_eq!(row.status, Status::Warning);
+        assert_eq!(row.detail, "only `off`; `project` and `strict` cannot be had here: no overlay here");
+        let row = sandbox_row(&[level(all[0], None), level(all[1], None), level(all[2], why)]);
+        assert_eq!(row.detail, "only `off`, `project`; `strict` cannot be had here: no overlay here");
+        assert!(row.fix.unwrap().contains("`--sandbox strict` is refused"));
+    }
 }

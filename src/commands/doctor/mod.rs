@@ -2,6 +2,7 @@
 
 mod files;
 mod harness;
+mod levels;
 mod machine;
 mod row;
 mod user_files;
@@ -11,6 +12,7 @@ use crate::host::Host;
 use crate::model::secrets::Secrets;
 use crate::model::warning::Warning;
 use crate::ui::{Ui, printable};
+use levels::ReachedLevel;
 use row::{Row, Status};
 use serde::Serialize;
 
@@ -19,6 +21,8 @@ use serde::Serialize;
 struct Report<'a> {
     schema_version: u32,
     rows: &'a [Row],
+    /// The sandbox levels that a run in this directory can have.
+    sandbox: &'a [ReachedLevel],
     warnings: Vec<Warning>,
 }
 
@@ -26,11 +30,12 @@ pub fn run(host: &Host, ui: &mut Ui) -> Exit {
     let mut rows = Vec::new();
     let files = files::check(host);
     rows.extend(harness::rows(host, &files.by_harness));
-    rows.extend(machine::rows(host));
+    let machine = machine::check(host);
+    rows.extend(machine.rows);
     rows.extend(files.rows);
     let rows = redacted(rows, host);
     if ui.is_json() {
-        ui.json(&Report { schema_version: 2, rows: &rows, warnings: Vec::new() });
+        ui.json(&Report { schema_version: 2, rows: &rows, sandbox: &machine.sandbox, warnings: Vec::new() });
     } else {
         print(&rows, ui);
     }

@@ -1,10 +1,11 @@
 //! The record of one apply or undo: written before the project is touched, enough to finish or take back from there.
 //! It is data and a file; what is done with it is elsewhere.
 
-use super::trust;
+use super::record_file::{self, untrusted};
 use crate::model::raw_path::RawPath;
+use crate::mount::changes::is_git_name;
 use crate::mount::changes::restored::{Restorations, Restored};
-use crate::mount::fs::stat::Stat;
+use crate::mount::fs::stat::{PERMISSIONS, Stat};
 use crate::mount::fs::tree::{self, Tree};
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// In the session directory.
 pub const JOURNAL_DIR: &str = "journal";
@@ -152,10 +153,10 @@ impl Journal {
     /// Reads a journal that could be one of ours: every name in it stays where an apply of this session would.
     pub fn read(session: &Path, number: u32) -> anyhow::Result<Journal> {
         let path = path_of(session, number);
-        let text = trust::read(&path)?.with_context(|| format!("cannot read {}", path.display()))?;
+        let text = record_file::read(&path)?.with_context(|| format!("cannot read {}", path.display()))?;
         let journal: Journal =
             serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))?;
-        trust::check_names(session, number, &journal)?;
+        check_names(session, number, &journal)?;
         Ok(journal)
     }
 
@@ -242,4 +243,51 @@ fn numbers(session: &Path) -> anyhow::Result<Vec<u32>> {
         );
     }
     Ok(numbers)
+}
+
+/// The names in a journal: each stays in the project, out of git's own directories, or in the stage of this very journal.
+fn check_names(session: &Path, number: u32, journal: &Journal) -> anyhow::Result<()> {
+    let path = path_of(session, number);
+    let refuse = |reason: String| Err(untrusted(&path, reason));
+    if journal.number != number {
+        return refuse(format!("it says that it is journal {}", journal.number));
+    }
+    if let Stage::Project { name } = &journal.stage
+        && *name != stage_name(session, number)
+    {
+        return refuse(format!("`{name}` is not the name of its stage"));
+    }
+    if let Purpose::Undo { of } | Purpose::Redo { of } = journal.purpose
+        && of >= number
+    {
+        return refuse(format!("it takes back journal {of}, which is no earlier one"));
+    }
+    for operation in &journal.operations {
+        let slot = &operation.slot;
+        if slot.is_empty() || slot.len() > 10 || !slot.bytes().all(|byte| byte.is_ascii_digit()) {
+            return refuse(format!("`{slot}` is not a name in a stage"));
+        }
+        if let Action::Chmod { from, to } = operation.action
+            && (from | to) & !PERMISSIONS != 0
+        {
+            return refuse(format!("{to:o} is not a mode that an apply sets"));
+        }
+    }
+    let operations = journal.operations.iter().map(|operation| &operation.path);
+    let restored = journal.restored.iter().map(|restored| &restored.path);
+    for name in operations.chain(&journal.kept_directories).chain(restored) {
+        if !is_applicable(name) {
+            return refuse(format!("`{}` is not a path that an apply changes", name.display()));
+        }
+    }
+    Ok(())
+}
+
+/// Whether an apply may ever change a path, whatever the rules: below the root, and nothing of git's.
+fn is_applicable(path: &Path) -> bool {
+    let is_plain = |part: Component<'_>| match part {
+        Component::Normal(name) => !is_git_name(name),
+        _ => false,
+    };
+    path.components().next().is_some() && path.components().all(is_plain)
 }

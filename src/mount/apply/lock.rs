@@ -1,7 +1,7 @@
 //! One apply at a time for a project, whatever path it is reached by; and a note of the journal that is under way, so
 //! that whoever comes next finishes it first. It never waits for ever.
 
-use super::trust;
+use super::record_file;
 use crate::files::owned;
 use crate::model::raw_path::RawPath;
 use crate::mount::fs::stat::Stat;
@@ -37,7 +37,7 @@ impl ProjectLock {
             options.read(true).write(true).create(true).truncate(false).mode(0o600);
             owned::open_with(&path, &mut options)
         };
-        let file = open().map_err(|error| trust::cannot_open(&path, error))?;
+        let file = open().map_err(|error| record_file::cannot_open(&path, error))?;
         let start = Instant::now();
         loop {
             match file.try_lock() {

@@ -4,6 +4,7 @@
 mod exchange;
 pub mod journal;
 mod lock;
+mod record_file;
 mod recover;
 mod run;
 mod select;

@@ -90,7 +90,7 @@ fn state_in(config: &HarnessConfig, dir: &Path) -> Result<Vec<RawPath>> {
         if name.ends_with('/') && is_missing {
             make_dir(&path).map_err(|error| at(&path, error))?;
         }
-        if name.ends_with(".jsonl") && is_missing {
+        if path.extension().is_some_and(|ending| ending == "jsonl") && is_missing {
             // A list without lines is as good as none, and can be bound.
             let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
             made.map_err(|error| at(&path, error))?;

@@ -105,9 +105,12 @@ fn a_forged_lock_does_not_make_an_apply_run_the_forgers_journal() {
     });
 }
 
+/// A name, the forged journal, and why it is refused.
+type Case = (&'static str, fn(&World) -> Value, &'static str);
+
 #[test]
 fn a_journal_that_an_agent_puts_into_its_own_session_is_not_carried_out() {
-    let cases: [(&str, fn(&World) -> Value, &str); 8] = [
+    let cases: [Case; 8] = [
         (
             "a hook",
             |world| journal(&world.project(), &json!({"operations": planting(".git/hooks/pre-commit")})),
