@@ -14,8 +14,8 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const LICENCES: [&str; 6] =
     ["Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-3-Clause", "MIT", "Unicode-3.0", "Zlib"];
 
-/// Crates that are in the program in two versions: this one because sha2 has not followed blake3 yet.
-const TWICE: [&str; 1] = ["cpufeatures"];
+/// Crates that are there in two versions: sha2 has not followed blake3 yet, and the macros of landlock those of serde.
+const TWICE: [&str; 2] = ["cpufeatures", "syn"];
 
 fn git(dir: &Path, args: &[&str]) {
     let status = Command::new("git")

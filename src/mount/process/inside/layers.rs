@@ -146,6 +146,7 @@ pub(super) fn make_strict(spec: &HelperSpec, writable: &[PathBuf]) -> Result<(),
         path == Path::new("/proc")
             || spec.overlays.iter().any(|overlay| path == &*overlay.target)
             || spec.through.iter().any(|through| path == &**through)
+            || spec.protect.iter().flat_map(|protect| &protect.throwaway).any(|dir| path == &**dir)
             || spec.covers.iter().any(|cover| path.starts_with(&cover.dir))
     };
     let table = std::fs::read("/proc/self/mountinfo")

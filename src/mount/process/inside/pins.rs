@@ -2,7 +2,7 @@
 //! another one in its place. What is in them is protected elsewhere.
 
 use super::binds::{hold, put};
-use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::fs::{Access, AtFlags, CWD, accessat, statat};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,10 @@ pub(super) fn pin_above<'a>(protected: impl Iterator<Item = &'a Path>) -> Result
 
 /// Whether somebody with our rights could rename it. A directory of ours that is not writable counts: its mode is ours, too.
 fn can_be_renamed(dir: &Path) -> bool {
+    let is_ours = |dir: &Path| {
+        statat(CWD, dir, AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|stat| stat.st_uid == rustix::process::geteuid().as_raw())
+    };
     let is_writable = |dir: &Path| accessat(CWD, dir, Access::WRITE_OK, AtFlags::EACCESS).is_ok();
-    dir.parent().is_some_and(is_writable)
+    dir.parent().is_some_and(|parent| is_ours(parent) || is_writable(parent))
 }
