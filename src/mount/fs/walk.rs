@@ -162,7 +162,6 @@ impl<S> Queue<S> {
         loop {
             if let Some(dir) = pending.dirs.pop() {
                 pending.busy += 1;
-
                 return Some(dir);
             }
             if pending.busy == 0 {

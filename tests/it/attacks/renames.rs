@@ -73,7 +73,8 @@ fn a_link_to_our_home_that_was_replaced_is_noticed_and_nothing_is_applied() {
         let forge = world_with_secret(&world);
         world.outside("mv ~/.agentworkforce ~/real && ln -s real ~/.agentworkforce");
         world.mounted(&[], "true").ends(0);
-        let script = format!("echo new > a; rm ~/.agentworkforce; {forge}");
+        // The list of what there was at launch is written meanwhile; without it the work would be kept, but as a conflict.
+        let script = format!("echo new > a; sleep 1; rm ~/.agentworkforce; {forge}");
         let did = world.mounted(&[], &script).ends(3);
         did.says("was moved or replaced during the run: nothing was applied").says("hint:");
         assert_eq!(read(world.project().join("a")), "old\n");

@@ -178,6 +178,7 @@ fn control_c_ends_the_script_around_a_run_and_control_z_stops_the_whole_job() {
         std::thread::sleep(Duration::from_millis(400));
         terminal.keys(&["C-c"]);
         terminal.shows("outcome");
+        terminal.shell_is_back();
         terminal.line("echo ended $?");
         terminal.shows("ended 130");
         assert!(!terminal.screen().contains("went-2"), "{}", terminal.screen());
@@ -189,6 +190,7 @@ fn control_c_ends_the_script_around_a_run_and_control_z_stops_the_whole_job() {
         terminal.line("fg");
         terminal.shows("back-3");
         terminal.shows("outcome");
+        terminal.shell_is_back();
         terminal.line("echo on-$((1+1))");
         terminal.shows("on-2");
     });

@@ -58,11 +58,21 @@ impl Terminal {
 
     /// Waits until the screen shows a text.
     pub(crate) fn shows(&self, text: &str) {
-        let seen = (0..250).any(|_| {
-            std::thread::sleep(Duration::from_millis(20));
-            self.screen().contains(text)
-        });
+        let seen = self.waits(|screen| screen.contains(text));
         assert!(seen, "`{text}` never appeared:\n{}", self.screen());
+    }
+
+    /// Waits until the shell reads the next line: what is typed before belongs to the run, and is forgotten with it.
+    pub(crate) fn shell_is_back(&self) {
+        let is_back = self.waits(|screen| screen.trim_end().ends_with("shell>"));
+        assert!(is_back, "the shell never came back:\n{}", self.screen());
+    }
+
+    fn waits(&self, for_what: impl Fn(&str) -> bool) -> bool {
+        (0..750).any(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            for_what(&self.screen())
+        })
     }
 
     fn tmux(&self) -> Command {
