@@ -37,7 +37,7 @@ pub enum Sandbox {
     Off,
     /// The real project cannot be written and hidden files cannot be opened from inside.
     Project,
-    /// Besides, nothing outside the mount, the harness's own state, caches and temp is writable.
+    /// Besides, nothing outside the mount, the harness's own state and temp is writable.
     Strict,
 }
 
@@ -176,7 +176,7 @@ pub struct MountSpec {
     pub sockets: Vec<PathBuf>,
     #[serde(default, skip_serializing_if = "GitCredentials::is_default")]
     pub git_credentials: GitCredentials,
-    /// The harness's configuration outside the project, protected at the sandbox level `strict`.
+    /// The harness's configuration and the user's caches outside the project, protected at the sandbox level `strict`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub harness_config: Vec<HarnessConfig>,
 }
@@ -190,7 +190,8 @@ pub struct HarnessConfig {
     /// Entries that are written through: conversations, logins. A name with a slash at its end is a directory. It is made if
     /// it is missing, and so are lists (`.jsonl`); any other file that is missing at the start is not kept.
     pub state: Vec<String>,
-    /// Entries that the harness writes in every run, and that say nothing when they are not kept.
+    /// Entries that the harness writes in every run, and that say nothing when they are not kept. `*` at the start stands for any
+    /// beginning.
     pub scratch: Vec<String>,
     /// A file from elsewhere that the directory has a copy of during the run, under its own name.
     #[serde(default, skip_serializing_if = "Option::is_none")]

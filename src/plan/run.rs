@@ -8,7 +8,7 @@ use super::refusals::refusals;
 use super::servers;
 use crate::harness::adapter;
 use crate::harness::job::{HarnessPlan, Job};
-use crate::model::mount::{Backend, MountSpec, Sandbox};
+use crate::model::mount::{Backend, HarnessConfig, MountSpec, Sandbox};
 use crate::model::persona::{Limits, McpServer, MountPolicy};
 use crate::model::plan::{
     AgentPlan, CommandPlan, Mode, PlannedCommand, PlannedHarness, PlannedPersona, PlannedRole,
@@ -111,6 +111,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     if mount.sandbox == Some(Sandbox::Strict) {
         mount.writable = writable_when_strict(facts, std::mem::take(&mut adapted.state));
         mount.harness_config = std::mem::take(&mut adapted.config);
+        mount.harness_config.extend(caches_when_strict(facts));
         mount.sockets = sockets_when_strict(facts, &parts.settings.mount, &mut warnings);
     }
     let references = references(&env, &mcp_servers, &values);
@@ -195,15 +196,25 @@ fn with_refusals(mut plan: RunPlan, flags: &RunFlags, facts: &RunFacts) -> RunPl
     plan
 }
 
-/// The harness's own state, caches and temp: what stays writable outside the mount at the sandbox level `strict`.
+/// The harness's own state and temp: what stays writable outside the mount at the sandbox level `strict`.
 fn writable_when_strict(facts: &RunFacts, state: Vec<PathBuf>) -> Vec<PathBuf> {
-    let said = |name: &str| facts.env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let caches = said("XDG_CACHE_HOME").or_else(|| facts.home.as_ref().map(|home| home.join(".cache")));
     let temp = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
-    let mut all: Vec<PathBuf> = temp.into_iter().chain(said("TMPDIR")).chain(caches).chain(state).collect();
+    let mut all: Vec<PathBuf> = temp.into_iter().chain(path_in_env(facts, "TMPDIR")).chain(state).collect();
     all.sort();
     all.dedup();
     all
+}
+
+/// The user's caches, at the sandbox level `strict`. Programs outside run what they find there, so what an agent leaves in them
+/// is thrown away.
+fn caches_when_strict(facts: &RunFacts) -> Option<HarnessConfig> {
+    let usual = || facts.home.as_ref().map(|home| home.join(".cache"));
+    let dir = path_in_env(facts, "XDG_CACHE_HOME").or_else(usual)?;
+    Some(HarnessConfig { dir, scratch: vec!["*".to_owned()], ..HarnessConfig::default() })
+}
+
+fn path_in_env(facts: &RunFacts, name: &str) -> Option<PathBuf> {
+    facts.env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// The sockets that the config lets in. An agent for ssh signs whatever it is asked to, so it is one of them only by name.

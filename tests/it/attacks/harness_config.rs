@@ -96,6 +96,21 @@ fn at_strict_a_run_that_leaves_its_configuration_alone_warns_of_nothing() {
 }
 
 #[test]
+fn at_strict_nothing_that_is_left_in_a_cache_stays() {
+    for_each_identity(|base| {
+        let script = "begins; cd ~/.cache; cat tool || exit 9; echo evil > tool; mkdir new; echo evil > new/program; \
+                      grep -q evil tool new/program || exit 8; answers done";
+        let world = World::with_harness(base.who, script);
+        world.outside("mkdir ~/.cache && echo good > ~/.cache/tool");
+        world.give();
+        let (report, code) = world.report(&["--sandbox", "strict"]);
+        assert_eq!((code, messages(&report, "harness-config").as_str()), (0, ""), "{report:#}");
+        assert_eq!(read(world.home().join(".cache/tool")), "good\n");
+        assert!(!world.home().join(".cache/new").exists());
+    });
+}
+
+#[test]
 fn at_strict_odd_files_in_place_of_the_configuration_do_not_stop_the_run() {
     for_each_identity(|base| {
         let world = World::with_harness(base.who, "begins; answers done");

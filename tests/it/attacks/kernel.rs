@@ -93,6 +93,23 @@ fn the_kernels_own_files_cannot_be_written_at_strict() {
     });
 }
 
+#[test]
+fn control_groups_cannot_be_made_or_written_at_strict() {
+    for_each_identity(|world| {
+        world.files(&[("dir/keep", "")]);
+        // A group that is made shows that those above can be frozen.
+        let script = "unshare -UrCm sh -c '
+              mount -t cgroup2 none dir || exit 0
+              mkdir dir/aw-attack && rmdir dir/aw-attack && echo made' 2>/dev/null || true
+            for dir in /sys/fs/cgroup /sys/fs/cgroup/*; do
+              if mkdir $dir/aw-attack 2>/dev/null; then rmdir $dir/aw-attack; echo $dir; fi
+            done
+            unshare -Urm true && echo nests";
+        let did = world.mounted(&["--sandbox", "strict"], script).ends(0);
+        assert_eq!(did.stdout, "nests\n", "{did:#?}");
+    });
+}
+
 /// The bits of a line of `/proc/self/status`.
 fn bits(status: &str, name: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();

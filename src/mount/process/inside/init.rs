@@ -90,7 +90,9 @@ fn start(spec: InitSpec, argv: &[OsString]) -> Result<(Pid, SignalInbox), Failur
             failure(Stage::Capabilities, "the sockets of services cannot be kept out", &error)
         })?;
     }
-    seccomp::deny_typing()
+    let groups = if spec.protect_kernel { seccomp::deny_control_groups() } else { Ok(()) };
+    groups
+        .and_then(|()| seccomp::deny_typing())
         .map_err(|error| failure(Stage::Capabilities, "the filter of system calls is refused", &error))?;
     let mut command = Command::new(program);
     command.args(rest).process_group(0);

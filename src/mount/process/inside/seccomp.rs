@@ -1,5 +1,6 @@
-//! The filter of system calls that everything inside runs under: no request may type into a terminal (`TIOCSTI`) or paste
-//! into a console (`TIOCLINUX`). It is not the sandbox: every other call is left to the mounts and capabilities.
+//! The filters of system calls: nothing inside may type into a terminal (`TIOCSTI`) or paste into a console (`TIOCLINUX`), and root
+//! at `strict` may not make a namespace for control groups. They are not the sandbox: every other call is left to the mounts
+//! and capabilities.
 
 use seccompiler::{apply_filter, sock_filter};
 use std::io;
@@ -21,6 +22,18 @@ const ABIS: [(u32, &[u32]); 2] = [(0xC000_00B7, &[29]), (0x4000_0028, &[54])];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("the filter of system calls does not know the numbers of this machine");
 
+/// The same ABIs with their numbers for calls that make a namespace: those that say which in their first argument (`clone`,
+/// `unshare`), and the one that says so in memory, where no filter can look (`clone3`).
+#[cfg(target_arch = "x86_64")]
+const NAMESPACE_CALLS: [(u32, [u32; 2], u32); 2] =
+    [(0xC000_003E, [56, 272], 435), (0x4000_0003, [120, 310], 435)];
+#[cfg(target_arch = "aarch64")]
+const NAMESPACE_CALLS: [(u32, [u32; 2], u32); 2] =
+    [(0xC000_00B7, [220, 97], 435), (0x4000_0028, [120, 337], 435)];
+const CLONE_NEWCGROUP: u32 = 0x0200_0000;
+/// The low half of the first argument.
+const FLAGS: u32 = if cfg!(target_endian = "little") { 16 } else { 20 };
+
 /// Set in the number of a call by the x32 ABI, which otherwise looks like x86_64. No other ABI here has numbers that high.
 const X32: u32 = 0x4000_0000;
 
@@ -28,27 +41,55 @@ const X32: u32 = 0x4000_0000;
 const LOAD: u16 = 0x20;
 const AND: u16 = 0x54;
 const JUMP_IF_EQUAL: u16 = 0x15;
+const JUMP_IF_BIT: u16 = 0x45;
 const RETURN: u16 = 0x06;
 
 const ALLOW: u32 = 0x7fff_0000;
 /// `SECCOMP_RET_ERRNO` with EPERM.
 const DENY: u32 = 0x0005_0001;
+/// The same with ENOSYS: programs fall back to the older call.
+const NOT_THERE: u32 = 0x0005_0026;
 
 /// Holds from now on for this process and all that it starts; nothing can lift it. It takes away that a program becomes somebody
 /// else by being run (`no_new_privs`: sudo, su), because otherwise such a program would run under a filter that it does not know.
 pub(super) fn deny_typing() -> io::Result<()> {
-    apply_filter(&filter()).map_err(io::Error::other)
+    apply_filter(&typing_filter()).map_err(io::Error::other)
+}
+
+/// For root at the sandbox level `strict`: in a namespace for control groups of its own it could mount a writable view of the groups
+/// that the runner and the user's shell are in, and freeze or kill them.
+pub(super) fn deny_control_groups() -> io::Result<()> {
+    apply_filter(&control_group_filter()).map_err(io::Error::other)
+}
+
+fn step(code: u16, k: u32) -> sock_filter {
+    sock_filter { code, jt: 0, jf: 0, k }
+}
+
+fn skip_unless(k: u32, skipped: usize) -> sock_filter {
+    sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: u8::try_from(skipped).expect("a few instructions"), k }
+}
+
+fn control_group_filter() -> Vec<sock_filter> {
+    let mut program = vec![step(LOAD, ABI)];
+    for (abi, numbers, in_memory) in NAMESPACE_CALLS {
+        let mut block = vec![step(LOAD, NUMBER), step(AND, !X32)];
+        for number in numbers {
+            let unless_asked = sock_filter { code: JUMP_IF_BIT, jt: 0, jf: 1, k: CLONE_NEWCGROUP };
+            let flags = [step(LOAD, FLAGS), unless_asked, step(RETURN, DENY), step(RETURN, ALLOW)];
+            block.push(skip_unless(number, flags.len()));
+            block.extend(flags);
+        }
+        block.extend([skip_unless(in_memory, 1), step(RETURN, NOT_THERE), step(RETURN, ALLOW)]);
+        program.push(skip_unless(abi, block.len()));
+        program.extend(block);
+    }
+    program.push(step(RETURN, DENY));
+    program
 }
 
 /// Our own few instructions: the crate's compiler would kill programs of another ABI instead of filtering them.
-fn filter() -> Vec<sock_filter> {
-    let step = |code: u16, k: u32| sock_filter { code, jt: 0, jf: 0, k };
-    let skip_unless = |k: u32, skipped: usize| sock_filter {
-        code: JUMP_IF_EQUAL,
-        jt: 0,
-        jf: u8::try_from(skipped).expect("a few instructions"),
-        k,
-    };
+fn typing_filter() -> Vec<sock_filter> {
     let mut program = vec![step(LOAD, ABI)];
     for (abi, numbers) in ABIS {
         let mut block = vec![step(LOAD, NUMBER), step(AND, !X32)];
@@ -76,10 +117,8 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     /// What the kernel's machine makes of a call.
-    fn verdict(abi: u32, number: u32, request: u64) -> u32 {
-        let low = u32::try_from(request & 0xffff_ffff).unwrap();
+    fn run(program: &[sock_filter], abi: u32, number: u32, flags: u32, request: u32) -> u32 {
         let (mut at, mut value) = (0, 0);
-        let program = filter();
         loop {
             let step = &program[at];
             at += 1;
@@ -88,16 +127,40 @@ mod tests {
                     value = match step.k {
                         NUMBER => number,
                         ABI => abi,
-                        REQUEST => low,
+                        FLAGS => flags,
+                        REQUEST => request,
                         other => panic!("nothing is at {other}"),
                     }
                 }
                 AND => value &= step.k,
                 JUMP_IF_EQUAL => at += usize::from(if value == step.k { step.jt } else { step.jf }),
+                JUMP_IF_BIT => at += usize::from(if value & step.k == 0 { step.jf } else { step.jt }),
                 RETURN => return step.k,
                 other => panic!("{other} is no instruction"),
             }
         }
+    }
+
+    fn verdict(abi: u32, number: u32, request: u64) -> u32 {
+        let low = u32::try_from(request & 0xffff_ffff).unwrap();
+        run(&typing_filter(), abi, number, 0, low)
+    }
+
+    #[test]
+    fn a_namespace_for_control_groups_is_denied_and_others_are_allowed() {
+        let program = control_group_filter();
+        for (abi, numbers, in_memory) in NAMESPACE_CALLS {
+            for number in numbers {
+                for flags in [CLONE_NEWCGROUP, CLONE_NEWCGROUP | 0x1002_0011] {
+                    assert_eq!(run(&program, abi, number, flags, 0), DENY, "{abi:x} {number}");
+                    assert_eq!(run(&program, abi, number | X32, flags, 0), DENY, "{abi:x} {number}");
+                }
+                assert_eq!(run(&program, abi, number, 0x1002_0011, 0), ALLOW, "{abi:x} {number}");
+                assert_eq!(run(&program, abi, number + 1, CLONE_NEWCGROUP, 0), ALLOW, "{abi:x} {number}");
+            }
+            assert_eq!(run(&program, abi, in_memory, 0, 0), NOT_THERE);
+        }
+        assert_eq!(run(&program, 0x1234, 1, 0, 0), DENY);
     }
 
     #[test]
