@@ -29,6 +29,7 @@ impl Decider for ReviewPrompt {
             say_kept_out(found, ui);
             return Ok(Decision::Apply(Selection::all()));
         }
+        ui.reset_terminal();
         say_changes(found, ui);
         let mut prompter = Prompter::new(signals);
         loop {

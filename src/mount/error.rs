@@ -45,6 +45,9 @@ pub enum MountError {
     UntrustedRecord { path: PathBuf, reason: String },
     #[error("interrupted before anything was started")]
     Interrupted { signal: i32 },
+    /// Somebody was handed a descriptor of it and writes.
+    #[error("everything inside has ended, but another process can still change its work: {reason}")]
+    StillOpen { reason: String },
     #[error("stopped by a signal")]
     Stopped { signal: i32 },
     #[error("`{program}` was not found")]

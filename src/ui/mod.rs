@@ -7,7 +7,7 @@ use crate::model::report::Status;
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 
 pub mod diagnostics;
 pub mod patch;
@@ -33,6 +33,11 @@ fn usage_error(text: &str) -> CommandError {
         text.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).map(str::to_owned).collect();
     error.hint("`agentworkforce --help` shows the commands")
 }
+
+/// Back to the first screen; region and margins of the whole screen, without moving the cursor; wrapping; no mouse; usual letters and
+/// colours; and nothing below the cursor.
+const TERMINAL_RESET: &str = "\x1b[?1047l\x1b[!p\x1b[?69l\x1b7\x1b[r\x1b8\x1b[?7h\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\
+    \x1b(B\x0f\x1b[0m\x1b]104\x07\x1b]110\x07\x1b]111\x07\x1b[J";
 
 /// Where a command says things. Colour goes away by itself when the stream is no terminal or `NO_COLOR` is set.
 pub struct Ui {
@@ -194,6 +199,13 @@ impl Ui {
     pub fn flush(&mut self) {
         let result = self.out.flush();
         self.note_failure(result);
+    }
+
+    /// Sets a terminal back that others wrote to: whatever region, mode or colour they left, every line that follows can be read.
+    pub fn reset_terminal(&mut self) {
+        if io::stderr().is_terminal() {
+            let _ = io::stderr().write_all(TERMINAL_RESET.as_bytes());
+        }
     }
 
     /// A line on a terminal that the next one replaces.

@@ -182,7 +182,7 @@ fn the_review_at_a_terminal_applies_shows_picks_keeps_and_discards() {
     let terminal = Terminal::open(&world);
     let now = |name: &str| fs::read_to_string(world.project().join(name)).unwrap_or_default();
     let start = |edits: &str| {
-        terminal.line("clear");
+        terminal.clear();
         terminal.line(&format!("$AW mount -- sh -c '{edits}'; echo ended $?"));
         terminal.shows("[a]pply");
     };

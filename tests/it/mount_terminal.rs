@@ -33,7 +33,7 @@ fn a_child_that_suspends_the_whole_group_or_only_itself_comes_back() {
     for_each_identity(|world| {
         let terminal = Terminal::open(&world);
         for how in ["kill -TSTP 0", "kill -STOP $$", "kill -TSTP $$"] {
-            terminal.line("clear");
+            terminal.clear();
             terminal.line(&format!("$MOUNT -- sh -c 'echo first-$((1+1)); {how}; echo back-$((1+2))'"));
             terminal.shows("first-2");
             terminal.shows("Stopped");
@@ -94,7 +94,7 @@ fn somebody_at_a_terminal_is_told_where_he_is_and_how_to_leave() {
             ("--mount overlay", "a private view of"),
             ("--mount copy --apply never", "the changes are held in the session when it ends"),
         ] {
-            terminal.line("clear");
+            terminal.clear();
             terminal.line(&format!("$AW mount {flags} -- sh -c 'echo inside-$((1+1))'; echo rc=$?"));
             terminal.shows("inside-2");
             terminal.shows("rc=0");

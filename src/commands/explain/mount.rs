@@ -41,6 +41,8 @@ pub(super) fn mount(error: &MountError) -> Advice {
             "agentworkforce did not write it like this; if you did not either, look at what did, then remove `{}`",
             path.display()
         )),
+        MountError::StillOpen { .. } => Advice::exit(Exit::Conflict)
+            .hint("nothing was applied; end the other run that was handed a file of this one, and look at the diff again"),
         MountError::Interrupted { signal } | MountError::Stopped { signal } => {
             Advice::exit(Exit::Signal(u8::try_from(*signal).unwrap_or(0)))
         }

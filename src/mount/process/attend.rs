@@ -8,6 +8,7 @@ use super::inside::protocol::{Group, Report};
 use super::signals::SignalInbox;
 use super::terminal::{SharedTerminal, has_job_control};
 use crate::exit::Exit;
+use crate::mount::error::MountError;
 use anyhow::{Result, bail};
 use nix::sys::signal::{Signal, kill, raise};
 use nix::unistd::Pid;
@@ -232,11 +233,16 @@ fn attend(
                 let program = command.argv.first().map(|name| name.to_string_lossy()).unwrap_or_default();
                 return Err(start_error(failure, program.into_owned()).into());
             }
+            ChildEvent::Report(Report::StillOpen(reason)) => {
+                return Err(MountError::StillOpen { reason }.into());
+            }
             ChildEvent::Closed => break Ending::Killed,
         }
     };
     // Everything that it started is gone after this: the pipes have all that will ever come, and the work can be compared.
-    drop(child);
+    if let Some(reason) = child.finish()? {
+        return Err(MountError::StillOpen { reason }.into());
+    }
     if let Some(listener) = listener {
         for pipe in &mut pipes {
             while pipe.read(listener) {}

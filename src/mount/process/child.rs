@@ -228,6 +228,18 @@ impl RunningChild {
         self.control = None;
     }
 
+    /// Waits until nothing is left inside. Returns why the view can still be changed, if it can.
+    pub fn finish(mut self) -> Result<Option<String>> {
+        self.end();
+        loop {
+            match self.next(None)? {
+                ChildEvent::Report(Report::StillOpen(reason)) => return Ok(Some(reason)),
+                ChildEvent::Report(_) | ChildEvent::TimedOut => {}
+                ChildEvent::Closed => return Ok(None),
+            }
+        }
+    }
+
     fn order(&mut self, order: Order) {
         if let Some(control) = &mut self.control {
             // An inside that is gone says so on the other pipe.

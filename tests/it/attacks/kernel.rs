@@ -57,9 +57,11 @@ fn as_root_a_file_that_is_hidden_cannot_be_read_from_the_disk_below() {
         assert!(output.status.success(), "{output:?}");
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    // `project` promises paths; what root does to the machine is a matter of `strict`.
-    assert!(read("project").contains("SECRET=abc"), "the attack does not work: this test shows nothing");
-    assert!(!read("strict").contains("SECRET"));
+    let outside = outer.outside(&format!("debugfs -R 'cat /proj/.env' {device} 2>/dev/null"));
+    assert!(outside.contains("SECRET=abc"), "the attack does not work: this test shows nothing");
+    for level in ["project", "strict"] {
+        assert!(!read(level).contains("SECRET"), "{level}");
+    }
     drop(detached);
 }
 
@@ -90,6 +92,38 @@ fn the_kernels_own_files_cannot_be_written_at_strict() {
             echo 500 > /proc/self/oom_score_adj && echo own";
         let did = world.mounted(&["--sandbox", "strict"], script).ends(0);
         assert_eq!(did.stdout, "own\n", "{did:#?}");
+    });
+}
+
+#[test]
+fn as_root_disks_and_the_kernels_files_are_out_of_reach_below_strict_too() {
+    let world = World::new(Identity::Own);
+    world.files(&[("a", "")]);
+    // What is covered is `/dev/null` (1:3), whatever its name.
+    let script = "for name in $(find /dev -xdev -type b) /dev/mem /dev/kmsg /dev/fuse; do
+          if [ -e $name ] && [ $(stat -c %t:%T $name) != 1:3 ]; then echo $name; fi
+        done
+        for name in /proc/sys/kernel/core_pattern /proc/sysrq-trigger /sys/kernel/uevent_helper; do
+          if [ -e $name ] && (: >> $name) 2>/dev/null; then echo $name; fi
+        done
+        for dir in /sys/fs/cgroup /sys/fs/cgroup/*; do
+          if mkdir $dir/aw-attack 2>/dev/null; then rmdir $dir/aw-attack; echo $dir; fi
+        done
+        dd if=/dev/zero of=/dev/null count=1 2>/dev/null && echo works";
+    let did = world.mounted(&["--sandbox", "project"], script).ends(0);
+    assert_eq!(did.stdout, "works\n", "{did:#?}");
+}
+
+#[test]
+fn shared_memory_of_the_user_is_out_of_reach_at_strict() {
+    for_each_identity(|world| {
+        require::program("ipcmk");
+        world.files(&[("a", "")]);
+        let made = world.outside("ipcmk -M 4096");
+        let id = made.split_whitespace().last().unwrap().to_owned();
+        let did = world.mounted(&["--sandbox", "strict"], &format!("ipcrm -m {id} || echo gone"));
+        let left = world.outside(&format!("ipcrm -m {id} && echo left"));
+        assert_eq!((did.stdout.as_str(), left.trim()), ("gone\n", "left"), "{did:#?}");
     });
 }
 

@@ -1,9 +1,10 @@
 //! Attacks of processes that mean to outlive their run: they would change the work after it was looked at.
 
-use crate::support::mount::{for_each_identity, processes_with, soon};
+use crate::support::mount::{for_each_identity, processes_with, read, soon};
 use agentworkforce::host::Host;
 use agentworkforce::model::mount_record::Containment;
 use pretty_assertions::assert_eq;
+use std::process::Stdio;
 use std::time::Duration;
 
 /// A number of seconds that nothing else on the machine sleeps.
@@ -58,5 +59,61 @@ fn a_copy_has_a_pid_namespace_for_everybody() {
         let ran = world.run(&["--backend", "copy"], "echo $PPID; id -u; echo new > a; ls -l a").expect(0);
         assert_eq!(ran.record().containment, Containment::PidNamespace);
         assert!(ran.stdout.starts_with("1\n"), "{ran:#?}");
+    });
+}
+
+/// Takes a descriptor over a socket, and uses it when it is told to.
+const RECEIVER: &str = "
+import os, socket, sys, time
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+server.listen(1)
+print('ready', flush=True)
+connection, _ = server.accept()
+_, fds, _, _ = socket.recv_fds(connection, 1, 1)
+while not os.path.exists(sys.argv[2]):
+    time.sleep(0.02)
+for name, how in [('deploy.sh', os.O_WRONLY), ('unseen.sh', os.O_WRONLY | os.O_CREAT)]:
+    try:
+        os.write(os.open(name, how, dir_fd=fds[0]), b'evil')
+        print('wrote', name)
+    except OSError as error:
+        print('refused', error.errno)
+";
+
+#[test]
+fn a_descriptor_that_was_handed_to_another_process_changes_nothing_after_the_run() {
+    for_each_identity(|world| {
+        world.files(&[(
+            "pass.py",
+            "import os, socket, sys
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+socket.send_fds(client, [b'x'], [os.open('.', os.O_RDONLY)])
+",
+        )]);
+        let (socket, go) = (world.home().join("socket"), world.home().join("go"));
+        // A python of somebody's home is nothing for everybody.
+        let path = "/usr/local/bin:/usr/bin:/bin";
+        let receiver = world
+            .program("python3")
+            .env("PATH", path)
+            .args(["-c", RECEIVER])
+            .args([&socket, &go])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        assert!(soon(|| socket.exists()));
+        std::thread::sleep(Duration::from_millis(200));
+        let script = format!("echo harmless > deploy.sh; PATH={path} python3 pass.py {}", socket.display());
+        world.mounted(&["--apply", "never"], &script).ends(0);
+        std::fs::write(&go, "").unwrap();
+        let said = receiver.wait_with_output().unwrap();
+        let read_only = rustix::io::Errno::ROFS.raw_os_error();
+        let expected = format!("ready\nrefused {read_only}\nrefused {read_only}\n");
+        assert_eq!(String::from_utf8_lossy(&said.stdout), expected);
+        let applied = world.aw(["sessions", "apply", &world.only_session()]).ends(0);
+        assert_eq!(read(world.project().join("deploy.sh")), "harmless\n", "{applied:#?}");
+        assert!(!world.project().join("unseen.sh").exists());
     });
 }

@@ -50,7 +50,7 @@ fn an_agent_cannot_answer_its_own_review_or_type_into_the_shell() {
             let script = format!(
                 "echo changed > a; perl typist.pl /dev/tty \"{typed}\"; grep ^Seccomp: /proc/self/status"
             );
-            terminal.line("clear");
+            terminal.clear();
             terminal.line(&format!("$AW mount {level} -- sh -c '{script}'; echo ended $?"));
             terminal.shows("[a]pply");
             // EPERM (1) and nothing else: not that the kernel has no TIOCSTI any more (EIO).
@@ -104,7 +104,7 @@ fn a_headless_agent_has_no_terminal_and_control_c_still_ends_it() {
             for name in ["ready", "signal", "tried"] {
                 let _ = fs::remove_file(world.record(name));
             }
-            terminal.line("clear");
+            terminal.clear();
             let path = world.path("bin");
             terminal.line(&format!(
                 "PATH={}:$PATH $AW agent worker -p x --harness {harness}; echo ended $?",
@@ -148,6 +148,26 @@ fn what_was_typed_during_a_run_is_no_answer_to_the_review() {
 }
 
 #[test]
+fn what_the_agent_did_to_the_screen_does_not_hide_the_review() {
+    for_each_identity(|world| {
+        world.files(&[(
+            "evil.sh",
+            "echo ok > README.md; echo e > Makefile; echo e > zz_backdoor.sh
+            printf '\\033[2J\\033[H1 change(s)\\n  added     README.md\\n\\033[49;50r\\033[50;1H'",
+        )]);
+        let terminal = Terminal::open(&world);
+        terminal.line("$AW mount -- sh evil.sh; echo ended $?");
+        terminal.shows("discard with [x]?");
+        let screen = terminal.screen();
+        for line in ["3 change(s)", "Makefile", "zz_backdoor.sh"] {
+            assert!(screen.contains(line), "{line} is not on the screen:\n{screen}");
+        }
+        terminal.line("k");
+        terminal.shows("ended 0");
+    });
+}
+
+#[test]
 fn a_signal_to_its_own_group_ends_the_agent_and_not_the_runner() {
     for_each_identity(|world| {
         world.files(&[("a", "base\n")]);
@@ -155,7 +175,7 @@ fn a_signal_to_its_own_group_ends_the_agent_and_not_the_runner() {
         let terminal = Terminal::open(&world);
         for level in LEVELS {
             for signal in ["KILL", "TERM", "USR1"] {
-                terminal.line("clear");
+                terminal.clear();
                 let script = format!("echo changed > a; kill -{signal} 0; sleep 9");
                 terminal.line(&format!("$AW mount {level} -- sh -c '{script}'; echo ended $?"));
                 terminal.shows("[a]pply");
@@ -182,7 +202,7 @@ fn control_c_ends_the_script_around_a_run_and_control_z_stops_the_whole_job() {
         terminal.line("echo ended $?");
         terminal.shows("ended 130");
         assert!(!terminal.screen().contains("went-2"), "{}", terminal.screen());
-        terminal.line("clear");
+        terminal.clear();
         terminal.line("$MOUNT -- sh -c 'echo is-$((1+1)); sleep 1; echo back-$((1+2))' | cat; echo ended $?");
         terminal.shows("is-2");
         terminal.keys(&["C-z"]);

@@ -68,6 +68,13 @@ impl Terminal {
         assert!(is_back, "the shell never came back:\n{}", self.screen());
     }
 
+    /// Empties the screen. What is waited for afterwards cannot be what was there before.
+    pub(crate) fn clear(&self) {
+        self.line("clear");
+        let is_clear = self.waits(|screen| screen.trim() == "shell>");
+        assert!(is_clear, "the screen was not cleared:\n{}", self.screen());
+    }
+
     fn waits(&self, for_what: impl Fn(&str) -> bool) -> bool {
         (0..750).any(|_| {
             std::thread::sleep(Duration::from_millis(20));

@@ -1,5 +1,6 @@
-//! A `/dev` of our own at the sandbox level `strict`: the harmless devices, the run's own terminals and memory, and what the
-//! config lets in. A disk or the kernel's log is not in it. Which devices are let in is decided by the plan.
+//! What devices there are inside. At the sandbox level `strict` a `/dev` of our own: the harmless devices, the run's own terminals and
+//! memory, and what the config lets in. Below it, root has all but those that show a disk or memory past every mount.
+//! Which devices are let in is decided by the plan.
 
 use super::binds::{hold, put};
 use crate::model::mount::Device;
@@ -65,6 +66,36 @@ pub(super) fn make_minimal(allowed: &[Device], memory: SharedMemory) -> io::Resu
         show(Path::new(CONSOLE), &terminal)?;
     }
     Ok(mount_remount(DEV, MountFlags::BIND | MountFlags::RDONLY | flags, "")?)
+}
+
+/// Names of character devices that lead to a disk, to memory, or to a filesystem whose server can keep others waiting for ever.
+const RAW: [&str; 10] = ["bsg", "fuse", "kmem", "kmsg", "mem", "ng", "nvme", "nvram", "port", "sg"];
+
+/// Covers what would show root a hidden file on its disk: block devices, and character devices that are as good.
+pub(super) fn cover_disks() -> io::Result<()> {
+    let mut waiting = vec![PathBuf::from(DEV)];
+    let device = stat(DEV)?.st_dev;
+    while let Some(dir) = waiting.pop() {
+        for entry in fs::read_dir(&dir)? {
+            let (entry, path) = entry.map(|entry| (entry.file_type(), entry.path()))?;
+            let kind = entry?;
+            let is_raw = |path: &Path| {
+                let below = path.strip_prefix(DEV).unwrap_or(path).as_os_str().as_encoded_bytes();
+                RAW.iter().any(|name| {
+                    let rest = below.strip_prefix(name.as_bytes());
+                    rest.is_some_and(|rest| {
+                        rest.iter().all(|byte| !byte.is_ascii_alphabetic()) || *name == "bsg"
+                    })
+                })
+            };
+            if kind.is_block_device() || (kind.is_char_device() && is_raw(&path)) {
+                put(&hold(Path::new("/dev/null"))?, &path)?;
+            } else if kind.is_dir() && stat(&path).is_ok_and(|stat| stat.st_dev == device) {
+                waiting.push(path);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The names of a device that exist here, below `/dev`.

@@ -9,7 +9,7 @@ use super::protocol::{
     Stage, line,
 };
 use super::sockets::Exempt;
-use super::{caps, devices, init, layers, sockets};
+use super::{caps, devices, init, kernel_interfaces, layers, seal, sockets};
 use crate::model::mount_facts::OverlayWay;
 use crate::mount::process::signals::SignalInbox;
 use std::ffi::OsString;
@@ -31,7 +31,12 @@ pub(super) fn run(spec: &HelperSpec, argv: &[OsString]) -> u8 {
     let Ok(_held) = SignalInbox::catch(&PASSED_BY) else { return 125 };
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     match prepare(spec).and_then(|()| if spec.pid_namespace { start_init(spec, argv) } else { Ok(()) }) {
-        Ok(()) if spec.pid_namespace => 0,
+        Ok(()) if spec.pid_namespace => {
+            if let Some((path, error)) = seal::seal(spec) {
+                let _ = status.write_all(&line(&Report::StillOpen(format!("`{}`: {error}", path.display()))));
+            }
+            0
+        }
         Ok(()) => init::run(init_spec(spec), argv),
         Err(failed) => {
             let _ = status.write_all(&line(&Report::Failed(failed)));
@@ -59,6 +64,13 @@ fn prepare(spec: &HelperSpec) -> Result<(), Failure> {
             })?;
             devices::make_minimal(&spec.devices, shared_memory(spec))
                 .map_err(|error| failure(Stage::Mount, "`/dev` cannot be reduced", &error))?;
+            nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWIPC)
+                .map_err(|errno| failure(Stage::Namespace, "shared memory cannot be left", &errno.into()))?;
+        } else if is_overlay_of_root(spec) {
+            devices::cover_disks()
+                .map_err(|error| failure(Stage::Mount, "the disks cannot be covered", &error))?;
+            kernel_interfaces::make_sys_read_only()
+                .map_err(|error| failure(Stage::Mount, "`/sys` cannot be made read-only", &error))?;
         }
     }
     // Only now: a working directory from before would still be the real project.
@@ -112,6 +124,11 @@ fn start_init(spec: &HelperSpec, argv: &[OsString]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whether root is inside and the mount is meant to stop it.
+fn is_overlay_of_root(spec: &HelperSpec) -> bool {
+    spec.way == OverlayWay::Capable && !spec.overlays.is_empty()
+}
+
 fn init_spec(spec: &HelperSpec) -> InitSpec {
     let is_strict = spec.writable.is_some();
     let drop = match spec.way {
@@ -120,7 +137,7 @@ fn init_spec(spec: &HelperSpec) -> InitSpec {
         OverlayWay::Capable if !spec.overlays.is_empty() => DroppedCapabilities::Dangerous,
         OverlayWay::Capable | OverlayWay::Unavailable => DroppedCapabilities::None,
     };
-    let protect_kernel = is_strict && spec.way == OverlayWay::Capable;
+    let protect_kernel = is_overlay_of_root(spec);
     InitSpec {
         drop,
         group: spec.group,

@@ -1,12 +1,14 @@
-//! Makes the kernel's own files in `/proc` read-only for root at the sandbox level `strict`: a name written to `core_pattern` is
-//! a program that runs outside. An ordinary user may write none of them, and any cover would forbid a nested `/proc`.
+//! Makes the kernel's own files in `/proc` and `/sys` read-only for root: a name written to `core_pattern` is a program that runs
+//! outside. An ordinary user may write none of them, and any cover would forbid a nested `/proc`.
 
 use super::binds::{hold, put};
+use crate::mount::process::mount_table;
+use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount_remount};
 use std::io;
 use std::path::Path;
 
-/// Below `/proc`: what changes the machine, not a process. `/sys` is read-only as every other mount is.
+/// Below `/proc`: what changes the machine, not a process.
 const READ_ONLY: [&str; 7] = ["acpi", "bus", "fs", "irq", "scsi", "sys", "sysrq-trigger"];
 
 /// In the fresh `/proc`, while there is a capability to mount.
@@ -20,6 +22,19 @@ pub(super) fn make_read_only() -> io::Result<()> {
         }
         let kept = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         mount_remount(&path, MountFlags::BIND | MountFlags::RDONLY | kept, "")?;
+    }
+    Ok(())
+}
+
+/// `/sys` and what is mounted there (control groups, too: a frozen process cannot be ended).
+pub(super) fn make_sys_read_only() -> io::Result<()> {
+    let table = mount_table::parse(&std::fs::read("/proc/self/mountinfo")?);
+    for mounted in table.iter().filter(|mounted| mounted.path.starts_with("/sys")) {
+        match mount_remount(&*mounted.path, MountFlags::BIND | MountFlags::RDONLY | mounted.flags, "") {
+            // Covered by another mount.
+            Ok(()) | Err(Errno::NOENT | Errno::INVAL) => {}
+            Err(errno) => return Err(errno.into()),
+        }
     }
     Ok(())
 }

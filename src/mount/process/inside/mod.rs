@@ -14,6 +14,7 @@ mod pins;
 mod probe;
 pub mod protocol;
 pub mod scope;
+mod seal;
 mod seccomp;
 mod sockets;
 

@@ -152,6 +152,8 @@ pub enum Report {
     Signaled(i32),
     /// Nothing was started.
     Failed(Failure),
+    /// Everything inside has ended, and still somebody can change the view.
+    StillOpen(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
