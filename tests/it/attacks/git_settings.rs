@@ -230,3 +230,36 @@ fn the_project_itself_does_not_become_a_repository() {
         }
     });
 }
+
+#[test]
+fn scripts_that_a_filter_runs_in_any_spelling_are_not_applied() {
+    const FILTERS: [(&str, &str); 6] = [
+        ("tools/plain.sh", "plain"),
+        ("sh -c 'exec tools/sq.sh -x'", "sq"),
+        ("tools/semi.sh;true", "semi"),
+        ("\"$(git rev-parse --show-toplevel)\"/tools/top.sh", "top"),
+        ("X=1;tools/env.sh|cat", "env"),
+        ("cd tools && ./pre.sh", "pre"),
+    ];
+    for_each_identity(|world| {
+        let scripts: Vec<String> = FILTERS.iter().map(|(_, name)| format!("tools/{name}.sh")).collect();
+        let mut files: Vec<(&str, &str)> = scripts.iter().map(|path| (path.as_str(), "cat\n")).collect();
+        files.push(("tools/ordinary.sh", "one\n"));
+        world.repository(&files);
+        for (command, name) in FILTERS {
+            let (command, key) = (command.to_owned(), format!("filter.{name}.clean"));
+            let did = world.program("git").args(["config", &key, &command]).output().unwrap();
+            assert!(did.status.success(), "{did:?}");
+        }
+        for backend in BACKENDS {
+            let attack = format!("for script in tools/*.sh; do echo evil-{backend} > $script; done");
+            let did = world.mounted(&["--mount", backend, "--json"], &attack).ends(0);
+            let mut kept = paths(&did.json()["applied"]["outcome"]["review"]["protected"]);
+            kept.sort();
+            let mut expected = scripts.clone();
+            expected.sort();
+            assert_eq!(kept, expected, "{backend}");
+            assert_eq!(world.outside("grep -l evil tools/*"), "tools/ordinary.sh\n", "{backend}");
+        }
+    });
+}
