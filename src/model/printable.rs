@@ -28,6 +28,7 @@ mod tests {
     #[test]
     fn escape_sequences_are_shown_not_obeyed() {
         assert_eq!(printable("a\u{1b}[31mb\rc"), "a\\u{1b}[31mb\\u{d}c");
+        assert_eq!(printable("a\u{ad}b\u{3164}"), "a\\u{ad}b\\u{3164}");
         assert_eq!(printable("plain\n\ttext é"), "plain\n\ttext é");
     }
 }

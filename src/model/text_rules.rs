@@ -123,9 +123,11 @@ fn no_hostile_characters(text: &str) -> Result<(), String> {
     }
 }
 
-/// Characters that reorder or break lines invisibly: U+2028, U+2029 and the bidi controls.
+/// Characters that reorder or break lines invisibly (U+2028, U+2029, the bidi controls), and those that show as nothing: the soft
+/// hyphen and the Hangul fillers.
 pub fn is_invisible_override(c: char) -> bool {
     matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{061c}'
+        | '\u{00ad}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}'
         | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

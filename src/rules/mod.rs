@@ -289,19 +289,26 @@ fn innermost(error: &ignore::Error) -> String {
 
 /// Secrets that are hidden unless the config or the persona reveals them.
 pub fn builtin_secret_rules() -> Vec<PathRule> {
-    const PATTERNS: [&str; 18] = [
+    const PATTERNS: [&str; 25] = [
         ".env",
         ".env.*",
+        ".env~",
+        ".envrc",
         "!.env.example",
         "!.env.sample",
         "!.env.template",
         "*.pem",
         "*.key",
         "id_rsa*",
+        "id_dsa*",
+        "id_ecdsa*",
         "id_ed25519*",
         ".npmrc",
         ".pypirc",
         ".netrc",
+        ".pgpass",
+        ".git-credentials",
+        "**/.docker/config.json",
         ".aws/",
         ".ssh/",
         "*.p12",

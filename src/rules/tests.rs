@@ -81,6 +81,15 @@ fn secrets_are_hidden_at_any_depth_and_examples_are_not() {
         "id_rsa",
         "id_rsa.pub",
         "id_ed25519",
+        "id_ed25519_sk",
+        "id_ecdsa",
+        "a/id_ecdsa_sk",
+        ".env~",
+        "a/.envrc",
+        ".git-credentials",
+        ".pgpass",
+        "home/.docker/config.json",
+        ".docker/config.json",
         ".npmrc",
         ".pypirc",
         ".netrc",
@@ -93,9 +102,15 @@ fn secrets_are_hidden_at_any_depth_and_examples_are_not() {
     ] {
         assert_eq!(file(&rules, secret), Hidden, "{secret}");
     }
-    for open in
-        [".env.example", "a/.env.sample", ".env.template", "environment", "keys.rs", "src/credentials.rs"]
-    {
+    for open in [
+        ".env.example",
+        "a/.env.sample",
+        ".env.template",
+        "environment",
+        "keys.rs",
+        "docker/config.json",
+        "src/credentials.rs",
+    ] {
         assert_eq!(file(&rules, open), Writable, "{open}");
     }
 }
@@ -117,7 +132,7 @@ fn reveal_lifts_a_secret_and_nothing_else() {
     assert_eq!(file(&with_secrets(&[hide("fixtures/"), reveal("fixtures/")]), "fixtures/a.pem"), Hidden);
     let compiled = compile(&with_secrets(&[reveal("fixtures/")]));
     let revealed = compiled.decide(Path::new("fixtures/tls/a.pem"), false);
-    assert_eq!((revealed.visibility, revealed.rule), (Writable, Some(18)));
+    assert_eq!((revealed.visibility, revealed.rule), (Writable, Some(builtin_secret_rules().len())));
     let but_one = with_secrets(&[reveal("*.pem"), reveal("!prod.pem")]);
     assert_eq!((file(&but_one, "a.pem"), file(&but_one, "prod.pem")), (Writable, Hidden));
     // The directory must be revealed; one file of a hidden directory stays hidden.

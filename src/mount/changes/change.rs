@@ -97,7 +97,8 @@ pub struct Review {
     pub ignored: KeptOut,
     /// Paths below a `.git` that the agent wrote (overlay only).
     pub git_paths: u64,
-    /// A `.git` that the agent made or changed and that is no repository of the project; never applied.
+    /// A `.git`, or another directory that git takes for a repository, that the agent made or changed and that is no
+    /// repository of the project; never applied.
     pub dropped_git: Vec<RawPath>,
     /// Settings and hooks of a repository that the agent wrote; never taken over.
     pub git_settings: Vec<RawPath>,

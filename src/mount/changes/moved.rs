@@ -7,18 +7,23 @@ use crate::mount::changes::compare::After;
 use crate::mount::fs::stat::Kind;
 use std::path::{Path, PathBuf};
 
-/// Deletions of files whose content lies at a protected path now become protected themselves.
-pub(super) fn hold_what_moved_to_protected(sides: &ThreeWay<'_>, review: &mut Review) -> anyhow::Result<()> {
+/// Deletions of files whose content lies at a protected path now, or in a repository of the agent's, become protected themselves.
+pub(super) fn hold_what_moved_to_protected(
+    sides: &ThreeWay<'_>,
+    in_git: &[PathBuf],
+    review: &mut Review,
+) -> anyhow::Result<()> {
     let mut written = Vec::new();
-    for protected in review.protected.iter().filter(|protected| !protected.deleted) {
+    let protected = review.protected.iter().filter(|protected| !protected.deleted);
+    for path in protected.map(|protected| &protected.path.0).chain(in_git) {
         // An empty file is not evidence of a move, and nothing is lost with it.
-        if let Some(stat) = sides.mount.stat(&protected.path)?
+        if let Some(stat) = sides.mount.stat(path)?
             && stat.kind == Kind::File
             && stat.size > 0
             // Only its mode was changed: what it holds came from nowhere else.
-            && !has_content_of(sides, &protected.path, &protected.path)?
+            && !has_content_of(sides, path, path)?
         {
-            written.push((protected.path.0.clone(), stat.size));
+            written.push((path.clone(), stat.size));
         }
     }
     if written.is_empty() {

@@ -3,6 +3,7 @@
 
 use super::change::{Change, Protected, ProtectedWhy, Review};
 use super::content::{same_content, unreadable};
+use super::git_directory::GitDirectories;
 use super::ignored::IgnoreView;
 use super::moved::hold_what_moved_to_protected;
 use super::own::is_agents_own;
@@ -48,12 +49,13 @@ pub fn review(sides: &ThreeWay<'_>, ignored: Ignored) -> anyhow::Result<Review> 
         unreadable: unreadable.into_iter().map(Into::into).collect(),
         ..Review::default()
     };
+    let (touched, in_git) = without_git_directories(sides, touched, &mut review)?;
     let candidates = without_protected(sides, &rules, touched, &mut review)?;
     let candidates = without_ignored(sides, candidates, ignored, &mut review)?;
     for candidate in candidates {
         judge(sides, &rules, candidate, &mut review)?;
     }
-    hold_what_moved_to_protected(sides, &mut review)?;
+    hold_what_moved_to_protected(sides, &in_git, &mut review)?;
     mark_directories_that_must_stay(sides, &mut review)?;
     Ok(review)
 }
@@ -74,16 +76,49 @@ fn with_git_settings(sides: &ThreeWay<'_>) -> Vec<PathRule> {
     list
 }
 
+/// Sorts out what is in a directory that git would take for a repository, and says what the agent wrote there.
+fn without_git_directories(
+    sides: &ThreeWay<'_>,
+    touched: Vec<Touched>,
+    review: &mut Review,
+) -> anyhow::Result<(Vec<Touched>, Vec<PathBuf>)> {
+    let mut directories = GitDirectories::new(sides);
+    let known = known_repositories(sides);
+    let mut view = IgnoreView::new(sides.project, sides.mount, sides.record.backend == Backend::Overlay);
+    let (mut rest, mut dropped, mut written) = (Vec::new(), HashSet::new(), Vec::new());
+    for one in touched {
+        let Some(directory) = directories.around(&one) else {
+            rest.push(one);
+            continue;
+        };
+        // It has a report of its own.
+        if known.contains(&directory) || !is_real_write(sides, &one)? {
+            continue;
+        }
+        let is_root = directory.as_os_str().is_empty();
+        // Tools make repositories in caches.
+        if is_root || view.ignored_by_pattern(&directory, true).is_none() {
+            dropped.insert(if is_root { one.path.clone() } else { directory });
+        }
+        if one.after != After::Absent {
+            written.push(one.path);
+        }
+    }
+    review.dropped_git.extend(dropped.into_iter().map(RawPath::from));
+    review.dropped_git.sort();
+    Ok((rest, written))
+}
+
+/// The git directories that were mounted as such, as paths of the project.
+fn known_repositories(sides: &ThreeWay<'_>) -> HashSet<PathBuf> {
+    let dirs = sides.record.git.iter().flat_map(|git| [&git.git_dir, &git.common_dir]);
+    dirs.filter_map(|dir| Some(dir.strip_prefix(&sides.record.root).ok()?.to_owned())).collect()
+}
+
 /// What the agent's side has of git, without the repositories of the project: those have their own report. What git ignores
 /// is left out, because tools make repositories in caches.
 fn dropped_git(sides: &ThreeWay<'_>, entries: Vec<PathBuf>) -> anyhow::Result<Vec<RawPath>> {
-    let known: HashSet<PathBuf> = sides
-        .record
-        .git
-        .iter()
-        .flat_map(|git| [&git.git_dir, &git.common_dir])
-        .filter_map(|dir| Some(dir.strip_prefix(&sides.record.root).ok()?.to_owned()))
-        .collect();
+    let known = known_repositories(sides);
     let mut view = IgnoreView::new(sides.project, sides.mount, sides.record.backend == Backend::Overlay);
     let mut dropped = Vec::new();
     for path in entries.into_iter().filter(|path| !known.contains(path)) {

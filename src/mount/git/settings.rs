@@ -42,7 +42,7 @@ const COMMANDS: [&str; 15] = [
 ];
 
 /// The same for settings with a name in the middle, such as `filter.lfs.clean`.
-const NAMED_COMMANDS: [(&str, &str); 20] = [
+const NAMED_COMMANDS: [(&str, &str); 26] = [
     ("filter", "clean"),
     ("filter", "smudge"),
     ("filter", "process"),
@@ -63,6 +63,13 @@ const NAMED_COMMANDS: [(&str, &str); 20] = [
     ("remote", "receivepack"),
     ("browser", "cmd"),
     ("man", "cmd"),
+    ("tar", "command"),
+    ("guitool", "cmd"),
+    // `lfs.customtransfer.x.path` and `lfs.extension.x.clean`.
+    ("lfs", "path"),
+    ("lfs", "args"),
+    ("lfs", "clean"),
+    ("lfs", "smudge"),
 ];
 
 /// Where git's own files of the user and of the machine are.
@@ -187,6 +194,24 @@ impl Search<'_> {
                 }
             }
         }
+        self.shell_text(key, value);
+    }
+
+    /// Files that are named somewhere in a shell command: in quotes, beside operators, after a substitution, below a directory
+    /// that the command goes to.
+    fn shell_text(&mut self, key: &str, value: &str) {
+        let names = names_in(value);
+        let mut bases = vec![self.work_tree.to_owned()];
+        bases.extend(names.iter().map(|name| self.expanded(name, self.work_tree)).filter(|dir| dir.is_dir()));
+        for (at, base) in bases.iter().enumerate() {
+            for name in &names {
+                let path = self.expanded(name, base);
+                let may_come = if at == 0 { name.contains(['/', '.']) } else { name.starts_with("./") };
+                if path.is_file() || (may_come && !path.is_dir()) {
+                    self.add(&path, key);
+                }
+            }
+        }
     }
 
     fn expanded(&self, value: &str, base: &Path) -> PathBuf {
@@ -217,6 +242,33 @@ impl Search<'_> {
     }
 }
 
+/// Everything in a shell command that may be the name of a file or directory.
+fn names_in(command: &str) -> Vec<String> {
+    let is_between = |c: char| c.is_whitespace() || "\"'`;|&()<>{}$=,:!\\*?[]#".contains(c);
+    let mut names = Vec::new();
+    let mut start = 0;
+    for part in command.split(is_between) {
+        let before = command[..start].chars().next_back();
+        start += part.len() + command[start + part.len()..].chars().next().map_or(0, char::len_utf8);
+        let mut add = |name: &str| {
+            // `.` and `..` are no files, `-x` is a flag.
+            if name.contains(|c| c != '.' && c != '/') && !name.starts_with('-') {
+                names.push(name.trim_end_matches('/').to_owned());
+            }
+        };
+        add(part);
+        // What follows `$VARIABLE/` or `"$(command)"/` may be anywhere, in the work tree too.
+        match before {
+            Some('$') => add(part.split_once('/').map_or("", |(_, rest)| rest)),
+            Some(')' | '}' | '`' | '"' | '\'') => add(part.trim_start_matches('/')),
+            _ => {}
+        }
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
 fn is_include(key: &str) -> bool {
     let last = key.rsplit('.').next().unwrap_or_default();
     last == "path" && matches!(key.split('.').next(), Some("include" | "includeif"))
@@ -225,7 +277,11 @@ fn is_include(key: &str) -> bool {
 fn is_command(key: &str) -> bool {
     let section = key.split('.').next().unwrap_or_default();
     let last = key.rsplit('.').next().unwrap_or_default();
-    COMMANDS.contains(&key) || COMMANDS.contains(&section) || NAMED_COMMANDS.contains(&(section, last))
+    let is_mail = section == "sendemail" && (last.ends_with("cmd") || last == "smtpserver");
+    is_mail
+        || COMMANDS.contains(&key)
+        || COMMANDS.contains(&section)
+        || NAMED_COMMANDS.contains(&(section, last))
 }
 
 /// Whether a `.gitmodules` asks git to run a command; old versions of git do.
@@ -281,6 +337,43 @@ mod tests {
         fs::write(&global, "[core]\nhooksPath = .githooks\n").unwrap();
         let around = GitSurroundings { home: None, config_files: vec![global] };
         assert!(places(&root, &root, &around).iter().any(|(path, _)| path == Path::new(".githooks")));
+    }
+
+    #[test]
+    fn names_are_found_wherever_a_command_has_them() {
+        for (command, name) in [
+            ("sh -c 'exec tools/sq.sh -x'", "tools/sq.sh"),
+            ("tools/semi.sh;true", "tools/semi.sh"),
+            ("\"$(git rev-parse --show-toplevel)\"/tools/top.sh", "tools/top.sh"),
+            ("$ROOT/tools/top.sh", "tools/top.sh"),
+            ("${ROOT}/tools/top.sh", "tools/top.sh"),
+            ("X=1;tools/env.sh|cat", "tools/env.sh"),
+            ("cd tools/ && ./pre.sh", "./pre.sh"),
+            ("cd tools/ && ./pre.sh", "tools"),
+            ("é`./ü.sh`é", "./ü.sh"),
+        ] {
+            assert!(
+                names_in(command).iter().any(|found| found == name),
+                "{command}: {:?}",
+                names_in(command)
+            );
+        }
+        assert_eq!(names_in("-x .. ./ / $ "), Vec::<String>::new());
+    }
+
+    #[test]
+    fn settings_that_run_something_are_known() {
+        for key in [
+            "tar.tgz.command",
+            "sendemail.tocmd",
+            "sendemail.work.cccmd",
+            "guitool.x.cmd",
+            "lfs.customtransfer.x.path",
+            "lfs.extension.x.clean",
+        ] {
+            assert!(is_command(key), "{key}");
+        }
+        assert!(!is_command("sendemail.to") && !is_command("lfs.url"));
     }
 
     #[test]

@@ -137,3 +137,129 @@ fn a_submodule_that_runs_a_command_is_not_applied_and_an_ordinary_one_is() {
         }
     });
 }
+
+/// Makes what git takes for a repository in a directory, in two steps; its configuration runs a program.
+fn bare_repository(dir: &str, proof: &std::path::Path) -> [String; 2] {
+    let proof = proof.display();
+    [
+        format!("mkdir -p {dir}/objects; echo 'ref: refs/heads/main' > {dir}/HEAD; echo '*' > {dir}/kept"),
+        format!(
+            "mkdir -p {dir}/refs; printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = .\\n\
+             \\tfsmonitor = touch {proof}; false\\n' > {dir}/config"
+        ),
+    ]
+}
+
+#[test]
+fn a_directory_that_git_takes_for_a_repository_is_not_applied() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n"), ("moved.txt", "held\n")]);
+        let proof = world.path("proof");
+        for backend in BACKENDS {
+            let dir = format!("lib-{backend}");
+            let attack = bare_repository(&dir, &proof).join("; ");
+            let more = format!("echo two > a.txt; mv moved.txt {dir}/moved.txt");
+            let did = world.mounted(&["--mount", backend, "--json"], &format!("{attack}; {more}")).ends(0);
+            let dropped = &did.json()["applied"]["outcome"]["review"]["droppedGit"];
+            assert_eq!(dropped, &serde_json::json!([dir]), "{backend}: {did:#?}");
+            assert!(!world.project().join(&dir).exists(), "{backend}");
+            assert_eq!(world.outside("cat a.txt moved.txt; echo one > a.txt"), "two\nheld\n", "{backend}");
+
+            // In two runs, each of which is harmless.
+            let [first, second] = bare_repository(&dir, &proof);
+            world.mounted(&["--mount", backend], &first).ends(0);
+            assert!(
+                world.project().join(&dir).join("HEAD").exists(),
+                "{backend}: the first half is ordinary"
+            );
+            let did = world.mounted(&["--mount", backend, "--include-ignored"], &second).ends(0);
+            did.says(&format!("not applied: {dir} "));
+            assert!(!world.project().join(&dir).join("refs").exists(), "{backend}");
+            assert!(!world.project().join(&dir).join("config").exists(), "{backend}");
+            set_off(&world, &format!("cd {dir} && git status"));
+            assert!(!proof.exists(), "{backend}: the agent's program ran");
+        }
+    });
+}
+
+#[test]
+fn a_repository_of_the_project_without_a_work_tree_keeps_its_settings() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        world.outside("git init -q --bare fixture.store");
+        let before = world.outside("cat fixture.store/config; ls fixture.store/hooks");
+        for backend in BACKENDS {
+            let attack =
+                "git -C fixture.store config core.fsmonitor evil; echo x > fixture.store/hooks/post-update";
+            let did =
+                world.mounted(&["--mount", backend], &format!("{attack}; echo {backend} > a.txt")).ends(0);
+            did.says("not applied: fixture.store ");
+            assert_eq!(
+                world.outside("cat fixture.store/config; ls fixture.store/hooks"),
+                before,
+                "{backend}"
+            );
+            assert_eq!(world.outside("cat a.txt"), format!("{backend}\n"));
+            let quiet = world
+                .mounted(&["--mount", backend], "git -C fixture.store config --list; echo one > a.txt")
+                .ends(0);
+            assert!(!quiet.stderr.contains("fixture.store is"), "{quiet:#?}");
+        }
+    });
+}
+
+#[test]
+fn the_project_itself_does_not_become_a_repository() {
+    for_each_identity(|world| {
+        world.write("project/a.txt", "one\n");
+        world.give();
+        let proof = world.path("proof");
+        for backend in BACKENDS {
+            let attack = bare_repository(".", &proof).join("; ");
+            let did =
+                world.mounted(&["--mount", backend], &format!("{attack}; echo {backend} > a.txt")).ends(0);
+            did.says("not applied: config ");
+            assert_eq!(
+                world.outside(
+                    "cat a.txt; for name in HEAD config objects refs; do test ! -e $name || echo $name; done"
+                ),
+                format!("{backend}\n")
+            );
+            set_off(&world, "git status");
+            assert!(!proof.exists(), "{backend}: the agent's program ran");
+        }
+    });
+}
+
+#[test]
+fn scripts_that_a_filter_runs_in_any_spelling_are_not_applied() {
+    const FILTERS: [(&str, &str); 6] = [
+        ("tools/plain.sh", "plain"),
+        ("sh -c 'exec tools/sq.sh -x'", "sq"),
+        ("tools/semi.sh;true", "semi"),
+        ("\"$(git rev-parse --show-toplevel)\"/tools/top.sh", "top"),
+        ("X=1;tools/env.sh|cat", "env"),
+        ("cd tools && ./pre.sh", "pre"),
+    ];
+    for_each_identity(|world| {
+        let scripts: Vec<String> = FILTERS.iter().map(|(_, name)| format!("tools/{name}.sh")).collect();
+        let mut files: Vec<(&str, &str)> = scripts.iter().map(|path| (path.as_str(), "cat\n")).collect();
+        files.push(("tools/ordinary.sh", "one\n"));
+        world.repository(&files);
+        for (command, name) in FILTERS {
+            let (command, key) = (command.to_owned(), format!("filter.{name}.clean"));
+            let did = world.program("git").args(["config", &key, &command]).output().unwrap();
+            assert!(did.status.success(), "{did:?}");
+        }
+        for backend in BACKENDS {
+            let attack = format!("for script in tools/*.sh; do echo evil-{backend} > $script; done");
+            let did = world.mounted(&["--mount", backend, "--json"], &attack).ends(0);
+            let mut kept = paths(&did.json()["applied"]["outcome"]["review"]["protected"]);
+            kept.sort();
+            let mut expected = scripts.clone();
+            expected.sort();
+            assert_eq!(kept, expected, "{backend}");
+            assert_eq!(world.outside("grep -l evil tools/*"), "tools/ordinary.sh\n", "{backend}");
+        }
+    });
+}
