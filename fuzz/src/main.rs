@@ -19,7 +19,7 @@ mod fuzz;
 mod git;
 #[path = "../../src/harness/mod.rs"]
 mod harness;
-#[path = "../../src/host.rs"]
+#[path = "../../src/host/mod.rs"]
 mod host;
 #[path = "../../src/launch/mod.rs"]
 mod launch;
