@@ -103,7 +103,7 @@ pub fn supply_rows(
     rows.enforcement
 }
 
-/// A socket is a way to a service outside, which does what it is told: a matter of the sandbox level `strict`.
+/// A socket leads to a service outside that runs the commands it receives. The sandbox level `strict` covers them.
 pub fn socket_rows(mount: &MountSpec, facts: Option<&MountFacts>) -> Vec<Enforcement> {
     let mut rows = HarnessPlan::default();
     let has_overlay = matches!(mount.backend, Backend::Auto | Backend::Overlay);

@@ -13,7 +13,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(20);
 const MOST_OUTPUT: u64 = 256 * 1024;
 
-/// Whether a level can be had here.
+/// Whether a level is available here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ReachedLevel {
     pub level: Sandbox,

@@ -147,7 +147,7 @@ fn sandbox_row(levels: &[ReachedLevel]) -> Row {
         return Row::ok(AREA, "sandbox", format!("{} are available", names(true).join(", ")));
     };
     let detail =
-        format!("only {}; {} cannot be had here: {reason}", names(true).join(", "), missing.join(" and "));
+        format!("only {}; {} unavailable here: {reason}", names(true).join(", "), missing.join(" and "));
     let fix = format!(
         "fix the mount as described above; until then a run with `--sandbox {}` is refused",
         missing[0].trim_matches('`')
@@ -213,9 +213,9 @@ mod tests {
         let why = Some("no overlay here");
         let row = sandbox_row(&[level(all[0], None), level(all[1], why), level(all[2], why)]);
         assert_eq!(row.status, Status::Warning);
-        assert_eq!(row.detail, "only `off`; `project` and `strict` cannot be had here: no overlay here");
+        assert_eq!(row.detail, "only `off`; `project` and `strict` unavailable here: no overlay here");
         let row = sandbox_row(&[level(all[0], None), level(all[1], None), level(all[2], why)]);
-        assert_eq!(row.detail, "only `off`, `project`; `strict` cannot be had here: no overlay here");
+        assert_eq!(row.detail, "only `off`, `project`; `strict` unavailable here: no overlay here");
         assert!(row.fix.unwrap().contains("`--sandbox strict` is refused"));
     }
 }

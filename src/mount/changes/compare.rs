@@ -42,6 +42,16 @@ pub enum After {
 }
 
 impl After {
+    /// What is there in the mount.
+    pub(super) fn of(stat: &Stat) -> After {
+        match stat.kind {
+            Kind::File => After::File { mode: stat.mode, size: stat.size },
+            Kind::Dir => After::Dir { mode: stat.mode },
+            Kind::Symlink => After::Symlink,
+            Kind::Special => After::Special,
+        }
+    }
+
     pub fn kind(&self) -> Option<Kind> {
         match self {
             After::Absent => None,

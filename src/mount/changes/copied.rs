@@ -12,7 +12,6 @@ use crate::mount::fs::walk::DEEPEST;
 use anyhow::Context;
 use rustix::fs::{Mode, OFlags};
 use std::cmp::Ordering;
-use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
@@ -60,23 +59,9 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The names in a directory; `None` if it is closed, which is noted.
-    fn names(&mut self, dir: BorrowedFd<'_>, path: &Path) -> std::io::Result<Option<Vec<OsString>>> {
-        match tree::list(dir) {
-            Ok(names) => Ok(Some(names)),
-            Err(error)
-                if error.kind() == std::io::ErrorKind::PermissionDenied && !path.as_os_str().is_empty() =>
-            {
-                self.found.unreadable.push(path.to_owned());
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
     fn directory(&mut self, dir: BorrowedFd<'_>, path: &Path, depth: usize) -> std::io::Result<()> {
         interruption::check()?;
-        let Some(mut names) = self.names(dir, path)? else { return Ok(()) };
+        let Some(mut names) = self.found.unless_closed(path, tree::list(dir))? else { return Ok(()) };
         names.sort_unstable();
         for name in names {
             // Git in a copy is a repository of its own from the start, so a count would say nothing.
@@ -84,29 +69,15 @@ impl Walk<'_> {
                 self.found.git_entries.push(path.join(&name));
                 continue;
             }
-            let stat = match tree::stat_at(dir, &name) {
-                Ok(Some(stat)) => stat,
-                Ok(None) => continue,
-                // The agent may list it and not search it; so may we.
-                Err(error)
-                    if error.kind() == std::io::ErrorKind::PermissionDenied
-                        && !path.as_os_str().is_empty() =>
-                {
-                    self.found.unreadable.push(path.to_owned());
-                    return Ok(());
-                }
-                Err(error) => return Err(error),
+            let Some(stat) = self.found.unless_closed(path, tree::stat_at(dir, &name))? else {
+                return Ok(());
             };
+            let Some(stat) = stat else { continue };
             let child = path.join(&name);
             let known = self.come_to(&child)?;
             let is_untouched = self.has_made && known.is_some_and(|entry| entry.is_unchanged(&stat));
             if !is_untouched {
-                let after = match stat.kind {
-                    Kind::File => After::File { mode: stat.mode, size: stat.size },
-                    Kind::Dir => After::Dir { mode: stat.mode },
-                    Kind::Symlink => After::Symlink,
-                    Kind::Special => After::Special,
-                };
+                let after = After::of(&stat);
                 self.found.touched.push(Touched { path: child.clone(), after });
             }
             if stat.kind == Kind::Dir && depth >= DEEPEST {

@@ -3,6 +3,7 @@
 use crate::mount::changes::compare::After;
 use crate::rules::layer::folded;
 use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// One path that may differ from the base.
@@ -25,6 +26,19 @@ pub(crate) struct Found {
 impl Found {
     pub(super) fn deleted(&mut self, path: &Path) {
         self.touched.push(Touched { path: path.to_owned(), after: After::Absent });
+    }
+
+    /// What a look into the directory `path` came to; `None` if it is closed, which is noted. The agent may have made it so that
+    /// it can be listed and not searched; at the root that is an error.
+    pub(super) fn unless_closed<T>(&mut self, path: &Path, looked: io::Result<T>) -> io::Result<Option<T>> {
+        match looked {
+            Ok(seen) => Ok(Some(seen)),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !path.as_os_str().is_empty() => {
+                self.unreadable.push(path.to_owned());
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -12,7 +12,6 @@ use crate::mount::fs::walk::DEEPEST;
 use anyhow::Context;
 use rustix::fs::{Mode, OFlags};
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
@@ -51,38 +50,15 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The names in a directory; `None` if it is closed, which is noted.
-    fn names(&mut self, dir: BorrowedFd<'_>, path: &Path) -> std::io::Result<Option<Vec<OsString>>> {
-        match tree::list(dir) {
-            Ok(names) => Ok(Some(names)),
-            Err(error)
-                if error.kind() == std::io::ErrorKind::PermissionDenied && !path.as_os_str().is_empty() =>
-            {
-                self.found.unreadable.push(path.to_owned());
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
     fn directory(&mut self, dir: BorrowedFd<'_>, path: &Path, depth: usize) -> std::io::Result<()> {
         interruption::check()?;
-        let Some(names) = self.names(dir, path)? else { return Ok(()) };
+        let Some(names) = self.found.unless_closed(path, tree::list(dir))? else { return Ok(()) };
         for name in names {
             let child = path.join(&name);
-            let stat = match tree::stat_at(dir, &name) {
-                Ok(Some(stat)) => stat,
-                Ok(None) => continue,
-                // The agent may list it and not search it; so may we.
-                Err(error)
-                    if error.kind() == std::io::ErrorKind::PermissionDenied
-                        && !path.as_os_str().is_empty() =>
-                {
-                    self.found.unreadable.push(path.to_owned());
-                    return Ok(());
-                }
-                Err(error) => return Err(error),
+            let Some(stat) = self.found.unless_closed(path, tree::stat_at(dir, &name))? else {
+                return Ok(());
             };
+            let Some(stat) = stat else { continue };
             if is_git_name(&name) {
                 self.found.git_entries.push(child.clone());
                 self.found.git_paths += count(dir, &name, depth)?;
@@ -95,12 +71,7 @@ impl Walk<'_> {
                 }
                 continue;
             }
-            let after = match stat.kind {
-                Kind::File => After::File { mode: stat.mode, size: stat.size },
-                Kind::Dir => After::Dir { mode: stat.mode },
-                Kind::Symlink => After::Symlink,
-                Kind::Special => After::Special,
-            };
+            let after = After::of(&stat);
             let was_dir = self.base.get(&child)?.is_some_and(|entry| entry.kind == Kind::Dir);
             if stat.kind != Kind::Dir {
                 if was_dir {

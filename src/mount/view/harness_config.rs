@@ -3,13 +3,13 @@
 
 use super::config_layer::ConfigLayer;
 use super::request::{OpenRequest, at, make_dir};
+use crate::files::regular;
 use crate::model::mount::{Backend, HarnessConfig, Sandbox};
 use crate::model::mount_record::MountRecord;
 use crate::model::raw_path::RawPath;
 use crate::mount::fs::cleanup::remove_tree;
 use crate::mount::process::inside::protocol::OverlaySpec;
 use anyhow::Result;
-use rustix::fs::OFlags;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -66,14 +66,14 @@ pub(super) fn make_layers(request: &OpenRequest, record: &MountRecord) -> Result
 /// have put it there in an earlier run at a lower level.
 fn copy_into(upper: &Path, from: &Path) -> io::Result<Option<RawPath>> {
     let Some(name) = from.file_name() else { return Ok(None) };
-    let flags = OFlags::NONBLOCK.bits().cast_signed();
-    let mut file = match fs::OpenOptions::new().read(true).custom_flags(flags).open(from) {
+    let mut file = match regular::open(from) {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => {
+            return Ok(None);
+        }
         Err(error) => return Err(error),
     };
-    let metadata = file.metadata()?;
-    if !metadata.is_file() || metadata.len() > MOST_COPIED {
+    if file.metadata()?.len() > MOST_COPIED {
         return Ok(None);
     }
     let mut copy = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(upper.join(name))?;

@@ -1,9 +1,10 @@
 //! Other places that show a protected directory or a part of it: bind mounts, and further mounts of the same filesystem.
 //! They get the same view, or nothing where the view has nothing. Overlays that use it as a layer are refused by the probe.
 
-use super::binds::{hold, mount_memory, put};
+use super::binds::{cover_file, hold, mount_memory, put};
 use crate::mount::process::mount_table::{Mounted, parse};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+use rustix::mount::MountFlags;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -53,7 +54,7 @@ fn cover(place: &Path, shows: &Path) -> io::Result<()> {
         return put(&hold(shows)?, place);
     }
     // It is hidden.
-    if place.is_dir() { mount_memory(place) } else { put(&hold(Path::new("/dev/null"))?, place) }
+    if place.is_dir() { mount_memory(place, 0o700, MountFlags::empty()) } else { cover_file(place) }
 }
 
 /// What could be an alias, with the mount that it would be on. The device of a file would not do: some filesystems have one

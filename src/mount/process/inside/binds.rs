@@ -1,9 +1,12 @@
 //! The small steps of mounting that all of the helper's work is made of: hold what is at a path, put it somewhere, cover it.
 //! What is held, put and covered is decided elsewhere.
 
-use rustix::fs::{CWD, StatVfsMountFlags, statvfs};
-use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, move_mount, open_tree};
+use crate::mount::process::mount_table::Mounted;
+use rustix::fs::{CWD, FileType, StatVfsMountFlags, fstat, statvfs};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, mount_remount, move_mount, open_tree};
 use std::ffi::CString;
+use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -18,6 +21,31 @@ pub(super) fn hold(path: &Path) -> io::Result<OwnedFd> {
 /// Puts a held tree at a path.
 pub(super) fn put(tree: &OwnedFd, path: &Path) -> io::Result<()> {
     Ok(move_mount(tree, "", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
+}
+
+/// Puts a held tree at a path that need not exist yet.
+pub(super) fn put_new(tree: &OwnedFd, path: &Path) -> io::Result<()> {
+    if FileType::from_raw_mode(fstat(tree)?.st_mode).is_dir() {
+        fs::create_dir_all(path)?;
+    } else {
+        fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
+        fs::write(path, "")?;
+    }
+    put(tree, path)
+}
+
+/// Covers a file, device or socket with the device that takes everything and gives nothing: a connection to it is refused.
+pub(super) fn cover_file(path: &Path) -> io::Result<()> {
+    put(&hold(Path::new("/dev/null"))?, path)
+}
+
+/// Makes a mount of the table read-only.
+pub(super) fn make_mount_read_only(mounted: &Mounted) -> io::Result<()> {
+    match mount_remount(&*mounted.path, MountFlags::BIND | MountFlags::RDONLY | mounted.flags, "") {
+        // Covered by another mount or behind a directory that may not be entered: nobody inside gets there either.
+        Ok(()) | Err(Errno::NOENT | Errno::ACCESS | Errno::INVAL) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
 }
 
 /// The restrictions of the mount that a path is on: they hold for a view of it too.
@@ -36,9 +64,10 @@ pub(super) fn flags_of(path: &Path) -> io::Result<MountFlags> {
     Ok(flags)
 }
 
-/// An empty directory in memory, over whatever is there.
-pub(super) fn mount_memory(dir: &Path) -> io::Result<()> {
+/// An empty directory of ours in memory, over whatever is there.
+pub(super) fn mount_memory(dir: &Path, mode: u32, flags: MountFlags) -> io::Result<()> {
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    let options = CString::new(format!("mode=0700,uid={uid},gid={gid}")).expect("numbers only");
-    Ok(mount("agentworkforce", dir, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())?)
+    let options = CString::new(format!("mode={mode:o},uid={uid},gid={gid}")).expect("numbers only");
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | flags;
+    Ok(mount("agentworkforce", dir, "tmpfs", flags, options.as_c_str())?)
 }

@@ -2,7 +2,7 @@
 //! memory, and what the config lets in. Below it, root has all but those that show a disk or memory past every mount.
 //! Which devices are let in is decided by the plan.
 
-use super::binds::{hold, put};
+use super::binds::{cover_file, hold, put_new};
 use crate::model::mount::Device;
 use rustix::fs::{Mode, Stat, fstat, stat};
 use rustix::mount::{MountFlags, mount, mount_remount};
@@ -73,29 +73,29 @@ const RAW: [&str; 10] = ["bsg", "fuse", "kmem", "kmsg", "mem", "ng", "nvme", "nv
 
 /// Covers what would show root a hidden file on its disk: block devices, and character devices that are as good.
 pub(super) fn cover_disks() -> io::Result<()> {
-    let mut waiting = vec![PathBuf::from(DEV)];
     let device = stat(DEV)?.st_dev;
+    let mut waiting = vec![PathBuf::from(DEV)];
     while let Some(dir) = waiting.pop() {
         for entry in fs::read_dir(&dir)? {
-            let (entry, path) = entry.map(|entry| (entry.file_type(), entry.path()))?;
-            let kind = entry?;
-            let is_raw = |path: &Path| {
-                let below = path.strip_prefix(DEV).unwrap_or(path).as_os_str().as_encoded_bytes();
-                RAW.iter().any(|name| {
-                    let rest = below.strip_prefix(name.as_bytes());
-                    rest.is_some_and(|rest| {
-                        rest.iter().all(|byte| !byte.is_ascii_alphabetic()) || *name == "bsg"
-                    })
-                })
-            };
+            let entry = entry?;
+            let (kind, path) = (entry.file_type()?, entry.path());
             if kind.is_block_device() || (kind.is_char_device() && is_raw(&path)) {
-                put(&hold(Path::new("/dev/null"))?, &path)?;
+                cover_file(&path)?;
             } else if kind.is_dir() && stat(&path).is_ok_and(|stat| stat.st_dev == device) {
                 waiting.push(path);
             }
         }
     }
     Ok(())
+}
+
+/// Whether a character device is one of those, with or without a number: `sg0`, `bsg/0:0:0:0`.
+fn is_raw(path: &Path) -> bool {
+    let name = path.strip_prefix(DEV).unwrap_or(path).as_os_str().as_encoded_bytes();
+    RAW.iter().any(|raw| {
+        let rest = name.strip_prefix(raw.as_bytes());
+        rest.is_some_and(|rest| *raw == "bsg" || !rest.iter().any(u8::is_ascii_alphabetic))
+    })
 }
 
 /// The names of a device that exist here, below `/dev`.
@@ -109,16 +109,7 @@ fn names_of(device: Device) -> Vec<PathBuf> {
 
 /// Puts a held device or directory at its name in the new `/dev`.
 fn show(name: &Path, tree: &OwnedFd) -> io::Result<()> {
-    let path = Path::new(DEV).join(name);
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    if rustix::fs::FileType::from_raw_mode(fstat(tree)?.st_mode).is_dir() {
-        fs::create_dir_all(&path)?;
-    } else {
-        fs::write(&path, "")?;
-    }
-    put(tree, &path)
+    put_new(tree, &Path::new(DEV).join(name))
 }
 
 fn mount_new(kind: &str, name: &str, flags: MountFlags, options: &CStr) -> io::Result<()> {

@@ -1,9 +1,8 @@
 //! Makes the kernel's own files in `/proc` and `/sys` read-only for root: a name written to `core_pattern` is a program that runs
 //! outside. An ordinary user may write none of them, and any cover would forbid a nested `/proc`.
 
-use super::binds::{hold, put};
+use super::binds::{hold, make_mount_read_only, put};
 use crate::mount::process::mount_table;
-use rustix::io::Errno;
 use rustix::mount::{MountFlags, mount_remount};
 use std::io;
 use std::path::Path;
@@ -30,11 +29,7 @@ pub(super) fn make_read_only() -> io::Result<()> {
 pub(super) fn make_sys_read_only() -> io::Result<()> {
     let table = mount_table::parse(&std::fs::read("/proc/self/mountinfo")?);
     for mounted in table.iter().filter(|mounted| mounted.path.starts_with("/sys")) {
-        match mount_remount(&*mounted.path, MountFlags::BIND | MountFlags::RDONLY | mounted.flags, "") {
-            // Covered by another mount.
-            Ok(()) | Err(Errno::NOENT | Errno::INVAL) => {}
-            Err(errno) => return Err(errno.into()),
-        }
+        make_mount_read_only(mounted)?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! What lies in the upper directories was put there before, by the runner.
 
 use super::aliases::Aliases;
-use super::binds::{flags_of, hold, mount_memory, put};
+use super::binds::{flags_of, hold, make_mount_read_only, mount_memory, put, put_new};
 use super::namespaces::failure;
 use super::pins::pin_above;
 use super::protocol::{Failure, HelperSpec, OverlaySpec, Protect, Stage};
@@ -47,7 +47,8 @@ pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
         make_read_only(protect, spec.way).map_err(|error| at("cannot protect", &protect.path, &error))?;
     }
     for (cover, held) in exposed {
-        mount_memory(&cover.dir).map_err(|error| at("cannot cover", &cover.dir, &error))?;
+        mount_memory(&cover.dir, 0o700, MountFlags::empty())
+            .map_err(|error| at("cannot cover", &cover.dir, &error))?;
         for (path, access, tree) in held {
             show_again(path, &tree, access).map_err(|error| at("cannot show", path, &error))?;
         }
@@ -99,7 +100,7 @@ fn make_read_only(protect: &Protect, way: OverlayWay) -> io::Result<()> {
 /// A layer in memory over a directory. The memory is mounted below the overlay, where nobody reaches it by a path.
 fn mount_throwaway(dir: &Path, way: OverlayWay) -> io::Result<()> {
     let lower = open_dir(dir)?;
-    mount_memory(dir)?;
+    mount_memory(dir, 0o700, MountFlags::empty())?;
     let (upper, work) = (dir.join("upper"), dir.join("work"));
     std::fs::create_dir(&upper)?;
     std::fs::create_dir(&work)?;
@@ -114,15 +115,7 @@ enum Access {
 }
 
 fn show_again(path: &Path, tree: &OwnedFd, access: Access) -> io::Result<()> {
-    let is_dir =
-        rustix::fs::fstat(tree).is_ok_and(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode).is_dir());
-    if is_dir {
-        std::fs::create_dir_all(path)?;
-    } else {
-        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
-        std::fs::write(path, "")?;
-    }
-    put(tree, path)?;
+    put_new(tree, path)?;
     if access == Access::ReadOnly {
         mount_remount(path, MountFlags::BIND | MountFlags::RDONLY | flags_of(path)?, "")?;
     }
@@ -152,14 +145,9 @@ pub(super) fn make_strict(spec: &HelperSpec, writable: &[PathBuf]) -> Result<(),
     let table = std::fs::read("/proc/self/mountinfo")
         .map_err(|error| failure(Stage::Mount, "the table of mounts cannot be read", &error))?;
     for mounted in crate::mount::process::mount_table::parse(&table) {
-        if ours(&mounted.path) {
-            continue;
-        }
-        match mount_remount(&*mounted.path, MountFlags::BIND | MountFlags::RDONLY | mounted.flags, "") {
-            // Covered by another mount or behind a directory that may not be entered: nobody inside gets there either.
-            Ok(()) | Err(rustix::io::Errno::NOENT | rustix::io::Errno::ACCESS | rustix::io::Errno::INVAL) => {
-            }
-            Err(errno) => return Err(at("cannot make read-only", &mounted.path, &errno.into())),
+        if !ours(&mounted.path) {
+            make_mount_read_only(&mounted)
+                .map_err(|error| at("cannot make read-only", &mounted.path, &error))?;
         }
     }
     for (path, tree) in held {

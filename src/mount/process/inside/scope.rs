@@ -1,5 +1,5 @@
 //! Keeps the inside from sockets that have a name and no path (abstract ones) of services outside, by Landlock, which newer
-//! kernels have (Linux 6.12). Paths are not its business here: the mounts decide about them.
+//! kernels have (Linux 6.12). It restricts no paths: the mounts do that.
 
 use landlock::{
     CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreated, RulesetError, RulesetStatus, Scope,

@@ -1,15 +1,13 @@
 //! Covers the sockets of services outside at the sandbox level `strict`: a read-only mount does not stop `connect`, and a tmux,
-//! docker or dbus server runs what it is told. Sockets without a path are a matter of `scope`; those that are bound after the
+//! docker or dbus server runs the commands it receives. Sockets without a path are left to `scope`; those that are bound after the
 //! start are seen only where their directory is covered.
 
-use super::binds::{hold, put};
+use super::binds::{cover_file, hold, mount_memory, put_new};
 use rustix::fs::{AtFlags, CWD, FileType, statat};
-use rustix::mount::{MountFlags, mount, mount_remount};
+use rustix::mount::{MountFlags, mount_remount};
 use std::collections::BTreeSet;
-use std::ffi::CString;
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -52,22 +50,22 @@ pub(super) fn cover(exempt: &Exempt<'_>) -> io::Result<()> {
             && !is_exempt(dir)
     };
     for dir in runtime_dirs().into_iter().filter(|dir| can_be_covered(dir)) {
-        passing_over_unreachable(cover_dir(&dir, 0o700))?;
+        passing_over_unreachable(mount_memory(&dir, 0o700, MountFlags::NOEXEC))?;
     }
     let parents: BTreeSet<&Path> = found.iter().filter_map(|path| path.parent()).collect();
     let mut emptied = Vec::new();
     for dir in parents.into_iter().filter(|dir| can_be_covered(dir) && holds_only_sockets(dir)) {
         // With the mode that it has: codex refuses to work where the directory of its sockets is not its user's alone.
         let mode = fs::metadata(dir).map_or(0o755, |metadata| metadata.permissions().mode() & 0o777);
-        passing_over_unreachable(cover_dir(dir, mode))?;
+        passing_over_unreachable(mount_memory(dir, mode, MountFlags::NOEXEC))?;
         emptied.push(dir);
     }
     for path in found.iter().filter(|path| !is_exempt(path) && is_socket(path)) {
-        // The name of a device that takes everything: a connection to it is refused.
-        passing_over_unreachable(hold(Path::new("/dev/null")).and_then(|tree| put(&tree, path)))?;
+        passing_over_unreachable(cover_file(path))?;
     }
-    for (tree, path) in &allowed {
-        show_again(tree, path)?;
+    // Only where its directory was covered.
+    for (tree, path) in allowed.iter().filter(|(_, path)| !path.exists()) {
+        put_new(tree, path)?;
     }
     for dir in emptied {
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
@@ -146,27 +144,6 @@ fn runtime_dirs() -> BTreeSet<PathBuf> {
     let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
     let all = of_users.chain(own).filter_map(|path| path.canonicalize().ok());
     all.filter(|path| path.is_dir()).collect()
-}
-
-fn cover_dir(dir: &Path, mode: u32) -> io::Result<()> {
-    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    let options = CString::new(format!("mode={mode:o},uid={uid},gid={gid}")).expect("numbers only");
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    Ok(mount("agentworkforce", dir, "tmpfs", flags, options.as_c_str())?)
-}
-
-/// Puts what is allowed back, if its directory was covered.
-fn show_again(tree: &OwnedFd, path: &Path) -> io::Result<()> {
-    if path.exists() {
-        return Ok(());
-    }
-    if FileType::from_raw_mode(rustix::fs::fstat(tree)?.st_mode).is_dir() {
-        fs::create_dir_all(path)?;
-    } else {
-        fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
-        fs::write(path, "")?;
-    }
-    put(tree, path)
 }
 
 #[cfg(test)]
