@@ -1,14 +1,10 @@
 //! Takes credentials out of the text of a git configuration, for the mount's own copy of it: headers for http (a CI checkout keeps its
 //! token there), user names and passwords in urls, helpers that carry a password. It never touches the user's file.
 
+use super::secret_files::SecretFiles;
 use std::fs;
 use std::io;
 use std::path::Path;
-
-/// The files of a git directory that may hold credentials.
-pub(crate) const CONFIGS: [&str; 2] = ["config", "config.worktree"];
-/// Submodules of submodules are not nested deeper than this.
-const DEEPEST: usize = 8;
 
 /// The configuration without its credentials; `None` where it has none.
 pub(crate) fn without_credentials(config: &[u8]) -> Option<Vec<u8>> {
@@ -38,23 +34,22 @@ pub(crate) fn without_credentials(config: &[u8]) -> Option<Vec<u8>> {
     (kept != config).then_some(kept)
 }
 
-/// Takes them out of every configuration of a private git directory, submodules included.
-pub(crate) fn remove_in(git_dir: &Path) -> io::Result<()> {
-    remove_below(git_dir, 0)
-}
-
-fn remove_below(git_dir: &Path, depth: usize) -> io::Result<()> {
-    for name in CONFIGS {
-        let path = git_dir.join(name);
-        if path.symlink_metadata().is_ok_and(|found| found.is_file())
-            && let Some(text) = without_credentials(&fs::read(&path)?)
-        {
-            fs::write(&path, text)?;
+/// Takes them out of every file of a private git directory that may hold some, submodules included. `copied` are the directories that it
+/// was made from: a configuration may name files there.
+pub(crate) fn remove_in(git_dir: &Path, copied: &[&Path]) -> io::Result<()> {
+    for dir in copied.iter().copied().chain([git_dir]) {
+        let found = SecretFiles::of(dir);
+        for path in found.stores.iter().map(|store| git_dir.join(store)) {
+            if path.symlink_metadata().is_ok_and(|found| found.is_file()) {
+                fs::remove_file(&path)?;
+            }
         }
-    }
-    for entry in fs::read_dir(git_dir.join("modules")).into_iter().flatten().flatten() {
-        if depth < DEEPEST && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            remove_below(&entry.path(), depth + 1)?;
+        for path in found.configs.iter().map(|config| git_dir.join(config)) {
+            if path.symlink_metadata().is_ok_and(|found| found.is_file())
+                && let Some(text) = without_credentials(&fs::read(&path)?)
+            {
+                fs::write(&path, text)?;
+            }
         }
     }
     Ok(())

@@ -9,4 +9,5 @@ pub(crate) mod index_file;
 pub mod new_objects;
 pub(crate) mod refs;
 pub mod repository;
+pub(crate) mod secret_files;
 pub mod settings;

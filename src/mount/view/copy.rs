@@ -313,7 +313,7 @@ fn copy_repositories(
         let private = copy_repository(&repository, root, mount, &work_tree)?;
         let credentials = request.spec.git_credentials;
         if credentials == GitCredentials::Hide {
-            credentials::remove_in(&private.git_dir)?;
+            credentials::remove_in(&private.git_dir, &[&repository.common_dir, &repository.git_dir])?;
         }
         let known = if relative.as_os_str().is_empty() { found.tracked.clone() } else { None };
         let marks = GitMarks::of(&repository, root, &found.scan, request.injected, credentials, || {

@@ -5,10 +5,11 @@ use super::inject::{InjectedFile, Upper};
 use super::scan_hidden::HiddenScan;
 use crate::files::regular;
 use crate::model::mount::GitCredentials;
-use crate::mount::git::credentials::{CONFIGS, without_credentials};
+use crate::mount::git::credentials::without_credentials;
 use crate::mount::git::repository::{
     LARGEST_SETTINGS, Repository, Tracked, exclude_with, keep_marks_when_sparse,
 };
+use crate::mount::git::secret_files::{CONFIGS, SecretFiles};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -76,6 +77,27 @@ impl GitMarks {
         Ok(())
     }
 
+    /// Takes credentials out of what else a git directory has: submodules, linked worktrees, included files, stores.
+    fn hide_credentials(&self, dir: &Path, lower: &Path, upper: &mut Upper) -> io::Result<()> {
+        if self.credentials != GitCredentials::Hide || !dir.starts_with(lower) {
+            return Ok(());
+        }
+        let found = SecretFiles::of(dir);
+        let empty = found.stores.into_iter().map(|store| (store, Some(Vec::new())));
+        let configs =
+            found.configs.into_iter().filter(|config| !CONFIGS.iter().any(|name| config == Path::new(name)));
+        let cleaned = configs.map(|config| {
+            let text = regular::read(&dir.join(&config), LARGEST_SETTINGS).ok();
+            (config, text.and_then(|text| without_credentials(&text)))
+        });
+        for (path, bytes) in empty.chain(cleaned) {
+            if let (Some(bytes), Ok(inside)) = (bytes, dir.join(path).strip_prefix(lower)) {
+                upper.inject(&InjectedFile { path: inside.to_path_buf(), bytes, mode: 0o644 })?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes the private index and exclude file into an upper directory over `lower`, as far as they are there.
     pub(super) fn write(&self, repository: &Repository, lower: &Path, upper: &mut Upper) -> io::Result<()> {
         let index = repository.git_dir.join("index");
@@ -93,6 +115,7 @@ impl GitMarks {
             }
         }
         for dir in [&repository.common_dir, &repository.git_dir] {
+            self.hide_credentials(dir, lower, upper)?;
             for name in CONFIGS {
                 self.write_config(&dir.join(name), lower, upper)?;
             }

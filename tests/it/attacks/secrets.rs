@@ -49,6 +49,36 @@ fn tokens_of_a_ci_checkout_are_not_in_the_mounts_git_configuration() {
 }
 
 #[test]
+fn tokens_elsewhere_in_a_git_directory_are_not_in_the_mount() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "a\n")]);
+        world.outside(&format!(
+            "for name in gone libs/bar; do git init -q --bare .git/modules/$name; \
+             git -C .git/modules/$name config http.extraheader {TOKEN}; done\n\
+             git worktree add -q ../linked; git config extensions.worktreeConfig true\n\
+             git -C ../linked config --worktree http.extraheader {TOKEN}\n\
+             git config include.path more/included; mkdir .git/more\n\
+             git config -f .git/more/included http.extraheader {TOKEN}; git config -f .git/more/included user.nick kept\n\
+             git config credential.helper 'store --file=.git/credentials'\n\
+             echo https://u:{TOKEN}@h.example > .git/credentials"
+        ));
+        let before = world.outside(&format!("grep -rl {TOKEN} .git | sort"));
+        assert_eq!(before.lines().count(), 5, "{before}");
+        for backend in BACKENDS {
+            let look = format!(
+                "grep -r {TOKEN} .git || true; git config user.nick; git status --porcelain; echo {backend} > a.txt"
+            );
+            let did = world.mounted(&["--mount", backend], &look);
+            assert!(!did.stdout.contains(TOKEN), "{backend}: {did:#?}");
+            did.says("kept");
+            did.ends(0);
+            assert_eq!(world.outside("cat a.txt; git checkout -q a.txt"), format!("{backend}\n"));
+            assert_eq!(world.outside(&format!("grep -rl {TOKEN} .git | sort")), before, "{backend}");
+        }
+    });
+}
+
+#[test]
 fn a_setting_that_the_agent_adds_beside_hidden_tokens_is_still_told() {
     for_each_identity(|world| {
         let before = ci_checkout(&world);

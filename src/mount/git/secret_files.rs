@@ -1,0 +1,85 @@
+//! Which files of a git directory may hold credentials: configurations of submodules and linked worktrees, files that a
+//! configuration includes, and those of git's own store. It changes nothing.
+
+use super::config_file::settings;
+use super::repository::LARGEST_SETTINGS;
+use crate::files::regular;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The configurations of a git directory.
+pub(crate) const CONFIGS: [&str; 2] = ["config", "config.worktree"];
+/// Directories that are looked at, and configurations that are read.
+const MOST: usize = 2048;
+const DEEPEST: usize = 16;
+
+/// Paths relative to the git directory.
+#[derive(Debug, Default)]
+pub(crate) struct SecretFiles {
+    pub(crate) configs: BTreeSet<PathBuf>,
+    /// Nothing but credentials.
+    pub(crate) stores: BTreeSet<PathBuf>,
+}
+
+impl SecretFiles {
+    pub(crate) fn of(git_dir: &Path) -> SecretFiles {
+        let mut found = SecretFiles::default();
+        let Ok(top) = git_dir.canonicalize() else { return found };
+        let mut pending: Vec<PathBuf> = Vec::new();
+        let mut dirs = vec![(top.clone(), 0)];
+        let mut looked_at = 0;
+        while let Some((dir, depth)) = dirs.pop().filter(|_| looked_at < MOST) {
+            looked_at += 1;
+            pending.extend(CONFIGS.map(|name| dir.join(name)));
+            if depth >= DEEPEST {
+                continue;
+            }
+            // The name of a submodule may have slashes: then the directory on the way is no repository.
+            let is_repository = depth == 0 || dir.join("HEAD").symlink_metadata().is_ok();
+            let below =
+                if is_repository { vec![dir.join("modules"), dir.join("worktrees")] } else { vec![dir] };
+            for entry in below.iter().flat_map(fs::read_dir).flatten().flatten() {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    dirs.push((entry.path(), depth + 1));
+                }
+            }
+        }
+        while let Some(config) = pending.pop().filter(|_| found.configs.len() < MOST) {
+            let Some(inside) = file_below(&top, &config) else { continue };
+            let Ok(text) = regular::read(&config, LARGEST_SETTINGS) else { continue };
+            if !found.configs.insert(inside) {
+                continue;
+            }
+            for (key, value) in settings(&String::from_utf8_lossy(&text)) {
+                if key.starts_with("include") && key.ends_with(".path") {
+                    pending.push(config.parent().unwrap_or(&top).join(value));
+                } else if key.starts_with("credential.") && key.ends_with(".helper") {
+                    let bases = [top.parent().unwrap_or(&top), &top];
+                    let files = store_files(&value).into_iter();
+                    let files = files.flat_map(|file| bases.map(|base| base.join(&file)));
+                    found.stores.extend(files.filter_map(|file| file_below(&top, &file)));
+                }
+            }
+        }
+        found.configs.retain(|config| !found.stores.contains(config));
+        found
+    }
+}
+
+/// The real place of a file, if it is in the directory.
+fn file_below(top: &Path, file: &Path) -> Option<PathBuf> {
+    let real = file.canonicalize().ok().filter(|real| real.is_file())?;
+    Some(real.strip_prefix(top).ok()?.to_owned())
+}
+
+/// The files of `store --file=x`.
+fn store_files(helper: &str) -> Vec<String> {
+    let words = shlex::split(helper.trim_start_matches('!')).unwrap_or_default();
+    if !words.iter().any(|word| word == "store" || word.ends_with("credential-store")) {
+        return Vec::new();
+    }
+    let joined = words.iter().filter_map(|word| word.strip_prefix("--file=")).map(str::to_owned);
+    let apart = words.windows(2).filter(|pair| pair[0] == "--file").map(|pair| pair[1].clone());
+    joined.chain(apart).collect()
+}
