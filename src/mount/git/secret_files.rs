@@ -52,9 +52,10 @@ impl SecretFiles {
                 continue;
             }
             for (key, value) in settings(&String::from_utf8_lossy(&text)) {
-                if key.starts_with("include") && key.ends_with(".path") {
+                let last = key.rsplit('.').next().unwrap_or_default();
+                if key.starts_with("include") && last == "path" {
                     pending.push(config.parent().unwrap_or(&top).join(value));
-                } else if key.starts_with("credential.") && key.ends_with(".helper") {
+                } else if key.starts_with("credential.") && last == "helper" {
                     let bases = [top.parent().unwrap_or(&top), &top];
                     let files = store_files(&value).into_iter();
                     let files = files.flat_map(|file| bases.map(|base| base.join(&file)));
