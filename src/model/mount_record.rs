@@ -142,6 +142,9 @@ pub struct HiddenPath {
     pub rule: PathRule,
 }
 
+/// No file of ours is larger: what is, somebody else has written.
+pub const LARGEST_INJECTED: u64 = 64 << 20;
+
 /// A file of ours in the mount. It is not a change unless its bytes or mode differ at the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

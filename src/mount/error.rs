@@ -48,6 +48,9 @@ pub enum MountError {
     /// Somebody was handed a descriptor of it and writes.
     #[error("everything inside has ended, but another process can still change its work: {reason}")]
     StillOpen { reason: String },
+    /// It may still write, so its work is not looked at.
+    #[error("something inside the mount cannot be ended, so nothing is applied; the work is held")]
+    NotEnded { timed_out: bool },
     #[error("stopped by a signal")]
     Stopped { signal: i32 },
     #[error("`{program}` was not found")]

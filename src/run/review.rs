@@ -2,6 +2,7 @@
 
 use super::open::OpenRun;
 use super::reviewed::Reviewed;
+use crate::host::interruption;
 use crate::model::mount::{Backend, RuleSource};
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::changes::diff::{diff, printable_name};
@@ -72,6 +73,8 @@ impl OpenRun<'_> {
         let paths = review.changes.iter().map(|change| change.path.0.as_path());
         leaks.look_into_changes(&self.secrets, sides.mount, paths);
         leaks.look_into_commits(&self.secrets, &self.session.dir, &work.record);
+        // What a signal kept from being looked at is not known to be clean.
+        interruption::check()?;
         self.report.leaked(&leaks);
         let diffs =
             if review.changes.len() <= MOST_COUNTED { diff(&sides, review, None)? } else { Vec::new() };

@@ -1,8 +1,10 @@
 //! Looks for the values of secrets in what a run leaves behind: changed files, logs, texts of the report.
 //! It says which variable and where, never the value, and changes nothing.
 
+use crate::host::interruption;
 use crate::model::mount_record::MountRecord;
 use crate::model::secrets::Secrets;
+use crate::mount::fs::data::DataReader;
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::Tree;
 use crate::mount::git::new_objects::read_new_objects;
@@ -100,7 +102,7 @@ impl Leaks {
 
 fn names_at(secrets: &Secrets, mount: &Tree, path: &Path) -> io::Result<Vec<String>> {
     match mount.stat(path)?.map(|stat| stat.kind) {
-        Some(Kind::File) => names_in(secrets, mount.open_file(path)?.0),
+        Some(Kind::File) => names_in(secrets, DataReader::new(&mount.open_file(path)?.0)?),
         Some(Kind::Symlink) => Ok(secrets.found_in(mount.read_link(path)?.as_bytes())),
         // A directory holds nothing of its own, and what was deleted is gone.
         _ => Ok(Vec::new()),
@@ -112,6 +114,7 @@ fn names_in(secrets: &Secrets, mut file: impl Read) -> io::Result<Vec<String>> {
     let mut scanner = secrets.scanner();
     let mut chunk = vec![0; CHUNK];
     while !scanner.has_all() {
+        interruption::check()?;
         match file.read(&mut chunk) {
             Ok(0) => break,
             Ok(read) => scanner.write(&chunk[..read]),

@@ -46,6 +46,10 @@ pub(super) fn mount(error: &MountError) -> Advice {
         MountError::Interrupted { signal } | MountError::Stopped { signal } => {
             Advice::exit(Exit::Signal(u8::try_from(*signal).unwrap_or(0)))
         }
+        MountError::NotEnded { timed_out } => {
+            let exit = if *timed_out { Exit::TimedOut } else { Exit::Internal };
+            Advice::exit(exit).hint("it was killed and does not end; look for it with `ps`, then apply or discard the session")
+        }
         MountError::ProgramNotFound { .. } => {
             Advice::exit(Exit::NotFound).hint("is it installed and in `PATH`?")
         }

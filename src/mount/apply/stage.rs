@@ -5,6 +5,7 @@ use super::journal::{Action, Operation};
 use super::steps::{Content, Step};
 use crate::host::interruption;
 use crate::mount::CrashPoints;
+use crate::mount::fs::copy_file::{Stop, copy_bytes};
 use crate::mount::fs::stat::{Kind, PERMISSIONS, Stat};
 use crate::mount::fs::tree::{self, Tree};
 use anyhow::Context;
@@ -81,7 +82,7 @@ impl Staging<'_> {
                 let mount = self.mount.context("there is no mount to take it from")?;
                 let (source, _) = mount.open_file(&step.path)?;
                 let file = self.new_file(slot)?;
-                copy_content(&source, &file)?;
+                copy_bytes(source.as_fd(), file.as_fd(), interruption::check)?;
                 self.crash_points.at_each("stage: content copied");
                 self.give_to_owner_of(step, file.as_fd());
                 if let Ok((old, _)) = self.project.open_file(&step.path) {
@@ -126,7 +127,7 @@ impl Staging<'_> {
         }
         let directory = Tree::open(taken.parent().context("an undo copy has a directory")?)?;
         let name = Path::new(taken.file_name().context("an undo copy has a name")?);
-        copy_entry(&directory, name, stage, OsStr::new(slot), sync)
+        copy_entry(&directory, name, stage, OsStr::new(slot), sync, interruption::check)
     }
 
     /// A run as root on somebody's checkout must not leave files of root behind. Not allowed to others, nor needed.
@@ -169,6 +170,7 @@ pub(super) fn copy_entry(
     to: BorrowedFd<'_>,
     to_name: &OsStr,
     sync: bool,
+    stop: Stop,
 ) -> anyhow::Result<()> {
     let stat = from.stat(name)?.context("it went away")?;
     match stat.kind {
@@ -179,7 +181,7 @@ pub(super) fn copy_entry(
             let (source, stat) = from.open_file(name)?;
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let file = File::from(rustix::fs::openat(to, to_name, flags, Mode::RUSR | Mode::WUSR)?);
-            copy_content(&source, &file)?;
+            copy_bytes(source.as_fd(), file.as_fd(), stop)?;
             give(file.as_fd(), stat.uid, stat.gid);
             rustix::fs::fchmod(&file, Mode::from_raw_mode(stat.mode as _))?;
             let mtime = Timespec { tv_sec: stat.mtime.seconds, tv_nsec: stat.mtime.nanos.into() };
@@ -190,15 +192,6 @@ pub(super) fn copy_entry(
         }
     }
     Ok(())
-}
-
-fn copy_content(source: &File, target: &File) -> std::io::Result<()> {
-    #[cfg(target_os = "linux")]
-    if rustix::fs::ioctl_ficlone(target, source).is_ok() {
-        return Ok(());
-    }
-    let (mut source, mut target) = (source, target);
-    std::io::copy(&mut source, &mut target).map(|_| ())
 }
 
 pub(super) fn sync_filesystem(of: BorrowedFd<'_>) -> std::io::Result<()> {

@@ -1,9 +1,9 @@
 //! A move to a protected path is one change in two halves: the new path is never applied, so the old one must not go either.
 
 use super::change::{Change, Protected, ProtectedWhy, Review};
-use super::content::same_bytes;
 use super::three_way::ThreeWay;
 use crate::mount::changes::compare::After;
+use crate::mount::fs::data;
 use crate::mount::fs::stat::Kind;
 use std::path::{Path, PathBuf};
 
@@ -60,10 +60,9 @@ fn is_moved(sides: &ThreeWay<'_>, change: &Change, written: &[(PathBuf, u64)]) -
 
 fn has_content_of(sides: &ThreeWay<'_>, project: &Path, mount: &Path) -> anyhow::Result<bool> {
     // What cannot be read cannot be compared; the review lists it as unreadable.
-    let (Ok((mut ours, _)), Ok((mut agents, _))) =
-        (sides.project.open_file(project), sides.mount.open_file(mount))
+    let (Ok((ours, _)), Ok((agents, _))) = (sides.project.open_file(project), sides.mount.open_file(mount))
     else {
         return Ok(false);
     };
-    Ok(same_bytes(&mut ours, &mut agents)?)
+    Ok(data::is_same(&ours, &agents)?)
 }

@@ -12,7 +12,7 @@ use super::touched::{Found, Touched, is_git_name};
 use super::{copied, upper};
 use crate::files::regular;
 use crate::model::mount::{Backend, Effect, PathRule, RuleSource};
-use crate::model::mount_record::InjectedRecord;
+use crate::model::mount_record::{InjectedRecord, LARGEST_INJECTED};
 use crate::model::raw_path::RawPath;
 use crate::mount::changes::compare::{After, Base, ConflictReason, Now, Verdict, compare};
 use crate::mount::changes::manifest::{Entry, Manifest};
@@ -276,8 +276,12 @@ fn is_as_injected(mount: &Tree, injected: &InjectedRecord, after: &After) -> any
     if mode & 0o777 != injected.mode & 0o777 {
         return Ok(false);
     }
+    let (file, stat) = mount.open_file(&injected.path).with_context(|| unreadable(mount, &injected.path))?;
+    if stat.size > LARGEST_INJECTED {
+        return Ok(false);
+    }
     let mut hasher = blake3::Hasher::new();
-    let (mut file, _) = mount.open_file(&injected.path).with_context(|| unreadable(mount, &injected.path))?;
+    let mut file = file.take(LARGEST_INJECTED);
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let length = file.read(&mut buffer)?;

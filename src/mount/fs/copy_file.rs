@@ -1,6 +1,7 @@
 //! Copies one file with everything that belongs to it: clone, copy in the kernel, or read and write.
 //! Which files are copied is decided elsewhere.
 
+use crate::host::interruption;
 use rustix::fs::{
     AtFlags, FileType, Gid, Mode, OFlags, SeekFrom, Stat, Timespec, Timestamps, Uid, chownat,
     copy_file_range, fchmod, fchown, fstat, futimens, openat, readlinkat, seek, statat, symlinkat, utimensat,
@@ -8,13 +9,19 @@ use rustix::fs::{
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Files up to this size are read and written: two calls beat every cleverness.
 const SMALL: usize = 256 * 1024;
+
+/// So much is copied by one call: between two calls a signal is answered.
+const PIECE: u64 = 16 << 20;
+
+/// Asked between pieces: an error ends the copy.
+pub(crate) type Stop = fn() -> io::Result<()>;
 
 /// From one tree to another.
 pub(crate) struct Copier<'a> {
@@ -71,65 +78,8 @@ impl<'a> Copier<'a> {
                 Err(_) => self.reflink.store(false, Ordering::Relaxed),
             }
         }
-        if size <= SMALL as u64 {
-            return self.read_and_write(from, to);
-        }
-        let blocks = u64::try_from(stat.st_blocks).unwrap_or(0);
-        if blocks * 512 < size {
-            return self.data_only(from, to, size);
-        }
-        match copy_in_kernel(from, to, 0, size) {
-            Err(Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                self.read_and_write(from, to)
-            }
-            result => Ok(result?),
-        }
-    }
-
-    /// The parts of a file with holes that are none.
-    fn data_only(&mut self, from: &OwnedFd, to: &OwnedFd, size: u64) -> io::Result<()> {
-        rustix::fs::ftruncate(to, size)?;
-        let mut position = 0;
-        while position < size {
-            let start = match seek(from, SeekFrom::Data(position)) {
-                Ok(start) => start,
-                Err(Errno::NXIO) => return Ok(()),
-                Err(_) => position,
-            };
-            let end = seek(from, SeekFrom::Hole(start)).unwrap_or(size).min(size).max(start + 1);
-            seek(from, SeekFrom::Start(start))?;
-            seek(to, SeekFrom::Start(start))?;
-            if copy_in_kernel(from, to, start, end - start).is_err() {
-                seek(from, SeekFrom::Start(start))?;
-                seek(to, SeekFrom::Start(start))?;
-                return self.read_and_write(from, to);
-            }
-            position = end;
-        }
-        Ok(())
-    }
-
-    fn read_and_write(&mut self, from: &OwnedFd, to: &OwnedFd) -> io::Result<()> {
-        loop {
-            let count = match rustix::io::read(from, &mut self.buffer) {
-                Ok(0) => return Ok(()),
-                Ok(count) => count,
-                Err(Errno::INTR) => continue,
-                Err(errno) => return Err(errno.into()),
-            };
-            let mut rest = &self.buffer[..count];
-            while !rest.is_empty() {
-                match rustix::io::write(to, rest) {
-                    Ok(written) => rest = &rest[written..],
-                    Err(Errno::INTR) => {}
-                    Err(errno) => return Err(errno.into()),
-                }
-            }
-            // A short read is the end of a small file; one call less for each of them.
-            if count < self.buffer.len() {
-                return Ok(());
-            }
-        }
+        Bytes { from: from.as_fd(), to: to.as_fd(), buffer: &mut self.buffer, stop: interruption::check }
+            .copy(stat)
     }
 
     /// A symlink as a symlink; gives back where it points.
@@ -157,19 +107,93 @@ impl<'a> Copier<'a> {
     }
 }
 
-fn copy_in_kernel(from: &OwnedFd, to: &OwnedFd, start: u64, length: u64) -> rustix::io::Result<()> {
-    let (mut read_at, mut write_at) = (start, start);
-    let end = start + length;
-    while read_at < end {
-        let wanted = usize::try_from(end - read_at).unwrap_or(usize::MAX).min(1 << 30);
-        match copy_file_range(from, Some(&mut read_at), to, Some(&mut write_at), wanted) {
-            // It has become shorter meanwhile.
-            Ok(0) => return Ok(()),
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
+/// Copies what one open file holds into another, which is empty. Holes stay holes.
+pub(crate) fn copy_bytes(from: BorrowedFd<'_>, to: BorrowedFd<'_>, stop: Stop) -> io::Result<()> {
+    if rustix::fs::ioctl_ficlone(to, from).is_ok() {
+        return Ok(());
     }
-    Ok(())
+    Bytes { from, to, buffer: &mut vec![0; SMALL], stop }.copy(&fstat(from)?)
+}
+
+/// The content of one file on its way into another.
+struct Bytes<'a> {
+    from: BorrowedFd<'a>,
+    to: BorrowedFd<'a>,
+    buffer: &'a mut [u8],
+    stop: Stop,
+}
+
+impl Bytes<'_> {
+    fn copy(&mut self, stat: &Stat) -> io::Result<()> {
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        if size <= SMALL as u64 {
+            return self.read_and_write(0, size);
+        }
+        let blocks = u64::try_from(stat.st_blocks).unwrap_or(0);
+        if blocks.saturating_mul(512) < size { self.data_only(size) } else { self.range(0, size) }
+    }
+
+    /// The parts of a file with holes that are none.
+    fn data_only(&mut self, size: u64) -> io::Result<()> {
+        rustix::fs::ftruncate(self.to, size)?;
+        let mut position = 0;
+        while position < size {
+            (self.stop)()?;
+            let start = match seek(self.from, SeekFrom::Data(position)) {
+                Ok(start) => start,
+                Err(Errno::NXIO) => return Ok(()),
+                Err(_) => position,
+            };
+            let end = seek(self.from, SeekFrom::Hole(start)).unwrap_or(size).min(size).max(start + 1);
+            self.range(start, end)?;
+            position = end;
+        }
+        Ok(())
+    }
+
+    /// In the kernel where it can, else by reading and writing.
+    fn range(&mut self, start: u64, end: u64) -> io::Result<()> {
+        let (mut read_at, mut write_at) = (start, start);
+        while read_at < end {
+            (self.stop)()?;
+            let wanted = usize::try_from((end - read_at).min(PIECE)).unwrap_or(SMALL);
+            match copy_file_range(self.from, Some(&mut read_at), self.to, Some(&mut write_at), wanted) {
+                // It has become shorter meanwhile.
+                Ok(0) => return Ok(()),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM) => {
+                    return self.read_and_write(read_at, end);
+                }
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn read_and_write(&mut self, mut position: u64, end: u64) -> io::Result<()> {
+        while position < end {
+            (self.stop)()?;
+            let wanted = usize::try_from(end - position).unwrap_or(SMALL).min(self.buffer.len());
+            let count = match rustix::io::pread(self.from, &mut self.buffer[..wanted], position) {
+                Ok(0) => return Ok(()),
+                Ok(count) => count,
+                Err(Errno::INTR) => continue,
+                Err(errno) => return Err(errno.into()),
+            };
+            let mut rest = &self.buffer[..count];
+            while !rest.is_empty() {
+                match rustix::io::pwrite(self.to, rest, position) {
+                    Ok(written) => {
+                        rest = &rest[written..];
+                        position += written as u64;
+                    }
+                    Err(Errno::INTR) => {}
+                    Err(errno) => return Err(errno.into()),
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 fn times(stat: &Stat) -> Timestamps {

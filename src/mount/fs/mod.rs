@@ -3,6 +3,7 @@
 pub mod cleanup;
 pub(crate) mod copy_entry;
 pub mod copy_file;
+pub mod data;
 pub mod duplicate;
 pub mod held_dir;
 pub mod stat;

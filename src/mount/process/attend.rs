@@ -2,7 +2,7 @@
 //! it at a terminal. One loop for interactive runs, headless runs and checks; no thread, because nothing here waits for
 //! anything else. What the output means is for the listener.
 
-use super::child::{ChildCommand, ChildEvent, ChildStdio, Helper, RunningChild, start_error};
+use super::child::{ChildCommand, ChildEvent, ChildStdio, Helper, Left, PATIENCE, RunningChild, start_error};
 use super::descendants;
 use super::inside::protocol::{Group, Report};
 use super::signals::SignalInbox;
@@ -169,7 +169,9 @@ impl Helper {
             .map_err(std::io::Error::from)?;
         let others = descendants::children();
         let result = run();
-        descendants::kill_all_but(&others);
+        if !descendants::kill_all_but(&others, PATIENCE) && result.is_ok() {
+            return Err(MountError::NotEnded { timed_out: false }.into());
+        }
         result
     }
 }
@@ -222,7 +224,7 @@ fn attend(
             listener.tick();
         }
         match child.next(Some(Duration::ZERO))? {
-            ChildEvent::TimedOut | ChildEvent::Report(Report::Started) => {}
+            ChildEvent::TimedOut | ChildEvent::Report(Report::Started | Report::Ended) => {}
             ChildEvent::Report(Report::Stopped(_)) => {
                 stops += 1;
                 stop_with(&mut child, terminal.as_deref_mut());
@@ -238,10 +240,16 @@ fn attend(
             }
             ChildEvent::Closed => break Ending::Killed,
         }
+        if watch.is_forced {
+            // Nothing but its end can follow; that is waited for below.
+            break Ending::Killed;
+        }
     };
     // Everything that it started is gone after this: the pipes have all that will ever come, and the work can be compared.
-    if let Some(reason) = child.finish()? {
-        return Err(MountError::StillOpen { reason }.into());
+    match child.finish() {
+        Left::Nothing => drop(child),
+        Left::OpenView(reason) => return Err(MountError::StillOpen { reason }.into()),
+        Left::Process => return Err(watch.not_ended().into()),
     }
     if let Some(listener) = listener {
         for pipe in &mut pipes {
@@ -287,6 +295,8 @@ struct Watch {
     is_ending: bool,
     /// When the request becomes a kill; `None` once it has.
     forced_at: Option<Instant>,
+    /// Whether everything was killed.
+    is_forced: bool,
 }
 
 impl Watch {
@@ -300,18 +310,28 @@ impl Watch {
             interrupted_by: None,
             is_ending: false,
             forced_at: None,
+            is_forced: false,
         }
     }
 
     /// Passes the signal on and starts the grace period; a later one ends everything if `ends_at_second` says so.
     fn interrupt(&mut self, signal: i32, child: &mut RunningChild, ends_at_second: bool) {
         if self.interrupted_by.is_some() && ends_at_second {
-            child.end();
+            self.force(child);
             return;
         }
         self.interrupted_by.get_or_insert(signal);
         child.signal(signal);
         self.ask_to_end(Instant::now());
+    }
+
+    fn force(&mut self, child: &mut RunningChild) {
+        child.end();
+        self.is_forced = true;
+    }
+
+    fn not_ended(&self) -> MountError {
+        MountError::NotEnded { timed_out: self.reached.is_some() }
     }
 
     /// Starts the grace period, once.
@@ -326,7 +346,7 @@ impl Watch {
         let now = Instant::now();
         if self.is_ending {
             if self.forced_at.take_if(|at| now >= *at).is_some() {
-                child.end();
+                self.force(child);
             }
             return;
         }

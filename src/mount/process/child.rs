@@ -18,7 +18,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long everything inside may take to be gone after it was killed.
+pub(super) const PATIENCE: Duration = Duration::from_secs(8);
 
 /// What to run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -65,6 +68,19 @@ pub struct RunningChild {
     buffer: Vec<u8>,
     waiting: VecDeque<Report>,
     closed: bool,
+    /// It does not end, and nobody waits for it.
+    is_given_up: bool,
+}
+
+/// What is left of a command after its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Left {
+    Nothing,
+    /// No process, but somebody can still change the view, and why.
+    OpenView(String),
+    /// Something that cannot be ended: it waits in the kernel, or is frozen. Nobody waits for it any more, and the helper holds
+    /// the session's lock until it is gone.
+    Process,
 }
 
 /// What [`RunningChild::next`] came back with.
@@ -137,6 +153,7 @@ impl Helper {
             buffer: Vec::new(),
             waiting: VecDeque::new(),
             closed: false,
+            is_given_up: false,
         })
     }
 
@@ -228,16 +245,30 @@ impl RunningChild {
         self.control = None;
     }
 
-    /// Waits until nothing is left inside. Returns why the view can still be changed, if it can.
-    pub fn finish(mut self) -> Result<Option<String>> {
+    /// Ends everything and waits until nothing is left.
+    pub fn finish(&mut self) -> Left {
         self.end();
-        loop {
-            match self.next(None)? {
-                ChildEvent::Report(Report::StillOpen(reason)) => return Ok(Some(reason)),
-                ChildEvent::Report(_) | ChildEvent::TimedOut => {}
-                ChildEvent::Closed => return Ok(None),
+        let deadline = Instant::now() + PATIENCE;
+        let left = || deadline.saturating_duration_since(Instant::now());
+        // What follows the end of the last process takes as long as the disk does.
+        let (mut is_ended, mut open) = (false, None);
+        while !left().is_zero() || is_ended {
+            match self.next((!is_ended).then(left)) {
+                Ok(ChildEvent::Report(Report::Ended)) => is_ended = true,
+                Ok(ChildEvent::Report(Report::StillOpen(reason))) => open = Some(reason),
+                Ok(ChildEvent::Report(_) | ChildEvent::TimedOut) => {}
+                Ok(ChildEvent::Closed) | Err(_) => break,
             }
         }
+        loop {
+            match self.helper.try_wait() {
+                Ok(None) if left().is_zero() && !is_ended => break,
+                Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+                Ok(Some(_)) | Err(_) => return open.map_or(Left::Nothing, Left::OpenView),
+            }
+        }
+        self.is_given_up = true;
+        Left::Process
     }
 
     fn order(&mut self, order: Order) {
@@ -250,9 +281,9 @@ impl RunningChild {
 
 impl Drop for RunningChild {
     fn drop(&mut self) {
-        self.control = None;
-        // The helper ends after init, and init after everything else.
-        let _ = self.helper.wait();
+        if !self.is_given_up {
+            self.finish();
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rustix::process::WaitOptions;
+use std::time::{Duration, Instant};
 
 /// The processes that this one is the parent of.
 pub(super) fn children() -> Vec<i32> {
@@ -13,18 +14,26 @@ pub(super) fn children() -> Vec<i32> {
     pids.filter(|pid| parent_of(*pid) == Some(own)).collect()
 }
 
-/// Kills children until there are none but these. One by one, and each is waited for: the others are somebody else's to wait for.
-pub(super) fn kill_all_but(spared: &[i32]) {
+/// Kills children until there are none but these, and waits for each: the others are somebody else's to wait for. False if some
+/// are left that do not end within this time.
+pub(super) fn kill_all_but(spared: &[i32], patience: Duration) -> bool {
+    let deadline = Instant::now() + patience;
     loop {
         let doomed: Vec<i32> = children().into_iter().filter(|pid| !spared.contains(pid)).collect();
         if doomed.is_empty() {
-            return;
+            return true;
         }
-        for pid in doomed {
+        for &pid in &doomed {
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-            let pid = rustix::process::Pid::from_raw(pid);
-            while matches!(rustix::process::waitpid(pid, WaitOptions::empty()), Err(rustix::io::Errno::INTR))
-            {
+        }
+        for pid in doomed.into_iter().map(rustix::process::Pid::from_raw) {
+            loop {
+                match rustix::process::waitpid(pid, WaitOptions::NOHANG) {
+                    Ok(None) if Instant::now() >= deadline => return false,
+                    Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+                    Err(rustix::io::Errno::INTR) => {}
+                    Ok(Some(_)) | Err(_) => break,
+                }
             }
         }
     }

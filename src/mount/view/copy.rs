@@ -263,6 +263,9 @@ fn copy_share(
                 }
                 Err(error) => {
                     next.store(files.len(), Ordering::Relaxed);
+                    if signals.is_some_and(|signals| signals.asked_to_end().is_some()) {
+                        return Err(io::ErrorKind::Interrupted.into());
+                    }
                     return Err(named(path, &error));
                 }
             }

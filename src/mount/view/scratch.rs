@@ -8,8 +8,9 @@ use super::open::OpenMount;
 use super::overlay::open_overlay;
 use super::request::{at, make_dir};
 use super::upper_state::{UpperState, state_of};
+use crate::files::regular;
 use crate::model::mount::Backend;
-use crate::model::mount_record::{InjectedRecord, MountRecord};
+use crate::model::mount_record::{InjectedRecord, LARGEST_INJECTED, MountRecord};
 use crate::model::raw_path::RawPath;
 use crate::mount::changes::manifest::{MOUNT_MANIFEST_FILE, Manifest};
 use crate::mount::changes::since_launch::{SinceLaunch, since_launch};
@@ -19,7 +20,6 @@ use crate::mount::fs::duplicate::duplicate;
 use crate::mount::fs::tree::Tree;
 use crate::mount::process::child::Helper;
 use anyhow::Result;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -208,12 +208,12 @@ impl OpenMount {
             return Ok(known.clone());
         }
         // A mount that was opened again: the file itself is the only copy.
-        let mut bytes = Vec::new();
         let tree = Tree::open(&self.session_dir.join(&self.record.data))?;
-        let read = tree.open_file(&record.path).and_then(|(mut file, _)| file.read_to_end(&mut bytes));
-        if read.is_err() || !is_recorded(&bytes) {
+        let read =
+            tree.open_file(&record.path).and_then(|(file, _)| regular::content(file, LARGEST_INJECTED));
+        let Some(bytes) = read.ok().filter(|bytes| is_recorded(bytes)) else {
             return Err(MountError::InjectedFileLost { path: record.path.0.clone() }.into());
-        }
+        };
         Ok(InjectedFile { path: record.path.0.clone(), bytes, mode: record.mode })
     }
 }

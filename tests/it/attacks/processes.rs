@@ -3,9 +3,11 @@
 use crate::support::mount::{for_each_identity, processes_with, read, soon};
 use agentworkforce::host::Host;
 use agentworkforce::model::mount_record::Containment;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use pretty_assertions::assert_eq;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A number of seconds that nothing else on the machine sleeps.
 fn mark() -> String {
@@ -115,5 +117,72 @@ socket.send_fds(client, [b'x'], [os.open('.', os.O_RDONLY)])
         let applied = world.aw(["sessions", "apply", &world.only_session()]).ends(0);
         assert_eq!(read(world.project().join("deploy.sh")), "harmless\n", "{applied:#?}");
         assert!(!world.project().join("unseen.sh").exists());
+    });
+}
+
+/// Who started it.
+fn parent_of(pid: i32) -> i32 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
+    parent.trim().parse().unwrap()
+}
+
+/// A process that waits in the kernel for good keeps init from ending, and init the helper. A helper that is stopped looks the
+/// same to the runner: everything was killed, and nobody says that it is gone.
+#[test]
+fn what_cannot_be_ended_is_not_waited_for_and_nothing_of_it_is_applied() {
+    for_each_identity(|world| {
+        world.files(&[("a", "base\n")]);
+        for (flags, signals, code) in
+            [(&["--timeout", "2"][..], 0, 124), (&[][..], 2, 125), (&["--mount", "copy"][..], 2, 125)]
+        {
+            let mark = mark();
+            let script = format!("echo new > a; touch started; trap '' TERM; sleep {mark}; sleep {mark}");
+            let flags = [&["--apply", "auto"], flags].concat();
+            let mut command = world.mounted_command(&flags, &script);
+            let (out, err) = (world.path("out"), world.path("err"));
+            command.stdout(std::fs::File::create(&out).unwrap()).stderr(std::fs::File::create(&err).unwrap());
+            let mut runner = command.spawn().unwrap();
+            assert!(soon(|| processes_with(&mark).len() > 1), "it does not start");
+            // The runner, or a shell around it that became it; its child is the helper.
+            let inside = *processes_with(&mark).iter().max().unwrap();
+            let mut line = vec![inside];
+            while parent_of(line[line.len() - 1]) != i32::try_from(runner.id()).unwrap() {
+                line.push(parent_of(line[line.len() - 1]));
+            }
+            let helper = Pid::from_raw(line[line.len() - 1]);
+            kill(helper, Signal::SIGSTOP).unwrap();
+            for _ in 0..signals {
+                kill(Pid::from_raw(i32::try_from(runner.id()).unwrap()), Signal::SIGTERM).unwrap();
+                std::thread::sleep(Duration::from_millis(300));
+            }
+            let began = Instant::now();
+            let status = loop {
+                if let Some(status) = runner.try_wait().unwrap() {
+                    break status;
+                }
+                if began.elapsed() > Duration::from_secs(30) {
+                    kill(helper, Signal::SIGCONT).unwrap();
+                    panic!("{flags:?}: the runner waits for it");
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            };
+            let said = std::fs::read_to_string(&err).unwrap();
+            let session = world.listed().remove(0);
+            let id = session["id"].as_str().unwrap().to_owned();
+            // Nobody applies it as long as it could go on to write.
+            let apply = world.aw(["sessions", "apply", &id]);
+            let _ = world.aw(["sessions", "show", &id]);
+            kill(helper, Signal::SIGCONT).unwrap();
+            assert_eq!(status.code(), Some(code), "{flags:?}: {said}");
+            assert!(said.contains("cannot be ended"), "{said}");
+            assert_ne!(apply.code, 0, "{apply:#?}");
+            assert_eq!(world.outside("cat a"), "base\n", "{flags:?}");
+            assert!(soon(|| processes_with(&mark).is_empty()));
+            // It is gone: the work is whole and can be had.
+            assert!(soon(|| world.listed()[0]["state"] == "held"), "{:#?}", world.listed());
+            assert!(world.aw(["sessions", "diff", &id]).ends(0).stdout.contains("+new"));
+            world.aw(["sessions", "discard", &id]).ends(0);
+        }
     });
 }

@@ -1,5 +1,6 @@
 //! Small things that an agent leaves to stop the runner: pipes, tree bombs, very deep directories, very many branches.
 
+use crate::support::harness::worker;
 use crate::support::mount::{World, for_each_identity, identities};
 use crate::support::sessions::{BACKENDS, Did};
 use std::process::{Command, Stdio};
@@ -197,4 +198,67 @@ fn a_signal_during_the_review_is_answered() {
             std::fs::remove_file(&done).unwrap();
         }
     });
+}
+
+/// The blocks that the project's file takes on the disk, in bytes.
+fn blocks(world: &World, name: &str) -> u64 {
+    std::os::unix::fs::MetadataExt::blocks(&std::fs::metadata(world.project().join(name)).unwrap()) * 512
+}
+
+#[test]
+fn a_file_of_terabytes_in_place_of_an_injected_one_is_not_read() {
+    for who in identities() {
+        for backend in BACKENDS {
+            let world =
+                World::with_harness(who, "begins; truncate -s 15T CLAUDE.md; echo two > a.txt; answers done");
+            let mut persona = worker();
+            persona.as_object_mut().unwrap().remove("claudeMd");
+            persona["claudeMdContent"] = "Be kind.".into();
+            world.persona(&persona);
+            let flags = ["worker", "-p", "do it", "--mount", backend, "--apply", "auto"];
+            within(60, world.agent_command(&flags), backend).ends(0);
+            assert_eq!(world.outside("cat a.txt"), "two\n", "{backend}");
+            assert_eq!(world.outside("cat CLAUDE.md"), "REPO-CLAUDE\n", "{backend}");
+            let id = world.only_session();
+            within(30, world.aw_command(["sessions", "show", &id]), backend).ends(0);
+        }
+    }
+}
+
+#[test]
+fn holes_are_not_searched_for_secrets_and_what_is_between_them_is() {
+    for who in identities() {
+        for backend in BACKENDS {
+            let script = "begins; truncate -s 15T x; truncate -s 8T y; printf %s \"$API_TOK\" >> y; truncate -s 15T y; answers done";
+            let world = World::with_harness(who, script);
+            let mut persona = worker();
+            persona["env"] = serde_json::json!({"API_TOK": "$API_TOK"});
+            world.persona(&persona);
+            let mut command = world
+                .agent_command(&["worker", "-p", "do it", "--mount", backend, "--apply", "never", "--json"]);
+            command.env("API_TOK", "tok-0123456789abcdef");
+            let report = within(60, command, backend).ends(0).json();
+            assert_eq!(report["leaks"][0]["place"], "y", "{backend}: {:#}", report["leaks"]);
+            let id = world.only_session();
+            within(30, world.aw_command(["sessions", "diff", &id]), backend).ends(0);
+        }
+    }
+}
+
+#[test]
+fn holes_stay_holes_when_they_are_applied_and_undone() {
+    for who in identities() {
+        for backend in BACKENDS {
+            let world = World::new(who);
+            world.repository(&[("a.txt", "one\n")]);
+            let script = "truncate -s 4G big; echo end >> big; head -c 3000000 /dev/urandom > real; cksum < real > sum";
+            let args = ["mount", "--mount", backend, "--", "sh", "-ec", script];
+            within(60, limited(&world, &args), backend).ends(0);
+            assert_eq!(world.outside("stat -c %s big; tail -c 4 big"), "4294967300\nend\n", "{backend}");
+            assert!(blocks(&world, "big") < 1 << 20, "{backend}: {}", blocks(&world, "big"));
+            world.outside("cksum < real | cmp - sum");
+            within(60, limited(&world, &["sessions", "undo", &world.only_session()]), backend).ends(0);
+            assert!(!world.project().join("big").exists(), "{backend}");
+        }
+    }
 }

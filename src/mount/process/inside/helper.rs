@@ -32,6 +32,7 @@ pub(super) fn run(spec: &HelperSpec, argv: &[OsString]) -> u8 {
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     match prepare(spec).and_then(|()| if spec.pid_namespace { start_init(spec, argv) } else { Ok(()) }) {
         Ok(()) if spec.pid_namespace => {
+            let _ = status.write_all(&line(&Report::Ended));
             if let Some((path, error)) = seal::seal(spec) {
                 let _ = status.write_all(&line(&Report::StillOpen(format!("`{}`: {error}", path.display()))));
             }

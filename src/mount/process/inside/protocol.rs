@@ -152,6 +152,8 @@ pub enum Report {
     Signaled(i32),
     /// Nothing was started.
     Failed(Failure),
+    /// Every process inside is gone. Closing the view follows.
+    Ended,
     /// Everything inside has ended, and still somebody can change the view.
     StillOpen(String),
 }
