@@ -21,7 +21,7 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long everything inside may take to be gone after it was killed.
-pub(super) const PATIENCE: Duration = Duration::from_secs(8);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What to run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

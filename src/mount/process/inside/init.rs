@@ -45,7 +45,7 @@ pub(super) fn run(spec: InitSpec, argv: &[OsString]) -> u8 {
         }
     };
     if !spec.pid_namespace {
-        descendants::kill_all_but(&[], std::time::Duration::from_secs(5));
+        descendants::kill_all_but(&[], std::time::Duration::from_secs(3));
     }
     code
 }
