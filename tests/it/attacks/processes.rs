@@ -1,6 +1,6 @@
 //! Attacks of processes that mean to outlive their run: they would change the work after it was looked at.
 
-use crate::support::mount::{for_each_identity, processes_with, soon};
+use crate::support::mount::{for_each_identity, processes_with, read, soon};
 use crate::support::sessions::BACKENDS;
 use agentworkforce::host::Host;
 use agentworkforce::model::mount_record::Containment;
