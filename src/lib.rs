@@ -25,8 +25,8 @@
 //! | [`exit`] | the list of exit codes |
 //! | [`error`] | the error type that is shown to the user |
 //! | [`model`] | plain data: persona, role, plan, report, warnings; the file formats and their JSON schemas |
-//! | [`git`] | runs the git command, so that no setting of a repository can make it run other code |
 //! | [`tool`] | runs other programs with a time limit and no terminal |
+//! | [`git`] | runs the git command, so that no setting of a repository can make it run other code |
 //! | [`remote`] | fetches remote repositories, with a time limit and no terminal |
 //! | [`files`] | locked, atomic writes to the files that this program owns |
 //! | [`load`] | finds layers on disk and reads them; merges nothing |

@@ -9,11 +9,11 @@ use crate::tool::{self, Bounds, ToolError};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
+use std::process::Stdio;
 use std::time::Duration;
 
 /// The content of larger files is not read; no file of a layer may be larger.
@@ -189,13 +189,9 @@ impl Snapshot {
         if entries.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let mut list = tempfile::tempfile()?;
-        for entry in entries {
-            writeln!(list, "{}", entry.object)?;
-        }
-        list.seek(SeekFrom::Start(0))?;
+        let list: String = entries.iter().map(|entry| format!("{}\n", entry.object)).collect();
         let words = ["cat-file", "--batch"].map(OsStr::new);
-        let output = self.git(&words, Some(list), MOST_BYTES + MOST_LISTING)?;
+        let output = self.git(&words, Some(tool::input(list.as_bytes())?), MOST_BYTES + MOST_LISTING)?;
         let mut rest = output.as_slice();
         let mut contents = BTreeMap::new();
         for entry in entries {
@@ -213,7 +209,7 @@ impl Snapshot {
         Ok(contents)
     }
 
-    fn git(&self, words: &[&OsStr], stdin: Option<File>, most: u64) -> Result<Vec<u8>> {
+    fn git(&self, words: &[&OsStr], stdin: Option<Stdio>, most: u64) -> Result<Vec<u8>> {
         let output = git(&self.top, words, stdin, most)?;
         let unreadable =
             |complaint| LoadError::UnreadableCommit { reference: self.reference.clone(), complaint };
@@ -291,7 +287,7 @@ fn commit_of(top: &Path, reference: &str) -> Result<String, LoadError> {
 fn git(
     top: &Path,
     words: &[&OsStr],
-    stdin: Option<File>,
+    stdin: Option<Stdio>,
     most: u64,
 ) -> Result<Result<Vec<u8>, String>, LoadError> {
     let mut command = crate::git::command(top);

@@ -4,7 +4,7 @@ use super::error::RemoteError;
 use crate::host::Host;
 use crate::tool::{Bounds, ToolError};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Where and how long a fetch may run.
@@ -65,7 +65,7 @@ impl FetchContext<'_> {
     pub fn run(
         &self,
         command: &mut Command,
-        stdin: Option<std::fs::File>,
+        stdin: Option<Stdio>,
         most_output: u64,
     ) -> Result<crate::tool::Finished, ToolError> {
         let bounds = Bounds { time: self.time, output: most_output, stop: self.stop };

@@ -2,13 +2,13 @@
 //! the objects, so no hook, filter or attribute of the repository takes effect.
 
 use super::fetch_context::{FetchContext, failure_reason};
+use crate::tool;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 const FETCHED: &str = "refs/heads/fetched";
 /// The refs and trees of the largest repositories are well below this.
@@ -133,13 +133,13 @@ impl<'a> Repository<'a> {
         if names.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let mut list = tempfile::tempfile_in(self.context.scratch)?;
-        for name in names {
-            writeln!(list, "{name}")?;
-        }
-        list.seek(SeekFrom::Start(0))?;
+        let list: String = names.iter().map(|name| format!("{name}\n")).collect();
         let most = most * 2 + MAX_LISTING;
-        let output = self.run(self.in_repository().args(["cat-file", "--batch"]), Some(list), most)?;
+        let output = self.run(
+            self.in_repository().args(["cat-file", "--batch"]),
+            Some(tool::input(list.as_bytes())?),
+            most,
+        )?;
         let mut blobs = BTreeMap::new();
         let mut rest = output.as_slice();
         while !rest.is_empty() {
@@ -186,7 +186,7 @@ impl<'a> Repository<'a> {
         command
     }
 
-    fn run(&self, command: &mut Command, stdin: Option<std::fs::File>, most: u64) -> Result<Vec<u8>> {
+    fn run(&self, command: &mut Command, stdin: Option<Stdio>, most: u64) -> Result<Vec<u8>> {
         let finished = self.context.run(command, stdin, most)?;
         if !finished.status.success() {
             bail!("git failed: {}", failure_reason(&finished.stderr));

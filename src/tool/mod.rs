@@ -1,12 +1,16 @@
 //! Runs a helper program (git, npx, `<harness> --version`) with a time limit and no terminal, and ends all of it.
 //! It knows no program by name; harnesses themselves are run by others.
 
+pub mod guard;
 pub mod version;
 
 use crate::host::Host;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -14,6 +18,8 @@ use std::time::{Duration, Instant};
 
 /// What is kept of the error output; the end of it says why.
 const STDERR_TAIL: u64 = 8 * 1024;
+/// How often a running program is looked at.
+const POLL: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// How long a program may run and how much it may say.
 #[derive(Clone, Copy)]
@@ -80,29 +86,40 @@ fn is_executable(file: &Path) -> bool {
     rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// Runs a prepared command without a terminal: no input unless `stdin` is a file, output into memory. Whatever it
-/// started is ended with it, since nobody would do so later.
+/// Something to read for a program.
+pub fn input(bytes: &[u8]) -> std::io::Result<Stdio> {
+    let mut file = in_memory()?;
+    file.write_all(bytes)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file.into())
+}
+
+/// A file that is in no directory.
+fn in_memory() -> std::io::Result<File> {
+    Ok(memfd_create("agentworkforce", MemfdFlags::CLOEXEC)?.into())
+}
+
+/// Runs a prepared command without a terminal: no input unless `stdin` has some, output goes into memory. Whatever it started is ended
+/// with it, since nobody would do so later.
 pub fn run(
     command: &mut Command,
-    stdin: Option<File>,
+    stdin: Option<Stdio>,
     bounds: Bounds<'_>,
 ) -> std::result::Result<Finished, ToolError> {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let program = program.to_string_lossy().into_owned();
     let failed = |error| ToolError::Output { program: program.clone(), error };
     // Files, not pipes: a grandchild that keeps a pipe open cannot make us wait.
-    let (mut stdout, mut stderr) =
-        (tempfile::tempfile().map_err(failed)?, tempfile::tempfile().map_err(failed)?);
+    let (mut stdout, mut stderr) = (in_memory().map_err(failed)?, in_memory().map_err(failed)?);
     command
-        .stdin(stdin.map_or_else(Stdio::null, Stdio::from))
+        .stdin(stdin.unwrap_or_else(Stdio::null))
         .stdout(stdout.try_clone().map_err(failed)?)
         .stderr(stderr.try_clone().map_err(failed)?)
         .process_group(0);
     let child = spawn(command).map_err(|error| ToolError::Start { program: program.clone(), error })?;
-    let mut group = Group { child, reaped: false };
+    let mut group = Group::of(child).map_err(failed)?;
     let started = Instant::now();
-    let mut pause = Duration::from_millis(1);
-    while !group.has_ended().map_err(failed)? {
+    while !group.ends_soon().map_err(failed)? {
         if started.elapsed() >= bounds.time {
             return Err(ToolError::TimedOut { program, seconds: bounds.time.as_secs() });
         }
@@ -113,8 +130,6 @@ pub fn run(
         if written > bounds.output {
             return Err(ToolError::TooMuch { program, limit: bounds.output });
         }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(50));
     }
     let status = group.end().map_err(failed)?;
     if stdout.metadata().map_err(failed)?.len() > bounds.output {
@@ -148,22 +163,28 @@ fn spawn(command: &mut Command) -> std::io::Result<Child> {
 /// cannot belong to anybody else.
 struct Group {
     child: Child,
+    /// Readable when the child has ended.
+    end: Option<OwnedFd>,
     reaped: bool,
 }
 
 impl Group {
+    fn of(child: Child) -> std::io::Result<Group> {
+        let mut group = Group { child, end: None, reaped: false };
+        group.end = group.pid().map(|pid| pidfd_open(pid, PidfdFlags::empty())).transpose()?;
+        Ok(group)
+    }
+
     fn pid(&self) -> Option<Pid> {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
 
-    fn has_ended(&self) -> std::io::Result<bool> {
-        let Some(pid) = self.pid() else { return Ok(true) };
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        loop {
-            match waitid(WaitId::Pid(pid), options) {
-                Err(rustix::io::Errno::INTR) => {}
-                other => return Ok(other?.is_some()),
-            }
+    /// Whether the child ends within a moment.
+    fn ends_soon(&self) -> std::io::Result<bool> {
+        let Some(end) = &self.end else { return Ok(true) };
+        match poll(&mut [PollFd::new(end, PollFlags::IN)], Some(&POLL)) {
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            other => Ok(other? > 0),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Commits that the agent made in the mount become `refs/agentworkforce/<session>/heads/<branch>` of the real repository.
 //! The user's branches, index and `HEAD` are not touched, and no setting, hook or filter of the agent's is ever read.
 
-use crate::git::{self, Guard, Limits};
+use crate::git::{self, Limits};
 use crate::host::interruption;
 use crate::model::mount::{Effect, PathRule};
 use crate::model::mount_record::{GitRecord, MountRecord};
@@ -10,6 +10,8 @@ use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::{self, Tree};
 use crate::mount::git::refs::{branches, detached_head, object_name};
 use crate::rules::{PathRules, Visibility};
+use crate::tool::guard::Guard;
+use crate::tool::{self, Finished};
 use anyhow::{Context, anyhow, bail};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -314,8 +316,8 @@ impl Job<'_> {
         drop(input);
         let mut index = self.git(false);
         index.args(["index-pack", "--stdin", "--strict", "--fix-thin"]);
-        index.stdin(pack.stdout.take().context("git gives no output")?);
-        let indexed = git::run(index);
+        let objects = pack.stdout.take().context("git gives no output")?;
+        let indexed = git::run_with(index, Some(objects.into()), Limits::default());
         let packed = pack.wait()?;
         guard.verdict(TIME)?;
         if !packed.success() || written.is_err() {
@@ -340,7 +342,7 @@ impl Job<'_> {
             "--format=%H%x1f%an%x1f%s",
             "--stdin",
         ]);
-        let input = commits.join("\n").into_bytes();
+        let input = tool::input(commits.join("\n").as_bytes())?;
         let output = git::output_of(show, Some(input), Limits { time: TIME_OF_ONE, ..Limits::default() })?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let commit = |entry: &str| {
@@ -412,7 +414,7 @@ impl Job<'_> {
     }
 }
 
-fn bounded(command: Command) -> anyhow::Result<std::process::Output> {
+fn bounded(command: Command) -> anyhow::Result<Finished> {
     git::run_with(command, None, Limits { time: TIME_OF_ONE, ..Limits::default() })
 }
 

@@ -1,11 +1,12 @@
 //! Reads what the agent's commits add: the commits themselves and the files in them, piece by piece and up to a limit.
 
 use super::export::{Job, borrowed_objects, candidates, lines};
-use crate::git::{self, Guard, Limits};
+use crate::git::{self, Limits};
 use crate::host::interruption;
 use crate::model::mount_record::MountRecord;
 use crate::mount::fs::tree::Tree;
 use crate::rules::PathRules;
+use crate::tool::guard::Guard;
 use anyhow::{Context, anyhow};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -4,6 +4,7 @@
 use crate::files::regular;
 use crate::git::{self, Limits};
 use crate::mount::git::index_file::IndexFile;
+use crate::tool;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -112,15 +113,12 @@ impl Repository {
             .env("GIT_INDEX_FILE", index);
         let bytes: Vec<u8> =
             paths.iter().flat_map(|path| path.as_os_str().as_bytes().iter().copied().chain([0])).collect();
-        let output = git::output_of(command, Some(bytes), Limits::default())
-            .map_err(|error| io::Error::other(format!("git update-index failed: {error:#}")))?;
+        let output = git::output_of(command, Some(tool::input(&bytes)?), Limits::default())
+            .map_err(|error| io::Error::other(format!("git update-index failed: {error}")))?;
         if output.status.success() {
             return Ok(());
         }
-        Err(io::Error::other(format!(
-            "git update-index failed: {}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        )))
+        Err(io::Error::other(format!("git update-index failed: {}", output.stderr.trim())))
     }
 
     /// Of some paths, those that git ignores. Asked in one go.
@@ -136,7 +134,7 @@ impl Repository {
             .flat_map(|path| path.as_os_str().as_bytes().iter().copied().chain(*b"/\0"))
             .collect();
         let limits = Limits { time: CHECK_IGNORE, ..Limits::default() };
-        let output = git::output_of(command, Some(bytes), limits).ok()?;
+        let output = git::output_of(command, Some(tool::input(&bytes).ok()?), limits).ok()?;
         // 1 says that none is ignored.
         if !matches!(output.status.code(), Some(0 | 1)) {
             return None;
