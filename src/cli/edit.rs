@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub enum PersonaCommand {
     /// Change the display name (and emoji); the id never changes
     Rename {
-        /// The persona's id
+        /// The persona's id or unique name
         id: String,
         /// The new display name
         name: String,
@@ -19,12 +19,12 @@ pub enum PersonaCommand {
     Set(PersonaSetArgs),
     /// Delete a persona's file; built-ins cannot be deleted
     Delete {
-        /// The persona's id
+        /// The persona's id or unique name
         id: String,
     },
     /// Remove the overlay of a built-in persona, or all personas and overlays of a layer
     Reset {
-        /// The persona's id; by default, all personas of the layer
+        /// The persona's id or unique name; by default, all personas of the layer
         id: Option<String>,
         /// The layer
         #[arg(long = "in", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
@@ -37,7 +37,7 @@ pub enum PersonaCommand {
 
 #[derive(Debug, Args)]
 pub struct PersonaSetArgs {
-    /// The persona's id
+    /// The persona's id or unique name
     pub id: String,
     /// Key of the role whose charter it follows; an empty text removes it
     #[arg(long)]

@@ -42,7 +42,7 @@ pub enum FromArg {
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// An id or intent from `agentworkforce list`; without a tier, the default tier
+    /// An id, intent or unique name from `agentworkforce list`; without a tier, the default tier
     #[arg(value_name = "PERSONA[@TIER]")]
     pub selector: String,
     /// The tool to write it for

@@ -34,7 +34,7 @@ pub struct ListArgs {
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// An id or intent from `agentworkforce list`; without a tier, the default tier
+    /// An id, intent or unique name from `agentworkforce list`; without a tier, the default tier
     #[arg(value_name = "PERSONA[@TIER]")]
     pub selector: String,
     /// Show which file set each field

@@ -9,6 +9,7 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::mount::Backend;
 use crate::model::plan::{AgentPlan, Mode, RunPlan};
+use crate::model::selector::Selector;
 use crate::run::debug_log::DebugLog;
 use crate::run::prepare::Probing;
 use crate::run::{Engine, FailedRun, RunRequest};
@@ -18,6 +19,10 @@ use crate::workforce::Workforce;
 use serde_json::{Value, json};
 
 pub fn run(args: &AgentArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
+    let persona = Selector::parse(&args.selector)?;
+    let workforce = Workforce::open_at(host, args.from.persona_ref())?;
+    // A mistyped persona is named first, whatever else is missing.
+    workforce.find(&persona.name)?;
     let has_task = args.prompt.is_some() || args.prompt_file.is_some();
     if ui.is_json() && !args.dry_run && !has_task {
         return Err(CommandError::usage(
@@ -30,8 +35,7 @@ pub fn run(args: &AgentArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<
         return Err(CommandError::usage("no task given and stdin is not a terminal")
             .hint("add `-p \"...\"` or `--prompt-file FILE`, or run it in a terminal"));
     }
-    let request = request::of_agent(args, super::is_attended(host, ui))?;
-    let workforce = Workforce::open_at(host, args.from.persona_ref())?;
+    let request = request::of_agent(args, persona, super::is_attended(host, ui))?;
     super::say::persona_ref(&workforce, ui);
     let how = if args.dry_run {
         How::DryRun

@@ -205,6 +205,9 @@ fn workforce(error: &WorkforceError) -> Advice {
                 .cause(format!("the ids `{}` differ only in case in one layer", ids.join("` and `")))
                 .hint(format!("change the id in one of {}", files.join(", ")))
         }
+        WorkforceError::SharedName { ids, .. } => {
+            advice.hint(format!("use the id of the one you mean: `{}`", ids.join("`, `")))
+        }
         WorkforceError::NoSuchPersona { nearest, .. } => {
             if !nearest.is_empty() {
                 advice = advice.hint(format!("did you mean `{}`?", nearest.join("`, `")));

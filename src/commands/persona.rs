@@ -261,6 +261,12 @@ fn reset(workforce: &Workforce, name: Option<&str>, layer: LayerArg, yes: bool, 
         LayerArg::User => user_personas(workforce)?,
         LayerArg::Project => layer_dir(workforce, layer).join("personas"),
     };
+    // A name stands for the id; a persona whose files are broken has only the id.
+    let id = name.map(|name| match workforce.find(name) {
+        Ok(found) => found.resolved.id().to_owned(),
+        Err(_) => name.to_owned(),
+    });
+    let name = id.as_deref();
     let of_name = |name: &str| -> Result<Vec<PathBuf>> {
         if !library::has_persona(name) {
             return Err(CommandError::usage(format!(

@@ -56,7 +56,12 @@ fn choose(answer: &str, matching: &[&Row]) -> Option<String> {
     // A tier may be given along with the name.
     let name = answer.split('@').next().unwrap_or(answer);
     let exact = matching.iter().find(|row| row.persona.eq_ignore_ascii_case(name));
-    exact.map(|_| answer.to_owned())
+    if exact.is_some() {
+        return Some(answer.to_owned());
+    }
+    let mut named = matching.iter().filter(|row| row.name.to_lowercase() == name.trim().to_lowercase());
+    let row = named.next().filter(|_| named.next().is_none())?;
+    Some(format!("{}{}", row.persona, &answer[name.len()..]))
 }
 
 fn show(rows: &[&Row], recent: &[String], ui: &mut Ui) {

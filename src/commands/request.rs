@@ -14,7 +14,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The run that `agent` asks for.
-pub fn of_agent(args: &AgentArgs, attended: bool) -> Result<RunRequest> {
+pub fn of_agent(args: &AgentArgs, persona: Selector, attended: bool) -> Result<RunRequest> {
     let task = match (&args.prompt, &args.prompt_file) {
         (Some(text), _) => Some(text.clone()),
         (None, Some(file)) => Some(read_named(file, "the prompt file")?),
@@ -55,7 +55,7 @@ pub fn of_agent(args: &AgentArgs, attended: bool) -> Result<RunRequest> {
         strict: args.strict,
         offline: args.offline,
         attended,
-        ..RunRequest::of(Selector::parse(&args.selector)?)
+        ..RunRequest::of(persona)
     })
 }
 

@@ -150,7 +150,8 @@ pub fn prepare(
     let mut flags = flags(request);
     let resumed = match (&request.resume, request.persona()) {
         (Some(session), Some(persona)) => {
-            Some(conversation::find(store, session, &persona.name, overrides.harness)?)
+            let found = workforce.find(&persona.name)?;
+            Some(conversation::find(store, session, found.resolved.id(), overrides.harness)?)
         }
         _ => None,
     };

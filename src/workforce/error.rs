@@ -13,6 +13,12 @@ pub enum WorkforceError {
         ids: Vec<String>,
         files: Vec<PathBuf>,
     },
+    #[error("{} personas are named `{name}`", ids.len())]
+    SharedName {
+        name: String,
+        /// The ids of all of them.
+        ids: Vec<String>,
+    },
     #[error("there is no persona `{name}`")]
     NoSuchPersona {
         name: String,

@@ -33,7 +33,8 @@ impl Workforce {
         (0..entries.len()).filter(move |index| same_id(&entries[*index].header.id, name))
     }
 
-    /// The persona of this name: by id in the highest layer that has it, else by intent in the library.
+    /// The persona of this name: by id in the highest layer that has it, else by intent in the library, else by a display name
+    /// that only one persona has.
     pub fn find(&self, name: &str) -> Result<Found, WorkforceError> {
         // A collision below does not matter to a persona that a higher layer has for itself.
         let highest = self.entries_named(name).map(|index| self.catalogue.entries[index].header.layer).min();
@@ -64,22 +65,45 @@ impl Workforce {
                 Err(problems) => rejected.extend(problems),
             }
         }
-        Err(self.no_persona(name, rejected))
-    }
-
-    fn no_persona(&self, name: &str, mut rejected: Vec<FileProblem>) -> WorkforceError {
         if rejected.is_empty() {
             // A file that could not be read may be the one that the user means.
             rejected.extend(self.catalogue.problems_of(name).cloned());
         }
         rejected.retain(|problem| problem.severity == Severity::Error);
-        let name = name.to_owned();
-        if rejected.is_empty() {
-            let ids = self.catalogue.entries.iter().map(|entry| entry.header.id.as_str());
-            let nearest = nearest_few(&name, ids).into_iter().map(str::to_owned).collect();
-            return WorkforceError::NoSuchPersona { name, nearest };
+        if !rejected.is_empty() {
+            return Err(WorkforceError::InvalidPersona { name: name.to_owned(), problems: rejected });
         }
-        WorkforceError::InvalidPersona { name, problems: rejected }
+        self.find_by_display_name(name)
+    }
+
+    /// Reads every persona: only overlays say what their names are in the end.
+    fn find_by_display_name(&self, name: &str) -> Result<Found, WorkforceError> {
+        let (all, _) = self.all();
+        let is_named = |found: &Found| same_name(found.resolved.display_name(), name);
+        let (mut named, others): (Vec<Found>, Vec<Found>) = all.into_iter().partition(is_named);
+        match (named.pop(), named.is_empty()) {
+            // By its id: files of a higher layer that are broken count as they do there.
+            (Some(found), true) => self.find(found.resolved.id()),
+            (Some(last), false) => {
+                let ids = named.iter().chain([&last]).map(|found| found.resolved.id().to_owned()).collect();
+                Err(WorkforceError::SharedName { name: name.to_owned(), ids })
+            }
+            (None, _) => {
+                let ids = self.catalogue.entries.iter().map(|entry| entry.header.id.as_str());
+                let names = others.iter().map(|found| found.resolved.display_name());
+                let id_of = |near: &str| {
+                    let named = others.iter().find(|found| found.resolved.display_name() == near);
+                    named.map_or(near, |found| found.resolved.id()).to_owned()
+                };
+                let mut nearest: Vec<String> = Vec::new();
+                for id in nearest_few(name, ids.chain(names)).into_iter().map(id_of) {
+                    if !nearest.contains(&id) {
+                        nearest.push(id);
+                    }
+                }
+                Err(WorkforceError::NoSuchPersona { name: name.to_owned(), nearest })
+            }
+        }
     }
 
     /// Merges an entry with everything it builds on. The problems of an `Err` include at least one error.
@@ -160,4 +184,9 @@ impl Workforce {
         found.sort_by(|a, b| a.resolved.id().cmp(b.resolved.id()));
         (found, problems)
     }
+}
+
+/// Display names are for people, who do not care about case.
+fn same_name(a: &str, b: &str) -> bool {
+    a.trim().to_lowercase() == b.trim().to_lowercase()
 }

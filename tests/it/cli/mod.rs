@@ -3,6 +3,7 @@
 mod answers;
 mod incumbent_json;
 mod inputs;
+mod persona_names;
 mod references;
 mod schemas;
 mod settings;

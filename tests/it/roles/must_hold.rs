@@ -95,8 +95,7 @@ fn must_hold_4_a_name_different_from_the_id_round_trips_everywhere() {
     for human in [vec!["list"], vec!["show", "zoe"], vec!["agent", "zoe", "--dry-run"]] {
         assert!(env.run(&human).succeeds().stdout.contains(name), "{human:?}");
     }
-    // The name is no way to address it: ids are.
-    env.run(["show", name]).fails(2, "there is no persona");
+    assert_eq!(env.run(["show", name, "--json"]).json()["spec"]["id"], "zoe");
 }
 
 #[test]
