@@ -113,7 +113,7 @@ use std::ffi::OsString;
 use ui::{RunAnswer, Ui};
 
 /// Runs the program with these arguments and returns its exit code.
-pub fn run(args: Vec<OsString>) -> u8 {
+pub fn run(args: &[OsString]) -> u8 {
     // Before anything starts a thread: a user namespace can only be entered while there is one.
     if let Some(code) = mount::process::inside::run_if_hidden(&args[1.min(args.len())..]) {
         return code;
@@ -147,14 +147,14 @@ fn report_panics(json: bool) {
     }));
 }
 
-fn run_with(args: Vec<OsString>, ui: &mut Ui) -> Result<Exit, CommandError> {
+fn run_with(args: &[OsString], ui: &mut Ui) -> Result<Exit, CommandError> {
     let host = Host::of_this_process()?;
     #[cfg(debug_assertions)]
     assert!(args.get(1).is_none_or(|name| name != "__bug"), "a bug on purpose, for the tests");
-    let parsed = cli::parse(args.clone(), &[]);
+    let parsed = cli::parse(args.iter().cloned(), &[]);
     // Reading the config for the sake of the help is only worth it where the help is shown.
     let parsed = match parsed {
-        Err(error) if cli::shows_help(&error) => cli::parse(args, &commands::hidden(&host)),
+        Err(error) if cli::shows_help(&error) => cli::parse(args.iter().cloned(), &commands::hidden(&host)),
         other => other,
     };
     match parsed {
@@ -170,6 +170,12 @@ fn run_with(args: Vec<OsString>, ui: &mut Ui) -> Result<Exit, CommandError> {
             )?;
             commands::run(&cli, &host, log, ui)
         }
-        Err(error) => ui.usage(&error),
+        Err(error) => {
+            let unknown = cli::unknown_command(&error, args);
+            match unknown.and_then(|unknown| commands::persona_instead(&unknown, args, &host)) {
+                Some(named) => Err(named),
+                None => ui.usage(&error),
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ pub const GROUPS: [(&str, &[&str]); 5] = [
     ("Look", &["list", "show", "pick", "lint"]),
     ("Make", &["create", "persona", "role", "schema"]),
     ("Share", &["install", "update", "uninstall", "pack", "import", "export", "sources"]),
-    ("Set up", &["doctor", "config", "completions", "man"]),
+    ("Set up", &["doctor", "config", "completions", "man", "help"]),
 ];
 
 /// What people type first, below the help of the command.
@@ -118,7 +118,7 @@ pub fn grouped(command: Command, hidden: &[&str]) -> Command {
     command
         .help_template("{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}\x1b[1mOptions:\x1b[0m\n{options}{after-help}")
         .before_help(StyledStr::from(text.trim_end().to_owned() + "\n"))
-        .after_help("Run `agentworkforce <command> --help` for details and examples. Without a command, on a terminal, it opens a \
+        .after_help("Run `agentworkforce help <command>` for details and examples. Without a command, on a terminal, it opens a \
              list of personas to choose from.")
 }
 

@@ -1,6 +1,6 @@
 //! The command line: clap definitions only. Commands get these typed arguments and no clap types.
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -105,6 +105,24 @@ pub enum Command {
     },
     /// Print the manual page
     Man,
+    /// Show the help of a command
+    Help {
+        /// The command, and its subcommand
+        #[arg(value_name = "COMMAND")]
+        words: Vec<String>,
+    },
+    /// The npm tool's name for `doctor`
+    #[command(hide = true)]
+    Harness {
+        #[command(subcommand)]
+        action: HarnessCommand,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum HarnessCommand {
+    /// The same as `doctor`
+    Check,
 }
 
 /// The clap command with grouped help. `hidden` commands are left out: their features are off.
@@ -121,6 +139,37 @@ pub fn manual() -> std::io::Result<String> {
 pub fn parse(args: impl IntoIterator<Item = OsString>, hidden: &[&str]) -> Result<Cli, clap::Error> {
     let matches = command(hidden).try_get_matches_from(args)?;
     Cli::from_arg_matches(&matches)
+}
+
+/// The request for the help of a command, as clap answers it.
+pub fn help_of(words: &[String], hidden: &[&str]) -> clap::Error {
+    // Only words name commands: a flag could end the arguments before ours.
+    let words = words.iter().filter(|word| !word.starts_with('-')).map(OsString::from);
+    let args = std::iter::once("agentworkforce".into()).chain(words).chain(["--help".into()]);
+    let mut command = command(hidden);
+    match command.try_get_matches_from_mut(args) {
+        Err(answer) => answer,
+        Ok(_) => command.error(ErrorKind::InvalidSubcommand, "there is no such command"),
+    }
+}
+
+/// A first word that is no command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownCommand {
+    pub word: String,
+    /// Whether clap knows a command that looks like it.
+    pub has_suggestion: bool,
+}
+
+/// The first word of these arguments, if the error is that it is no command.
+pub fn unknown_command(error: &clap::Error, args: &[OsString]) -> Option<UnknownCommand> {
+    let ContextValue::String(word) = error.get(ContextKind::InvalidSubcommand)? else { return None };
+    let is_flag = |arg: &&OsString| arg.as_encoded_bytes().starts_with(b"-");
+    let first = args.iter().skip(1).find(|arg| !is_flag(arg))?;
+    (first.as_os_str() == word.as_str()).then(|| UnknownCommand {
+        word: word.clone(),
+        has_suggestion: error.get(ContextKind::SuggestedSubcommand).is_some(),
+    })
 }
 
 /// Whether this "error" is a request for help, or ends in it.

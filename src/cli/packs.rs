@@ -1,7 +1,7 @@
 //! The arguments of the commands for packs.
 
 use super::LayerArg;
-use super::values::positive;
+use super::values::seconds;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -28,8 +28,8 @@ pub struct InstallArgs {
     /// Refuse anything that does not match agentworkforce.lock exactly
     #[arg(long, conflicts_with = "overwrite")]
     pub locked: bool,
-    /// Time limit for fetching, in seconds
-    #[arg(long, value_name = "SECONDS", value_parser = positive, default_value = "180")]
+    /// Time limit for fetching, such as 90s or 5m
+    #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "3m")]
     pub timeout: f64,
 }
 
@@ -57,8 +57,8 @@ pub struct UpdateArgs {
     /// The layer
     #[arg(long, value_enum, default_value_t = LayerArg::Project, value_name = "LAYER")]
     pub to: LayerArg,
-    /// Time limit for fetching each pack, in seconds
-    #[arg(long, value_name = "SECONDS", value_parser = positive, default_value = "180")]
+    /// Time limit for fetching each pack, such as 90s or 5m
+    #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "3m")]
     pub timeout: f64,
 }
 

@@ -1,6 +1,6 @@
 //! Arguments of the commands that run something: `agent` and `mount`.
 
-use super::values::{harness_names, name_and_value, not_negative, positive};
+use super::values::{harness_names, name_and_value, not_negative, seconds};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ pub struct ChangesArgs {
 
 #[derive(Debug, Args)]
 pub struct AgentArgs {
-    /// An id or intent from `agentworkforce list`, with an optional tier: best, best-value or minimum
+    /// An id, intent or unique name from `agentworkforce list`, with an optional tier: best, best-value or minimum
     #[arg(value_name = "PERSONA[@TIER]")]
     pub selector: String,
     /// Print the plan without starting or writing anything
@@ -71,11 +71,11 @@ pub struct AgentArgs {
     /// Refuse the run (exit 4) unless this protection level is available
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub sandbox: Option<SandboxArg>,
-    /// End the run after this many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    /// End the run after this time: seconds, or with a unit as in 90s, 5m or 1h30m
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub timeout: Option<f64>,
-    /// End the run after this many seconds without output while no tool is running
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    /// End the run after this time without output while no tool is running
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
     pub idle_timeout: Option<f64>,
     /// End the run after this many model turns
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -91,8 +91,8 @@ pub struct AgentArgs {
     /// A command that must succeed before changes are applied; may be repeated
     #[arg(long, value_name = "COMMAND")]
     pub check: Vec<String>,
-    /// Fail a check after this many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = positive, requires = "check")]
+    /// Fail a check after this time
+    #[arg(long, value_name = "TIME", value_parser = seconds, requires = "check")]
     pub check_timeout: Option<f64>,
     /// Continue the conversation and the mount of this session
     #[arg(long, value_name = "SESSION")]

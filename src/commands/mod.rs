@@ -1,6 +1,6 @@
 //! One file a command: the only place where the stages are put together.
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, HarnessCommand};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
@@ -38,6 +38,9 @@ mod sessions;
 mod show;
 mod sources;
 mod target;
+mod unknown;
+
+pub use unknown::persona_instead;
 
 pub fn run(cli: &Cli, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
     match &cli.command {
@@ -59,10 +62,13 @@ pub fn run(cli: &Cli, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
         Some(Command::Uninstall(args)) => packs::uninstall::run(args, host, ui),
         Some(Command::Pack(args)) => packs::pack::run(args, host, ui),
         Some(Command::Sources { action }) => sources::run(action, host, ui),
-        Some(Command::Doctor) => Ok(doctor::run(host, ui)),
+        Some(Command::Doctor | Command::Harness { action: HarnessCommand::Check }) => {
+            Ok(doctor::run(host, ui))
+        }
         Some(Command::Config { action }) => config::run(action, host, ui),
         Some(Command::Completions { shell }) => Ok(completions(*shell, ui)),
         Some(Command::Man) => man(ui),
+        Some(Command::Help { words }) => ui.usage(&crate::cli::help_of(words, &hidden(host))),
         None => bare(host, log, ui),
     }
 }

@@ -68,6 +68,58 @@ fn without_a_terminal_the_bare_program_prints_its_help() {
 }
 
 #[test]
+fn help_is_a_command_too() {
+    let env = TestEnv::new();
+    for words in [&["help"][..], &["help", "agent"], &["help", "sessions", "apply"], &["help", "help"]] {
+        let mut flag = words[1..].to_vec();
+        flag.push("--help");
+        assert_eq!(env.run(words).succeeds().stdout, env.run(flag).stdout, "{words:?}");
+    }
+    env.run(["help", "lits"]).fails(2, "'list'");
+    env.run(["help", "sessions", "aply"]).fails(2, "'apply'");
+}
+
+#[test]
+fn harness_check_is_doctor() {
+    let env = TestEnv::new();
+    let (old, new) = (env.run(["harness", "check"]), env.run(["doctor"]));
+    assert_eq!((old.code, &old.stdout), (new.code, &new.stdout));
+    assert!(!env.run(["--help"]).stdout.contains("\n  harness "), "known to those who know it");
+}
+
+#[test]
+fn a_persona_in_the_place_of_a_command_is_told_how_to_run() {
+    let env = TestEnv::new();
+    env.run(["engineer"])
+        .fails(2, "error: `engineer` is a persona, not a command\n")
+        .fails(2, "run it with `agentworkforce agent engineer`");
+    env.run(["engineer@best", "-p", "fix it"]).fails(2, "`agentworkforce agent engineer@best -p 'fix it'`");
+    env.run(["enginer"])
+        .fails(2, "there is neither a command nor a persona `enginer`")
+        .fails(2, "did you mean `agentworkforce agent engineer`?");
+    let error = env.run(["--json", "engineer"]).fails_in_json(2, "usage");
+    assert!(error["hints"][0].as_str().unwrap().contains("agent engineer"), "{error:#}");
+    // A command that looks like it, or nothing that does: as before.
+    env.run(["lits"]).fails(2, "unrecognized subcommand 'lits'");
+    env.run(["xyzzy"]).fails(2, "unrecognized subcommand 'xyzzy'");
+    env.run(["role", "engineer"]).fails(2, "unrecognized subcommand 'engineer'");
+}
+
+#[test]
+fn a_time_limit_may_have_a_unit() {
+    let env = TestEnv::new();
+    let plan = env.plan(&["engineer", "-p", "x", "--timeout", "5m", "--idle-timeout", "90"]);
+    assert_eq!(
+        (&plan["limits"]["wallSeconds"], &plan["limits"]["idleSeconds"]),
+        (&json!(300.0), &json!(90.0)),
+        "{plan:#}"
+    );
+    let plan = env.plan(&["engineer", "-p", "x", "--check", "true", "--check-timeout", "1h30m"]);
+    assert_eq!(plan["checks"][0]["timeoutSeconds"], json!(5400.0), "{plan:#}");
+    env.run(["agent", "engineer", "--timeout", "5x"]).fails(2, "`5m`");
+}
+
+#[test]
 fn the_version_is_one_line() {
     let env = TestEnv::new();
     for flag in ["--version", "-V"] {
