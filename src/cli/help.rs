@@ -19,6 +19,7 @@ pub const EXAMPLES: [(&str, &[(&str, &str)]); 10] = [
         &[
             ("agent engineer", "interactive, then review the changes"),
             ("agent debugger@best -p \"why is CI red?\"", "headless: one task"),
+            ("agent debugger \"explain this\" < build.log", "with the log as context"),
             ("agent engineer -p \"fix it\" --check \"make test\"", "apply only if the check passes"),
             ("agent engineer --dry-run", "print the plan"),
         ],

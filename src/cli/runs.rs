@@ -41,6 +41,9 @@ pub struct AgentArgs {
     /// An id, intent or unique name from `agentworkforce list`, with an optional tier: best, best-value or minimum
     #[arg(value_name = "PERSONA[@TIER]")]
     pub selector: String,
+    /// Run headless: do this one task, then exit (the same as -p); text that is piped in is given to the agent with it
+    #[arg(value_name = "TASK", conflicts_with_all = ["prompt", "prompt_file"])]
+    pub task: Vec<String>,
     /// Print the plan without starting or writing anything
     #[arg(long)]
     pub dry_run: bool,
@@ -50,6 +53,9 @@ pub struct AgentArgs {
     /// Read the task from a file; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub prompt_file: Option<PathBuf>,
+    /// Do not read text that is piped in
+    #[arg(long)]
+    pub no_stdin: bool,
     /// A value for an input of the persona; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = name_and_value)]
     pub input: Vec<(String, String)>,

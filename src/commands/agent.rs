@@ -2,7 +2,7 @@
 
 use super::observe::RunObserver;
 use super::review_prompt::ReviewPrompt;
-use super::{explain, observe, request};
+use super::{explain, observe, piped, request};
 use crate::cli::AgentArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -10,6 +10,7 @@ use crate::host::Host;
 use crate::model::mount::Backend;
 use crate::model::plan::{AgentPlan, Mode, RunPlan};
 use crate::model::selector::Selector;
+use crate::model::warning::Warning;
 use crate::run::debug_log::DebugLog;
 use crate::run::prepare::Probing;
 use crate::run::{Engine, FailedRun, RunRequest};
@@ -17,25 +18,27 @@ use crate::ui::text::shortened;
 use crate::ui::{BOLD, DIM, Ui, printable};
 use crate::workforce::Workforce;
 use serde_json::{Value, json};
+use std::path::Path;
 
 pub fn run(args: &AgentArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
     let persona = Selector::parse(&args.selector)?;
     let workforce = Workforce::open_at(host, args.from.persona_ref())?;
     // A mistyped persona is named first, whatever else is missing.
     workforce.find(&persona.name)?;
-    let has_task = args.prompt.is_some() || args.prompt_file.is_some();
-    if ui.is_json() && !args.dry_run && !has_task {
+    let Task { text: task, warnings } = task(args, ui)?;
+    if ui.is_json() && !args.dry_run && task.is_none() {
         return Err(CommandError::usage(
             "`--json` needs a task or `--dry-run`: an interactive run has no report",
         )
         .hint("add `-p \"...\"` for a headless run, or `--dry-run` for the plan"));
     }
     // Arguments for the harness may contain the task: older scripts do it that way.
-    if !args.dry_run && !has_task && !host.stdin_is_terminal && args.harness_args.is_empty() {
+    if !args.dry_run && task.is_none() && !host.stdin_is_terminal && args.harness_args.is_empty() {
         return Err(CommandError::usage("no task given and stdin is not a terminal")
             .hint("add `-p \"...\"` or `--prompt-file FILE`, or run it in a terminal"));
     }
-    let request = request::of_agent(args, persona, super::is_attended(host, ui))?;
+    let request = request::of_agent(args, persona, task, super::is_attended(host, ui))?;
+    let request = RunRequest { warnings, ..request };
     super::say::persona_ref(&workforce, ui);
     let how = if args.dry_run {
         How::DryRun
@@ -45,6 +48,33 @@ pub fn run(args: &AgentArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<
         How::Run
     };
     carry_out(&request, how, &workforce, log, ui)
+}
+
+/// What the agent is asked to do.
+struct Task {
+    /// `None` for an interactive run.
+    text: Option<String>,
+    warnings: Vec<Warning>,
+}
+
+/// The user's words, with what was piped to them.
+fn task(args: &AgentArgs, ui: &mut Ui) -> Result<Task> {
+    let own = request::task_of(args)?;
+    let is_taken = args.prompt_file.as_deref().is_some_and(|file| file == Path::new("-"));
+    // Arguments for the harness may contain the task, and then the harness reads its input itself.
+    let is_of_harness = own.is_none() && !args.harness_args.is_empty();
+    let piped = if args.no_stdin || is_taken || is_of_harness { None } else { piped::read(ui)? };
+    let Some(piped) = piped else { return Ok(Task { text: own, warnings: Vec::new() }) };
+    let text = match own {
+        Some(own) => {
+            if !ui.is_json() {
+                ui.say(&format!("{} bytes of standard input go with the task", piped.text.len()));
+            }
+            piped::with_context(&own, &piped.text)
+        }
+        None => piped.text,
+    };
+    Ok(Task { text: Some(text), warnings: piped.warnings })
 }
 
 /// What is done with a request.

@@ -27,6 +27,7 @@ mod packs;
 mod persona;
 mod pick;
 mod picker;
+mod piped;
 mod prompter;
 mod request;
 mod reset;

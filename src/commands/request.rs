@@ -14,15 +14,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The run that `agent` asks for.
-pub fn of_agent(args: &AgentArgs, persona: Selector, attended: bool) -> Result<RunRequest> {
-    let task = match (&args.prompt, &args.prompt_file) {
-        (Some(text), _) => Some(text.clone()),
-        (None, Some(file)) => Some(read_named(file, "the prompt file")?),
-        (None, None) => None,
-    };
-    if task.as_deref().is_some_and(|text| text.trim().is_empty()) {
-        return Err(CommandError::usage("the task is empty").hint("say what to do after `-p`"));
-    }
+pub fn of_agent(
+    args: &AgentArgs,
+    persona: Selector,
+    task: Option<String>,
+    attended: bool,
+) -> Result<RunRequest> {
     if args.check.iter().any(|command| command.trim().is_empty()) {
         return Err(CommandError::usage("a check is empty").hint("name a command after `--check`"));
     }
@@ -57,6 +54,19 @@ pub fn of_agent(args: &AgentArgs, persona: Selector, attended: bool) -> Result<R
         attended,
         ..RunRequest::of(persona)
     })
+}
+
+/// The task in the words of the user, without what was piped to it.
+pub fn task_of(args: &AgentArgs) -> Result<Option<String>> {
+    let task = match (&args.prompt, &args.prompt_file) {
+        (Some(text), _) => Some(text.clone()),
+        (None, Some(file)) => Some(read_named(file, "the prompt file")?),
+        (None, None) => (!args.task.is_empty()).then(|| args.task.join(" ")),
+    };
+    if task.as_deref().is_some_and(|text| text.trim().is_empty()) {
+        return Err(CommandError::usage("the task is empty").hint("say what to do after `-p`"));
+    }
+    Ok(task)
 }
 
 /// The run that `mount` asks for.

@@ -36,6 +36,8 @@ pub enum WarningCode {
     Commits,
     /// Something could not be checked for secrets.
     SecretScan,
+    /// Piped text was cut, or is not quite what was piped.
+    Stdin,
     /// A path that was named matches nothing.
     NoMatch,
     /// A persona or role replaces or changes another one.

@@ -168,6 +168,7 @@ pub fn prepare(
     };
     let mut facts = facts(workforce, request.root.as_deref(), parts.as_ref())?;
     facts.warnings.splice(0..0, workforce.general_warnings());
+    facts.warnings.extend(request.warnings.iter().cloned());
     let mut plan = plan(workforce, &request.subject, parts.as_ref(), &flags, &facts);
     if needs_probe(plan.mount.backend, plan.mount.sandbox) && facts.obstacles.root.is_none() {
         let home = &workforce.layers.home;

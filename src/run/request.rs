@@ -6,6 +6,7 @@ use crate::model::plan::{ApplyPolicy, PlannedCheck};
 use crate::model::raw_path::RawPath;
 use crate::model::selector::Selector;
 use crate::model::tier::Harness;
+use crate::model::warning::Warning;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -41,6 +42,9 @@ pub struct RunRequest {
     pub offline: bool,
     /// Whether a person at a terminal can answer questions.
     pub attended: bool,
+    /// What was found while the request was made.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
     /// Whether stdout is the caller's own: what a command writes there goes to stderr then.
     pub reserve_stdout: bool,
 }
@@ -93,6 +97,7 @@ impl RunRequest {
             strict: false,
             offline: false,
             attended: false,
+            warnings: Vec::new(),
             reserve_stdout: false,
         }
     }

@@ -7,6 +7,7 @@ mod persona_names;
 mod references;
 mod schemas;
 mod settings;
+mod stdin;
 mod usage;
 
 use crate::support::TestEnv;
