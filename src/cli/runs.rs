@@ -109,11 +109,49 @@ pub struct AgentArgs {
     /// Use only cached skills; do not access the network for them
     #[arg(long)]
     pub offline: bool,
+    /// Fetch skills again; otherwise a fetched skill is used for a day
+    #[arg(long, conflicts_with = "offline")]
+    pub refresh_skills: bool,
+    #[command(flatten)]
+    pub npm: NpmFlags,
     /// Arguments for the harness itself
     #[arg(last = true, value_name = "HARNESS ARGS")]
     pub harness_args: Vec<String>,
     #[command(flatten)]
     pub from: ProjectFrom,
+}
+
+/// Flags of the npm tool that scripts may still have. They are not in the help: each is explained when it is used.
+#[derive(Debug, Args)]
+pub struct NpmFlags {
+    /// No launch metadata is written anyway
+    #[arg(long, hide = true)]
+    pub no_launch_metadata: bool,
+    /// The same as --refresh-skills
+    #[arg(long, hide = true, conflicts_with = "offline")]
+    pub no_skill_cache: bool,
+    /// The same as --refresh-skills
+    #[arg(long, hide = true, conflicts_with = "offline")]
+    pub check_upstream: bool,
+    /// A fetched skill is used for a day anyway
+    #[arg(long, hide = true)]
+    pub no_check_upstream: bool,
+}
+
+impl NpmFlags {
+    /// What each of the flags in use means here.
+    pub fn explained(&self) -> Vec<&'static str> {
+        let all = [
+            (self.no_launch_metadata, "`--no-launch-metadata` has no effect: no launch metadata is written"),
+            (self.no_skill_cache, "`--no-skill-cache` means `--refresh-skills`: skills are fetched again"),
+            (self.check_upstream, "`--check-upstream` means `--refresh-skills`: skills are fetched again"),
+            (
+                self.no_check_upstream,
+                "`--no-check-upstream` has no effect: a fetched skill is used for a day",
+            ),
+        ];
+        all.into_iter().filter(|(used, _)| *used).map(|(_, meaning)| meaning).collect()
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -25,6 +25,9 @@ pub fn run(args: &AgentArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<
     let workforce = Workforce::open_at(host, args.from.persona_ref())?;
     // A mistyped persona is named first, whatever else is missing.
     workforce.find(&persona.name)?;
+    for meaning in args.npm.explained() {
+        ui.say(&format!("note: {meaning}"));
+    }
     let Task { text: task, warnings } = task(args, ui)?;
     if ui.is_json() && !args.dry_run && task.is_none() {
         return Err(CommandError::usage(

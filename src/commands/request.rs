@@ -51,6 +51,7 @@ pub fn of_agent(
         changes: changes(&args.changes),
         strict: args.strict,
         offline: args.offline,
+        refresh_skills: args.refresh_skills || args.npm.no_skill_cache || args.npm.check_upstream,
         attended,
         ..RunRequest::of(persona)
     })

@@ -36,6 +36,9 @@ pub struct RunPlan {
     pub strict: bool,
     /// Whether skills come from the cache only.
     pub offline: bool,
+    /// Whether skills are fetched again, however young the copy in the cache is; left out if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refresh_skills: bool,
     /// Why a run of this plan is not started; empty if it is.
     pub refusals: Vec<Refusal>,
     pub warnings: Vec<Warning>,

@@ -30,6 +30,7 @@ pub struct RunFlags {
     pub keep: bool,
     pub strict: bool,
     pub offline: bool,
+    pub refresh_skills: bool,
     /// Whether a person at a terminal can answer questions.
     pub attended: bool,
 }

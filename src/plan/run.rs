@@ -186,6 +186,7 @@ fn bare(subject: PlannedSubject, mount: MountSpec, flags: &RunFlags, facts: &Run
         changes: flags.changes(),
         strict: flags.strict,
         offline: flags.offline,
+        refresh_skills: flags.refresh_skills,
         refusals: Vec::new(),
         warnings: facts.warnings.clone(),
     }

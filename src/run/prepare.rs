@@ -246,6 +246,7 @@ fn flags(request: &RunRequest) -> RunFlags {
         keep: request.changes.keep,
         strict: request.strict,
         offline: request.offline,
+        refresh_skills: request.refresh_skills,
         attended: request.attended,
     }
 }

@@ -40,6 +40,9 @@ pub struct RunRequest {
     pub strict: bool,
     /// Take skills from the cache only.
     pub offline: bool,
+    /// Fetch skills again, however young the copy in the cache is.
+    #[serde(default)]
+    pub refresh_skills: bool,
     /// Whether a person at a terminal can answer questions.
     pub attended: bool,
     /// What was found while the request was made.
@@ -96,6 +99,7 @@ impl RunRequest {
             changes: ChangesRequest::default(),
             strict: false,
             offline: false,
+            refresh_skills: false,
             attended: false,
             warnings: Vec::new(),
             reserve_stdout: false,

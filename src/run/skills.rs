@@ -51,6 +51,7 @@ pub fn stage(
         rules: &plan.mount.rules,
         cache: &workforce.layers.home.join("cache/skills"),
         offline: plan.offline,
+        refresh: plan.refresh_skills,
         strict: plan.strict,
         host: &workforce.host,
         stop: &|| signals.asked_to_end().is_some(),

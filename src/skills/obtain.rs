@@ -35,6 +35,8 @@ pub struct SkillRequest<'a> {
     pub cache: &'a Path,
     /// Use only the cache and local sources.
     pub offline: bool,
+    /// Fetch again, however young the copy in the cache is.
+    pub refresh: bool,
     /// Use no copy from the cache that nothing vouches for: only of sources that name a commit.
     pub strict: bool,
     pub host: &'a Host,
@@ -158,7 +160,7 @@ impl Obtainer<'_> {
         if let Some((known, bundle)) = &kept
             && (self.request.offline
                 || remote.is_pinned()
-                || known.is_younger_than(MAX_AGE, self.request.host))
+                || !self.request.refresh && known.is_younger_than(MAX_AGE, self.request.host))
         {
             return Ok(Ok((bundle.clone(), self.cache.path_of(&known.hash))));
         }

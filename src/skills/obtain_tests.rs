@@ -23,6 +23,7 @@ struct World {
     host: Host,
     rules: Vec<PathRule>,
     offline: bool,
+    refresh: bool,
 }
 
 impl World {
@@ -41,7 +42,7 @@ impl World {
         ]);
         let host =
             Host { env, cwd: root.join("project"), stdin_is_terminal: false, stderr_is_terminal: false };
-        World { dir, host, rules: builtin_secret_rules(), offline: false }
+        World { dir, host, rules: builtin_secret_rules(), offline: false, refresh: false }
     }
 
     fn at(&self, path: &str) -> PathBuf {
@@ -102,6 +103,7 @@ impl World {
             rules: &self.rules,
             cache: &self.at("home/cache/skills"),
             offline: self.offline,
+            refresh: self.refresh,
             strict: false,
             host: &self.host,
             stop: &|| false,
@@ -283,6 +285,14 @@ fn a_remote_source_is_fetched_once_a_day_and_offline_comes_from_the_cache() {
     let first = world.obtain(&[("a", &url)]);
     fs::rename(world.at("home/r.git"), world.at("home/away.git")).unwrap();
     assert_eq!(world.obtain(&[("a", &url)]), first, "the copy of today is good enough");
+    world.refresh = true;
+    let refreshed = world.obtain(&[("a", &url)]);
+    assert_eq!(
+        (&refreshed.obtained, refreshed.warnings.len()),
+        (&first.obtained, 1),
+        "unless a new one is asked for"
+    );
+    world.refresh = false;
 
     // The copy of last year is used, with a warning.
     let index = world.at("home/cache/skills/index.json");
@@ -395,6 +405,7 @@ fn a_user_who_stops_is_not_kept_waiting() {
         rules: &[],
         cache: &world.at("home/cache/skills"),
         offline: false,
+        refresh: false,
         strict: false,
         host: &world.host,
         stop: &|| true,

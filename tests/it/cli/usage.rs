@@ -120,6 +120,25 @@ fn a_time_limit_may_have_a_unit() {
 }
 
 #[test]
+fn flags_of_the_npm_tool_are_accepted_and_explained() {
+    let env = TestEnv::new();
+    for (flag, says, refreshes) in [
+        ("--no-launch-metadata", "no launch metadata is written", false),
+        ("--no-skill-cache", "skills are fetched again", true),
+        ("--check-upstream", "skills are fetched again", true),
+        ("--no-check-upstream", "a fetched skill is used for a day", false),
+        ("--refresh-skills", "", true),
+    ] {
+        let ran = env.run(["agent", "engineer", "--dry-run", "--json", flag]);
+        assert_eq!(ran.json()["refreshSkills"] == true, refreshes, "{flag}");
+        assert!(ran.stderr.contains(says) && ran.stderr.is_empty() == says.is_empty(), "{ran:#?}");
+    }
+    env.run(["agent", "engineer", "--refresh-skills", "--offline"]).fails(2, "cannot be used with");
+    let help = env.run(["agent", "--help"]).stdout;
+    assert!(help.contains("--refresh-skills") && !help.contains("--no-launch-metadata"), "{help}");
+}
+
+#[test]
 fn the_version_is_one_line() {
     let env = TestEnv::new();
     for flag in ["--version", "-V"] {
