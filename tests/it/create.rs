@@ -8,6 +8,13 @@ fn made(env: &TestEnv, path: &str) -> Value {
     serde_json::from_str(&env.read(path)).expect("JSON")
 }
 
+/// What a persona may do in the end, without the comments.
+fn permissions(env: &TestEnv, id: &str) -> Value {
+    let mut permissions = env.run(["show", id, "--json"]).json()["spec"]["permissions"].clone();
+    permissions.as_object_mut().expect("permissions").remove("$comment");
+    permissions
+}
+
 #[test]
 fn a_starter_is_clean_runs_and_explains_itself() {
     let env = TestEnv::new();
@@ -46,14 +53,57 @@ fn a_persona_of_a_role_has_the_roles_charter_for_its_job() {
 }
 
 #[test]
+fn what_is_created_for_a_role_can_do_the_roles_work() {
+    let env = TestEnv::new();
+    let permissions = |id: &str| permissions(&env, id);
+    let rules = |id: &str| -> Vec<Value> {
+        let plan = env.plan(&[id]);
+        let rules = plan["mount"]["rules"].as_array().expect("rules").iter();
+        rules.filter(|rule| rule["source"] == "persona").map(|rule| rule["pattern"].clone()).collect()
+    };
+    for (named, like) in [
+        ("dallas", "engineer"),
+        ("ralph", "engineer"),
+        ("rebecca", "engineer"),
+        ("lambert", "analyst"),
+        ("ripley", "explorer"),
+    ] {
+        assert_eq!((permissions(named), rules(named)), (permissions(like), rules(like)), "{named}");
+        assert!(!rules(like).is_empty(), "{like}");
+    }
+    for (role, like) in [
+        ("engineer", "engineer"),
+        ("architect", "engineer"),
+        ("analyst", "analyst"),
+        ("lead-explorer", "explorer"),
+        ("operator", "ci-fixer"),
+        ("reviewer", "code-reviewer"),
+        ("tester", "test-writer"),
+        ("writer", "docs-writer"),
+    ] {
+        let id = format!("new-{role}");
+        env.run(["create", &id, "--role", role]).succeeds();
+        assert_eq!((permissions(&id), rules(&id)), (permissions(like), rules(like)), "{role}");
+    }
+    // Of a role that nobody knows, and of none, it can work too.
+    env.project_role("own", &json!({"label": "Own", "charter": "Do it."}));
+    env.run(["create", "of-own", "--role", "own"]).succeeds();
+    env.run(["create", "of-none"]).succeeds();
+    for id in ["of-own", "of-none"] {
+        assert_eq!(permissions(id)["mode"], "acceptEdits", "{id}");
+        assert!(permissions(id)["allow"].as_array().unwrap().contains(&json!("Write")), "{id}");
+    }
+    env.run(["lint", "--strict"]).succeeds();
+}
+
+#[test]
 fn an_overlay_says_only_what_differs() {
     let env = TestEnv::new();
     env.run(["create", "debugger", "--extends", "debugger", "--model", "opus"]).succeeds();
     env.run(["create", "my-reviewer", "--overlay", "code-reviewer", "--to", "user"]).succeeds();
     env.run(["lint", "--strict"]).succeeds();
     assert_eq!(env.plan(&["debugger"])["model"]["value"], "opus");
-    let ours = env.plan(&["my-reviewer"])["permissions"].clone();
-    assert_eq!(ours, env.plan(&["code-reviewer"])["permissions"]);
+    assert_eq!(permissions(&env, "my-reviewer"), permissions(&env, "code-reviewer"));
     env.run(["create", "again", "--extends", "my-reviewer", "--to", "user"]).fails(2, "is in no layer below");
     env.run(["create", "again", "--extends", "my-reviewer", "--to", "project"]).succeeds();
     env.run(["lint", "--strict"]).succeeds();

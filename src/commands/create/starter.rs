@@ -1,8 +1,9 @@
 //! The text of a new persona: as little as runs, with a `$comment` wherever somebody would ask.
 
+use crate::load::library;
 use crate::model::shape::Object;
 use crate::model::tier::Harness;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 /// What the new persona is asked to be.
 pub struct Wishes<'a> {
@@ -92,7 +93,51 @@ fn of_role(wishes: &Wishes, role: &str) -> Object {
         );
         object.insert("expertise".into(), json!([]));
     }
+    let (permissions, mount) =
+        built_in_like(role).unwrap_or_else(|| (editing(), json!({"readonlyPatterns": []})));
+    object.insert("permissions".into(), commented(permissions, ABOUT_PERMISSIONS));
+    object.insert("mount".into(), commented(mount, ABOUT_MOUNT));
     object
+}
+
+const ABOUT_PERMISSIONS: &str = "Allowed runs without asking; denied never runs, and beats allowed. `mode` decides about the rest: \
+    acceptEdits lets it edit, default asks, which a headless run cannot.";
+const ABOUT_MOUNT: &str = "Gitignore patterns: what it must not see (`ignoredPatterns`), and what it may see but not change \
+    (`readonlyPatterns`). Secrets are hidden already.";
+
+/// What a persona needs to work on its own: files and commands, and nothing that leaves the machine.
+fn editing() -> Value {
+    json!({
+        "allow": ["Read", "Grep", "Glob", "Edit", "Write", "Bash"],
+        "deny": ["Bash(git push:*)", "Bash(sudo:*)"],
+        "mode": "acceptEdits",
+    })
+}
+
+/// Permissions and mount of the built-in persona that does the work of this role; `None` for a role of the user's own.
+fn built_in_like(role: &str) -> Option<(Value, Value)> {
+    let id = match role {
+        "engineer" | "architect" => "engineer",
+        "analyst" => "analyst",
+        "lead-explorer" => "explorer",
+        "operator" => "ci-fixer",
+        "reviewer" => "code-reviewer",
+        "tester" => "test-writer",
+        "writer" => "docs-writer",
+        _ => return None,
+    };
+    let persona = library::personas().find(|persona| persona.key == id)?;
+    let mut persona: Object = serde_json::from_str(persona.json).ok()?;
+    Some((persona.remove("permissions")?, persona.remove("mount")?))
+}
+
+/// The object with a comment in front.
+fn commented(object: Value, comment: &str) -> Value {
+    let mut commented = Map::from_iter([("$comment".to_owned(), json!(comment))]);
+    if let Value::Object(object) = object {
+        commented.extend(object);
+    }
+    Value::Object(commented)
 }
 
 fn standalone(wishes: &Wishes) -> Object {
@@ -110,22 +155,10 @@ fn standalone(wishes: &Wishes) -> Object {
          `tiers.minimum`."
             .into(),
     );
-    object.insert(
-        "permissions".into(),
-        json!({
-            "$comment": "Allowed runs without asking; denied never runs, and beats allowed. `mode` decides about the rest: default asks.",
-            "allow": ["Read", "Grep", "Glob", "Bash(git status:*)", "Bash(git log:*)", "Bash(git diff:*)"],
-            "deny": ["Bash(git push:*)", "Bash(sudo:*)"],
-            "mode": "default",
-        }),
-    );
+    object.insert("permissions".into(), commented(editing(), ABOUT_PERMISSIONS));
     object.insert(
         "mount".into(),
-        json!({
-            "$comment": "Gitignore patterns: what it must not see, and what it may see but not change. Secrets are hidden already.",
-            "ignoredPatterns": [],
-            "readonlyPatterns": [],
-        }),
+        commented(json!({"ignoredPatterns": [], "readonlyPatterns": []}), ABOUT_MOUNT),
     );
     object.insert(
         "$comment-inputs".into(),
