@@ -20,6 +20,8 @@ pub struct Adapter {
     pub agent_file: Option<AgentFile>,
     /// A resumed run reports the tokens of the whole conversation instead of its own.
     pub counts_whole_conversation: bool,
+    /// It reports only those edits as denied that it would have asked about, not those that a rule denies.
+    pub denied_edits_are_questions: bool,
     /// How a user logs in.
     pub login_hint: &'static str,
     /// A run in the terms of this harness. Pure.

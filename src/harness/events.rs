@@ -5,6 +5,7 @@ use crate::model::event::Event;
 use crate::model::report::Usage;
 use crate::model::warning::{Warning, WarningCode};
 use serde_json::Value;
+use std::path::PathBuf;
 
 /// Reads one harness's output, a line at a time.
 ///
@@ -41,6 +42,8 @@ pub struct Conclusion {
     pub model: Option<String>,
     /// Calls that were not allowed, each once: `Bash(rm x)`.
     pub denials: Vec<String>,
+    /// The files that denied calls would have changed, as the agent named them, each once.
+    pub denied_edits: Vec<PathBuf>,
     pub warnings: Vec<Warning>,
 }
 

@@ -150,6 +150,7 @@ impl<'a> Engine<'a> {
                 observer.event(&RunEvent::Warning(warning));
             }
         }
+        open.fail_for_denied_edits()?;
         if open.succeeded() {
             open.run_checks(observer)?;
         }

@@ -6,6 +6,7 @@ pub mod attempt;
 pub mod checks;
 pub mod conversation;
 pub mod debug_log;
+mod denied_edits;
 pub mod drive;
 pub mod engine;
 pub mod error;

@@ -9,6 +9,7 @@ use crate::model::warning::{Warning, WarningCode};
 use crate::mount::process::attend::TimeLimit;
 use crate::mount::{ChildOutcome, Ending};
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// What a harness or command came to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,6 +24,9 @@ pub struct HarnessOutcome {
     pub session_id: Option<String>,
     pub model: Option<String>,
     pub warnings: Vec<Warning>,
+    /// Files that the agent wanted to change and was not allowed to, as it named them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub denied_edits: Vec<PathBuf>,
     /// Variables whose values the harness wrote.
     pub leaked: Vec<String>,
 }
@@ -61,6 +65,7 @@ impl HarnessOutcome {
             session_id: conclusion.session_id,
             model: conclusion.model,
             warnings,
+            denied_edits: conclusion.denied_edits,
             leaked: Vec::new(),
         }
     }
@@ -86,6 +91,7 @@ impl HarnessOutcome {
             session_id: None,
             model: None,
             warnings: Vec::new(),
+            denied_edits: Vec::new(),
             leaked: Vec::new(),
         }
     }
@@ -127,7 +133,7 @@ fn warnings(outcome: &HeadlessOutcome) -> Vec<Warning> {
     let mut warnings = conclusion.warnings.clone();
     if !conclusion.denials.is_empty() {
         warnings.push(warning(format!(
-            "denied to the agent: {} (the persona's `permissions.allow` says what it may do unasked)",
+            "not allowed: {} (`permissions.allow` of the persona lists what it may do unasked)",
             conclusion.denials.join(", ")
         )));
     }

@@ -80,6 +80,23 @@ fn holds(dir: &Path, text: &str) -> bool {
 }
 
 #[test]
+fn piped_text_reaches_the_model() {
+    for harness in Harness::ALL {
+        let world = Scratch::new([Turn::text("I see")]);
+        world.plain(harness, &json!({}));
+        let args = ["agent", "tester", "what is this?", "--json"];
+        let ran = world.run(&mut world.agentworkforce(args), "PIPED-MARKER line\n");
+        assert_eq!(ran.code, Some(0), "{harness}: {ran:#?}");
+        assert!(world.model.contains("what is this?"), "{harness}");
+        assert!(
+            world.model.contains("<stdin>\\nPIPED-MARKER line\\n</stdin>"),
+            "{harness}: {}",
+            world.model.requests_text()
+        );
+    }
+}
+
+#[test]
 fn a_copy_works_as_well() {
     for harness in Harness::ALL {
         let world = Scratch::new([]);

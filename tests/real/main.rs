@@ -3,6 +3,7 @@
 mod bare_headless;
 mod bare_interactive;
 mod ci_recipe;
+mod denied_edits;
 mod enforced_by_claude;
 mod enforced_by_codex;
 mod enforced_permissions;

@@ -6,9 +6,11 @@ use crate::harness::stderr_summary::StderrSummary;
 use crate::harness::subject;
 use crate::model::event::Event;
 use crate::model::report::Usage;
+use crate::model::tool_rule::ToolRule;
 use crate::model::warning::Warning;
 use serde_json::Value;
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 #[derive(Default)]
 pub struct Claude {
@@ -67,7 +69,7 @@ impl EventReader for Claude {
             conclusion.reason = Some(self.stderr.explain("claude ended without a result"));
             return conclusion;
         };
-        conclusion.denials = denials(result);
+        (conclusion.denials, conclusion.denied_edits) = denials(result);
         // A missing `is_error` is not a success.
         let succeeded = result["is_error"] == false;
         conclusion.ok = succeeded && clean_exit;
@@ -228,13 +230,20 @@ fn retry(value: &Value) -> Event {
     }
 }
 
-fn denials(result: &Value) -> Vec<String> {
-    let mut denials = Vec::new();
+/// The calls that claude would have asked about, and the files that they would have changed. What a rule denies is not among them.
+fn denials(result: &Value) -> (Vec<String>, Vec<PathBuf>) {
+    let (mut calls, mut edits) = (Vec::new(), Vec::new());
     for denial in result["permission_denials"].as_array().into_iter().flatten() {
         let name = text(&denial["tool_name"]).unwrap_or("a tool");
-        add(&mut denials, call(name, subject::of_input(&denial["tool_input"]).as_deref()));
+        let input = &denial["tool_input"];
+        add(&mut calls, call(name, subject::of_input(input).as_deref()));
+        if ToolRule::parse(name).edits_files()
+            && let Some(path) = text(&input["file_path"]).or_else(|| text(&input["notebook_path"]))
+        {
+            add(&mut edits, PathBuf::from(path));
+        }
     }
-    denials
+    (calls, edits)
 }
 
 fn reason(result: &Value) -> String {

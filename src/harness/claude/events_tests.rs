@@ -4,6 +4,7 @@ use super::*;
 use crate::model::warning::WarningCode;
 use pretty_assertions::assert_eq;
 use serde_json::json;
+use std::path::Path;
 
 const INIT: &str = r#"{"type":"system","subtype":"init","cwd":"/project","session_id":"28209146-a5c3-456e-bae8-ce81d95b2d3c","tools":["Bash","Write"],"mcp_servers":[],"model":"claude-opus-4-8[1m]","permissionMode":"acceptEdits","apiKeySource":"none","claude_code_version":"2.1.197","plugins":[]}"#;
 const WRITE: &str = r#"{"type":"assistant","message":{"id":"msg_2","type":"message","role":"assistant","model":"claude-opus-4-8","content":[{"type":"tool_use","id":"toolu_2_0","name":"Write","input":{"file_path":"/project/hello.txt","content":"hi\n"}}],"stop_reason":null,"usage":{"input_tokens":11,"output_tokens":1}},"parent_tool_use_id":null,"session_id":"28209146-a5c3-456e-bae8-ce81d95b2d3c"}"#;
@@ -124,6 +125,7 @@ fn denied_tools_are_named() {
     let conclusion = reader.conclude(true);
     assert!(conclusion.ok);
     assert_eq!(conclusion.denials, ["Write(/project/hello.txt)", "Bash(ls /x)"]);
+    assert_eq!(conclusion.denied_edits, [Path::new("/project/hello.txt")]);
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub static ADAPTER: Adapter = Adapter {
     project_config: &["CLAUDE.md", "CLAUDE.local.md", ".claude", ".mcp.json", "AGENTS.md"],
     agent_file: Some(AgentFile::ClaudeMarkdown),
     counts_whole_conversation: false,
+    denied_edits_are_questions: true,
     login_hint: "run `claude` and log in, or set ANTHROPIC_API_KEY",
     plan: plan::plan,
     reader: |_| Box::<events::Claude>::default(),

@@ -90,6 +90,8 @@ impl EventReader for Codex {
             session_id: self.thread_id.clone(),
             model: None,
             denials: self.denials.clone(),
+            // Its sandbox decides about edits, and asks nobody.
+            denied_edits: Vec::new(),
             warnings: self.warnings.clone(),
         }
     }

@@ -16,6 +16,7 @@ pub static ADAPTER: Adapter = Adapter {
     project_config: &ANY_PROJECT_CONFIG,
     agent_file: Some(AgentFile::CodexToml),
     counts_whole_conversation: true,
+    denied_edits_are_questions: false,
     login_hint: "codex login, or set CODEX_API_KEY",
     plan: plan::plan,
     reader: |_| Box::<events::Codex>::default(),

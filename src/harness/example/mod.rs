@@ -17,6 +17,7 @@ pub static ADAPTER: Adapter = Adapter {
     project_config: &["AGENTS.md", ".example"],
     agent_file: None,
     counts_whole_conversation: false,
+    denied_edits_are_questions: false,
     login_hint: "example-agent login",
     plan: plan::plan,
     reader: |_| Box::<events::Example>::default(),

@@ -10,9 +10,13 @@ use crate::model::event::Event;
 use crate::model::report::Usage;
 use crate::model::warning::Warning;
 use serde_json::Value;
+use std::path::PathBuf;
 
 /// opencode's helper agents: for titles, and for conversations that get too long.
 const HELPERS: [&str; 3] = ["title", "summary", "compaction"];
+
+/// The tools that change files, as opencode names them.
+const EDIT_TOOLS: [&str; 5] = ["edit", "write", "multiedit", "patch", "apply_patch"];
 
 pub struct Opencode {
     expected_agent: String,
@@ -34,6 +38,7 @@ pub struct Opencode {
     allowed: Option<bool>,
     usage: Usage,
     denials: Vec<String>,
+    denied_edits: Vec<PathBuf>,
     warnings: Vec<Warning>,
     stderr: StderrSummary,
 }
@@ -54,6 +59,7 @@ impl Opencode {
             allowed: None,
             usage: Usage::default(),
             denials: Vec::new(),
+            denied_edits: Vec::new(),
             warnings: Vec::new(),
             stderr: StderrSummary::default(),
         }
@@ -129,6 +135,7 @@ impl EventReader for Opencode {
             session_id: self.session_id.clone(),
             model: self.model.clone(),
             denials: self.denials.clone(),
+            denied_edits: self.denied_edits.clone(),
             warnings: self.warnings.clone(),
         }
     }
@@ -189,8 +196,16 @@ impl Opencode {
         let subject = subject::of_input(&state["input"]);
         self.called_since = true;
         let error = state["error"].as_str().unwrap_or_default();
-        if error.contains("rejected permission") || error.contains("rule which prevents you") {
+        if error.contains("rejected permission")
+            || error.contains("rule which prevents you")
+            || is_taken_away(&name, error)
+        {
             add(&mut self.denials, call(&name, subject.as_deref()));
+            if EDIT_TOOLS.contains(&name.as_str())
+                && let Some(path) = text(&state["input"]["filePath"])
+            {
+                add(&mut self.denied_edits, PathBuf::from(path));
+            }
         }
         // A failed command is a completed call.
         let exit = state["metadata"]["exit"].as_i64().unwrap_or(0);
@@ -233,6 +248,16 @@ impl Opencode {
         }
         Event::Usage(self.usage.clone())
     }
+}
+
+/// A tool that is denied for every input is not offered. A model that calls it all the same is told which ones there are.
+fn is_taken_away(name: &str, error: &str) -> bool {
+    let Some((_, offered)) = error.split_once("unavailable tool").and_then(|(_, rest)| rest.split_once(':'))
+    else {
+        return false;
+    };
+    let mut offered = offered.split([',', '.', ' ']);
+    EDIT_TOOLS.contains(&name) && !offered.any(|tool| EDIT_TOOLS.contains(&tool))
 }
 
 fn error_text(error: &Value) -> String {

@@ -3,6 +3,8 @@
 use super::*;
 use crate::model::warning::WarningCode;
 use pretty_assertions::assert_eq;
+use serde_json::json;
+use std::path::Path;
 
 const START: &str = r#"{"type":"step_start","timestamp":1794818376671,"sessionID":"ses_1","part":{"id":"prt_1","messageID":"msg_1","sessionID":"ses_1","snapshot":"619c","type":"step-start"}}"#;
 const WILL: &str = r#"{"type":"text","timestamp":1794818376671,"sessionID":"ses_1","part":{"id":"prt_2","messageID":"msg_1","sessionID":"ses_1","type":"text","text":"I will write.","time":{"start":1,"end":2}}}"#;
@@ -80,6 +82,23 @@ fn a_call_against_a_rule_is_a_denial_and_the_run_goes_on() {
     let (mut reader, _) = read(&[START, BY_RULE, STEP, START, DONE, LAST]);
     let conclusion = reader.conclude(true);
     assert_eq!((conclusion.ok, conclusion.denials), (true, vec!["bash(ls)".to_owned()]));
+}
+
+#[test]
+fn an_edit_without_a_tool_for_it_is_a_denied_edit() {
+    let call = |tools: &str| {
+        json!({"type": "tool_use", "sessionID": "s", "part": {"tool": "write", "callID": "c", "state": {
+            "status": "error", "input": {"filePath": "/project/made.txt", "content": "x"},
+            "error": format!("Model tried to call unavailable tool 'invalid'. Available tools: {tools}."),
+        }}})
+        .to_string()
+    };
+    let denied = |tools: &str| {
+        let (mut reader, _) = read(&[START, &call(tools), STEP, START, DONE, LAST]);
+        reader.conclude(true).denied_edits
+    };
+    assert_eq!(denied("glob, grep, read"), [Path::new("/project/made.txt")]);
+    assert_eq!(denied("glob, edit, read"), <[&Path; 0]>::default(), "it can edit in another way");
 }
 
 #[test]

@@ -17,6 +17,7 @@ pub static ADAPTER: Adapter = Adapter {
     project_config: &ANY_PROJECT_CONFIG,
     agent_file: Some(AgentFile::OpencodeMarkdown),
     counts_whole_conversation: false,
+    denied_edits_are_questions: false,
     login_hint: "opencode auth login",
     plan: plan::plan,
     reader: |agent| Box::new(events::Opencode::new(agent)),
