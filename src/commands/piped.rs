@@ -38,6 +38,7 @@ pub fn read(ui: &mut Ui) -> Result<Option<Piped>> {
             "nothing arrived on standard input for {seconds} s, so the run starts without it"
         ));
         ui.hint("`--no-stdin` does not wait for it");
+        hang_up();
         return Ok(None);
     }
     let mut bytes = Vec::new();
@@ -57,7 +58,16 @@ pub fn read(ui: &mut Ui) -> Result<Option<Piped>> {
             Err(error) => return Err(cannot_read(error)),
         }
     }
+    hang_up();
     understood(bytes)
+}
+
+/// Closes our end: whoever still writes is told at once, and not kept waiting until the run ends.
+fn hang_up() {
+    if let Ok(null) = std::fs::File::open("/dev/null") {
+        // Where it fails, a writer waits: the run goes on all the same.
+        let _ = rustix::stdio::dup2_stdin(null);
+    }
 }
 
 /// Whether somebody means to hand something over. Programs that are started by node have a socket for a pipe.

@@ -89,6 +89,21 @@ fn long_and_binary_input_is_bounded() {
     env.run_with_input(["agent", "engineer", "--dry-run", "explain"], "\0").fails(2, "is not text");
 }
 
+#[test]
+fn a_writer_of_more_than_is_read_is_not_kept_waiting() {
+    let world = World::with_harness(Identity::Own, "begins; touch \"$record/ready\"; sleep 60; answers done");
+    let mut command = world.agent_command(&["worker", "explain", "--json"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("the binary runs");
+    let mut stdin = child.stdin.take().expect("piped");
+    let written = stdin.write_all("0123456789abcde\n".repeat(100_000).as_bytes());
+    assert_eq!(written.map_err(|error| error.kind()), Err(std::io::ErrorKind::BrokenPipe));
+    assert!(child.try_wait().unwrap().is_none(), "the run goes on");
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id().cast_signed()), nix::sys::signal::SIGTERM)
+        .unwrap();
+    child.wait().unwrap();
+}
+
 /// Runs it with a pipe that stays open and empty.
 fn with_open_pipe(env: &TestEnv, flags: &[&str]) -> (Ran, Duration) {
     let mut command = env.command(with_flags(flags));
