@@ -259,13 +259,15 @@ impl OpenRun<'_> {
             outcome.leaked = recorded.leaked;
             Ok(outcome)
         };
-        if needs_base {
+        let outcome = if needs_base {
             view::with_base(mount, session, host, &plan.mount, &engine.crash_points, run)
         } else {
             // The base is the project as the first attempt found it.
             session.set_state(host, SessionState::Running)?;
             run()
-        }
+        };
+        mount.keep_renewed_logins();
+        outcome
     }
 
     /// Whether the last attempt did what it was to do.

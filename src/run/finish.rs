@@ -91,7 +91,12 @@ impl OpenRun<'_> {
             ApplyPolicy::Ask => {
                 let diff = || reviewed.diff();
                 let offer = Offer { review: &reviewed.review, diff: &diff };
-                decider.decide(&offer, &mut self.signals)
+                let mut decision = decider.decide(&offer, &mut self.signals)?;
+                if let Decision::Apply(selection) = &mut decision {
+                    let paths = reviewed.review.changes.iter().map(|change| change.path.0.clone());
+                    selection.shown = Some(paths.collect());
+                }
+                Ok(decision)
             }
         }
     }

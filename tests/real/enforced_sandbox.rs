@@ -6,11 +6,11 @@ use crate::support::{Scratch, Turn};
 use agentworkforce::model::tier::Harness;
 use serde_json::{Value, json};
 
-/// Where the harness notes the conversation, below the home.
+/// Where the harness notes the conversation, below the home. opencode's is in the session.
 fn state(harness: Harness) -> &'static str {
     match harness {
         Harness::Claude => ".claude/projects",
-        Harness::Opencode => ".local/share/opencode",
+        Harness::Opencode => ".agentworkforce/workforce/sessions",
         Harness::Codex => ".codex/sessions",
     }
 }

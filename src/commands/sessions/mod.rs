@@ -34,6 +34,7 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
                     only: (!only.is_empty()).then(|| only.clone()),
                     theirs: theirs.clone(),
                     ours: ours.clone(),
+                    shown: None,
                 },
                 include_ignored: *include_ignored,
                 keep: *keep,

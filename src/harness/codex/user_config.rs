@@ -25,5 +25,10 @@ const SCRATCH: [&str; 9] = [
 /// `config.toml`, `AGENTS.md`, prompts, skills, rules and hooks are in one directory with the state.
 pub fn protect(plan: &mut HarnessPlan, dir: PathBuf) {
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    plan.config.push(HarnessConfig { dir, state: names(&STATE), scratch: names(&SCRATCH), copy: None });
+    plan.config.push(HarnessConfig {
+        dir,
+        state: names(&STATE),
+        scratch: names(&SCRATCH),
+        ..HarnessConfig::default()
+    });
 }

@@ -17,6 +17,8 @@ pub struct Selection {
     pub theirs: Vec<PathBuf>,
     /// Keep the project's version and leave the agent's in the session.
     pub ours: Vec<PathBuf>,
+    /// What a person saw and agreed to; `None` if nobody was asked. What has become a change since then is left in the session.
+    pub shown: Option<BTreeSet<PathBuf>>,
 }
 
 pub(super) struct Chosen<'a> {
@@ -47,7 +49,8 @@ impl Selection {
         let mut chosen = Chosen { changes: Vec::new(), undecided: Vec::new(), rest: Vec::new() };
         for change in &review.changes {
             let path = change.path.0.as_path();
-            let is_picked = picked.as_ref().is_none_or(|picked| picked.contains(path));
+            let is_picked = picked.as_ref().is_none_or(|picked| picked.contains(path))
+                && self.shown.as_ref().is_none_or(|shown| shown.contains(path));
             if !is_picked || covers(&self.ours, path) {
                 chosen.rest.push(change);
                 continue;
@@ -90,7 +93,8 @@ impl Selection {
         let replaced: Vec<PathBuf> = review
             .changes
             .iter()
-            .filter(|change| change.kind == ChangeKind::TypeChange && picked.contains(&change.path.0))
+            .filter(|change| change.kind == ChangeKind::TypeChange && change.node != Kind::Dir)
+            .filter(|change| picked.contains(&change.path.0))
             .map(|change| change.path.0.clone())
             .collect();
         let below = review.changes.iter().filter(|change| covers(&replaced, &change.path));

@@ -4,6 +4,7 @@
 use super::copy::open_copy;
 use super::harness_config::{self, CONFIG_DIR};
 use super::layout::{WRITTEN_BY_NESTED_RUNS, helper_spec, home_of};
+use super::logins;
 use super::overlay::open_overlay;
 use super::record::write_record;
 use super::request::{OpenRequest, ViewInputs, at, make_dir};
@@ -129,6 +130,11 @@ impl OpenMount {
     /// Files of the harness's configuration that were changed inside, by their real paths. Nothing of it is kept.
     pub fn changed_harness_config(&self) -> Vec<PathBuf> {
         harness_config::changed_files(&self.inputs.config)
+    }
+
+    /// Keeps what the harness renewed of its logins in a private layer.
+    pub fn keep_renewed_logins(&self) {
+        logins::keep_renewed(&self.inputs.config);
     }
 
     /// Removes the mount's directories from the session; the record stays.
