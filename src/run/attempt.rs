@@ -1,5 +1,6 @@
 //! One attempt: the harness or command runs once in the open mount, and leaves a record of its own in `attempts/<n>/`.
 
+use super::conversation::ConversationNote;
 use super::error::{Place, RunError};
 use super::observer::{Live, Observer, RunEvent};
 use super::open::OpenRun;
@@ -152,8 +153,8 @@ impl OpenRun<'_> {
             ConversationChoice::Planned => {}
             ConversationChoice::New => flags.resume = None,
             ConversationChoice::Same => {
-                let known = self.conversation.as_ref().and_then(|note| note.session_id.clone());
-                flags.resume = Some(known.map_or(Conversation::Latest, Conversation::Id));
+                let known = self.conversation.as_ref().map(ConversationNote::conversation);
+                flags.resume = Some(known.unwrap_or(Conversation::Latest));
             }
         }
         let plan = plan_run::agent(&parts.parts(self.engine.workforce), &flags, &self.run.facts);

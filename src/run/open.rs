@@ -1,7 +1,7 @@
 //! Opens a run: session, files, skills and mount, everything that has to be in place before the harness starts. What fails here
 //! leaves nothing behind.
 
-use super::conversation::ConversationNote;
+use super::conversation::{self, ConversationNote};
 use super::engine::Engine;
 use super::error::RunError;
 use super::observer::{Observer, RunEvent};
@@ -166,6 +166,9 @@ impl<'a> Engine<'a> {
         if let Some(agent) = plan.agent() {
             staging::make_state(plan, &self.workforce.host);
             shown = staging::write_files(agent, &session.dir)?;
+            if let Some(resumed) = &run.resumed {
+                conversation::take_along(&resumed.session.dir, &session.dir)?;
+            }
             let staged = skills::stage(plan, agent, self.workforce, &session.dir, signals)?;
             report.warnings.extend(staged.warnings);
             shown.read_only.extend(staged.shown);

@@ -47,12 +47,15 @@ pub fn protect(plan: &mut HarnessPlan, job: &Job) {
     }
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     let mut state: Vec<String> = names(&STATE);
-    state.extend(conversations_of(&job.root.join(job.cwd)));
+    let conversations = conversations_of(&job.root.join(job.cwd));
+    state.extend(conversations.clone());
+    let memory = conversations.map(|conversations| dir.join(conversations).join("memory"));
     plan.config.push(HarnessConfig { dir, state, scratch: names(&SCRATCH), copy, logins: None });
+    plan.config.extend(memory.map(|dir| HarnessConfig { dir, ..HarnessConfig::default() }));
 }
 
-/// Where claude keeps the conversations of one project, and what it has learned there. What is in those of other projects is
-/// read by every claude that works there.
+/// Where claude keeps the conversations of one project. Beside them is what it has learned there: instructions to every claude
+/// that works on that project later.
 fn conversations_of(workdir: &Path) -> Option<String> {
     // Without a slash at its end.
     let workdir: PathBuf = workdir.components().collect();

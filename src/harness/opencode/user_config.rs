@@ -1,6 +1,6 @@
 //! Where opencode keeps the user's configuration and its state: lists of names, tried with opencode 1.18.33.
 
-use crate::harness::job::{HarnessPlan, Job};
+use crate::harness::job::{CONVERSATION_DIR, HarnessPlan, Job};
 use crate::model::mount::{HarnessConfig, Logins};
 use crate::model::template::Template;
 use std::path::PathBuf;
@@ -12,12 +12,9 @@ const INSTALLED: [&str; 5] = [".gitignore", "bun.lock", "node_modules", "package
 const DATA: [&str; 9] =
     ["*.db", "*.db-shm", "*.db-wal", "log", "plans", "repos", "snapshot", "storage", "tool-output"];
 
-/// In the session directory.
-const CONVERSATIONS: &str = "opencode-data";
-
 /// All of it is configuration in the end. Its data directory has git directories that every opencode runs git on, programs that
 /// it starts, logins and a database with accounts whose servers say what to run. So nothing is written through but the
-/// list of prompts, and the conversations of a session are in the session.
+/// list of prompts, and the conversation of a session is in the session.
 pub fn protect(plan: &mut HarnessPlan, job: &Job) {
     let below = |variable: &str, usual: &str| {
         let said = job.env.get(variable).filter(|dir| !dir.is_empty()).map(PathBuf::from);
@@ -41,8 +38,8 @@ pub fn protect(plan: &mut HarnessPlan, job: &Job) {
         plan.config.push(HarnessConfig { dir, state, scratch, ..HarnessConfig::default() });
     }
     if job.protects_config {
-        plan.session_directory(CONVERSATIONS, "conversations");
-        let database = format!("{CONVERSATIONS}/opencode.db");
+        plan.session_directory(CONVERSATION_DIR, "conversation");
+        let database = format!("{CONVERSATION_DIR}/opencode.db");
         plan.env.insert("OPENCODE_DB".into(), Template::session(&database));
     }
 }

@@ -39,7 +39,12 @@ pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
         .map_err(|(path, error)| at("cannot be kept in place:", &path, &error))?;
     for overlay in &spec.overlays {
         mount_overlay(overlay, spec.way).map_err(|error| at("no overlay on", &overlay.target, &error))?;
+        // Before the next one, which may be on something in them.
+        for (path, tree) in through.extract_if(.., |(path, _)| path.starts_with(&overlay.target)) {
+            put(&tree, path).map_err(|error| at("cannot keep writable", path, &error))?;
+        }
     }
+    // A link in a layer leads elsewhere.
     for (path, tree) in through {
         put(&tree, path).map_err(|error| at("cannot keep writable", path, &error))?;
     }
