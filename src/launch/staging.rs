@@ -2,10 +2,12 @@
 //! Everything is written below the session directory, readable by its owner alone.
 
 use super::error::LaunchError;
+use crate::harness::job::CONVERSATION_DIR;
 use crate::host::Host;
 use crate::model::plan::{AgentPlan, FileBody, LinkFarm, RunPlan};
 use crate::model::template::{Hole, Template};
 use crate::mount::ChildCommand;
+use crate::mount::fs::cleanup;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -58,6 +60,10 @@ pub fn write_files(plan: &AgentPlan, session_dir: &Path) -> Result<Shown> {
             FileBody::Content(content) => {
                 let text = fill(content, &places, &BTreeMap::new())?;
                 write_private(path, text.as_encoded_bytes())
+            }
+            // What an earlier run of the session left there could be configuration.
+            FileBody::Directory(_) if !path.ends_with(CONVERSATION_DIR) => {
+                cleanup::remove_tree(path).and_then(|()| make_private(path))
             }
             FileBody::Directory(_) => make_private(path),
             FileBody::LinksTo(farm) => link(farm, path, &paths),
@@ -137,6 +143,13 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 /// ours must not end in theirs.
 fn link(farm: &LinkFarm, dir: &Path, ours: &[PathBuf]) -> std::io::Result<()> {
     make_private(dir)?;
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_symlink() || !farm.kept.iter().any(|kept| entry.file_name() == kept.as_str()) {
+            cleanup::remove_tree(&entry.path())?;
+        }
+    }
     let theirs = Path::new(&farm.directory);
     let names: Vec<OsString> = if farm.entries.iter().any(|entry| entry == "*") {
         match std::fs::read_dir(theirs) {

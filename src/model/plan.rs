@@ -272,6 +272,9 @@ pub struct LinkFarm {
     /// Linked even where they are not there yet, so that what the harness makes of them is the user's: files, and with a slash
     /// at the end directories.
     pub new: Vec<String>,
+    /// What the harness keeps in the directory itself from one attempt to the next. Everything else is made anew: an earlier
+    /// attempt could have left configuration.
+    pub kept: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

@@ -175,7 +175,7 @@ fn only_the_harness_names_are_hidden() {
         assert_eq!(file(&codex, name), Writable, "{name}");
     }
     let claude = builtin_harness_rules("claude", adapter(Harness::Claude).project_config);
-    assert_eq!(file(&claude, ".opencode/x"), Writable);
+    assert_eq!(file(&claude, ".opencode/plugin/x.js"), Hidden);
     let mut reopened = codex;
     reopened.push(rule("!CLAUDE.md", Effect::Hidden, RuleSource::Persona));
     assert_eq!(file(&reopened, "CLAUDE.md"), Writable);

@@ -4,7 +4,7 @@
 pub mod guard;
 pub mod version;
 
-use crate::host::Host;
+use crate::host::{Host, own_project};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -61,12 +61,10 @@ pub enum Lookup {
     Missing,
 }
 
-/// Looks on the user's `PATH`, as a shell would.
+/// Looks on the user's `PATH`, as a shell would. What is found may be a file of the project: it is for the inside of a mount.
 pub fn look_up(host: &Host, name: &str) -> Lookup {
-    let path = host.env.get("PATH").map_or("", String::as_str);
-    let files = std::env::split_paths(path).map(|dir| host.cwd.join(dir).join(name));
-    let (runnable, not): (Vec<PathBuf>, Vec<PathBuf>) =
-        files.filter(|file| file.is_file()).partition(|file| is_executable(file));
+    let files = on_path(host, name);
+    let (runnable, not): (Vec<PathBuf>, Vec<PathBuf>) = files.partition(|file| is_executable(file));
     let first = |files: Vec<PathBuf>| files.into_iter().next();
     match first(runnable) {
         Some(file) => Lookup::Found(file),
@@ -74,12 +72,14 @@ pub fn look_up(host: &Host, name: &str) -> Lookup {
     }
 }
 
-/// The executable file of this name on the user's `PATH`.
+/// The executable file of this name on the user's `PATH` that may be run outside of a mount.
 pub fn find(host: &Host, name: &str) -> Option<PathBuf> {
-    match look_up(host, name) {
-        Lookup::Found(file) => Some(file),
-        Lookup::NotExecutable(_) | Lookup::Missing => None,
-    }
+    on_path(host, name).find(|file| is_executable(file) && !own_project::contains(file))
+}
+
+fn on_path(host: &Host, name: &str) -> impl Iterator<Item = PathBuf> {
+    let path = host.env.get("PATH").map_or("", String::as_str);
+    std::env::split_paths(path).map(move |dir| host.cwd.join(dir).join(name)).filter(|file| file.is_file())
 }
 
 fn is_executable(file: &Path) -> bool {

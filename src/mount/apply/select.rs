@@ -17,7 +17,8 @@ pub struct Selection {
     pub theirs: Vec<PathBuf>,
     /// Keep the project's version and leave the agent's in the session.
     pub ours: Vec<PathBuf>,
-    /// What a person saw and agreed to; `None` if nobody was asked. What has become a change since then is left in the session.
+    /// What was looked at before it was decided; `None` if nothing was. What has become a change since then is left in the
+    /// session.
     pub shown: Option<BTreeSet<PathBuf>>,
 }
 

@@ -220,3 +220,18 @@ fn a_device_is_let_in_by_the_config() {
         world.aw(["config", "set", "mount.devices", "vda"]).ends(2).says("is not one of");
     });
 }
+
+/// No mount covers keyrings, and they are inherited.
+#[test]
+fn keyrings_are_out_of_reach_at_strict() {
+    for_each_identity(|world| {
+        let look = "PATH=/usr/local/bin:/usr/bin:/bin python3 -c 'import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+for call in [248, 249, 250]:
+    print(libc.syscall(call, 0, 0, 0, 0, 0) < 0 and os.strerror(ctypes.get_errno()))'";
+        let did = world.mounted(&["--sandbox", "strict"], look).ends(0);
+        assert_eq!(did.stdout, "Function not implemented\n".repeat(3), "{did:#?}");
+        let did = world.mounted(&["--sandbox", "project"], look).ends(0);
+        assert!(!did.stdout.contains("not implemented"), "{did:#?}");
+    });
+}

@@ -145,5 +145,6 @@ fn init_spec(spec: &HelperSpec) -> InitSpec {
         pid_namespace: spec.pid_namespace,
         protect_kernel,
         scope_sockets: spec.scope_sockets,
+        is_strict: spec.writable.is_some(),
     }
 }

@@ -91,7 +91,9 @@ fn start(spec: InitSpec, argv: &[OsString]) -> Result<(Pid, SignalInbox), Failur
         })?;
     }
     let groups = if spec.protect_kernel { seccomp::deny_control_groups() } else { Ok(()) };
+    let keyrings = || if spec.is_strict { seccomp::deny_keyrings() } else { Ok(()) };
     groups
+        .and_then(|()| keyrings())
         .and_then(|()| seccomp::deny_typing())
         .map_err(|error| failure(Stage::Capabilities, "the filter of system calls is refused", &error))?;
     let mut command = Command::new(program);

@@ -112,6 +112,8 @@ pub struct InitSpec {
     pub protect_kernel: bool,
     /// Whether the child is kept from sockets without a path that services outside have.
     pub scope_sockets: bool,
+    /// Whether the sandbox level is `strict`.
+    pub is_strict: bool,
 }
 
 /// What the child must not be able to do, although we could.
