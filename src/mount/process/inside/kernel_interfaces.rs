@@ -25,6 +25,15 @@ pub(super) fn make_read_only() -> io::Result<()> {
     Ok(())
 }
 
+/// Control groups, wherever they are mounted: a process that may write them leaves the one that limits it.
+pub(super) fn make_control_groups_read_only() -> io::Result<()> {
+    let table = mount_table::parse(&std::fs::read("/proc/self/mountinfo")?);
+    for mounted in table.iter().filter(|mounted| mounted.kind.starts_with("cgroup")) {
+        make_mount_read_only(mounted)?;
+    }
+    Ok(())
+}
+
 /// `/sys` and what is mounted there (control groups, too: a frozen process cannot be ended).
 pub(super) fn make_sys_read_only() -> io::Result<()> {
     let table = mount_table::parse(&std::fs::read("/proc/self/mountinfo")?);
