@@ -26,6 +26,7 @@ mod engine_tests;
 
 pub use crash_points::CrashPoints;
 pub use error::MountError;
+pub use process::cgroup::limit_obstacles;
 pub use process::{
     ChildCommand, ChildOutcome, ChildStdio, Ending, RunningChild, SignalInbox, catch_runner_signals, probe,
 };

@@ -18,8 +18,7 @@ use crate::model::plan::{AgentPlan, RunPlan, SkillKind};
 use crate::model::selector::Selector;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::git::settings::{self, GitSurroundings};
-use crate::mount::process::cgroup;
-use crate::mount::{InjectedFile, probe, root};
+use crate::mount::{self, InjectedFile, probe, root};
 use crate::plan::mount::{MountFlags, MountPlace};
 use crate::plan::parts::{Obstacles, RunFacts, RunFlags, RunParts};
 use crate::plan::{refusals::needs_probe, run as plan_run};
@@ -318,7 +317,7 @@ fn facts(workforce: &Workforce, root: Option<&Path>, parts: Option<&PersonaParts
 fn limit_obstacles(workforce: &Workforce, parts: Option<&PersonaParts>) -> LimitObstacles {
     let of_persona = parts.map(|parts| parts.found.resolved.persona.limits).unwrap_or_default();
     if of_persona.over(workforce.config.settings.limits).need_control_group() {
-        cgroup::obstacles()
+        mount::limit_obstacles()
     } else {
         LimitObstacles::default()
     }

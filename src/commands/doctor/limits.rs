@@ -4,8 +4,9 @@ use super::row::{Area, Row};
 use crate::model::limits::LimitObstacles;
 use serde::Serialize;
 
-/// How to get a control group that is delegated, in one line.
-const FIX: &str = "for runs with these limits: systemd-run --user --scope -p Delegate=yes agentworkforce ...";
+/// How to get a control group that is delegated.
+const HOW: &str =
+    "`systemd-run --user --scope -p Delegate=yes agentworkforce ...` gives a run what they need";
 
 /// Whether a limit is enforced here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -40,7 +41,10 @@ pub fn row(limits: &[CheckedLimit]) -> Row {
     };
     let held = if held.is_empty() { String::new() } else { format!("{}; ", held.join(", ")) };
     let detail = format!("{held}only advice here: {} ({reason})", missing.join(", "));
-    Row { fix: Some(FIX.to_owned()), ..Row::ok(Area::Mount, "limits", detail) }
+    // It does not help against a missing overlay, which has a row of its own.
+    let is_of_group = limits.iter().any(|limit| limit.limit == "diskMb" && limit.available);
+    let how = if is_of_group { format!("; {HOW}") } else { String::new() };
+    Row::ok(Area::Mount, "limits", format!("{detail}{how}"))
 }
 
 #[cfg(test)]
@@ -52,12 +56,11 @@ mod tests {
     fn the_row_says_which_limits_hold_and_why_not_the_others() {
         let all = checked(None, &LimitObstacles::default());
         assert_eq!(row(&all).detail, "`processes`, `memoryMb`, `diskMb` are enforced");
-        assert_eq!(row(&all).fix, None);
         let found = LimitObstacles { memory: Some("no memory".into()), ..LimitObstacles::default() };
         let row_of = |overlay, found: &LimitObstacles| row(&checked(overlay, found));
         let some = row_of(None, &found);
-        assert_eq!(some.detail, "`processes`, `diskMb`; only advice here: `memoryMb` (no memory)");
-        assert_eq!(some.fix.as_deref(), Some(FIX));
+        let said = format!("`processes`, `diskMb`; only advice here: `memoryMb` (no memory); {HOW}");
+        assert_eq!(some.detail, said);
         let none = row_of(Some("forbidden"), &LimitObstacles::default());
         assert_eq!(
             none.detail,

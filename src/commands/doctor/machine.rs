@@ -6,8 +6,7 @@ use super::row::{Area, Row};
 use crate::host::Host;
 use crate::model::mount::Backend;
 use crate::model::mount_facts::{HostMounts, MountFacts, Obstacle, OverlayWay};
-use crate::mount::process::cgroup;
-use crate::mount::{probe, root};
+use crate::mount::{limit_obstacles, probe, root};
 use crate::tool;
 use std::path::{Path, PathBuf};
 
@@ -104,7 +103,7 @@ fn mount(host: &Host, home: &Path, state: &Path) -> Machine {
         chosen.as_ref().map(|root| probe::obstacles(root, host_facts.overlay)).unwrap_or_default();
     let facts = MountFacts { host: host_facts, obstacles };
     let (_, why) = facts.choose(Backend::Auto);
-    let limits = limits::checked(why.as_deref(), &cgroup::obstacles());
+    let limits = limits::checked(why.as_deref(), &limit_obstacles());
     let mut rows = Vec::new();
     match why {
         None => {

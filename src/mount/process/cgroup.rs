@@ -57,7 +57,7 @@ impl Exhausted {
 }
 
 /// Why limits cannot be held here.
-pub fn obstacles() -> LimitObstacles {
+pub fn limit_obstacles() -> LimitObstacles {
     match OwnGroup::of_this_process() {
         Ok(own) => LimitObstacles { processes: own.obstacle(PROCESSES), memory: own.obstacle(MEMORY) },
         Err(reason) => LimitObstacles { processes: Some(reason.clone()), memory: Some(reason) },
