@@ -1,5 +1,6 @@
 //! Makes the kernel's own files in `/proc` and `/sys` read-only for root: a name written to `core_pattern` is a program that runs
-//! outside. An ordinary user may write none of them, and any cover would forbid a nested `/proc`.
+//! outside. An ordinary user may write none of them but control groups, and any cover would forbid a nested
+//! `/proc`.
 
 use super::binds::{hold, make_mount_read_only, put};
 use crate::mount::process::mount_table;
