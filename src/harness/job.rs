@@ -1,8 +1,9 @@
 //! What an adapter is given and what it returns. Adapters translate; they neither choose nor start anything.
 
 use crate::model::demand::Demand;
+use crate::model::limits::Limits;
 use crate::model::mount::HarnessConfig;
-use crate::model::persona::{HarnessSettings, Limits, McpServer, Permissions};
+use crate::model::persona::{HarnessSettings, McpServer, Permissions};
 use crate::model::plan::{Conversation, Enforcement, EnforcementLevel, FileBody, Mode, PlannedFile};
 use crate::model::template::Template;
 use crate::model::warning::{Warning, WarningCode};

@@ -166,11 +166,14 @@ const MOUNT: [Field; 9] = [
     Field::new("roots", Shape::Anything, "Kept for other tools.").status(FieldStatus::Unsupported),
 ];
 
-const LIMITS: [Field; 4] = [
+const LIMITS: [Field; 7] = [
     Field::new("wallSeconds", Shape::Above(0.0), "Wall-clock limit of a run."),
     Field::new("idleSeconds", Shape::Above(0.0), "Maximum time without output while no tool runs."),
     Field::new("turns", Shape::Whole(1), "Maximum number of model turns."),
     Field::new("usd", Shape::AtLeast(0.0), "Maximum cost; 0 refuses to launch."),
+    Field::new("processes", Shape::Whole(1), "Maximum number of processes and threads at a time."),
+    Field::new("memoryMb", Shape::Whole(1), "Maximum memory; a run that needs more is ended."),
+    Field::new("diskMb", Shape::Whole(1), "Maximum size of what a run writes to its mount."),
 ];
 
 const NOT_USED: &str = "Read by other tools; not used by this runner.";

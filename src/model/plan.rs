@@ -2,8 +2,9 @@
 
 use super::decided::{Decided, InputValue, Level};
 use super::demand::Demand;
+use super::limits::Limits;
 use super::mount::MountSpec;
-use super::persona::{Limits, SidecarMode};
+use super::persona::SidecarMode;
 use super::raw_path::RawPath;
 use super::source::Source;
 use super::template::Template;

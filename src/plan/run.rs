@@ -1,6 +1,6 @@
 //! Puts the plan of a run together from everything that was decided and found out before. Pure.
 
-use super::enforcement::{agent_rows, mount_rows, socket_rows, supply_rows};
+use super::enforcement::{agent_rows, mount_rows, resource_rows, socket_rows, supply_rows};
 use super::mount;
 use super::parts::{RunFacts, RunFlags, RunParts};
 use super::prompt::system_prompt;
@@ -8,8 +8,9 @@ use super::refusals::refusals;
 use super::servers;
 use crate::harness::adapter;
 use crate::harness::job::{HarnessPlan, Job};
+use crate::model::limits::Limits;
 use crate::model::mount::{Backend, HarnessConfig, MountSpec, Sandbox};
-use crate::model::persona::{Limits, McpServer, MountPolicy};
+use crate::model::persona::{McpServer, MountPolicy};
 use crate::model::plan::{
     AgentPlan, CommandPlan, Mode, PlannedCommand, PlannedHarness, PlannedPersona, PlannedRole,
     PlannedSidecar, PlannedSkill, PlannedSubject, RunPlan, SkillKind, Stdin,
@@ -106,6 +107,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     let supplied = supply_rows(parts, &env, &mcp_servers);
     let mut enforcement =
         agent_rows(parts, &mut adapted, &mount, sidecar.as_ref(), limits, flags, &mut warnings);
+    enforcement.extend(resource_rows(&mount, limits, &facts.obstacles.limits));
     enforcement.extend(socket_rows(&mount, facts.obstacles.mount.as_ref()));
     enforcement.extend(supplied);
     if mount.sandbox == Some(Sandbox::Strict) {

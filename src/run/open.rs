@@ -15,6 +15,7 @@ use super::view::Opening;
 use crate::host::Host;
 use crate::launch::program;
 use crate::launch::staging::{self, Places, Shown};
+use crate::model::limits::Limits;
 use crate::model::mount::Backend;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::{AgentPlan, RunPlan};
@@ -190,10 +191,13 @@ impl<'a> Engine<'a> {
             signals,
             crash_points: &self.crash_points,
         };
-        let (open, warnings) = report.timed("mount", || match record {
+        let (mut open, warnings) = report.timed("mount", || match record {
             Some(record) => opening.reopen(record),
             None => opening.open(),
         })?;
+        // What cannot be held here is advice, and the plan says so.
+        let held = run.facts.obstacles.limits.enforceable(plan.limits);
+        open.limit(Limits { disk_mb: plan.limits.disk_mb, ..held })?;
         tracing::info!(backend = ?open.record.backend, sandbox = ?open.record.sandbox, "mount opened");
         report.warnings.extend(warnings);
         Ok(open)

@@ -12,13 +12,14 @@ use crate::load::layer_places;
 use crate::load::rule_files::RuleFiles;
 use crate::model::decided::InputValue;
 use crate::model::features::Feature;
+use crate::model::limits::LimitObstacles;
 use crate::model::mount::Backend;
 use crate::model::plan::{AgentPlan, RunPlan, SkillKind};
 use crate::model::selector::Selector;
 use crate::model::skill_source::kind_of;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::git::settings::{self, GitSurroundings};
-use crate::mount::{InjectedFile, probe, root};
+use crate::mount::{self, InjectedFile, probe, root};
 use crate::plan::mount::{MountFlags, MountPlace};
 use crate::plan::parts::{Obstacles, RunFacts, RunFlags, RunParts};
 use crate::plan::{refusals::needs_probe, run as plan_run};
@@ -328,8 +329,23 @@ fn facts(workforce: &Workforce, root: Option<&Path>, parts: Option<&PersonaParts
         persona_ref: workforce.persona_ref().cloned(),
         untrusted_servers,
         warnings,
-        obstacles: Obstacles { unreadable, root: refused, mount: None },
+        obstacles: Obstacles {
+            unreadable,
+            root: refused,
+            mount: None,
+            limits: limit_obstacles(workforce, parts),
+        },
     })
+}
+
+/// Asked of the machine only where some limit needs a control group.
+fn limit_obstacles(workforce: &Workforce, parts: Option<&PersonaParts>) -> LimitObstacles {
+    let of_persona = parts.map(|parts| parts.found.resolved.persona.limits).unwrap_or_default();
+    if of_persona.over(workforce.config.settings.limits).need_control_group() {
+        mount::limit_obstacles()
+    } else {
+        LimitObstacles::default()
+    }
 }
 
 /// Files in the root that the repository around it takes settings from or runs.

@@ -167,6 +167,30 @@ fn wall_and_idle_seconds_of_a_persona_end_a_run_on_every_harness() {
 }
 
 #[test]
+fn a_disk_limit_ends_a_task_on_every_harness() {
+    let script = "begins; head -c 5000000 /dev/urandom > large; sleep 60";
+    for harness in HARNESSES {
+        let world = world(script, &json!({"limits": {"diskMb": 2}}));
+        let began = Instant::now();
+        let (report, code) = world.report(&["--harness", harness]);
+        assert_eq!(code, 124, "{report:#}");
+        assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+        let outcome = &report["outcome"];
+        assert_eq!(outcome["status"], "timed-out");
+        assert_eq!(outcome["reason"], "the disk limit of 2 MB was reached");
+        assert_eq!(report["apply"]["status"], "held");
+        let warnings = report["warnings"].as_array().unwrap();
+        let told = "the disk limit of 2 MB was reached (`limits.diskMb`)";
+        assert!(
+            warnings.iter().any(|warning| *warning == json!({"code": "limit", "message": told})),
+            "{report:#}"
+        );
+        promises(&world, &["--harness", harness, "-p", "x"], "limits.diskMb");
+        world.nobody_is_left();
+    }
+}
+
+#[test]
 fn wall_seconds_end_a_run_in_a_terminal_too() {
     let world = world("echo is-$((1+1)); sleep 60", &json!({"limits": {"wallSeconds": 1}}));
     let terminal = Terminal::open(&world);

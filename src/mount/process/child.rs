@@ -3,9 +3,10 @@
 
 use crate::model::mount_facts::OverlayWay;
 use crate::mount::error::MountError;
+use crate::mount::process::cgroup::ControlGroup;
 use crate::mount::process::inside::protocol::{
-    CONTROL_FD, Failure, Group, HELPER, HelperSpec, LOCK_FD, Order, Report, STATUS_FD, Stage, drain_lines,
-    line,
+    CONTROL_FD, Failure, GROUP_FD, Group, HELPER, HelperSpec, LOCK_FD, Order, Report, STATUS_FD, Stage,
+    drain_lines, line,
 };
 use anyhow::{Context, Result};
 use command_fds::{CommandFdExt, FdMapping};
@@ -18,6 +19,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long everything inside may take to be gone after it was killed.
@@ -101,12 +103,24 @@ pub struct Helper {
     pub spec: HelperSpec,
     /// The session's lock, which our processes inside hold too.
     pub lock: Option<File>,
+    /// What holds the run's limits of processes and memory.
+    pub control_group: Option<Arc<ControlGroup>>,
+    /// What the overlays may take on disk together, in bytes.
+    pub disk_limit: Option<u64>,
 }
 
 impl Helper {
+    /// For another view, which is thrown away: what is written to it is not limited.
     pub fn try_clone(&self) -> std::io::Result<Helper> {
         let lock = self.lock.as_ref().map(File::try_clone).transpose()?;
-        Ok(Helper { program: self.program.clone(), spec: self.spec.clone(), lock })
+        let control_group = self.control_group.clone();
+        Ok(Helper {
+            program: self.program.clone(),
+            spec: self.spec.clone(),
+            lock,
+            control_group,
+            disk_limit: None,
+        })
     }
 
     /// Starts a command. The report [`Report::Started`] or [`Report::Failed`] follows.
@@ -121,6 +135,11 @@ impl Helper {
         ];
         if let Some(lock) = &self.lock {
             fds.push(FdMapping { parent_fd: OwnedFd::from(lock.try_clone()?), child_fd: LOCK_FD });
+        }
+        if let Some(group) = &self.control_group {
+            let entrance = group.entrance().context("the limits of the run cannot be set")?;
+            fds.push(FdMapping { parent_fd: entrance.into(), child_fd: GROUP_FD });
+            spec.limited = true;
         }
         let mut helper = Command::new(&self.program);
         helper
@@ -141,7 +160,7 @@ impl Helper {
                 None => helper.env_remove(name),
             };
         }
-        helper.fd_mappings(fds).expect("three different numbers");
+        helper.fd_mappings(fds).expect("different numbers");
         let child =
             helper.spawn().with_context(|| format!("`{}` cannot be started", self.program.display()))?;
         // With `helper` go our copies of the inside's ends of the pipes.

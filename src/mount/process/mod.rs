@@ -2,8 +2,10 @@
 //! How a mount is laid out is decided in `view`; what the commands changed is not looked at.
 
 pub mod attend;
+pub mod cgroup;
 pub mod child;
 mod descendants;
+mod disk_meter;
 pub mod inside;
 pub(crate) mod mount_table;
 pub mod probe;

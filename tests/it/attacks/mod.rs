@@ -6,6 +6,7 @@ mod git_settings;
 mod harness_config;
 mod journals;
 mod kernel;
+mod limits;
 mod outside;
 mod own_home;
 mod pack_powers;

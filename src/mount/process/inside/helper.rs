@@ -5,8 +5,8 @@ use super::devices::SharedMemory;
 use super::init::PASSED_BY;
 use super::namespaces::{self, failure};
 use super::protocol::{
-    CONTROL_FD, DroppedCapabilities, Failure, Group, HelperSpec, INIT, InitSpec, LOCK_FD, Report, STATUS_FD,
-    Stage, line,
+    CONTROL_FD, DroppedCapabilities, Failure, GROUP_FD, Group, HelperSpec, INIT, InitSpec, LOCK_FD, Report,
+    STATUS_FD, Stage, line,
 };
 use super::sockets::Exempt;
 use super::{caps, devices, init, kernel_interfaces, layers, seal, sockets};
@@ -22,7 +22,7 @@ use std::process::Command;
 /// Runs until everything inside has ended. The outcome goes to the runner over the status pipe.
 pub(super) fn run(spec: &HelperSpec, argv: &[OsString]) -> u8 {
     // Descriptors of the user's shell could lead to the real project, past the mount.
-    close_fds::set_fds_cloexec(3, &[CONTROL_FD, STATUS_FD, LOCK_FD]);
+    close_fds::set_fds_cloexec(3, &[CONTROL_FD, STATUS_FD, LOCK_FD, GROUP_FD]);
     // Opened before the namespaces change what `/proc/self` is.
     let Ok(mut status) = File::options().write(true).open(format!("/proc/self/fd/{STATUS_FD}")) else {
         return 125;
@@ -72,6 +72,11 @@ fn prepare(spec: &HelperSpec) -> Result<(), Failure> {
                 .map_err(|error| failure(Stage::Mount, "the disks cannot be covered", &error))?;
             kernel_interfaces::make_sys_read_only()
                 .map_err(|error| failure(Stage::Mount, "`/sys` cannot be made read-only", &error))?;
+        }
+        if spec.limited {
+            kernel_interfaces::make_control_groups_read_only().map_err(|error| {
+                failure(Stage::Mount, "the control groups cannot be made read-only", &error)
+            })?;
         }
     }
     // Only now: a working directory from before would still be the real project.
@@ -146,5 +151,6 @@ fn init_spec(spec: &HelperSpec) -> InitSpec {
         protect_kernel,
         scope_sockets: spec.scope_sockets,
         is_strict: spec.writable.is_some(),
+        limited: spec.limited,
     }
 }

@@ -1,5 +1,6 @@
 //! Makes the kernel's own files in `/proc` and `/sys` read-only for root: a name written to `core_pattern` is a program that runs
-//! outside. An ordinary user may write none of them, and any cover would forbid a nested `/proc`.
+//! outside. An ordinary user may write none of them but control groups, and any cover would forbid a nested
+//! `/proc`.
 
 use super::binds::{hold, make_mount_read_only, put};
 use crate::mount::process::mount_table;
@@ -21,6 +22,15 @@ pub(super) fn make_read_only() -> io::Result<()> {
         }
         let kept = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         mount_remount(&path, MountFlags::BIND | MountFlags::RDONLY | kept, "")?;
+    }
+    Ok(())
+}
+
+/// Control groups, wherever they are mounted: a process that may write them leaves the one that limits it.
+pub(super) fn make_control_groups_read_only() -> io::Result<()> {
+    let table = mount_table::parse(&std::fs::read("/proc/self/mountinfo")?);
+    for mounted in table.iter().filter(|mounted| mounted.kind.starts_with("cgroup")) {
+        make_mount_read_only(mounted)?;
     }
     Ok(())
 }

@@ -21,6 +21,8 @@ pub const CONTROL_FD: i32 = 3;
 pub const STATUS_FD: i32 = 4;
 /// The session's lock, held as long as any of our own processes lives.
 pub const LOCK_FD: i32 = 5;
+/// The entrance of the control group that the run is limited by.
+pub const GROUP_FD: i32 = 6;
 
 /// All that the helper needs to know. It travels on the command line, so it holds paths and no secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +47,8 @@ pub struct HelperSpec {
     pub sockets: Vec<RawPath>,
     /// Whether the inside is kept from sockets without a path.
     pub scope_sockets: bool,
+    /// Whether the run is in a control group, which it must not leave.
+    pub limited: bool,
     /// Entered after mounting.
     pub workdir: RawPath,
     pub group: Group,
@@ -114,6 +118,8 @@ pub struct InitSpec {
     pub scope_sockets: bool,
     /// Whether the sandbox level is `strict`.
     pub is_strict: bool,
+    /// Whether it enters a control group, which nothing inside may leave.
+    pub limited: bool,
 }
 
 /// What the child must not be able to do, although we could.

@@ -1,6 +1,6 @@
 //! The filters of system calls: nothing inside may type into a terminal (`TIOCSTI`) or paste into a console (`TIOCLINUX`), at
-//! `strict` nothing may use keyrings, and root may not make a namespace for control groups. They are not the sandbox: every other
-//! call is left to the mounts and capabilities.
+//! `strict` nothing may use keyrings, and nobody whom that would free may make a namespace for control groups or start a process
+//! in another one. They are not the sandbox: every other call is left to the mounts and capabilities.
 
 use seccompiler::{apply_filter, sock_filter};
 use std::io;
@@ -61,8 +61,9 @@ pub(super) fn deny_typing() -> io::Result<()> {
     apply_filter(&typing_filter()).map_err(io::Error::other)
 }
 
-/// For root at the sandbox level `strict`: in a namespace for control groups of its own it could mount a writable view of the groups
-/// that the runner and the user's shell are in, and freeze or kill them.
+/// For root in an overlay: in a namespace for control groups of its own it could mount a writable view of the groups that the runner
+/// and the user's shell are in, and freeze or kill them. And for whoever a control group limits: `clone3` starts a process in any
+/// group that its user may write, through a read-only mount too.
 pub(super) fn deny_control_groups() -> io::Result<()> {
     apply_filter(&control_group_filter()).map_err(io::Error::other)
 }
