@@ -22,7 +22,7 @@ use crate::session::SessionState;
 use anyhow::{Context, Result};
 use serde_json::json;
 use std::ffi::OsString;
-use std::fs::{DirBuilder, File};
+use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -237,12 +237,12 @@ impl OpenRun<'_> {
             let Some(agent) = headless else {
                 let limit = plan.limits.wall_seconds.and_then(limit_of);
                 let stdio =
-                    if reserve_stdout { ChildStdio::all_on_stderr()? } else { ChildStdio::inherited() };
+                    if reserve_stdout { ChildStdio::all_on_stderr()? } else { ChildStdio::inherited()? };
                 let outcome = mount.run(command, stdio, signals, limit)?;
                 return Ok(HarnessOutcome::of_interactive(outcome, plan.limits));
             };
-            let task = dir.join(TASK_FILE);
-            staging::write_private(&task, agent.prompt.as_deref().unwrap_or_default().as_bytes())?;
+            let task = agent.prompt.as_deref().unwrap_or_default();
+            staging::write_private(&dir.join(TASK_FILE), task.as_bytes())?;
             let limits = TimeLimits {
                 wall: plan.limits.wall_seconds.and_then(limit_of),
                 idle: plan.limits.idle_seconds.and_then(limit_of),
@@ -252,7 +252,6 @@ impl OpenRun<'_> {
             let live = Live { changed_files: &changed };
             let note = conversation.clone().expect("an agent has a conversation");
             let mut recorder = Recorder::new(session, dir, note, live, secrets, observer)?;
-            let task = File::open(&task)?;
             let outcome = headless::run(mount, command, task, reader, limits, signals, &mut recorder);
             let recorded = recorder.finish();
             *conversation = Some(recorded.note);

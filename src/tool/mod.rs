@@ -88,15 +88,15 @@ fn is_executable(file: &Path) -> bool {
 
 /// Something to read for a program.
 pub fn input(bytes: &[u8]) -> std::io::Result<Stdio> {
-    let mut file = in_memory()?;
-    file.write_all(bytes)?;
-    file.seek(SeekFrom::Start(0))?;
-    Ok(file.into())
+    in_memory(bytes).map(Stdio::from)
 }
 
-/// A file that is in no directory.
-fn in_memory() -> std::io::Result<File> {
-    Ok(memfd_create("agentworkforce", MemfdFlags::CLOEXEC)?.into())
+/// A file that is in no directory, to be read from its start.
+pub fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
+    let mut file = File::from(memfd_create("agentworkforce", MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file)
 }
 
 /// Runs a prepared command without a terminal: no input unless `stdin` has some, output goes into memory. Whatever it started is ended
@@ -110,7 +110,7 @@ pub fn run(
     let program = program.to_string_lossy().into_owned();
     let failed = |error| ToolError::Output { program: program.clone(), error };
     // Files, not pipes: a grandchild that keeps a pipe open cannot make us wait.
-    let (mut stdout, mut stderr) = (in_memory().map_err(failed)?, in_memory().map_err(failed)?);
+    let (mut stdout, mut stderr) = (in_memory(&[]).map_err(failed)?, in_memory(&[]).map_err(failed)?);
     command
         .stdin(stdin.unwrap_or_else(Stdio::null))
         .stdout(stdout.try_clone().map_err(failed)?)

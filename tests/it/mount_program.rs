@@ -173,7 +173,7 @@ fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
         mount.confine(own.limited("agentworkforce-test", Limits::default())?);
     }
     let command = ChildCommand { argv: rest.cloned().collect(), env: Vec::new() };
-    let outcome = mount.run(&command, ChildStdio::inherited(), &mut signals, None)?;
+    let outcome = mount.run(&command, ChildStdio::inherited()?, &mut signals, None)?;
     eprintln!("outcome {outcome:?}");
     if prompt {
         // As the review of the changes will: a runner in the background would be stopped here.

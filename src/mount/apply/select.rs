@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 pub struct Selection {
     /// Only these; `None` means all.
     pub only: Option<Vec<PathBuf>>,
+    /// `only` names the paths themselves, and not what is below them.
+    pub exact: bool,
     /// Take the agent's version, whatever the user did; the user's goes to the undo copies.
     pub theirs: Vec<PathBuf>,
     /// Keep the project's version and leave the agent's in the session.
@@ -74,7 +76,10 @@ impl Selection {
     /// all the deletions below it.
     fn with_what_they_need(&self, review: &Review) -> Option<BTreeSet<PathBuf>> {
         let only = self.only.as_ref()?;
-        let is_forced = |path: &Path| covers(only, path) || covers(&self.theirs, path);
+        let is_named = |path: &Path| {
+            if self.exact { only.iter().any(|named| named == path) } else { covers(only, path) }
+        };
+        let is_forced = |path: &Path| is_named(path) || covers(&self.theirs, path);
         let mut picked: BTreeSet<PathBuf> = review
             .changes
             .iter()

@@ -3,11 +3,12 @@
 //! anything else. What the output means is for the listener.
 
 use super::cgroup::Exhausted;
-use super::child::{ChildCommand, ChildEvent, ChildStdio, Helper, Left, PATIENCE, RunningChild, start_error};
+use super::child::{ChildCommand, ChildEvent, Helper, Left, PATIENCE, RunningChild, start_error};
 use super::descendants;
 use super::disk_meter::DiskMeter;
 use super::inside::protocol::{Group, Report};
 use super::signals::SignalInbox;
+use super::stdio::ChildStdio;
 use super::terminal::{SharedTerminal, has_job_control};
 use crate::exit::Exit;
 use crate::mount::error::MountError;
@@ -121,10 +122,11 @@ impl Helper {
     pub fn run(
         &self,
         command: &ChildCommand,
-        stdio: ChildStdio,
+        mut stdio: ChildStdio,
         signals: &mut SignalInbox,
         limit: Option<Duration>,
     ) -> Result<ChildOutcome> {
+        let relay = std::mem::take(&mut stdio.relay);
         let mut terminal = SharedTerminal::of_this_process();
         let group = match &terminal {
             Some(terminal) if terminal.is_lent() => Group::Foreground,
@@ -138,6 +140,11 @@ impl Helper {
         });
         if let Some(terminal) = &terminal {
             terminal.take_back();
+        }
+        let is_left =
+            |error: &anyhow::Error| matches!(error.downcast_ref(), Some(MountError::NotEnded { .. }));
+        if !outcome.as_ref().is_err_and(is_left) {
+            relay.finish();
         }
         let outcome = outcome?;
         if terminal.is_some() {

@@ -1,6 +1,7 @@
 //! Starts a command in an open mount and learns how it ends. How its stdio is connected is the caller's choice;
 //! when to signal or end it too.
 
+use super::stdio::ChildStdio;
 use crate::model::mount_facts::OverlayWay;
 use crate::mount::error::MountError;
 use crate::mount::process::cgroup::ControlGroup;
@@ -18,7 +19,7 @@ use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -32,32 +33,6 @@ pub struct ChildCommand {
     pub argv: Vec<OsString>,
     /// Changes to our own environment: a value, or `None` to take the variable away.
     pub env: Vec<(OsString, Option<OsString>)>,
-}
-
-/// Where the child's standard streams go.
-#[derive(Debug)]
-pub struct ChildStdio {
-    pub stdin: Stdio,
-    pub stdout: Stdio,
-    pub stderr: Stdio,
-}
-
-impl ChildStdio {
-    /// Ours: for a person at a terminal.
-    pub fn inherited() -> ChildStdio {
-        ChildStdio { stdin: Stdio::inherit(), stdout: Stdio::inherit(), stderr: Stdio::inherit() }
-    }
-
-    /// Ours, with what it prints on our stderr: for a caller whose stdout is its own.
-    pub fn all_on_stderr() -> std::io::Result<ChildStdio> {
-        let stderr = std::io::stderr().as_fd().try_clone_to_owned()?;
-        Ok(ChildStdio { stdout: Stdio::from(stderr), ..ChildStdio::inherited() })
-    }
-
-    /// No input, and output that the caller reads.
-    pub fn piped() -> ChildStdio {
-        ChildStdio { stdin: Stdio::null(), stdout: Stdio::piped(), stderr: Stdio::piped() }
-    }
 }
 
 /// A command that was started. Dropping it ends everything that it started, too.

@@ -11,8 +11,10 @@ pub(crate) mod mount_table;
 pub mod probe;
 pub mod signals;
 mod ssh;
+pub mod stdio;
 mod terminal;
 
 pub use attend::{ChildOutcome, Ending, catch_runner_signals};
-pub use child::{ChildCommand, ChildStdio, RunningChild};
+pub use child::{ChildCommand, RunningChild};
 pub use signals::SignalInbox;
+pub use stdio::ChildStdio;

@@ -231,7 +231,7 @@ fn a_signal_is_answered_while_a_huge_tree_is_measured() {
         let script = format!("{make}; echo ready; sleep 60");
         let command = world.aw_command(["mount", "--persona", "limited", "--", "sh", "-c", &script]);
         let did = interrupted(command);
-        assert!(did < Duration::from_secs(8), "{did:?}");
+        assert!(did < Duration::from_secs(30), "{did:?}");
         world.nobody_is_left();
     });
 }

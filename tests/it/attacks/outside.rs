@@ -140,3 +140,37 @@ fn what_an_agent_leaves_in_its_harness_home_does_not_configure_the_next_attempt(
         }
     });
 }
+
+/// A descriptor can be opened again through `/proc`, past the mount. What a user redirects is none that leads anywhere.
+#[test]
+fn redirected_streams_do_not_lead_to_the_users_files() {
+    for_each_identity(|world| {
+        world.repository(&[("build.sh", "echo build\n"), ("a", "x\n"), (".env", "TOKEN=1\n")]);
+        for (backend, sandbox) in [("overlay", "project"), ("overlay", "strict"), ("copy", "off")] {
+            let flags = format!("--mount {backend} --sandbox {sandbox} --apply never");
+            let aw = crate::support::mount::BINARY;
+            // A script's input is shared with the commands in it: each goes on where the last one stopped.
+            let said = world.outside(&format!(
+                "{{ {aw} mount {flags} -- sh -c 'read line; echo got $line; echo evil > /proc/self/fd/0' || true; cat; }} \
+                 < build.sh 2> err; printf '1\\n2\\n' > list; while read n; do {aw} mount {flags} -- echo run $n; done < list 2>> err"
+            ));
+            assert!(said.starts_with("got echo build\n"), "{said}");
+            assert!(said.contains("run 1\n") && said.contains("run 2\n"), "{said}");
+            assert_eq!(world.outside("cat build.sh"), "echo build\n", "{flags}");
+            world.outside(&format!(
+                "echo before > log; {aw} mount {flags} -- sh -c 'echo out; echo err >&2; : > /proc/self/fd/1; : > /proc/self/fd/2' >> log 2>&1 || true"
+            ));
+            let log = world.outside("cat log");
+            assert!(log.starts_with("before\n") && log.contains("out\nerr\n"), "{flags}: {log}");
+            let seen = world
+                .outside(&format!("{aw} mount {flags} -- sh -c 'cat /proc/self/fd/0/.env' < . 2>&1 || true"));
+            assert!(!seen.contains("TOKEN"), "{flags}: {seen}");
+            world.outside("rm -f err log list");
+        }
+        let base = world;
+        let world = World::with_harness(base.who, "begins; echo evil > /proc/self/fd/0; answers done");
+        let (report, _) = world.report(&["--apply", "never"]);
+        let session = world.sessions().join(report["session"].as_str().unwrap());
+        assert_eq!(fs::read_to_string(session.join("attempts/1/task.md")).unwrap(), "do it");
+    });
+}
