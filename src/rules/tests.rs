@@ -351,3 +351,11 @@ fn patterns_that_match_nothing_are_reported_and_others_are_not() {
         assert_eq!(unmatchable_patterns(&[rule(pattern)]), Vec::<Warning>::new(), "{pattern}");
     }
 }
+
+#[test]
+fn patterns_that_would_cost_too_much_are_refused() {
+    let long = rule(&"[".repeat(1_000_000), Effect::Hidden, RuleSource::ProjectFile);
+    assert!(PathRules::compile(&[long]).unwrap_err().to_string().contains("longer than 4096"));
+    let many = vec![rule("x", Effect::Hidden, RuleSource::ProjectFile); 20_001];
+    assert!(PathRules::compile(&many).unwrap_err().to_string().contains("more than 20000"));
+}
