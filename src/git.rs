@@ -60,7 +60,7 @@ fn program() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| {
         let host = Host::of_this_process().ok();
-        host.and_then(|host| tool::find(&host, "git")).unwrap_or_else(|| "/usr/bin/git".into())
+        host.and_then(|host| tool::find(&host, "git")).unwrap_or_else(|| "/nonexistent/git".into())
     })
 }
 

@@ -148,6 +148,8 @@ impl Repository {
     fn git(&self, git_dir: &Path) -> Command {
         let mut command = git::command(&self.work_tree);
         command.args(["-c", "core.attributesFile=/dev/null"]).env("GIT_ATTR_NOSYSTEM", "1");
+        // `check-ignore` refuses it.
+        command.env_remove("GIT_LITERAL_PATHSPECS");
         command.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", &self.work_tree);
         if git_dir == self.git_dir {
             command.env("GIT_COMMON_DIR", &self.common_dir);
