@@ -4,6 +4,7 @@
 pub mod attend;
 pub mod child;
 mod descendants;
+mod fresh_temp;
 pub mod inside;
 pub(crate) mod mount_table;
 pub mod probe;

@@ -25,16 +25,8 @@ const LINKS: [(&str, &str); 5] = [
     ("ptmx", "pts/ptmx"),
 ];
 
-/// What shared memory the inside has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SharedMemory {
-    Fresh,
-    /// The machine's: something that the run needs is in it.
-    Kept,
-}
-
 /// Replaces `/dev` by the little that a run needs.
-pub(super) fn make_minimal(allowed: &[Device], memory: SharedMemory) -> io::Result<()> {
+pub(super) fn make_minimal(allowed: &[Device]) -> io::Result<()> {
     // Everything is held before it is covered.
     let mut held = Vec::new();
     for name in
@@ -46,8 +38,6 @@ pub(super) fn make_minimal(allowed: &[Device], memory: SharedMemory) -> io::Resu
             Err(error) => return Err(error),
         }
     }
-    let shared = Path::new(DEV).join("shm");
-    let kept = (memory == SharedMemory::Kept).then(|| hold(&shared)).transpose()?;
     let terminal = own_terminal()?;
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     mount("agentworkforce", DEV, "tmpfs", flags, c"mode=0755")?;
@@ -58,10 +48,7 @@ pub(super) fn make_minimal(allowed: &[Device], memory: SharedMemory) -> io::Resu
         symlink(target, Path::new(DEV).join(name))?;
     }
     mount_new("devpts", "pts", flags, c"newinstance,ptmxmode=0666,mode=620")?;
-    match kept {
-        Some(tree) => show(Path::new("shm"), &tree)?,
-        None => mount_new("tmpfs", "shm", MountFlags::NOSUID | MountFlags::NODEV, c"mode=1777")?,
-    }
+    mount_new("tmpfs", "shm", MountFlags::NOSUID | MountFlags::NODEV, c"mode=1777")?;
     if let Some(terminal) = terminal {
         show(Path::new(CONSOLE), &terminal)?;
     }

@@ -39,6 +39,8 @@ pub struct HelperSpec {
     pub through: Vec<RawPath>,
     /// `Some` for the sandbox level `strict`: what stays writable besides the overlays and covers.
     pub writable: Option<Vec<RawPath>>,
+    /// The session's directory for the temporary files of runs, at the sandbox level `strict`; the helper gets that of its run.
+    pub temp: Option<RawPath>,
     /// What `/dev` has at the sandbox level `strict` besides the harmless devices.
     pub devices: Vec<Device>,
     /// Sockets of services outside that stay reachable at the sandbox level `strict`.
@@ -112,6 +114,8 @@ pub struct InitSpec {
     pub protect_kernel: bool,
     /// Whether the child is kept from sockets without a path that services outside have.
     pub scope_sockets: bool,
+    /// Whether the temporary directories are the run's own.
+    pub private_temp: bool,
 }
 
 /// What the child must not be able to do, although we could.
