@@ -17,6 +17,8 @@ pub struct Mounted {
     pub path: PathBuf,
     /// What a remount must keep: dropping one of them is forbidden in a user namespace.
     pub flags: MountFlags,
+    /// The type of the filesystem.
+    pub kind: String,
     /// The directories that an overlay shows, as it was told; none for other filesystems.
     pub layers: Vec<PathBuf>,
 }
@@ -52,8 +54,9 @@ fn parse_line(line: &[u8]) -> Option<Mounted> {
             _ => MountFlags::empty(),
         };
     }
-    let layers = layers(fields.skip_while(|field| *field != b"-").skip(1));
-    Some(Mounted { id, device, root, path, flags, layers })
+    let mut fields = fields.skip_while(|field| *field != b"-").skip(1).peekable();
+    let kind = fields.peek().map_or(String::new(), |kind| String::from_utf8_lossy(kind).into_owned());
+    Some(Mounted { id, device, root, path, flags, kind, layers: layers(fields) })
 }
 
 /// From `overlay name rw,lowerdir=/a:/b,upperdir=/c,workdir=/d`; newer kernels have one `lowerdir+=` for each.
@@ -107,6 +110,7 @@ mod tests {
                     root: "/".into(),
                     path: "/".into(),
                     flags: MountFlags::RELATIME,
+                    kind: "ext4".into(),
                     layers: Vec::new()
                 },
                 Mounted {
@@ -115,6 +119,7 @@ mod tests {
                     root: "/x y".into(),
                     path: "/a b/\\c".into(),
                     flags: MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV,
+                    kind: "tmpfs".into(),
                     layers: Vec::new()
                 },
             ]

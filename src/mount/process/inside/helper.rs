@@ -62,6 +62,7 @@ fn prepare(spec: &HelperSpec, argv: &[OsString]) -> Result<(), Failure> {
         if let Some(writable) = &spec.writable {
             let writable: Vec<PathBuf> = writable.iter().map(|path| path.to_path_buf()).collect();
             layers::make_strict(spec, &writable)?;
+            close_kernels_elsewhere()?;
             sockets::cover(&exempt_sockets(spec)).map_err(|error| {
                 failure(Stage::Mount, "the sockets of services cannot be covered", &error)
             })?;
@@ -72,6 +73,7 @@ fn prepare(spec: &HelperSpec, argv: &[OsString]) -> Result<(), Failure> {
             nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWIPC)
                 .map_err(|errno| failure(Stage::Namespace, "shared memory cannot be left", &errno.into()))?;
         } else if is_overlay_of_root(spec) {
+            close_kernels_elsewhere()?;
             devices::cover_disks()
                 .map_err(|error| failure(Stage::Mount, "the disks cannot be covered", &error))?;
             kernel_interfaces::make_sys_read_only()
@@ -81,6 +83,13 @@ fn prepare(spec: &HelperSpec, argv: &[OsString]) -> Result<(), Failure> {
     // Only now: a working directory from before would still be the real project.
     std::env::set_current_dir(&*spec.workdir)
         .map_err(|error| failure(Stage::Mount, &format!("cannot enter `{}`", spec.workdir.display()), &error))
+}
+
+/// Other mounts of the kernel's filesystems, and device nodes that are not in `/dev`.
+fn close_kernels_elsewhere() -> Result<(), Failure> {
+    kernel_interfaces::cover_elsewhere()
+        .and_then(|()| kernel_interfaces::deny_devices_elsewhere())
+        .map_err(|error| failure(Stage::Mount, "the kernel's files elsewhere cannot be covered", &error))
 }
 
 /// What a cover must not hide: the run itself.
