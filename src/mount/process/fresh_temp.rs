@@ -7,8 +7,12 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// What is given out for `/tmp` and `/var/tmp`, below the directory of a run.
+/// What is given out for `/tmp` and `/var/tmp`, below the directory of a run: each has the directories of an overlay.
 pub(super) const NAMES: [&str; 2] = ["tmp", "var-tmp"];
+/// The directories of such an overlay: the lower one stays empty.
+pub(super) const LOWER: &str = "lower";
+pub(super) const UPPER: &str = "upper";
+pub(super) const WORK: &str = "work";
 
 /// The directory of one run, removed with the value.
 #[derive(Debug)]
@@ -38,9 +42,11 @@ impl FreshTemp {
         let fresh = FreshTemp { dir, is_kept: false };
         for name in NAMES {
             let path = fresh.dir.join(name);
-            fs::create_dir(&path)?;
-            // The directory above is closed to everybody else.
-            fs::set_permissions(&path, Permissions::from_mode(0o1777))?;
+            for name in [LOWER, UPPER, WORK] {
+                private(true).create(path.join(name))?;
+            }
+            // The directories above are closed to everybody else.
+            fs::set_permissions(path.join(UPPER), Permissions::from_mode(0o1777))?;
         }
         Ok(fresh)
     }

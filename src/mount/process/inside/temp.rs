@@ -3,10 +3,11 @@
 //! The directories themselves are made by the runner.
 
 use super::binds::{hold, pin, put, put_new, restrict};
-use super::protocol::HelperSpec;
-use crate::mount::process::fresh_temp::NAMES;
+use super::layers::mount_overlay;
+use super::protocol::{HelperSpec, OverlaySpec};
+use crate::mount::process::fresh_temp::{LOWER, NAMES, UPPER, WORK};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
-use rustix::mount::MountFlags;
+use rustix::mount::{MountFlags, UnmountFlags, unmount};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Permissions};
@@ -36,12 +37,22 @@ enum Shown {
     Link(PathBuf),
 }
 
-/// Before anything is mounted: the session's directory cannot be reached afterwards.
+/// Before anything is mounted: the session's directory cannot be reached afterwards. Overlays, because a bind tells in the table
+/// of mounts which directory it is of: codex looks for such other names of what it protects, and they do not exist inside.
 pub(super) fn hold_fresh(spec: &HelperSpec) -> io::Result<Fresh> {
     let mut fresh = BTreeMap::new();
     for (place, name) in ON_DISK.iter().zip(NAMES) {
         if let (Some(dir), Ok(place)) = (&spec.temp, Path::new(place).canonicalize()) {
-            fresh.insert(place, hold(&dir.join(name))?);
+            let dir = dir.join(name);
+            let overlay = OverlaySpec {
+                target: dir.clone().into(),
+                lowers: vec![dir.join(LOWER).into()],
+                upper: dir.join(UPPER).into(),
+                work: dir.join(WORK).into(),
+            };
+            mount_overlay(&overlay, spec.way)?;
+            fresh.insert(place, hold(&dir)?);
+            unmount(&dir, UnmountFlags::DETACH)?;
         }
     }
     Ok(Fresh(fresh))
