@@ -3,11 +3,11 @@
 //! The directories themselves are made by the runner.
 
 use super::binds::{hold, pin, put, put_new, restrict};
-use super::layers::mount_overlay;
+use super::layers::mount_short_lived;
 use super::protocol::{HelperSpec, OverlaySpec};
 use crate::mount::process::fresh_temp::{LOWER, NAMES, UPPER, WORK};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
-use rustix::mount::{MountFlags, UnmountFlags, unmount};
+use rustix::mount::MountFlags;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Permissions};
@@ -50,9 +50,9 @@ pub(super) fn hold_fresh(spec: &HelperSpec) -> io::Result<Fresh> {
                 upper: dir.join(UPPER).into(),
                 work: dir.join(WORK).into(),
             };
-            mount_overlay(&overlay, spec.way)?;
+            mount_short_lived(&overlay, spec.way)?;
+            // Where it is mounted now will be covered, as all of the session.
             fresh.insert(place, hold(&dir)?);
-            unmount(&dir, UnmountFlags::DETACH)?;
         }
     }
     Ok(Fresh(fresh))
