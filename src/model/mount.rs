@@ -37,7 +37,7 @@ pub enum Sandbox {
     Off,
     /// The real project cannot be written and hidden files cannot be opened from inside.
     Project,
-    /// Besides, nothing outside the mount, the harness's own state and temp is writable.
+    /// Besides, nothing outside the mount and the harness's own state is writable.
     Strict,
 }
 

@@ -161,7 +161,7 @@ pub fn socket_rows(mount: &MountSpec, facts: Option<&MountFacts>) -> Vec<Enforce
     if mount.sandbox != Some(Sandbox::Strict) || !has_overlay {
         return Vec::new();
     }
-    let what = "sockets of services that run at the start are covered";
+    let what = "sockets of services that run at the start are covered, later ones in new places are not";
     if facts.is_none_or(|facts| facts.host.scoped_sockets) {
         rows.enforced(Demand::MountSockets, format!("{what}; the network is not"));
     } else {

@@ -111,7 +111,9 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     enforcement.extend(socket_rows(&mount, facts.obstacles.mount.as_ref()));
     enforcement.extend(supplied);
     if mount.sandbox == Some(Sandbox::Strict) {
-        mount.writable = writable_when_strict(facts, std::mem::take(&mut adapted.state));
+        mount.writable = std::mem::take(&mut adapted.state);
+        mount.writable.sort();
+        mount.writable.dedup();
         mount.harness_config = std::mem::take(&mut adapted.config);
         mount.harness_config.extend(caches_when_strict(facts));
         mount.sockets = sockets_when_strict(facts, &parts.settings.mount, &mut warnings);
@@ -196,15 +198,6 @@ fn bare(subject: PlannedSubject, mount: MountSpec, flags: &RunFlags, facts: &Run
 fn with_refusals(mut plan: RunPlan, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     plan.refusals = refusals(&plan, flags.attended, &facts.obstacles);
     plan
-}
-
-/// The harness's own state and temp: what stays writable outside the mount at the sandbox level `strict`.
-fn writable_when_strict(facts: &RunFacts, state: Vec<PathBuf>) -> Vec<PathBuf> {
-    let temp = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
-    let mut all: Vec<PathBuf> = temp.into_iter().chain(path_in_env(facts, "TMPDIR")).chain(state).collect();
-    all.sort();
-    all.dedup();
-    all
 }
 
 /// The user's caches, at the sandbox level `strict`. Programs outside run what they find there, so what an agent leaves in them

@@ -81,19 +81,18 @@ fn a_project_sandbox_keeps_the_real_project_from_being_written() {
 
 #[test]
 fn a_strict_sandbox_leaves_state_and_temp_and_nothing_else() {
-    // A home below a place for temporary files would be writable with it.
     let place = require::place_outside_of_temp();
     for (harness, state) in [
-        ("claude", ".claude/todos/state"),
+        ("claude", ".claude/history.jsonl"),
         ("opencode", ".local/state/opencode/prompt-history.jsonl"),
-        ("codex", ".codex/sessions/state"),
+        ("codex", ".codex/sessions/x"),
     ] {
         let world = World::new_in(Identity::Own, place);
         world.repository(&[("main.txt", "one\n")]);
         world.persona(&with(worker(), &json!({"mount": {"sandbox": "strict"}})));
         let script = format!(
             r#"begins; echo x > main.txt; echo x > ~/out.txt; echo x > ../beside.txt; echo kept > ~/{state}
-            t=$(mktemp /tmp/aw-strict-XXXXXX) && echo open > "$t" && cat "$t" >> ~/{state}; rm -f "$t"; answers done"#
+            t=$(mktemp /tmp/aw-strict-XXXXXX) && echo open > "$t" && cat "$t" >> ~/{state}; answers done"#
         );
         // What a fake writes down would be outside.
         world.raw_harness(harness, &strict_harness(&script), 0o755);

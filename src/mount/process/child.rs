@@ -5,6 +5,7 @@ use super::stdio::ChildStdio;
 use crate::model::mount_facts::OverlayWay;
 use crate::mount::error::MountError;
 use crate::mount::process::cgroup::ControlGroup;
+use crate::mount::process::fresh_temp::FreshTemp;
 use crate::mount::process::inside::protocol::{
     CONTROL_FD, Failure, GROUP_FD, Group, HELPER, HelperSpec, LOCK_FD, Order, Report, STATUS_FD, Stage,
     drain_lines, line,
@@ -47,6 +48,7 @@ pub struct RunningChild {
     closed: bool,
     /// It does not end, and nobody waits for it.
     is_given_up: bool,
+    temp: Option<FreshTemp>,
 }
 
 /// What is left of a command after its end.
@@ -102,6 +104,12 @@ impl Helper {
     pub fn spawn(&self, command: &ChildCommand, stdio: ChildStdio, group: Group) -> Result<RunningChild> {
         let mut spec = self.spec.clone();
         spec.group = group;
+        let temp = spec.temp.as_deref().map(|dir| {
+            FreshTemp::make(dir)
+                .with_context(|| format!("`{}`: temporary files cannot be kept", dir.display()))
+        });
+        let temp = temp.transpose()?;
+        spec.temp = temp.as_ref().map(|temp| temp.dir.clone().into());
         let (control_in, control) = std::io::pipe()?;
         let (status, status_out) = std::io::pipe()?;
         let mut fds = vec![
@@ -148,6 +156,7 @@ impl Helper {
             waiting: VecDeque::new(),
             closed: false,
             is_given_up: false,
+            temp,
         })
     }
 
@@ -262,6 +271,7 @@ impl RunningChild {
             }
         }
         self.is_given_up = true;
+        self.temp.iter_mut().for_each(FreshTemp::keep);
         Left::Process
     }
 

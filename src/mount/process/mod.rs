@@ -6,6 +6,7 @@ pub mod cgroup;
 pub mod child;
 mod descendants;
 mod disk_meter;
+mod fresh_temp;
 pub mod inside;
 pub(crate) mod mount_table;
 pub mod probe;

@@ -3,7 +3,7 @@
 
 use super::copy::open_copy;
 use super::harness_config::{self, CONFIG_DIR};
-use super::layout::{WRITTEN_BY_NESTED_RUNS, helper_spec, home_of};
+use super::layout::{TEMP_DIR, WRITTEN_BY_NESTED_RUNS, helper_spec, home_of};
 use super::logins;
 use super::overlay::open_overlay;
 use super::record::write_record;
@@ -162,7 +162,7 @@ impl OpenMount {
 
     /// Removes the mount's directories from the session; the record stays.
     pub fn remove(self) -> Result<()> {
-        for name in ["upper", "work", "mount", "git", CONFIG_DIR] {
+        for name in ["upper", "work", "mount", "git", CONFIG_DIR, TEMP_DIR] {
             let dir = self.session_dir.join(name);
             remove_tree(&dir).map_err(|error| at(&dir, error))?;
         }

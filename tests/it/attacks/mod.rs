@@ -20,5 +20,6 @@ mod secrets;
 mod sidecar_reads;
 mod small_inputs;
 mod sockets;
+mod temp;
 mod terminal;
 mod unreadable;

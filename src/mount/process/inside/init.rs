@@ -6,7 +6,7 @@ use super::protocol::{
     CONTROL_FD, DroppedCapabilities, Failure, GROUP_FD, Group, InitSpec, Order, Report, STATUS_FD, Stage,
     drain_lines, line,
 };
-use super::{caps, kernel_interfaces, scope, seccomp};
+use super::{caps, kernel_interfaces, scope, seccomp, temp};
 use crate::mount::process::descendants;
 use crate::mount::process::signals::SignalInbox;
 use crate::mount::process::terminal::without_being_stopped;
@@ -109,6 +109,9 @@ fn start(spec: InitSpec, argv: &[OsString]) -> Result<(Pid, SignalInbox), Failur
         .map_err(|error| failure(Stage::Capabilities, "the filter of system calls is refused", &error))?;
     let mut command = Command::new(program);
     command.args(rest).process_group(0);
+    if spec.is_strict {
+        command.envs(temp::unusable_variables().map(|name| (name, temp::ALWAYS_USABLE)));
+    }
     if spec.group == Group::Foreground {
         take_terminal_before_exec(&mut command);
     }

@@ -41,6 +41,8 @@ pub struct HelperSpec {
     pub through: Vec<RawPath>,
     /// `Some` for the sandbox level `strict`: what stays writable besides the overlays and covers.
     pub writable: Option<Vec<RawPath>>,
+    /// The session's directory for the temporary files of runs, at the sandbox level `strict`; the helper gets that of its run.
+    pub temp: Option<RawPath>,
     /// What `/dev` has at the sandbox level `strict` besides the harmless devices.
     pub devices: Vec<Device>,
     /// Sockets of services outside that stay reachable at the sandbox level `strict`.
