@@ -2,6 +2,7 @@
 
 mod aliases;
 mod caches;
+mod git_commits;
 mod git_settings;
 mod harness_config;
 mod journals;
