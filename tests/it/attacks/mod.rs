@@ -8,6 +8,7 @@ mod journals;
 mod kernel;
 mod own_home;
 mod pack_powers;
+mod pack_runs;
 mod page;
 mod persona_layers;
 mod persona_ref;
