@@ -76,6 +76,11 @@ impl HarnessPlan {
         self.arg(value);
     }
 
+    /// `--flag=value`, for a value of a persona: whatever it begins with, it is no option.
+    pub fn value(&mut self, flag: &str, value: &str) {
+        self.arg(format!("{flag}={value}"));
+    }
+
     pub fn option_at(&mut self, flag: &str, value: Template) {
         self.arg(flag);
         self.args.push(value);

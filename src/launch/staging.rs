@@ -5,7 +5,7 @@ use super::error::LaunchError;
 use crate::harness::job::CONVERSATION_DIR;
 use crate::host::Host;
 use crate::model::plan::{AgentPlan, FileBody, LinkFarm, RunPlan};
-use crate::model::template::{Hole, Template};
+use crate::model::template::{Hole, Template, json_literal};
 use crate::mount::ChildCommand;
 use crate::mount::fs::cleanup;
 use anyhow::{Context, Result};
@@ -100,14 +100,16 @@ fn fill(template: &Template, places: &Places<'_>, env: &BTreeMap<String, String>
             Hole::Session => filled.extend_from_slice(places.session_dir.as_os_str().as_encoded_bytes()),
             Hole::SessionId => filled.extend_from_slice(places.session_id.as_bytes()),
             Hole::Mount => filled.extend(quoted(places.mount.as_os_str())),
-            Hole::Variable(name) => match env.get(name) {
-                Some(value) => filled.extend_from_slice(value.as_bytes()),
-                // The plan leaves out what has no value; this one went away in between.
-                None => return Err(LaunchError::VariableUnset { name: name.clone() }.into()),
-            },
+            Hole::Variable(name) => filled.extend_from_slice(variable(name, env)?.as_bytes()),
+            Hole::JsonVariable(name) => filled.extend(json_literal(variable(name, env)?).into_bytes()),
         }
     }
     Ok(OsString::from_vec(filled))
+}
+
+/// The plan leaves out what has no value; one that is missing here went away in between.
+fn variable<'e>(name: &str, env: &'e BTreeMap<String, String>) -> Result<&'e str, LaunchError> {
+    env.get(name).map(String::as_str).ok_or_else(|| LaunchError::VariableUnset { name: name.to_owned() })
 }
 
 /// The root stands in quoted strings only.

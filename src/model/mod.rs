@@ -8,6 +8,7 @@ pub mod event;
 pub mod features;
 pub mod file_problem;
 pub mod formats;
+pub mod harness_variables;
 pub mod json_schema;
 pub mod limits;
 pub mod locate;

@@ -199,6 +199,14 @@ pub struct McpServer {
     pub headers: BTreeMap<String, String>,
 }
 
+impl McpServer {
+    /// Everything in which a reference to a variable may stand.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let fixed = self.url.iter().chain(&self.command).chain(&self.args);
+        fixed.chain(self.env.values()).chain(self.headers.values()).map(String::as_str)
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Permissions {

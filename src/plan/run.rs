@@ -8,6 +8,7 @@ use super::refusals::refusals;
 use super::servers;
 use crate::harness::adapter;
 use crate::harness::job::{HarnessPlan, Job};
+use crate::model::harness_variables::overrides_plan;
 use crate::model::limits::Limits;
 use crate::model::mount::{Backend, HarnessConfig, MountSpec, Sandbox};
 use crate::model::persona::{McpServer, MountPolicy};
@@ -19,11 +20,11 @@ use crate::model::raw_path::RawPath;
 use crate::model::settings::{MountSettings, Settings};
 use crate::model::skill_source as skill;
 use crate::model::source::Source;
-use crate::model::template::{Hole, Template};
+use crate::model::template::{Hole, Template, json_literal};
 use crate::model::warning::{Warning, WarningCode};
 use crate::resolve::inputs::by_name;
 use crate::resolve::persona::ResolvedPersona;
-use crate::resolve::references::{Piece, env_names, env_pieces, fill_inputs};
+use crate::resolve::references::{Piece, env_names, env_pieces, fill_inputs, names_a_harness_reads};
 use crate::resolve::sidecar::SidecarText;
 use crate::rules::unmatchable_patterns;
 use std::collections::BTreeMap;
@@ -91,8 +92,17 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     let mode = job.mode;
     let mut adapted = (adapter(kind).plan)(&job);
     warnings.append(&mut adapted.warnings);
+    adapted.env.values_mut().for_each(|value| fill_in_inputs(value, &values));
     adapted.args.extend(flags.extra_args.iter().map(Template::text));
     for (name, value) in environment(parts, &env) {
+        if overrides_plan(&name) && !adapted.env.contains_key(&name) {
+            let place = if env.remove(&name).is_some() { "env" } else { "inputs" };
+            let text = format!(
+                "{place}.{name} is left out: it configures a harness, and personas have fields for that"
+            );
+            warnings.push(Warning::new(WarningCode::NotUsed, text));
+            continue;
+        }
         match adapted.env.entry(name) {
             Entry::Vacant(free) => {
                 free.insert(value);
@@ -245,9 +255,7 @@ fn references(
     inputs: &BTreeMap<String, String>,
 ) -> Vec<String> {
     let of_server = |server: &'_ McpServer| -> Vec<String> {
-        let texts = server.url.iter().chain(&server.command).chain(&server.args);
-        let texts = texts.chain(server.env.values()).chain(server.headers.values());
-        texts.flat_map(|text| env_names(text)).map(str::to_owned).collect()
+        server.texts().flat_map(names_a_harness_reads).map(str::to_owned).collect()
     };
     let own = env.values().flat_map(|text| env_names(text)).map(str::to_owned);
     let mut names: Vec<String> = own.chain(servers.values().flat_map(of_server)).collect();
@@ -358,6 +366,20 @@ fn environment(parts: &RunParts, env: &BTreeMap<String, String>) -> BTreeMap<Str
     ];
     all.extend(ours.map(|(name, value)| (name.to_owned(), value)));
     all
+}
+
+/// Inputs are no variables of the runner's own environment.
+fn fill_in_inputs(template: &mut Template, inputs: &BTreeMap<String, String>) {
+    for hole in &mut template.0 {
+        let filled = match hole {
+            Hole::Variable(name) => inputs.get(name).cloned(),
+            Hole::JsonVariable(name) => inputs.get(name).map(|value| json_literal(value)),
+            _ => None,
+        };
+        if let Some(text) = filled {
+            *hole = Hole::Text(text);
+        }
+    }
 }
 
 fn origins(resolved: &ResolvedPersona) -> BTreeMap<String, Vec<Source>> {

@@ -11,6 +11,7 @@ mod limits;
 mod outside;
 mod own_home;
 mod pack_powers;
+mod pack_runs;
 mod page;
 mod persona_layers;
 mod persona_ref;
