@@ -39,7 +39,7 @@ fn opencode_fills_in_nothing_but_our_references() {
         Harness::Opencode,
         &json!({"mcpServers": {"x": server}, "systemPrompt": format!("PROMPT-MARKER {literal}")}),
     );
-    world.report(&["--apply", "never"]);
+    let _ = world.report(&["--apply", "never"]);
     assert_eq!(world.read("given.txt"), format!("{literal}|{token}|{literal}"));
     assert!(world.model.contains(&format!("PROMPT-MARKER {literal}")), "the prompt is not literal");
     assert!(!world.model.contains("very-secret-value"));

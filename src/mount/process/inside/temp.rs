@@ -7,7 +7,7 @@ use super::layers::mount_short_lived;
 use super::protocol::{HelperSpec, OverlaySpec};
 use crate::mount::process::fresh_temp::{LOWER, NAMES, UPPER, WORK};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
-use rustix::mount::MountFlags;
+use rustix::mount::{MountFlags, UnmountFlags, unmount};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Permissions};
@@ -51,8 +51,9 @@ pub(super) fn hold_fresh(spec: &HelperSpec) -> io::Result<Fresh> {
                 work: dir.join(WORK).into(),
             };
             mount_short_lived(&overlay, spec.way)?;
-            // Where it is mounted now will be covered, as all of the session.
             fresh.insert(place, hold(&dir)?);
+            // A second place in the table of mounts would be one more that bubblewrap tries to make.
+            unmount(&dir, UnmountFlags::DETACH)?;
         }
     }
     Ok(Fresh(fresh))
