@@ -118,9 +118,10 @@ pub fn of_persona(object: &Object) -> Vec<Power> {
         for (name, value) in env.iter().filter(|(name, _)| is_dangerous(name)) {
             // What a server is told is its own affair.
             let is_harness = matches!(place.as_str(), "env" | "inputs");
-            let what = match is_harness && harness_variables::overrides_plan(name) {
-                true => "configures a harness; runs leave it out",
-                false => "changes which programs run or which servers they use",
+            let what = if is_harness && harness_variables::overrides_plan(name) {
+                "configures a harness; runs leave it out"
+            } else {
+                "changes which programs run or which servers they use"
             };
             add(PowerKind::Environment, format!("{place}.{name}: {value}: {what}"));
         }

@@ -131,7 +131,7 @@ impl<'t> Block<'t> {
     }
 }
 
-fn key_and_value<'t>(line: &'t str) -> Option<(&'t str, &'t str)> {
+fn key_and_value(line: &str) -> Option<(&str, &str)> {
     let key = key_of(line)?;
     Some((key, line[key.len() + 1..].trim()))
 }

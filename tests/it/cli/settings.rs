@@ -53,7 +53,7 @@ fn every_setting_can_be_set_read_listed_and_taken_out() {
             "personaDirs" => (vec!["~/a", "b"], json!(["~/a", "b"])),
             "defaultCreateTarget" => (vec!["user"], json!("user")),
             "defaultHarness" => (vec!["codex"], json!("codex")),
-            "defaultModel" => (vec!["-odd"], json!("-odd")),
+            "defaultModel" => (vec!["odd-"], json!("odd-")),
             "bareMode" | "hermetic" => (vec!["true"], json!(true)),
             "limits.turns" => (vec!["7"], json!(7)),
             "limits.usd" => (vec!["0"], json!(0)),
