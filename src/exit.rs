@@ -13,7 +13,7 @@ pub enum Exit {
     Conflict,
     /// Refused by policy: `--strict`, `--sandbox`, `--locked`.
     Refused,
-    /// A time limit was reached.
+    /// A time limit, or that of disk space, was reached.
     TimedOut,
     /// The runner itself failed.
     Internal,

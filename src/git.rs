@@ -1,23 +1,28 @@
 //! Runs the `git` command so that nothing an agent or the environment wrote can make it run other code.
 //! It knows no repository layout.
 
-use crate::host::interruption;
+use crate::host::{Host, interruption};
 use crate::tool::{self, Bounds, Finished, ToolError};
 use anyhow::{Context, bail};
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Settings that would run a program, switched off for every call. `core.attributesFile` and friends stay: they
 /// name filters but a filter needs a `filter.*` setting, which the caller's repository would have to bring.
-const SAFE: [&str; 12] = [
+const SAFE: [&str; 16] = [
     "-c",
     "core.fsmonitor=false",
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
     "core.sshCommand=false",
+    "-c",
+    "protocol.allow=never",
+    "-c",
+    "core.askPass=false",
     "-c",
     "core.pager=cat",
     "-c",
@@ -26,34 +31,18 @@ const SAFE: [&str; 12] = [
     "maintenance.auto=false",
 ];
 
-/// Variables that would point git at another repository or make it run something.
-const FOREIGN: [&str; 18] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-    "GIT_CONFIG",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "GIT_PROXY_COMMAND",
-    "GIT_EDITOR",
-    "GIT_QUARANTINE_PATH",
-];
+/// Variables that say where the user's own settings are. Every other one could point git at another repository, or make it run
+/// something.
+const KEPT: [&str; 4] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_EXEC_PATH"];
 
-/// A git command that is about to run.
+/// A git command that is about to run. It fetches nothing: a repository can name a program for that.
 pub fn command(directory: &Path) -> Command {
-    let mut command = Command::new("git");
+    let mut command = Command::new(program());
     command.args(SAFE).current_dir(directory);
-    for name in FOREIGN {
-        command.env_remove(name);
+    for (name, _) in std::env::vars_os() {
+        if name.as_encoded_bytes().starts_with(b"GIT_") && !KEPT.iter().any(|kept| name == *kept) {
+            command.env_remove(name);
+        }
     }
     command
         .env("GIT_OPTIONAL_LOCKS", "0")
@@ -64,6 +53,15 @@ pub fn command(directory: &Path) -> Command {
         .env("LC_ALL", "C")
         .stdin(Stdio::null());
     command
+}
+
+/// The git of the machine: not one that the project has brought along.
+fn program() -> &'static Path {
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let host = Host::of_this_process().ok();
+        host.and_then(|host| tool::find(&host, "git")).unwrap_or_else(|| "/nonexistent/git".into())
+    })
 }
 
 /// What one call may cost. What an agent left in a repository may be made to cost any amount.

@@ -24,7 +24,7 @@ Conflict: the work is complete and kept in the session; nothing was overwritten.
 Refused by policy: \-\-strict, \-\-sandbox, \-\-locked.
 .TP
 .B 124
-A time limit was reached.
+A time limit, or limits.diskMb, was reached.
 .TP
 .B 125
 agentworkforce itself failed.

@@ -172,7 +172,7 @@ pub enum SandboxArg {
     Off,
     /// The real project cannot be written and hidden files cannot be opened from inside
     Project,
-    /// Also, only the mount, temporary directories, caches and the harness's own state can be written
+    /// Also, only the mount, private temporary directories and caches, and the harness's own state can be written
     Strict,
 }
 

@@ -2,8 +2,8 @@
 
 use crate::cli::{AgentArgs, ApplyArg, BackendArg, ChangesArgs, MountArgs, SandboxArg};
 use crate::error::{CommandError, Result};
+use crate::model::limits::Limits;
 use crate::model::mount::{Backend, Sandbox};
-use crate::model::persona::Limits;
 use crate::model::plan::{ApplyPolicy, PlannedCheck};
 use crate::model::raw_path::RawPath;
 use crate::model::selector::Selector;
@@ -46,6 +46,7 @@ pub fn of_agent(
             idle_seconds: args.idle_timeout,
             turns: args.max_turns,
             usd: args.max_usd,
+            ..Limits::default()
         },
         checks: args.check.iter().map(check).collect(),
         changes: changes(&args.changes),

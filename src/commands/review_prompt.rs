@@ -48,7 +48,11 @@ impl Decider for ReviewPrompt {
                 }
                 "p" | "pick" => {
                     if let Some(picked) = pick(found, &mut prompter, ui) {
-                        return Ok(Decision::Apply(Selection { only: Some(picked), ..Selection::all() }));
+                        return Ok(Decision::Apply(Selection {
+                            only: Some(picked),
+                            exact: true,
+                            ..Selection::all()
+                        }));
                     }
                 }
                 "k" | "keep" | "" => return Ok(Decision::Keep),

@@ -24,7 +24,7 @@ mod text;
 mod toml_keys;
 mod tools;
 mod values;
-mod yaml;
+pub mod yaml;
 
 pub use draft::{Converted, Draft, Fate, FieldFate, RoleDraft};
 pub use embedded_persona::EmbeddedRole;

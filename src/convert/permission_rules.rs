@@ -2,6 +2,9 @@
 
 use super::persona_builder::PersonaBuilder;
 use super::tools::unlisted_tools;
+use crate::model::printable::printable;
+use crate::model::shape::TextRule;
+use crate::model::text_rules;
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -20,6 +23,43 @@ impl PermissionRules {
         self.deny.push(entry.into());
     }
 
+    /// Several tools in one entry become several entries. What could be an option of a harness is left out.
+    fn leave_out_invalid(&mut self, builder: &mut PersonaBuilder) {
+        let check = |entry: &str| text_rules::check(TextRule::ToolEntry, entry);
+        let mut allow = Vec::new();
+        for entry in std::mem::take(&mut self.allow) {
+            for part in parts(&entry) {
+                match check(part) {
+                    Ok(()) => allow.push(part.to_owned()),
+                    Err(why) => builder.warn(format!("the tool `{}` is left out: it {why}", printable(part))),
+                }
+            }
+        }
+        self.allow = allow;
+        let mut deny = Vec::new();
+        for entry in std::mem::take(&mut self.deny) {
+            let Err(why) = check(&entry) else {
+                deny.push(entry);
+                continue;
+            };
+            // A denial must not get lost: without its pattern, it is one of the whole tool.
+            let tools =
+                text_rules::tool_entries(&entry).into_iter().filter_map(|part| part.split('(').next());
+            let is_name = |tool: &&str| {
+                let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*');
+                check(tool).is_ok() && tool.chars().all(is_word)
+            };
+            let tools: Vec<String> = tools.filter(is_name).map(str::to_owned).collect();
+            let instead = match tools.as_slice() {
+                [] => "nothing is denied".to_owned(),
+                tools => format!("{} is denied altogether", tools.join(", ")),
+            };
+            builder.warn(format!("in the place of the denied `{}`, {instead}: it {why}", printable(&entry)));
+            deny.extend(tools);
+        }
+        self.deny = deny;
+    }
+
     /// An empty list means no tools at all, not all of them.
     pub fn deny_unlisted(&mut self, builder: &mut PersonaBuilder, key: &str) {
         for tool in unlisted_tools(&[]) {
@@ -29,7 +69,8 @@ impl PermissionRules {
         builder.warn("it lists no tools: those that change something or use the network are denied");
     }
 
-    pub fn write(self, builder: &mut PersonaBuilder) {
+    pub fn write(mut self, builder: &mut PersonaBuilder) {
+        self.leave_out_invalid(builder);
         let texts = |entries: Vec<String>| {
             let mut seen = HashSet::new();
             entries
@@ -44,5 +85,13 @@ impl PermissionRules {
         if !self.deny.is_empty() {
             builder.set("permissions.deny", texts(self.deny));
         }
+    }
+}
+
+/// The entries of a text; one with anything else between them is left whole, to be reported as it is.
+fn parts(entry: &str) -> Vec<&str> {
+    match text_rules::tool_entries(entry) {
+        several if several.len() > 1 && entry.contains(',') => several,
+        _ => vec![entry.trim()],
     }
 }

@@ -114,6 +114,16 @@ fn check_owner(path: &Path, metadata: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
+/// Who put this here for us to find, if it was somebody that we have no reason to trust: neither us, nor root, nor the one whose
+/// directory we work in. In `/tmp` anybody can.
+pub fn stranger_of(path: &Path, cwd: &Path) -> Option<u32> {
+    let us = rustix::process::geteuid().as_raw();
+    let place = cwd.metadata().ok().map(|cwd| cwd.uid());
+    // A link and what it leads to.
+    let owners = [path.symlink_metadata().ok()?.uid(), path.metadata().ok()?.uid()];
+    owners.into_iter().find(|owner| *owner != us && *owner != 0 && Some(*owner) != place)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -47,7 +47,8 @@ pub enum AgentFile {
     CodexToml,
 }
 
-/// Configuration of the known coding agents, for harnesses that read more of it than their own.
+/// Configuration of the known coding agents. Whatever the harness of a run is, the next one may read the rest, and run what it
+/// finds there.
 pub const ANY_PROJECT_CONFIG: [&str; 11] = [
     "CLAUDE.md",
     "CLAUDE.local.md",

@@ -1,8 +1,9 @@
 //! What an adapter is given and what it returns. Adapters translate; they neither choose nor start anything.
 
 use crate::model::demand::Demand;
+use crate::model::limits::Limits;
 use crate::model::mount::HarnessConfig;
-use crate::model::persona::{HarnessSettings, Limits, McpServer, Permissions};
+use crate::model::persona::{HarnessSettings, McpServer, Permissions};
 use crate::model::plan::{Conversation, Enforcement, EnforcementLevel, FileBody, Mode, PlannedFile};
 use crate::model::template::Template;
 use crate::model::warning::{Warning, WarningCode};
@@ -11,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// The system prompt in the session directory.
 pub const SYSTEM_PROMPT: &str = "system-prompt.md";
+/// Files in which a harness keeps the conversation of a session, if they are in the session directory.
+pub const CONVERSATION_DIR: &str = "conversation";
 
 /// A run, decided, in terms of the persona.
 pub struct Job<'a> {
@@ -71,6 +74,11 @@ impl HarnessPlan {
     pub fn option(&mut self, flag: &str, value: impl Into<String>) {
         self.arg(flag);
         self.arg(value);
+    }
+
+    /// `--flag=value`, for a value of a persona: whatever it begins with, it is no option.
+    pub fn value(&mut self, flag: &str, value: &str) {
+        self.arg(format!("{flag}={value}"));
     }
 
     pub fn option_at(&mut self, flag: &str, value: Template) {

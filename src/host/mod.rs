@@ -2,6 +2,7 @@
 //! The only reader of process state; everything else is handed a `Host`.
 
 pub mod interruption;
+pub mod own_project;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -7,8 +7,6 @@ use crate::mount::process::attend::{Channel, ChildOutcome, Listener, TimeLimits}
 use crate::mount::{ChildCommand, ChildStdio, Ending, OpenMount, SignalInbox};
 use anyhow::Result;
 use std::collections::HashSet;
-use std::fs::File;
-use std::process::Stdio;
 
 /// Maximum non-event lines forwarded; the rest are only counted.
 const MOST_RAW: u64 = 1000;
@@ -37,13 +35,13 @@ pub struct HeadlessOutcome {
 pub fn run(
     mount: &OpenMount,
     command: &ChildCommand,
-    task: File,
+    task: &str,
     reader: Box<dyn EventReader>,
     limits: TimeLimits,
     signals: &mut SignalInbox,
     audience: &mut dyn Audience,
 ) -> Result<HeadlessOutcome> {
-    let stdio = ChildStdio { stdin: Stdio::from(task), ..ChildStdio::piped() };
+    let stdio = ChildStdio::with_input(task.as_bytes())?;
     let heard = Hearing { reader, audience, raw: 0, complaints: 0, working: HashSet::new() };
     let mut ears = Ears { stdout: Lines::default(), stderr: Lines::default(), heard };
     let attended = mount.run_with_listener(command, stdio, limits, signals, &mut ears)?;

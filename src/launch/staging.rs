@@ -2,10 +2,12 @@
 //! Everything is written below the session directory, readable by its owner alone.
 
 use super::error::LaunchError;
+use crate::harness::job::CONVERSATION_DIR;
 use crate::host::Host;
 use crate::model::plan::{AgentPlan, FileBody, LinkFarm, RunPlan};
-use crate::model::template::{Hole, Template};
+use crate::model::template::{Hole, Template, json_literal};
 use crate::mount::ChildCommand;
+use crate::mount::fs::cleanup;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -59,6 +61,10 @@ pub fn write_files(plan: &AgentPlan, session_dir: &Path) -> Result<Shown> {
                 let text = fill(content, &places, &BTreeMap::new())?;
                 write_private(path, text.as_encoded_bytes())
             }
+            // What an earlier run of the session left there could be configuration.
+            FileBody::Directory(_) if !path.ends_with(CONVERSATION_DIR) => {
+                cleanup::remove_tree(path).and_then(|()| make_private(path))
+            }
             FileBody::Directory(_) => make_private(path),
             FileBody::LinksTo(farm) => link(farm, path, &paths),
         };
@@ -94,14 +100,16 @@ fn fill(template: &Template, places: &Places<'_>, env: &BTreeMap<String, String>
             Hole::Session => filled.extend_from_slice(places.session_dir.as_os_str().as_encoded_bytes()),
             Hole::SessionId => filled.extend_from_slice(places.session_id.as_bytes()),
             Hole::Mount => filled.extend(quoted(places.mount.as_os_str())),
-            Hole::Variable(name) => match env.get(name) {
-                Some(value) => filled.extend_from_slice(value.as_bytes()),
-                // The plan leaves out what has no value; this one went away in between.
-                None => return Err(LaunchError::VariableUnset { name: name.clone() }.into()),
-            },
+            Hole::Variable(name) => filled.extend_from_slice(variable(name, env)?.as_bytes()),
+            Hole::JsonVariable(name) => filled.extend(json_literal(variable(name, env)?).into_bytes()),
         }
     }
     Ok(OsString::from_vec(filled))
+}
+
+/// The plan leaves out what has no value; one that is missing here went away in between.
+fn variable<'e>(name: &str, env: &'e BTreeMap<String, String>) -> Result<&'e str, LaunchError> {
+    env.get(name).map(String::as_str).ok_or_else(|| LaunchError::VariableUnset { name: name.to_owned() })
 }
 
 /// The root stands in quoted strings only.
@@ -137,6 +145,13 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 /// ours must not end in theirs.
 fn link(farm: &LinkFarm, dir: &Path, ours: &[PathBuf]) -> std::io::Result<()> {
     make_private(dir)?;
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_symlink() || !farm.kept.iter().any(|kept| entry.file_name() == kept.as_str()) {
+            cleanup::remove_tree(&entry.path())?;
+        }
+    }
     let theirs = Path::new(&farm.directory);
     let names: Vec<OsString> = if farm.entries.iter().any(|entry| entry == "*") {
         match std::fs::read_dir(theirs) {

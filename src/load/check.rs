@@ -123,8 +123,14 @@ impl Checker {
 
     fn text(&mut self, rule: TextRule, text: &str, at: &Path) {
         // Blank counts as unset for text settings; only these have to be said.
-        let must_be_said =
-            matches!(rule, TextRule::Slug | TextRule::RoleKey | TextRule::SidecarPath | TextRule::NotBlank);
+        let must_be_said = matches!(
+            rule,
+            TextRule::Slug
+                | TextRule::RoleKey
+                | TextRule::SidecarPath
+                | TextRule::NotBlank
+                | TextRule::ToolEntry
+        );
         if text.trim().is_empty() && !must_be_said {
             return;
         }

@@ -13,12 +13,7 @@ const MOST_LINKS: usize = 40;
 pub fn inside(layers: &Layers, root: &Path) -> Vec<PathBuf> {
     let Ok(root) = root.canonicalize() else { return Vec::new() };
     let mut places = BTreeSet::new();
-    let mut add = |path: &Path| {
-        if path.is_absolute() {
-            let found = trail(path);
-            places.extend(found.iter().filter_map(|path| Some(path.strip_prefix(&root).ok()?.to_owned())));
-        }
-    };
+    let mut add = |path: &Path| places.extend(on_the_way(path, &root));
     add(&config_path(&layers.home));
     for layer in &layers.all {
         for dir in [&layer.personas, &layer.roles].into_iter().flatten() {
@@ -38,6 +33,15 @@ pub fn inside(layers: &Layers, root: &Path) -> Vec<PathBuf> {
         }
     }
     places.into_iter().collect()
+}
+
+/// Of a path and the links that lead to it, those that are in this directory, relative to it.
+pub fn on_the_way(path: &Path, root: &Path) -> Vec<PathBuf> {
+    if !path.is_absolute() {
+        return Vec::new();
+    }
+    let Ok(root) = root.canonicalize() else { return Vec::new() };
+    trail(path).iter().filter_map(|path| Some(path.strip_prefix(&root).ok()?.to_owned())).collect()
 }
 
 fn links_in(dir: &Path) -> Vec<PathBuf> {

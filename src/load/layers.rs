@@ -4,6 +4,7 @@ use super::config::Config;
 use super::files::Files;
 use super::places::{PROJECT_DIR, same_directory};
 use super::snapshot::Snapshot;
+use crate::files::owned;
 use crate::host::Host;
 use crate::model::source::LayerId;
 use crate::model::warning::{Warning, WarningCode};
@@ -63,7 +64,7 @@ pub fn find(host: &Host, config: &Config, snapshot: Option<Snapshot>) -> Result<
 
     let (project_root, project_dir) = match files.snapshot.as_deref() {
         None => {
-            let root = project_root(host, &home);
+            let root = project_root(host, &home, &mut warnings);
             (root.clone(), root.map(|root| root.join(PROJECT_DIR)))
         }
         Some(snapshot) => {
@@ -161,16 +162,22 @@ fn user_layer(home: &Path, personas: Option<PathBuf>) -> Layer {
 
 /// The nearest directory from the working directory up that has `.agentworkforce/workforce`,
 /// not above the top level of the repository nor above the home directory.
-fn project_root(host: &Host, workforce_home: &Path) -> Option<PathBuf> {
+fn project_root(host: &Host, workforce_home: &Path, warnings: &mut Vec<Warning>) -> Option<PathBuf> {
     let home = host.home_dir();
     for dir in host.cwd.ancestors() {
         let candidate = dir.join(PROJECT_DIR);
         // In the home directory itself that name is the user's own home, not a project.
         if candidate.is_dir() && !same_directory(&candidate, workforce_home) {
-            return Some(dir.to_owned());
+            let outer = candidate.parent().and_then(|outer| owned::stranger_of(outer, &host.cwd));
+            let Some(stranger) = outer.or_else(|| owned::stranger_of(&candidate, &host.cwd)) else {
+                return Some(dir.to_owned());
+            };
+            let text = format!("{} belongs to user {stranger}, and is not used", candidate.display());
+            warnings.push(Warning::new(WarningCode::Layer, text));
         }
         let is_home = || home.as_deref().is_some_and(|home| same_directory(home, dir));
-        if dir.join(".git").symlink_metadata().is_ok() || is_home() {
+        let git = dir.join(".git");
+        if (git.symlink_metadata().is_ok() && owned::stranger_of(&git, &host.cwd).is_none()) || is_home() {
             return None;
         }
     }

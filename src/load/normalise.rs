@@ -78,7 +78,7 @@ fn drop_inner_nulls(object: &mut Object) {
 
 fn blank_is_unset(shape: Shape) -> bool {
     // An empty emoji is a statement: it clears an inherited one.
-    matches!(shape, Shape::Text | Shape::Checked(TextRule::DisplayName | TextRule::Harness))
+    matches!(shape, Shape::Text | Shape::Checked(TextRule::DisplayName | TextRule::Harness | TextRule::Value))
 }
 
 fn is_blank(value: &Value) -> bool {

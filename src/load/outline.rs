@@ -132,7 +132,8 @@ fn is_plain(shape: Shape, text: &str) -> bool {
         Shape::Text => !text.trim_start().is_empty(),
         Shape::Checked(rule) => {
             let foreign = rule == TextRule::Harness && text_rules::FOREIGN_HARNESSES.contains(&text);
-            !foreign && text_rules::check(rule, text).is_ok()
+            let unset = rule == TextRule::Value && text.trim_start().is_empty();
+            !foreign && !unset && text_rules::check(rule, text).is_ok()
         }
         Shape::Choice(words) => words.contains(&text),
         Shape::Either(shapes) => {

@@ -12,6 +12,8 @@ const NOT_BLANK: Shape = Shape::Checked(TextRule::NotBlank);
 const TEXTS: Shape = Shape::List(&NOT_BLANK);
 const TEXT_MAP: Shape = Shape::Map(TextRule::NotBlank, &Shape::Text);
 const VARIABLES: Shape = Shape::Map(TextRule::VariableName, &Shape::Text);
+const VALUE: Shape = Shape::Checked(TextRule::Value);
+const TOOLS: Shape = Shape::List(&Shape::Checked(TextRule::ToolEntry));
 const SIDECAR_PATH: Shape = Shape::Checked(TextRule::SidecarPath);
 const HARNESS: Shape = Shape::Checked(TextRule::Harness);
 
@@ -37,7 +39,7 @@ const AGENTS_MD_MODE: Field = Field::new(
 );
 
 const SETTINGS: [Field; 7] = [
-    Field::text("reasoning", "Reasoning effort: low, medium, high, or a value of the harness."),
+    Field::new("reasoning", VALUE, "Reasoning effort: low, medium, high, or a value of the harness."),
     Field::new(
         "timeoutSeconds",
         Shape::Above(0.0),
@@ -63,7 +65,7 @@ const SETTINGS: [Field; 7] = [
 ];
 
 const RUNTIME_HARNESS: Field = Field::new("harness", HARNESS, "The coding agent that runs it.");
-const RUNTIME_MODEL: Field = Field::text("model", "The model; by default the harness chooses.");
+const RUNTIME_MODEL: Field = Field::new("model", VALUE, "The model; by default the harness chooses.");
 const RUNTIME_PROMPT: Field =
     Field::text("systemPrompt", "The job. `$NAME` and `${NAME}` of declared inputs are filled in.");
 const RUNTIME_SETTINGS: Field =
@@ -126,9 +128,9 @@ const MCP_SERVER: [Field; 7] = [
 ];
 
 const PERMISSIONS: [Field; 5] = [
-    Field::new("allow", TEXTS, "Tools and tool patterns that run without asking.")
+    Field::new("allow", TOOLS, "Tools and tool patterns that run without asking.")
         .merge(Merge::Union { removed_by: "removeAllow" }),
-    Field::new("deny", TEXTS, "Tools and tool patterns that never run; beats `allow`.")
+    Field::new("deny", TOOLS, "Tools and tool patterns that never run; beats `allow`.")
         .merge(Merge::Union { removed_by: "removeDeny" }),
     Field::new("removeAllow", TEXTS, "Entries to remove from an inherited `allow`.")
         .merge(Merge::Union { removed_by: "" }),
@@ -166,11 +168,14 @@ const MOUNT: [Field; 9] = [
     Field::new("roots", Shape::Anything, "Kept for other tools.").status(FieldStatus::Unsupported),
 ];
 
-const LIMITS: [Field; 4] = [
+const LIMITS: [Field; 7] = [
     Field::new("wallSeconds", Shape::Above(0.0), "Wall-clock limit of a run."),
     Field::new("idleSeconds", Shape::Above(0.0), "Maximum time without output while no tool runs."),
     Field::new("turns", Shape::Whole(1), "Maximum number of model turns."),
     Field::new("usd", Shape::AtLeast(0.0), "Maximum cost; 0 refuses to launch."),
+    Field::new("processes", Shape::Whole(1), "Maximum number of processes and threads at a time."),
+    Field::new("memoryMb", Shape::Whole(1), "Maximum memory; a run that needs more is ended."),
+    Field::new("diskMb", Shape::Whole(1), "Maximum size of what a run writes to its mount."),
 ];
 
 const NOT_USED: &str = "Read by other tools; not used by this runner.";
@@ -269,7 +274,7 @@ pub const ROLE: &[Field] = &[
     Field::text("charter", "What the role is responsible for, as Markdown.").clears("charterFile"),
     Field::new("charterFile", SIDECAR_PATH, "The same as a `.md` file next to this one.").clears("charter"),
     Field::new("defaultHarness", HARNESS, "Harness for personas that set none."),
-    Field::text("defaultModel", "Model for personas that set none, on that harness."),
+    Field::new("defaultModel", VALUE, "Model for personas that set none, on that harness."),
     Field::new("builtin", Shape::Anything, "Ignored: it follows from the embedded library.")
         .status(FieldStatus::NotUsed),
 ];
@@ -319,7 +324,7 @@ pub const CONFIG: &[Field] = &[
     Field::new("personaDirs", TEXTS, "Directories of personas, highest first; replaces the user directory."),
     Field::new("defaultCreateTarget", NOT_BLANK, "Where `create` writes: project, user or a directory."),
     Field::new("defaultHarness", HARNESS, "Harness where neither persona nor role sets one."),
-    Field::text("defaultModel", "Model where neither persona nor role sets one, on that harness."),
+    Field::new("defaultModel", VALUE, "Model where neither persona nor role sets one, on that harness."),
     Field::new("bareMode", Shape::Flag, "claude's bare mode for personas that do not say."),
     Field::new("hermetic", Shape::Flag, "Hermetic runs for personas that do not set it."),
     Field::new("limits", Shape::Object(&LIMITS), "Limits for personas that do not set them."),

@@ -37,7 +37,7 @@ pub enum Sandbox {
     Off,
     /// The real project cannot be written and hidden files cannot be opened from inside.
     Project,
-    /// Besides, nothing outside the mount, the harness's own state and temp is writable.
+    /// Besides, nothing outside the mount and the harness's own state is writable.
     Strict,
 }
 
@@ -196,6 +196,17 @@ pub struct HarnessConfig {
     /// A file from elsewhere that the directory has a copy of during the run, under its own name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logins: Option<Logins>,
+}
+
+/// A file of logins, a JSON object by name. What the harness renews is kept, and nothing else of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Logins {
+    pub file: String,
+    /// The fields of a login that change when it is renewed.
+    pub renewed: Vec<String>,
 }
 
 #[cfg(test)]

@@ -188,6 +188,10 @@ pub struct GitRecord {
     /// The agent's side of `common_dir`, relative to the session directory. Overlay: the upper directory over `common_dir`
     /// (`upper/.git`, or `git/0/upper`), which may not exist when nothing was written. Copy: a whole git directory (`mount/.git`).
     pub data: RawPath,
+    /// Where its files are, relative to the root: the directory with the `.git`, which may be a file that points elsewhere. Records
+    /// of older versions do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_tree: Option<RawPath>,
     /// Overlay only: the views that were mounted for this repository outside the root, `data` being that of the first if there is one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<PrivateDir>,

@@ -1,5 +1,6 @@
 //! The persona as decided: every layer merged, every field typed. What one file says is a `Doc`.
 
+use super::limits::Limits;
 use super::shape::Object;
 use super::source::Source;
 use super::tier::Tier;
@@ -198,6 +199,14 @@ pub struct McpServer {
     pub headers: BTreeMap<String, String>,
 }
 
+impl McpServer {
+    /// Everything in which a reference to a variable may stand.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let fixed = self.url.iter().chain(&self.command).chain(&self.args);
+        fixed.chain(self.env.values()).chain(self.headers.values()).map(String::as_str)
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Permissions {
@@ -217,30 +226,4 @@ pub struct MountPolicy {
     pub allow_layer_changes: Option<bool>,
     pub backend: Option<super::mount::Backend>,
     pub sandbox: Option<super::mount::Sandbox>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize, serde::Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Limits {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub wall_seconds: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub idle_seconds: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub turns: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub usd: Option<f64>,
-}
-
-impl Limits {
-    /// Field by field, these limits where they say something, else the others.
-    #[must_use]
-    pub fn over(self, below: Limits) -> Limits {
-        Limits {
-            wall_seconds: self.wall_seconds.or(below.wall_seconds),
-            idle_seconds: self.idle_seconds.or(below.idle_seconds),
-            turns: self.turns.or(below.turns),
-            usd: self.usd.or(below.usd),
-        }
-    }
 }

@@ -2,8 +2,9 @@
 
 use super::decided::{Decided, InputValue, Level};
 use super::demand::Demand;
+use super::limits::Limits;
 use super::mount::MountSpec;
-use super::persona::{Limits, SidecarMode};
+use super::persona::SidecarMode;
 use super::raw_path::RawPath;
 use super::source::Source;
 use super::template::Template;
@@ -275,6 +276,9 @@ pub struct LinkFarm {
     /// Linked even where they are not there yet, so that what the harness makes of them is the user's: files, and with a slash
     /// at the end directories.
     pub new: Vec<String>,
+    /// What the harness keeps in the directory itself from one attempt to the next. Everything else is made anew: an earlier
+    /// attempt could have left configuration.
+    pub kept: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

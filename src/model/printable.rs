@@ -6,7 +6,8 @@ use std::borrow::Cow;
 /// Control characters (escape sequences, carriage returns, bidi overrides) shown as escapes, so that a name
 /// from a file cannot repaint the terminal. Newlines and tabs stay.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let hostile = |c: char| (c.is_control() && c != '\n' && c != '\t') || is_invisible_override(c);
+    let hostile =
+        |c: char| (c.is_control() && c != '\n' && c != '\t') || is_invisible_override(c) || has_no_width(c);
     if !text.contains(hostile) {
         return Cow::Borrowed(text);
     }
@@ -19,6 +20,11 @@ pub fn printable(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(result)
+}
+
+/// Letters that take no room, and the tags that spell a hidden text. Joiners and variation selectors belong to emoji.
+fn has_no_width(c: char) -> bool {
+    matches!(c, '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{e0001}' | '\u{e0020}'..='\u{e007f}')
 }
 
 #[cfg(test)]

@@ -106,6 +106,8 @@ fn checked(rule: TextRule) -> String {
         TextRule::SidecarPath => "path of a `.md` file",
         TextRule::DisplayName => "text, at most 64 characters",
         TextRule::Emoji => "an emoji",
+        TextRule::Value => "text that does not begin with `-`",
+        TextRule::ToolEntry => "one tool or pattern",
     };
     text.to_owned()
 }

@@ -1,7 +1,7 @@
 //! The user's settings, typed. Reading and writing `config.json` happens in `load` and `commands`.
 
+use super::limits::Limits;
 use super::mount::{Backend, Device, GitCredentials, Sandbox};
-use super::persona::Limits;
 use super::tier::Harness;
 use serde::Deserialize;
 use serde_json::Value;

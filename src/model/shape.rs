@@ -81,6 +81,10 @@ pub enum TextRule {
     DisplayName,
     Emoji,
     Harness,
+    /// A value that goes to a harness: nothing that could be taken for an option.
+    Value,
+    /// A tool or a tool pattern, and only one.
+    ToolEntry,
 }
 
 impl Field {

@@ -18,6 +18,8 @@ pub enum Hole {
     Mount,
     /// The value of this variable in the runner's environment.
     Variable(String),
+    /// The same as a part of a JSON text: for opencode, which pastes values into its configuration before it reads it.
+    JsonVariable(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -48,7 +50,7 @@ impl Template {
     /// text. The stand-in is a character that the document does not contain, so nothing else can be taken for it.
     pub fn document(build: impl Fn(&str) -> String) -> Template {
         let plain = build("");
-        let Some(stand_in) = ('\u{e000}'..='\u{f8ff}').find(|c| !plain.contains(*c)) else {
+        let Some(stand_in) = unused_character(&plain) else {
             return Template::text(plain);
         };
         let text = build(&stand_in.to_string());
@@ -65,6 +67,18 @@ impl Template {
     }
 }
 
+/// A character that this text does not contain, to stand for something else in it.
+pub fn unused_character(text: &str) -> Option<char> {
+    ('\u{e000}'..='\u{f8ff}').find(|c| !text.contains(*c))
+}
+
+/// A text as it stands between the quotes of a JSON text, with nothing in it that opencode would replace: it looks for
+/// `{env:...}` and `{file:...}` before it reads the JSON.
+pub fn json_literal(text: &str) -> String {
+    let quoted = serde_json::to_string(text).expect("text is JSON");
+    quoted[1..quoted.len() - 1].replace('{', "\\u007b")
+}
+
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for hole in &self.0 {
@@ -73,7 +87,7 @@ impl fmt::Display for Template {
                 Hole::Session => f.write_str("{session}")?,
                 Hole::SessionId => f.write_str("{session-id}")?,
                 Hole::Mount => f.write_str("{mount}")?,
-                Hole::Variable(name) => write!(f, "${{{name}}}")?,
+                Hole::Variable(name) | Hole::JsonVariable(name) => write!(f, "${{{name}}}")?,
             }
         }
         Ok(())

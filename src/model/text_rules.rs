@@ -17,6 +17,8 @@ pub fn check(rule: TextRule, text: &str) -> Result<(), String> {
         TextRule::DisplayName => display_name(text),
         TextRule::Emoji => emoji(text),
         TextRule::Harness => harness(text),
+        TextRule::Value => value(text),
+        TextRule::ToolEntry => tool_entry(text),
     }
 }
 
@@ -29,6 +31,9 @@ pub fn pattern(rule: TextRule) -> Option<&'static str> {
         TextRule::VariableName => Some("^[A-Za-z_][A-Za-z0-9_]*$"),
         TextRule::SidecarPath => Some("\\.[mM][dD]$"),
         TextRule::NotBlank => Some("\\S"),
+        // Blank is unset.
+        TextRule::Value => Some("^\\s*([^-\\s]|$)"),
+        TextRule::ToolEntry => Some("^\\s*[^-\\s]"),
         TextRule::DisplayName | TextRule::Emoji | TextRule::Harness => None,
     }
 }
@@ -157,9 +162,61 @@ fn harness(text: &str) -> Result<(), String> {
     }
 }
 
+/// Values of personas go to programs as arguments and in files.
+fn value(text: &str) -> Result<(), String> {
+    if text.trim_start().starts_with('-') {
+        Err("must not begin with `-`: a harness could take it for an option".into())
+    } else if let Some(c) = text.chars().find(|c| c.is_control()) {
+        Err(format!("must not contain the character {}", c.escape_unicode()))
+    } else {
+        Ok(())
+    }
+}
+
+fn tool_entry(text: &str) -> Result<(), String> {
+    not_blank(text)?;
+    value(text)?;
+    if tool_entries(text).len() > 1 {
+        Err("must be one tool or pattern; claude takes it for several, because it separates at commas and blanks \
+             outside of parentheses"
+            .into())
+    } else {
+        Ok(())
+    }
+}
+
+/// The entries that claude finds in a text: commas and blanks separate them, except in parentheses, which do not nest.
+pub fn tool_entries(text: &str) -> Vec<&str> {
+    let mut is_inside = false;
+    let separates = |c: char| {
+        match c {
+            '(' => is_inside = true,
+            ')' => is_inside = false,
+            _ => {}
+        }
+        matches!(c, ',' | ' ') && !is_inside
+    };
+    text.split(separates).map(str::trim).filter(|entry| !entry.is_empty()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_entry_is_one_tool_and_no_option() {
+        for good in
+            ["Read", " Edit ", "Bash(git log --format=a,b)", "Bash(npm (test))", "mcp__a__b", "*", "Bash(-x)"]
+        {
+            assert_eq!(tool_entry(good), Ok(()), "{good}");
+        }
+        for bad in
+            ["", " ", "-x", " --x=y", "Read Bash", "Read,Bash", "Bash(a (b) c)", "Read\nBash", "Read\0"]
+        {
+            assert!(tool_entry(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(tool_entries("Read, Bash(a, b) x"), ["Read", "Bash(a, b)", "x"]);
+    }
 
     #[test]
     fn slugs_are_safe_as_file_and_ref_names() {

@@ -30,6 +30,8 @@ pub enum WarningCode {
     Harness,
     /// The agent changed the harness's configuration, which stays as it was.
     HarnessConfig,
+    /// The run used up what it may have of processes, memory or disk space.
+    Limit,
     /// Changes that are not applied.
     NotApplied,
     /// Commits, refs or stashes of the agent.

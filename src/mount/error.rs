@@ -19,6 +19,8 @@ pub enum MountError {
     NoOverlay { reason: String },
     #[error("the requested sandbox level is unavailable: {reason}")]
     NoSandbox { reason: String },
+    #[error("the limits of the run cannot be set: {reason}")]
+    NoLimits { reason: String },
     #[error("{origin}: {message}")]
     InvalidRule { origin: String, message: String },
     #[error("include pattern `{pattern}` is not valid")]

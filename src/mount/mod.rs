@@ -6,7 +6,7 @@
 //! | `fs` | files and directories: stat, walk, copy, remove, without following links |
 //! | `git` | repositories: private copies of them, and the agent's commits exported to the real one |
 //! | `changes` | what differs from the project at launch, and which of it may be applied |
-//! | `process` | runs commands inside: namespaces, signals, the terminal, time limits |
+//! | `process` | runs commands inside: namespaces, signals, the terminal, limits |
 //! | `view` | makes what the commands see: overlay or copy, with hidden and injected files |
 //! | `apply` | brings changes into the project, journaled; undo, redo, recover |
 //!
@@ -26,6 +26,7 @@ mod engine_tests;
 
 pub use crash_points::CrashPoints;
 pub use error::MountError;
+pub use process::cgroup::limit_obstacles;
 pub use process::{
     ChildCommand, ChildOutcome, ChildStdio, Ending, RunningChild, SignalInbox, catch_runner_signals, probe,
 };

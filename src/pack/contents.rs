@@ -12,6 +12,7 @@ use crate::model::formats::{PERSONA, ROLE};
 use crate::model::shape::{KeyPath, Object, Problem, Severity};
 use crate::model::text_rules;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -68,6 +69,17 @@ impl Base {
 }
 
 impl Unit {
+    /// The files that a harness could read as a skill, with their texts.
+    pub fn skill_texts(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
+        // A directory with its SKILL.md, or a single text beside the others.
+        let is_skill = |path: &str| match path.split('/').collect::<Vec<_>>().as_slice() {
+            [_, name] => name.to_ascii_lowercase().ends_with(".md"),
+            parts => parts.last().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md")),
+        };
+        let files = self.files.iter().filter(move |(path, _)| is_skill(path));
+        files.map(|(path, file)| (path.as_str(), String::from_utf8_lossy(&file.bytes)))
+    }
+
     /// The path of its JSON.
     pub fn main_file(&self) -> String {
         let prefix = if self.kind == UnitKind::Role { ROLES_PREFIX } else { "" };
@@ -113,7 +125,9 @@ pub fn read(tree: &Tree, wanted: &[String]) -> Result<Contents, PackError> {
         }
         let named = references::of_persona(object);
         let unit = unit(tree, (UnitKind::Persona, id), (path, text), &named, &mut problems);
-        units.push(Unit { base: Base::of(object), powers: powers::of_persona(object), ..unit });
+        let mut powers = powers::of_persona(object);
+        powers.extend(unit.skill_texts().flat_map(|(path, text)| powers::of_skill(path, &text)));
+        units.push(Unit { base: Base::of(object), powers, ..unit });
     }
     for key in roles {
         let path = format!("{ROLES}/{key}.json");

@@ -2,12 +2,14 @@
 
 use super::risky_variables::is_dangerous;
 use crate::load::file;
+use crate::model::harness_variables;
 use crate::model::plan::SkillKind;
 use crate::model::shape::Object;
 use crate::model::skill_source;
 use crate::model::tool_rule::ToolRule;
 use crate::remote::git_source::{self, GitSource};
-use crate::resolve::references::env_names;
+use crate::resolve::references::names_a_harness_reads;
+use crate::skills::powers::powers_in;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::Path;
@@ -46,6 +48,8 @@ pub enum PowerKind {
     WidePermission,
     /// Brings instructions and scripts from elsewhere, which may change without a new version of the pack.
     RemoteSkill,
+    /// A skill of the pack has commands or permissions of its own. They are not passed on.
+    SkillSettings,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,13 +116,19 @@ pub fn of_persona(object: &Object) -> Vec<Power> {
     }
     for (place, env) in environments(object) {
         for (name, value) in env.iter().filter(|(name, _)| is_dangerous(name)) {
-            let text =
-                format!("{place}.{name}: {value}: changes which programs run or which servers they use");
-            add(PowerKind::Environment, text);
+            // What a server is told is its own affair.
+            let is_harness = matches!(place.as_str(), "env" | "inputs");
+            let what = if is_harness && harness_variables::overrides_plan(name) {
+                "configures a harness; runs leave it out"
+            } else {
+                "changes which programs run or which servers they use"
+            };
+            add(PowerKind::Environment, format!("{place}.{name}: {value}: {what}"));
         }
     }
     for (place, variables) in handed_over(object) {
-        let names: Vec<String> = variables.iter().map(|name| format!("${name}")).collect();
+        let names: Vec<String> =
+            variables.iter().map(|name| format!("${}", supplier(object, name))).collect();
         let text = format!("{place}: hands over {} of your environment", names.join(", "));
         add(PowerKind::PassesEnvironment, text);
     }
@@ -151,7 +161,15 @@ fn environments(object: &Object) -> Vec<(String, &Object)> {
     let theirs = servers.filter_map(|(name, server)| {
         Some((format!("mcpServers.{name}.env"), server.get("env")?.as_object()?))
     });
-    own.into_iter().chain(theirs).collect()
+    // An input is a variable of the harness, too.
+    let inputs = object.get("inputs").and_then(Value::as_object).map(|inputs| ("inputs".to_owned(), inputs));
+    own.into_iter().chain(theirs).chain(inputs).collect()
+}
+
+/// The variable that supplies an input, or the name itself.
+fn supplier<'o>(object: &'o Object, name: &'o str) -> &'o str {
+    let input = object.get("inputs").and_then(|inputs| inputs.get(name));
+    input.and_then(|input| input.get("env")?.as_str()).unwrap_or(name)
 }
 
 /// The keys of MCP servers that refer to the environment, with the variables.
@@ -159,7 +177,7 @@ fn handed_over(object: &Object) -> Vec<(String, Vec<&str>)> {
     fn collect<'v>(place: &str, value: &'v Value, found: &mut Vec<(String, Vec<&'v str>)>) {
         match value {
             Value::String(text) => {
-                let names = env_names(text);
+                let names = names_a_harness_reads(text);
                 if !names.is_empty() {
                     found.push((place.to_owned(), names));
                 }
@@ -209,6 +227,17 @@ fn runs_anything(pattern: &str) -> bool {
     let Some(first) = words.next() else { return true };
     let program = first.rsplit('/').next().unwrap_or(first);
     LAUNCHERS.contains(&program) && words.all(|word| word.starts_with('-'))
+}
+
+/// What the text of a skill asks for besides being read.
+pub fn of_skill(path: &str, text: &str) -> Vec<Power> {
+    let name = path.strip_suffix("/SKILL.md").unwrap_or(path);
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let power = |key: String| Power {
+        kind: PowerKind::SkillSettings,
+        text: format!("skills: {name}: {key}: a skill brings instructions only; runs leave it out"),
+    };
+    powers_in(text).into_iter().map(power).collect()
 }
 
 /// The powers in the text of a file, which may be invalid.

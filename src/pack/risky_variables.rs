@@ -1,6 +1,8 @@
 //! Environment variables that make programs run other code, trust other certificates or talk to other servers.
 //! A list of names; what is done about them is elsewhere.
 
+use crate::model::harness_variables;
+
 const NAMES: &[&str] = &[
     // Which programs run, and what shells do first.
     "PATH",
@@ -14,10 +16,9 @@ const NAMES: &[&str] = &[
     "BASHOPTS",
     "CDPATH",
     "IFS",
-    "HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_CONFIG_DIRS",
+    "XDG_CACHE_HOME",
     "XDG_DATA_DIRS",
+    "INPUTRC",
     // Programs that other programs start.
     "EDITOR",
     "VISUAL",
@@ -29,6 +30,22 @@ const NAMES: &[&str] = &[
     "LESSKEYIN",
     "MANPAGER",
     "MANOPT",
+    "VIMINIT",
+    "GVIMINIT",
+    "EXINIT",
+    "VIM",
+    "VIMRUNTIME",
+    "RSYNC_RSH",
+    "CVS_RSH",
+    "SVN_SSH",
+    "TAR_OPTIONS",
+    "RIPGREP_CONFIG_PATH",
+    "GREP_OPTIONS",
+    "ZIPOPT",
+    "HGRCPATH",
+    "WGETRC",
+    "ANSIBLE_CONFIG",
+    "TMUX",
     "SSH_AUTH_SOCK",
     "CC",
     "CXX",
@@ -111,6 +128,10 @@ const STARTS: &[&str] = &[
     "DOCKER_",
     "GPG_",
     "GNUPG",
+    "NVIM_",
+    "RUSTUP_",
+    "MISE_",
+    "DIRENV_",
 ];
 const ENDS: &[&str] = &[
     "_BASE_URL",
@@ -133,7 +154,8 @@ const ENDS: &[&str] = &[
 
 pub fn is_dangerous(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    NAMES.contains(&name.as_str())
+    harness_variables::is_setting(&name)
+        || NAMES.contains(&name.as_str())
         || STARTS.iter().any(|start| name.starts_with(start))
         || ENDS.iter().any(|end| name.ends_with(end))
 }
@@ -163,6 +185,10 @@ mod tests {
             "GIT_PAGER",
             "AWS_ENDPOINT_URL",
             "npm_config_registry",
+            "OPENCODE_CONFIG_CONTENT",
+            "CLAUDE_CODE_SHELL_PREFIX",
+            "VIMINIT",
+            "HOME",
         ] {
             assert!(is_dangerous(name), "{name}");
         }

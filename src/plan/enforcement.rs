@@ -4,9 +4,10 @@ use super::parts::{RunFlags, RunParts};
 use crate::harness::adapter;
 use crate::harness::job::HarnessPlan;
 use crate::model::demand::Demand;
+use crate::model::limits::{LimitObstacles, Limits};
 use crate::model::mount::{Backend, Effect, LayerChanges, MountSpec, Sandbox};
 use crate::model::mount_facts::MountFacts;
-use crate::model::persona::{Limits, McpServer, SidecarMode};
+use crate::model::persona::{McpServer, SidecarMode};
 use crate::model::plan::{Enforcement, PlannedSidecar};
 use crate::model::warning::{Warning, WarningCode};
 use crate::resolve::sidecar::{Channel, only_for_others};
@@ -103,6 +104,56 @@ pub fn supply_rows(
     rows.enforcement
 }
 
+/// What a run may use up. The kernel holds processes and memory where there is a control group for the run; the disk is
+/// measured.
+pub fn resource_rows(mount: &MountSpec, limits: Limits, found: &LimitObstacles) -> Vec<Enforcement> {
+    let mut rows = HarnessPlan::default();
+    if limits.processes.is_some() {
+        match in_control_group(mount, found.processes.as_ref()) {
+            Ok(how) => rows.enforced(Demand::Processes, how),
+            Err(why) => rows.advisory(Demand::Processes, why),
+        }
+    }
+    if limits.memory_mb.is_some() {
+        match in_control_group(mount, found.memory.as_ref()) {
+            Ok(how) => rows.enforced(Demand::MemoryMb, how),
+            Err(why) => rows.advisory(Demand::MemoryMb, why),
+        }
+    }
+    if limits.disk_mb.is_some() {
+        match mount.backend {
+            Backend::Auto | Backend::Overlay => {
+                let how = "the overlay is measured every 2 seconds, and the run ended";
+                rows.enforced(Demand::DiskMb, format!("{how}{}", or_a_copy(mount)));
+            }
+            Backend::Copy => rows.advisory(Demand::DiskMb, "only an overlay is measured"),
+            Backend::None => rows.advisory(Demand::DiskMb, "there is no mount that could be measured"),
+        }
+    }
+    rows.enforcement
+}
+
+/// How a control group holds a limit, or why none does.
+fn in_control_group(mount: &MountSpec, obstacle: Option<&String>) -> Result<String, String> {
+    match (obstacle, mount.backend) {
+        (Some(why), _) => Err(why.clone()),
+        (None, Backend::Copy | Backend::None) => {
+            Err("the run has a control group, and without an overlay it can leave it".to_owned())
+        }
+        (None, Backend::Auto | Backend::Overlay) => {
+            Ok(format!("the run has a control group and cannot leave it{}", or_a_copy(mount)))
+        }
+    }
+}
+
+/// A level that must be reached is refused otherwise; without one a run makes do with a copy.
+fn or_a_copy(mount: &MountSpec) -> &'static str {
+    match mount.sandbox {
+        Some(Sandbox::Project | Sandbox::Strict) => "",
+        _ => "; a run that gets less warns, and with `--strict` is refused",
+    }
+}
+
 /// A socket leads to a service outside that runs the commands it receives. The sandbox level `strict` covers them.
 pub fn socket_rows(mount: &MountSpec, facts: Option<&MountFacts>) -> Vec<Enforcement> {
     let mut rows = HarnessPlan::default();
@@ -110,7 +161,7 @@ pub fn socket_rows(mount: &MountSpec, facts: Option<&MountFacts>) -> Vec<Enforce
     if mount.sandbox != Some(Sandbox::Strict) || !has_overlay {
         return Vec::new();
     }
-    let what = "sockets of services that run at the start are covered";
+    let what = "sockets of services that run at the start are covered, later ones in new places are not";
     if facts.is_none_or(|facts| facts.host.scoped_sockets) {
         rows.enforced(Demand::MountSockets, format!("{what}; the network is not"));
     } else {
@@ -158,13 +209,8 @@ pub fn mount_rows(rows: &mut HarnessPlan, mount: &MountSpec) {
             }
         }
         Backend::Auto | Backend::Overlay => {
-            // A level that must be reached is refused otherwise; without one a run makes do with a copy.
-            let otherwise = match mount.sandbox {
-                Some(Sandbox::Project | Sandbox::Strict) => "",
-                _ => "; a run that gets less warns, and with `--strict` is refused",
-            };
             let how = "hidden files cannot be opened from inside (overlay); git objects can";
-            rows.enforced(Demand::MountHidden, format!("{how}{otherwise}"));
+            rows.enforced(Demand::MountHidden, format!("{how}{}", or_a_copy(mount)));
             if demanded(Effect::Readonly) {
                 rows.enforced(Demand::MountReadonly, "changes are reported and never applied");
             }

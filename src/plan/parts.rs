@@ -2,8 +2,8 @@
 
 use super::mount::{MountFlags, MountPlace};
 use crate::model::decided::InputValue;
+use crate::model::limits::{LimitObstacles, Limits};
 use crate::model::mount_facts::MountFacts;
-use crate::model::persona::Limits;
 use crate::model::plan::{ApplyPolicy, ChangePolicy, Conversation, PersonaRef, PlannedCheck};
 use crate::model::settings::Settings;
 use crate::model::warning::Warning;
@@ -68,6 +68,8 @@ pub struct Obstacles {
     pub root: Option<String>,
     /// What the machine allows, where a level or the overlay is demanded.
     pub mount: Option<MountFacts>,
+    /// Which limits a control group cannot hold, where one is demanded.
+    pub limits: LimitObstacles,
 }
 
 /// The persona of this run, decided, with the texts that were read for it.

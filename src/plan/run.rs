@@ -1,6 +1,6 @@
 //! Puts the plan of a run together from everything that was decided and found out before. Pure.
 
-use super::enforcement::{agent_rows, mount_rows, socket_rows, supply_rows};
+use super::enforcement::{agent_rows, mount_rows, resource_rows, socket_rows, supply_rows};
 use super::mount;
 use super::parts::{RunFacts, RunFlags, RunParts};
 use super::prompt::system_prompt;
@@ -8,8 +8,10 @@ use super::refusals::refusals;
 use super::servers;
 use crate::harness::adapter;
 use crate::harness::job::{HarnessPlan, Job};
+use crate::model::harness_variables::overrides_plan;
+use crate::model::limits::Limits;
 use crate::model::mount::{Backend, HarnessConfig, MountSpec, Sandbox};
-use crate::model::persona::{Limits, McpServer, MountPolicy};
+use crate::model::persona::{McpServer, MountPolicy};
 use crate::model::plan::{
     AgentPlan, CommandPlan, Mode, PlannedCommand, PlannedHarness, PlannedPersona, PlannedRole,
     PlannedSidecar, PlannedSkill, PlannedSubject, RunPlan, SkillKind, Stdin,
@@ -18,11 +20,11 @@ use crate::model::raw_path::RawPath;
 use crate::model::settings::{MountSettings, Settings};
 use crate::model::skill_source as skill;
 use crate::model::source::Source;
-use crate::model::template::{Hole, Template};
+use crate::model::template::{Hole, Template, json_literal};
 use crate::model::warning::{Warning, WarningCode};
 use crate::resolve::inputs::by_name;
 use crate::resolve::persona::ResolvedPersona;
-use crate::resolve::references::{Piece, env_names, env_pieces, fill_inputs};
+use crate::resolve::references::{Piece, env_names, env_pieces, fill_inputs, names_a_harness_reads};
 use crate::resolve::sidecar::SidecarText;
 use crate::rules::unmatchable_patterns;
 use std::collections::BTreeMap;
@@ -90,8 +92,17 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     let mode = job.mode;
     let mut adapted = (adapter(kind).plan)(&job);
     warnings.append(&mut adapted.warnings);
+    adapted.env.values_mut().for_each(|value| fill_in_inputs(value, &values));
     adapted.args.extend(flags.extra_args.iter().map(Template::text));
     for (name, value) in environment(parts, &env) {
+        if overrides_plan(&name) && !adapted.env.contains_key(&name) {
+            let place = if env.remove(&name).is_some() { "env" } else { "inputs" };
+            let text = format!(
+                "{place}.{name} is left out: it configures a harness, and personas have fields for that"
+            );
+            warnings.push(Warning::new(WarningCode::NotUsed, text));
+            continue;
+        }
         match adapted.env.entry(name) {
             Entry::Vacant(free) => {
                 free.insert(value);
@@ -106,10 +117,13 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     let supplied = supply_rows(parts, &env, &mcp_servers);
     let mut enforcement =
         agent_rows(parts, &mut adapted, &mount, sidecar.as_ref(), limits, flags, &mut warnings);
+    enforcement.extend(resource_rows(&mount, limits, &facts.obstacles.limits));
     enforcement.extend(socket_rows(&mount, facts.obstacles.mount.as_ref()));
     enforcement.extend(supplied);
     if mount.sandbox == Some(Sandbox::Strict) {
-        mount.writable = writable_when_strict(facts, std::mem::take(&mut adapted.state));
+        mount.writable = std::mem::take(&mut adapted.state);
+        mount.writable.sort();
+        mount.writable.dedup();
         mount.harness_config = std::mem::take(&mut adapted.config);
         mount.harness_config.extend(caches_when_strict(facts));
         mount.sockets = sockets_when_strict(facts, &parts.settings.mount, &mut warnings);
@@ -197,15 +211,6 @@ fn with_refusals(mut plan: RunPlan, flags: &RunFlags, facts: &RunFacts) -> RunPl
     plan
 }
 
-/// The harness's own state and temp: what stays writable outside the mount at the sandbox level `strict`.
-fn writable_when_strict(facts: &RunFacts, state: Vec<PathBuf>) -> Vec<PathBuf> {
-    let temp = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
-    let mut all: Vec<PathBuf> = temp.into_iter().chain(path_in_env(facts, "TMPDIR")).chain(state).collect();
-    all.sort();
-    all.dedup();
-    all
-}
-
 /// The user's caches, at the sandbox level `strict`. Programs outside run what they find there, so what an agent leaves in them
 /// is thrown away.
 fn caches_when_strict(facts: &RunFacts) -> Option<HarnessConfig> {
@@ -251,9 +256,7 @@ fn references(
     inputs: &BTreeMap<String, String>,
 ) -> Vec<String> {
     let of_server = |server: &'_ McpServer| -> Vec<String> {
-        let texts = server.url.iter().chain(&server.command).chain(&server.args);
-        let texts = texts.chain(server.env.values()).chain(server.headers.values());
-        texts.flat_map(|text| env_names(text)).map(str::to_owned).collect()
+        server.texts().flat_map(names_a_harness_reads).map(str::to_owned).collect()
     };
     let own = env.values().flat_map(|text| env_names(text)).map(str::to_owned);
     let mut names: Vec<String> = own.chain(servers.values().flat_map(of_server)).collect();
@@ -364,6 +367,20 @@ fn environment(parts: &RunParts, env: &BTreeMap<String, String>) -> BTreeMap<Str
     ];
     all.extend(ours.map(|(name, value)| (name.to_owned(), value)));
     all
+}
+
+/// Inputs are no variables of the runner's own environment.
+fn fill_in_inputs(template: &mut Template, inputs: &BTreeMap<String, String>) {
+    for hole in &mut template.0 {
+        let filled = match hole {
+            Hole::Variable(name) => inputs.get(name).cloned(),
+            Hole::JsonVariable(name) => inputs.get(name).map(|value| json_literal(value)),
+            _ => None,
+        };
+        if let Some(text) = filled {
+            *hole = Hole::Text(text);
+        }
+    }
 }
 
 fn origins(resolved: &ResolvedPersona) -> BTreeMap<String, Vec<Source>> {

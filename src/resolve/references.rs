@@ -69,6 +69,26 @@ pub fn env_names(value: &str) -> Vec<&str> {
         .collect()
 }
 
+/// The names whose values a server is given by us or by its harness. claude fills in more than we do: `${X:-default}`, and names
+/// in lower case.
+pub fn names_a_harness_reads(value: &str) -> Vec<&str> {
+    let mut names = env_names(value);
+    let mut rest = value;
+    while let Some((_, after)) = rest.split_once("${") {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let end = after.find(|c| !is_name(c)).unwrap_or(after.len());
+        let (name, tail) = after.split_at(end);
+        let is_closed = tail.starts_with('}') || (tail.starts_with(":-") && tail.contains('}'));
+        if is_closed && !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) {
+            names.push(name);
+        }
+        rest = after;
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
 /// The names that stand as `$NAME` or `${NAME}` in a prompt, declared or not, each once.
 pub fn names_in(prompt: &str) -> Vec<&str> {
     let mut names: Vec<&str> = prompt
@@ -122,6 +142,14 @@ mod tests {
             assert_eq!(env_pieces(literal), [Text(literal)], "{literal}");
         }
         assert_eq!(env_pieces("${a${B}"), [Text("${a"), Variable("B")]);
+    }
+
+    #[test]
+    fn a_harness_reads_more_than_we_do() {
+        assert_eq!(names_a_harness_reads("$A"), ["A"]);
+        assert_eq!(names_a_harness_reads("${A} ${B:-x} ${c} ${d:-}"), ["A", "B", "c", "d"]);
+        assert_eq!(names_a_harness_reads("${${X:-HOME}} ${A-B} ${1} ${} ${E:-x $F ${g"), ["X"]);
+        assert_eq!(names_a_harness_reads("${a${B}"), ["B"]);
     }
 
     #[test]

@@ -213,10 +213,20 @@ impl RuleList {
         rules: &[PathRule],
         wanted: fn(&PathRule) -> bool,
     ) -> Result<RuleList, RuleError> {
+        if rules.len() > MOST_RULES {
+            return Err(RuleError {
+                index: MOST_RULES,
+                message: format!("there are more than {MOST_RULES} patterns"),
+            });
+        }
         for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| wanted(rule)) {
             let error = |message: String| RuleError { index, message };
             if rule.pattern.contains(['\n', '\0']) {
                 return Err(error(format!("`{}` has a line break or a zero byte in it", rule.pattern)));
+            }
+            if rule.pattern.len() > LONGEST {
+                let start: String = rule.pattern.chars().take(40).collect();
+                return Err(error(format!("`{start}...` is longer than {LONGEST} bytes")));
             }
             // `from` is the only thing that comes back with a match, so the index travels in it.
             let pattern = with_literal_braces(&rule.pattern);
@@ -243,6 +253,10 @@ impl RuleList {
         self.positive[rule]
     }
 }
+
+/// No path is longer. The project's own files have patterns, and a hostile one must not cost more than a moment.
+const LONGEST: usize = 4096;
+const MOST_RULES: usize = 20_000;
 
 /// Braces are ordinary characters in gitignore grammar (`{{name}}/` is a real directory of a template), but
 /// alternatives to `globset`.

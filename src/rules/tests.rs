@@ -175,7 +175,7 @@ fn only_the_harness_names_are_hidden() {
         assert_eq!(file(&codex, name), Writable, "{name}");
     }
     let claude = builtin_harness_rules("claude", adapter(Harness::Claude).project_config);
-    assert_eq!(file(&claude, ".opencode/x"), Writable);
+    assert_eq!(file(&claude, ".opencode/plugin/x.js"), Hidden);
     let mut reopened = codex;
     reopened.push(rule("!CLAUDE.md", Effect::Hidden, RuleSource::Persona));
     assert_eq!(file(&reopened, "CLAUDE.md"), Writable);
@@ -350,4 +350,12 @@ fn patterns_that_match_nothing_are_reported_and_others_are_not() {
     {
         assert_eq!(unmatchable_patterns(&[rule(pattern)]), Vec::<Warning>::new(), "{pattern}");
     }
+}
+
+#[test]
+fn patterns_that_would_cost_too_much_are_refused() {
+    let long = rule(&"[".repeat(1_000_000), Effect::Hidden, RuleSource::ProjectFile);
+    assert!(PathRules::compile(&[long]).unwrap_err().to_string().contains("longer than 4096"));
+    let many = vec![rule("x", Effect::Hidden, RuleSource::ProjectFile); 20_001];
+    assert!(PathRules::compile(&many).unwrap_err().to_string().contains("more than 20000"));
 }

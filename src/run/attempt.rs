@@ -1,5 +1,6 @@
 //! One attempt: the harness or command runs once in the open mount, and leaves a record of its own in `attempts/<n>/`.
 
+use super::conversation::ConversationNote;
 use super::error::{Place, RunError};
 use super::observer::{Live, Observer, RunEvent};
 use super::open::OpenRun;
@@ -21,7 +22,7 @@ use crate::session::SessionState;
 use anyhow::{Context, Result};
 use serde_json::json;
 use std::ffi::OsString;
-use std::fs::{DirBuilder, File};
+use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -152,8 +153,8 @@ impl OpenRun<'_> {
             ConversationChoice::Planned => {}
             ConversationChoice::New => flags.resume = None,
             ConversationChoice::Same => {
-                let known = self.conversation.as_ref().and_then(|note| note.session_id.clone());
-                flags.resume = Some(known.map_or(Conversation::Latest, Conversation::Id));
+                let known = self.conversation.as_ref().map(ConversationNote::conversation);
+                flags.resume = Some(known.unwrap_or(Conversation::Latest));
             }
         }
         let plan = plan_run::agent(&parts.parts(self.engine.workforce), &flags, &self.run.facts);
@@ -236,12 +237,12 @@ impl OpenRun<'_> {
             let Some(agent) = headless else {
                 let limit = plan.limits.wall_seconds.and_then(limit_of);
                 let stdio =
-                    if reserve_stdout { ChildStdio::all_on_stderr()? } else { ChildStdio::inherited() };
+                    if reserve_stdout { ChildStdio::all_on_stderr()? } else { ChildStdio::inherited()? };
                 let outcome = mount.run(command, stdio, signals, limit)?;
                 return Ok(HarnessOutcome::of_interactive(outcome, plan.limits));
             };
-            let task = dir.join(TASK_FILE);
-            staging::write_private(&task, agent.prompt.as_deref().unwrap_or_default().as_bytes())?;
+            let task = agent.prompt.as_deref().unwrap_or_default();
+            staging::write_private(&dir.join(TASK_FILE), task.as_bytes())?;
             let limits = TimeLimits {
                 wall: plan.limits.wall_seconds.and_then(limit_of),
                 idle: plan.limits.idle_seconds.and_then(limit_of),
@@ -251,7 +252,6 @@ impl OpenRun<'_> {
             let live = Live { changed_files: &changed };
             let note = conversation.clone().expect("an agent has a conversation");
             let mut recorder = Recorder::new(session, dir, note, live, secrets, observer)?;
-            let task = File::open(&task)?;
             let outcome = headless::run(mount, command, task, reader, limits, signals, &mut recorder);
             let recorded = recorder.finish();
             *conversation = Some(recorded.note);
@@ -259,13 +259,15 @@ impl OpenRun<'_> {
             outcome.leaked = recorded.leaked;
             Ok(outcome)
         };
-        if needs_base {
+        let outcome = if needs_base {
             view::with_base(mount, session, host, &plan.mount, &engine.crash_points, run)
         } else {
             // The base is the project as the first attempt found it.
             session.set_state(host, SessionState::Running)?;
             run()
-        }
+        };
+        mount.keep_renewed_logins();
+        outcome
     }
 
     /// Whether the last attempt did what it was to do.

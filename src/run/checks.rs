@@ -3,6 +3,7 @@
 use super::error::RunError;
 use super::observer::{Observer, RunEvent};
 use super::open::OpenRun;
+use super::outcome::limits_reached;
 use crate::launch::check;
 use crate::model::plan::PlannedCheck;
 use crate::model::raw_path::RawPath;
@@ -46,6 +47,11 @@ impl OpenRun<'_> {
         let outcome = outcome?;
         if let Some(signal) = outcome.attended.interrupted_by {
             return Err(RunError::CheckInterrupted { command: check.command.clone(), signal }.into());
+        }
+        for warning in limits_reached(&outcome.attended, self.run.plan.limits) {
+            let warning = Warning { message: format!("check {number}: {warning}"), ..warning };
+            observer.event(&RunEvent::Warning(&warning));
+            self.report.warnings.push(warning);
         }
         let reported = ReportedCheck {
             command: check.command.clone(),

@@ -1,11 +1,17 @@
 //! Which conversation of a harness belongs to a session, so that it can be continued: note as soon as the harness says it.
 
 use super::error::RunError;
+use crate::files::regular;
+use crate::harness::job::CONVERSATION_DIR;
 use crate::model::plan::Conversation;
 use crate::model::tier::Harness;
 use crate::session::{Session, SessionStore};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 const FILE: &str = "harness.json";
 
@@ -32,8 +38,39 @@ impl ConversationNote {
     }
 
     pub fn conversation(&self) -> Conversation {
-        self.session_id.clone().map_or(Conversation::Latest, Conversation::Id)
+        let known = self.session_id.clone().filter(|id| is_plain(id));
+        known.map_or(Conversation::Latest, Conversation::Id)
     }
+}
+
+/// Whether an id is one that a harness gives: it becomes an argument, and must not be taken for an option.
+pub(super) fn is_plain(id: &str) -> bool {
+    const LONGEST: usize = 128;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    id.len() <= LONGEST && id.chars().all(is_plain) && id.starts_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+/// Takes the conversation along into a new session, where the harness keeps it in the old one. The agent could write there:
+/// nothing but files is taken, and not more than a conversation needs.
+pub fn take_along(from: &Path, to: &Path) -> io::Result<()> {
+    const MOST_FILES: usize = 16;
+    const LARGEST: u64 = 1 << 30;
+    if from == to {
+        return Ok(());
+    }
+    let entries = match fs::read_dir(from.join(CONVERSATION_DIR)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries.take(MOST_FILES) {
+        let entry = entry?;
+        let Ok(file) = regular::open(&entry.path()) else { continue };
+        let mut copy = OpenOptions::new();
+        let copy = copy.write(true).create_new(true).mode(0o600);
+        let mut copy = copy.open(to.join(CONVERSATION_DIR).join(entry.file_name()))?;
+        io::copy(&mut file.take(LARGEST), &mut copy)?;
+    }
+    Ok(())
 }
 
 /// The named session, if this persona on this harness can continue it.

@@ -72,7 +72,17 @@ impl OpenRun<'_> {
         Ok(changes)
     }
 
+    /// What is decided holds for what was looked at, and for nothing that has become a change since.
     fn decision(&mut self, gate: ApplyGate, decider: &mut dyn Decider) -> Result<Decision> {
+        let mut decision = self.decide(gate, decider)?;
+        if let (Decision::Apply(selection), Some(reviewed)) = (&mut decision, &self.reviewed) {
+            let paths = reviewed.review.changes.iter().map(|change| change.path.0.clone());
+            selection.shown = Some(paths.collect());
+        }
+        Ok(decision)
+    }
+
+    fn decide(&mut self, gate: ApplyGate, decider: &mut dyn Decider) -> Result<Decision> {
         let policy = match gate {
             ApplyGate::Open => self.run.plan.changes.apply,
             ApplyGate::Closed => ApplyPolicy::Never,

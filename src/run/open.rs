@@ -1,7 +1,7 @@
 //! Opens a run: session, files, skills and mount, everything that has to be in place before the harness starts. What fails here
 //! leaves nothing behind.
 
-use super::conversation::ConversationNote;
+use super::conversation::{self, ConversationNote};
 use super::engine::Engine;
 use super::error::RunError;
 use super::observer::{Observer, RunEvent};
@@ -15,6 +15,7 @@ use super::view::Opening;
 use crate::host::Host;
 use crate::launch::program;
 use crate::launch::staging::{self, Places, Shown};
+use crate::model::limits::Limits;
 use crate::model::mount::Backend;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::{AgentPlan, RunPlan};
@@ -166,6 +167,9 @@ impl<'a> Engine<'a> {
         if let Some(agent) = plan.agent() {
             staging::make_state(plan, &self.workforce.host);
             shown = staging::write_files(agent, &session.dir)?;
+            if let Some(resumed) = &run.resumed {
+                conversation::take_along(&resumed.session.dir, &session.dir)?;
+            }
             let staged = skills::stage(plan, agent, self.workforce, &session.dir, signals)?;
             report.warnings.extend(staged.warnings);
             shown.read_only.extend(staged.shown);
@@ -187,10 +191,13 @@ impl<'a> Engine<'a> {
             signals,
             crash_points: &self.crash_points,
         };
-        let (open, warnings) = report.timed("mount", || match record {
+        let (mut open, warnings) = report.timed("mount", || match record {
             Some(record) => opening.reopen(record),
             None => opening.open(),
         })?;
+        // What cannot be held here is advice, and the plan says so.
+        let held = run.facts.obstacles.limits.enforceable(plan.limits);
+        open.limit(Limits { disk_mb: plan.limits.disk_mb, ..held })?;
         tracing::info!(backend = ?open.record.backend, sandbox = ?open.record.sandbox, "mount opened");
         report.warnings.extend(warnings);
         Ok(open)

@@ -2,11 +2,11 @@
 
 use crate::exit::Exit;
 use crate::launch::headless::HeadlessOutcome;
-use crate::model::persona::Limits;
+use crate::model::limits::Limits;
 use crate::model::plan::Mode;
 use crate::model::report::{Status, Usage};
 use crate::model::warning::{Warning, WarningCode};
-use crate::mount::process::attend::TimeLimit;
+use crate::mount::process::attend::ReachedLimit;
 use crate::mount::{ChildOutcome, Ending};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -33,17 +33,13 @@ pub struct HarnessOutcome {
 
 impl HarnessOutcome {
     pub fn of_headless(outcome: HeadlessOutcome, limits: Limits) -> HarnessOutcome {
-        let warnings = warnings(&outcome);
         let attended = outcome.attended;
+        let mut warnings = warnings(&outcome);
+        warnings.extend(limits_reached(&attended, limits));
         let (harness_exit_code, killed_by) = codes(attended.ending);
         let conclusion = outcome.conclusion;
         let (status, signal, reason) = match (attended.reached, attended.interrupted_by) {
-            (Some(TimeLimit::Wall), _) => (Status::TimedOut, killed_by, Some(wall_reached(limits))),
-            (Some(TimeLimit::Idle), _) => {
-                let seconds = limits.idle_seconds.unwrap_or_default();
-                let reason = format!("the harness was silent for {seconds} seconds");
-                (Status::TimedOut, killed_by, Some(reason))
-            }
+            (Some(limit), _) => (Status::TimedOut, killed_by, Some(reached(limit, limits))),
             (None, Some(signal)) => {
                 (Status::Interrupted, Some(signal), Some(format!("ended by signal {signal}")))
             }
@@ -51,7 +47,8 @@ impl HarnessOutcome {
                 (Status::Completed, None, None)
             }
             (None, None) => {
-                let reason = conclusion.reason.or_else(|| Some(described(attended.ending)));
+                let own = out_of_memory(&attended, limits).or(conclusion.reason);
+                let reason = own.or_else(|| Some(described(attended.ending)));
                 (Status::Failed, killed_by, reason)
             }
         };
@@ -72,15 +69,17 @@ impl HarnessOutcome {
 
     pub fn of_interactive(outcome: ChildOutcome, limits: Limits) -> HarnessOutcome {
         let (harness_exit_code, killed_by) = codes(outcome.ending);
-        let (status, signal, reason) =
-            match (outcome.reached.is_some(), outcome.interrupted_by, outcome.ending) {
-                (true, _, _) => (Status::TimedOut, killed_by, Some(wall_reached(limits))),
-                (false, Some(signal), _) => {
-                    (Status::Interrupted, Some(signal), Some(format!("ended by signal {signal}")))
-                }
-                (false, None, Ending::Code(0)) => (Status::Completed, None, None),
-                (false, None, ending) => (Status::Failed, killed_by, Some(described(ending))),
-            };
+        let (status, signal, reason) = match (outcome.reached, outcome.interrupted_by, outcome.ending) {
+            (Some(limit), _, _) => (Status::TimedOut, killed_by, Some(reached(limit, limits))),
+            (None, Some(signal), _) => {
+                (Status::Interrupted, Some(signal), Some(format!("ended by signal {signal}")))
+            }
+            (None, None, Ending::Code(0)) => (Status::Completed, None, None),
+            (None, None, ending) => {
+                let reason = out_of_memory(&outcome, limits).unwrap_or_else(|| described(ending));
+                (Status::Failed, killed_by, Some(reason))
+            }
+        };
         HarnessOutcome {
             status,
             harness_exit_code,
@@ -90,7 +89,7 @@ impl HarnessOutcome {
             usage: Usage::default(),
             session_id: None,
             model: None,
-            warnings: Vec::new(),
+            warnings: limits_reached(&outcome, limits),
             denied_edits: Vec::new(),
             leaked: Vec::new(),
         }
@@ -163,16 +162,46 @@ fn described(ending: Ending) -> String {
     }
 }
 
-fn wall_reached(limits: Limits) -> String {
-    format!("the time limit of {} seconds was reached", limits.wall_seconds.unwrap_or_default())
+fn reached(limit: ReachedLimit, limits: Limits) -> String {
+    match limit {
+        ReachedLimit::Wall => {
+            format!("the time limit of {} seconds was reached", limits.wall_seconds.unwrap_or_default())
+        }
+        ReachedLimit::Idle => {
+            format!("the harness was silent for {} seconds", limits.idle_seconds.unwrap_or_default())
+        }
+        ReachedLimit::Disk => {
+            format!("the disk limit of {} MB was reached", limits.disk_mb.unwrap_or_default())
+        }
+    }
+}
+
+/// Why everything was killed at once, if that is the reason.
+fn out_of_memory(outcome: &ChildOutcome, limits: Limits) -> Option<String> {
+    let limit = limits.memory_mb.filter(|_| outcome.exhausted.memory > 0)?;
+    Some(format!("the memory limit of {limit} MB was reached"))
+}
+
+/// What the run used up, with the setting that says how much it may.
+pub(super) fn limits_reached(outcome: &ChildOutcome, limits: Limits) -> Vec<Warning> {
+    let disk = outcome.reached.filter(|limit| *limit == ReachedLimit::Disk);
+    let processes = limits.processes.filter(|_| outcome.exhausted.processes > 0);
+    let texts = [
+        out_of_memory(outcome, limits).map(|text| format!("{text} (`limits.memoryMb`)")),
+        processes.map(|limit| format!("the limit of {limit} processes was reached (`limits.processes`)")),
+        disk.map(|limit| format!("{} (`limits.diskMb`)", reached(limit, limits))),
+    ];
+    texts.into_iter().flatten().map(|text| Warning::new(WarningCode::Limit, text)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mount::process::cgroup::Exhausted;
 
     fn interactive(ending: Ending, interrupted_by: Option<i32>) -> HarnessOutcome {
-        let outcome = ChildOutcome { ending, stops: 0, interrupted_by, reached: None };
+        let outcome =
+            ChildOutcome { ending, stops: 0, interrupted_by, reached: None, exhausted: Exhausted::default() };
         HarnessOutcome::of_interactive(outcome, Limits::default())
     }
 
@@ -187,6 +216,38 @@ mod tests {
         let mut checked = interactive(Ending::Code(0), None);
         checked.fail("a check failed".into());
         assert_eq!(exit(checked, Exit::Done), 1);
+    }
+
+    #[test]
+    fn what_was_used_up_is_told_with_its_setting() {
+        let limits =
+            Limits { processes: Some(9), memory_mb: Some(512), disk_mb: Some(7), ..Limits::default() };
+        let outcome = ChildOutcome {
+            ending: Ending::Killed,
+            stops: 0,
+            interrupted_by: None,
+            reached: None,
+            exhausted: Exhausted { processes: 3, memory: 1 },
+        };
+        let ended = HarnessOutcome::of_interactive(outcome, limits);
+        assert_eq!(ended.reason.as_deref(), Some("the memory limit of 512 MB was reached"));
+        let said: Vec<&str> = ended.warnings.iter().map(|warning| warning.message.as_str()).collect();
+        let memory = "the memory limit of 512 MB was reached (`limits.memoryMb`)";
+        let processes = "the limit of 9 processes was reached (`limits.processes`)";
+        assert_eq!(said, [memory, processes]);
+
+        let full = ChildOutcome {
+            ending: Ending::Signal(15),
+            reached: Some(ReachedLimit::Disk),
+            exhausted: Exhausted::default(),
+            ..outcome
+        };
+        let ended = HarnessOutcome::of_interactive(full, limits);
+        assert_eq!(ended.reason.as_deref(), Some("the disk limit of 7 MB was reached"));
+        assert_eq!(ended.warnings.len(), 1);
+        assert_eq!(ended.exit(Mode::Interactive, Exit::Done), Exit::TimedOut);
+        let quiet = ChildOutcome { reached: None, ..full };
+        assert_eq!(HarnessOutcome::of_interactive(quiet, limits).warnings, []);
     }
 
     #[test]

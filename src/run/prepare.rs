@@ -12,12 +12,14 @@ use crate::load::layer_places;
 use crate::load::rule_files::RuleFiles;
 use crate::model::decided::InputValue;
 use crate::model::features::Feature;
+use crate::model::limits::LimitObstacles;
 use crate::model::mount::Backend;
 use crate::model::plan::{AgentPlan, RunPlan, SkillKind};
 use crate::model::selector::Selector;
+use crate::model::skill_source::kind_of;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::git::settings::{self, GitSurroundings};
-use crate::mount::{InjectedFile, probe, root};
+use crate::mount::{self, InjectedFile, probe, root};
 use crate::plan::mount::{MountFlags, MountPlace};
 use crate::plan::parts::{Obstacles, RunFacts, RunFlags, RunParts};
 use crate::plan::{refusals::needs_probe, run as plan_run};
@@ -270,6 +272,30 @@ fn plan(
     }
 }
 
+/// What decides about agents in the root: the layers, and the skills of this persona.
+fn layers_in(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) -> Vec<PathBuf> {
+    let mut places = layer_places::inside(&workforce.layers, root);
+    let Some(parts) = parts else { return places };
+    let resolved = &parts.found.resolved;
+    let origins = resolved.origins();
+    let declared_in =
+        origins.get("skills").and_then(|sources| sources.last()).and_then(|source| source.dir());
+    for skill in resolved.persona.skills.iter().filter(|skill| kind_of(&skill.source) == SkillKind::Local) {
+        let source = workforce.host.expand_tilde(&skill.source);
+        for anchor in [declared_in, Some(root)].into_iter().flatten() {
+            places.extend(skill_in(root, &anchor.join(&source)));
+        }
+    }
+    places
+}
+
+/// A skill that is a file of that name has the directory with it. The project as a whole is none.
+fn skill_in(root: &Path, path: &Path) -> Vec<PathBuf> {
+    let is_named = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
+    let path = path.parent().filter(|_| is_named).unwrap_or(path);
+    layer_places::on_the_way(path, root).into_iter().filter(|place| !place.as_os_str().is_empty()).collect()
+}
+
 /// Where the run is, and what was found there.
 fn facts(workforce: &Workforce, root: Option<&Path>, parts: Option<&PersonaParts>) -> Result<RunFacts> {
     let host = &workforce.host;
@@ -295,7 +321,7 @@ fn facts(workforce: &Workforce, root: Option<&Path>, parts: Option<&PersonaParts
         env: host.env.clone(),
         home,
         place: MountPlace {
-            layers: layer_places::inside(&workforce.layers, &place.root),
+            layers: layers_in(workforce, parts, &place.root),
             git_settings: git_settings(host, &place.root),
             is_repository: place.root.join(".git").symlink_metadata().is_ok(),
             root: place.root,
@@ -306,8 +332,23 @@ fn facts(workforce: &Workforce, root: Option<&Path>, parts: Option<&PersonaParts
         persona_ref: workforce.persona_ref().cloned(),
         untrusted_servers,
         warnings,
-        obstacles: Obstacles { unreadable, root: refused, mount: None },
+        obstacles: Obstacles {
+            unreadable,
+            root: refused,
+            mount: None,
+            limits: limit_obstacles(workforce, parts),
+        },
     })
+}
+
+/// Asked of the machine only where some limit needs a control group.
+fn limit_obstacles(workforce: &Workforce, parts: Option<&PersonaParts>) -> LimitObstacles {
+    let of_persona = parts.map(|parts| parts.found.resolved.persona.limits).unwrap_or_default();
+    if of_persona.over(workforce.config.settings.limits).need_control_group() {
+        mount::limit_obstacles()
+    } else {
+        LimitObstacles::default()
+    }
 }
 
 /// Files in the root that the repository around it takes settings from or runs.

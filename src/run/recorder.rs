@@ -1,7 +1,7 @@
 //! Records what a headless harness does, in the session, and passes it on to the observer. Nothing leaves it with the value of
 //! a secret.
 
-use super::conversation::ConversationNote;
+use super::conversation::{ConversationNote, is_plain};
 use super::observer::{Live, Observer, RunEvent};
 use crate::launch::headless::Audience;
 use crate::launch::record::{CappedLog, EVENTS_FILE, EventLog, LOG_FILE};
@@ -17,6 +17,9 @@ pub struct Recorder<'a> {
     events: EventLog,
     log: CappedLog,
     note: ConversationNote,
+    /// Whether the harness has said which conversation it has. What comes later may be an agent's: it can write to where the
+    /// harness writes.
+    is_noted: bool,
     secrets: &'a Secrets,
     redactor: Redactor<'a>,
     scanner: Scanner<'a>,
@@ -41,7 +44,18 @@ impl<'a> Recorder<'a> {
         let events = EventLog::append(&attempt_dir.join(EVENTS_FILE))?;
         let log = CappedLog::create(&attempt_dir.join(LOG_FILE))?;
         let (redactor, scanner) = (secrets.redactor(), secrets.scanner());
-        Ok(Recorder { session, observer, live, events, log, note, secrets, redactor, scanner })
+        Ok(Recorder {
+            session,
+            observer,
+            live,
+            events,
+            log,
+            note,
+            is_noted: false,
+            secrets,
+            redactor,
+            scanner,
+        })
     }
 
     pub fn finish(mut self) -> Recorded {
@@ -54,7 +68,10 @@ impl<'a> Recorder<'a> {
 
 impl Audience for Recorder<'_> {
     fn event(&mut self, event: &Event) {
-        if let Event::SessionStarted { harness_session_id, .. } = event {
+        if let Event::SessionStarted { harness_session_id, .. } = event
+            && !std::mem::replace(&mut self.is_noted, true)
+            && is_plain(harness_session_id)
+        {
             // Now and not at the end: a runner that is killed leaves a conversation that can be continued.
             self.note.session_id = Some(harness_session_id.clone());
             let _ = self.note.write(self.session);

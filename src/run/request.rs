@@ -1,7 +1,7 @@
 //! A run as somebody asks for it: plain data without a command line or a terminal. What it comes to is decided in `prepare`.
 
+use crate::model::limits::Limits;
 use crate::model::mount::{Backend, Sandbox};
-use crate::model::persona::Limits;
 use crate::model::plan::{ApplyPolicy, PlannedCheck};
 use crate::model::raw_path::RawPath;
 use crate::model::selector::Selector;

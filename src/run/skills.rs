@@ -74,15 +74,16 @@ pub fn stage(
     if path.0.first() == Some(&Hole::Mount) {
         let inject =
             |file: skills::SkillFile| InjectedFile { path: file.path, bytes: file.bytes, mode: file.mode };
-        staged.injected =
-            skills::files_for_mount(&obtained.obtained, below)?.into_iter().map(inject).collect();
+        let (files, warnings) = skills::files_for_mount(&obtained.obtained, below)?;
+        staged.injected = files.into_iter().map(inject).collect();
+        staged.warnings.extend(warnings);
     } else {
         let target = session_dir.join(below);
         // An earlier run of the session may have left others.
         crate::mount::fs::cleanup::remove_tree(&target)?;
         // Empty where none is available: the harness must not be pointed at a missing directory.
         std::fs::create_dir_all(&target)?;
-        skills::stage(&obtained.obtained, &target)?;
+        staged.warnings.extend(skills::stage(&obtained.obtained, &target)?);
         let first = below.components().next().map(|name| session_dir.join(name));
         staged.shown = first;
     }

@@ -10,6 +10,7 @@ use crate::mount::git::export::{GitExport, export};
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ApplyRequest {
@@ -98,7 +99,9 @@ impl Sessions<'_> {
 
     /// The commits of a session whose files are all applied or never changed; what could not be kept.
     pub(super) fn keep_commits(&self, session: &Session) -> Result<Option<String>> {
-        let rest = ApplyRequest { session: session.id.to_string(), keep: true, ..ApplyRequest::default() };
+        let selection = Selection { shown: Some(BTreeSet::new()), ..Selection::all() };
+        let session_id = session.id.to_string();
+        let rest = ApplyRequest { session: session_id, selection, keep: true, ..ApplyRequest::default() };
         let applied = self.apply_locked(session, &rest)?;
         let held = applied.git.held.first().map(|branch| format!("commits are held: {}", branch.reason));
         Ok(applied.warnings.into_iter().next().map(|warning| warning.message).or(held))

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 const LARGEST_REF: u64 = 4096;
 
 /// Everything that a mount leaves in a session and that goes once its work is applied or discarded.
-const MOUNT_DIRS: [&str; 5] = ["mount", "upper", "work", "git", "harness-config"];
+const MOUNT_DIRS: [&str; 6] = ["mount", "upper", "work", "git", "harness-config", "temp"];
 
 /// What there is of a run, opened.
 pub struct Work {

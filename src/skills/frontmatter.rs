@@ -23,9 +23,14 @@ pub fn plain_name(text: &str) -> Option<String> {
 pub fn name_in(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes);
     let value = Parts::of(&text).value("name")?;
-    let quoted = |mark: char| value.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
-    let value = quoted('"').or_else(|| quoted('\'')).unwrap_or(value).trim();
+    let value = unquoted(value);
     (!value.is_empty()).then(|| value.to_owned())
+}
+
+/// A value without the marks around it.
+pub(super) fn unquoted(value: &str) -> &str {
+    let quoted = |mark: char| value.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
+    quoted('"').or_else(|| quoted('\'')).unwrap_or(value).trim()
 }
 
 /// The text with this name and with a description. Missing keys are added, another name is replaced, and where there is

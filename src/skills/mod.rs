@@ -13,6 +13,7 @@ mod npx;
 mod obtain;
 #[cfg(test)]
 mod obtain_tests;
+pub(crate) mod powers;
 mod proof;
 mod stage;
 

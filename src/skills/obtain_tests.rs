@@ -118,6 +118,7 @@ impl World {
         stage(&skills.obtained, &target).unwrap();
         let planted: BTreeMap<String, String> = files_for_mount(&skills.obtained, Path::new(""))
             .unwrap()
+            .0
             .into_iter()
             .map(|file| (file.path.display().to_string(), String::from_utf8(file.bytes).unwrap()))
             .collect();

@@ -4,7 +4,7 @@
 pub mod guard;
 pub mod version;
 
-use crate::host::Host;
+use crate::host::{Host, own_project};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -61,12 +61,10 @@ pub enum Lookup {
     Missing,
 }
 
-/// Looks on the user's `PATH`, as a shell would.
+/// Looks on the user's `PATH`, as a shell would. What is found may be a file of the project: it is for the inside of a mount.
 pub fn look_up(host: &Host, name: &str) -> Lookup {
-    let path = host.env.get("PATH").map_or("", String::as_str);
-    let files = std::env::split_paths(path).map(|dir| host.cwd.join(dir).join(name));
-    let (runnable, not): (Vec<PathBuf>, Vec<PathBuf>) =
-        files.filter(|file| file.is_file()).partition(|file| is_executable(file));
+    let files = on_path(host, name);
+    let (runnable, not): (Vec<PathBuf>, Vec<PathBuf>) = files.partition(|file| is_executable(file));
     let first = |files: Vec<PathBuf>| files.into_iter().next();
     match first(runnable) {
         Some(file) => Lookup::Found(file),
@@ -74,12 +72,14 @@ pub fn look_up(host: &Host, name: &str) -> Lookup {
     }
 }
 
-/// The executable file of this name on the user's `PATH`.
+/// The executable file of this name on the user's `PATH` that may be run outside of a mount.
 pub fn find(host: &Host, name: &str) -> Option<PathBuf> {
-    match look_up(host, name) {
-        Lookup::Found(file) => Some(file),
-        Lookup::NotExecutable(_) | Lookup::Missing => None,
-    }
+    on_path(host, name).find(|file| is_executable(file) && !own_project::contains(file))
+}
+
+fn on_path(host: &Host, name: &str) -> impl Iterator<Item = PathBuf> {
+    let path = host.env.get("PATH").map_or("", String::as_str);
+    std::env::split_paths(path).map(move |dir| host.cwd.join(dir).join(name)).filter(|file| file.is_file())
 }
 
 fn is_executable(file: &Path) -> bool {
@@ -88,15 +88,15 @@ fn is_executable(file: &Path) -> bool {
 
 /// Something to read for a program.
 pub fn input(bytes: &[u8]) -> std::io::Result<Stdio> {
-    let mut file = in_memory()?;
-    file.write_all(bytes)?;
-    file.seek(SeekFrom::Start(0))?;
-    Ok(file.into())
+    in_memory(bytes).map(Stdio::from)
 }
 
-/// A file that is in no directory.
-fn in_memory() -> std::io::Result<File> {
-    Ok(memfd_create("agentworkforce", MemfdFlags::CLOEXEC)?.into())
+/// A file that is in no directory, to be read from its start.
+pub fn in_memory(bytes: &[u8]) -> std::io::Result<File> {
+    let mut file = File::from(memfd_create("agentworkforce", MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file)
 }
 
 /// Runs a prepared command without a terminal: no input unless `stdin` has some, output goes into memory. Whatever it started is ended
@@ -110,7 +110,7 @@ pub fn run(
     let program = program.to_string_lossy().into_owned();
     let failed = |error| ToolError::Output { program: program.clone(), error };
     // Files, not pipes: a grandchild that keeps a pipe open cannot make us wait.
-    let (mut stdout, mut stderr) = (in_memory().map_err(failed)?, in_memory().map_err(failed)?);
+    let (mut stdout, mut stderr) = (in_memory(&[]).map_err(failed)?, in_memory(&[]).map_err(failed)?);
     command
         .stdin(stdin.unwrap_or_else(Stdio::null))
         .stdout(stdout.try_clone().map_err(failed)?)

@@ -1,6 +1,7 @@
 //! Asks a program for its version. It does not interpret versions.
 
 use super::{Bounds, ToolError};
+use crate::host::own_project;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
@@ -12,6 +13,9 @@ const MOST_OUTPUT: u64 = 64 * 1024;
 
 /// What `<program> --version` calls itself; an error says what is wrong with the answer, and shows nothing of it.
 pub fn of(program: &Path) -> Result<String, String> {
+    if own_project::contains(program) {
+        return Err("it is a file of the project, and is not run outside of a mount".into());
+    }
     let bounds = Bounds { time: PATIENCE, output: MOST_OUTPUT, stop: &|| false };
     // Not in the project: what is asked is the program alone.
     let mut command = Command::new(program);

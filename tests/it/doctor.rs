@@ -110,6 +110,13 @@ fn a_machine_with_everything_is_well_and_nothing_is_left_behind() {
         let tried = env.run(["mount", "--mount", "auto", "--sandbox", name, "--", "/bin/sh", "-c", ":"]);
         assert_eq!(level["available"].as_bool(), Some(tried.code == 0), "{level:#} {tried:#?}");
     }
+    row(&rows, "mount", "limits");
+    let limits = report["limits"].as_array().expect("limits");
+    let names: Vec<_> = limits.iter().map(|limit| &limit["limit"]).collect();
+    assert_eq!(names, ["processes", "memoryMb", "diskMb"]);
+    for limit in limits {
+        assert_eq!(limit["available"].as_bool(), Some(limit["reason"].is_null()), "{limit:#}");
+    }
 
     let text = env.run(["doctor"]);
     text.succeeds();

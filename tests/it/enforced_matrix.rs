@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Who says it (an adapter, or `run` for the rows of every harness), the field, and the tests as `file::test`.
-const COVERED: [(&str, &str, &[&str]); 38] = [
+const COVERED: [(&str, &str, &[&str]); 41] = [
     (
         "run",
         "sidecar",
@@ -71,6 +71,30 @@ const COVERED: [(&str, &str, &[&str]); 38] = [
         &[
             "it/launch_enforced::wall_and_idle_seconds_of_a_persona_end_a_run_on_every_harness",
             "real/launched_headless::an_opencode_that_hears_nothing_more_is_idle",
+        ],
+    ),
+    (
+        "run",
+        "limits.processes",
+        &[
+            "it/attacks/limits::a_fork_bomb_stops_at_the_limit_or_the_matrix_says_that_it_does_not",
+            "it/attacks/limits::nothing_inside_leaves_its_control_group",
+        ],
+    ),
+    (
+        "run",
+        "limits.memoryMb",
+        &[
+            "it/attacks/limits::a_process_that_takes_memory_is_ended_or_the_matrix_says_that_it_is_not",
+            "it/attacks/limits::nothing_inside_leaves_its_control_group",
+        ],
+    ),
+    (
+        "run",
+        "limits.diskMb",
+        &[
+            "it/attacks/limits::a_run_that_fills_the_disk_is_ended_and_its_work_is_held",
+            "it/launch_enforced::a_disk_limit_ends_a_task_on_every_harness",
         ],
     ),
     (
@@ -226,7 +250,7 @@ const COVERED: [(&str, &str, &[&str]); 38] = [
 ];
 
 /// Every demand that is called enforced somewhere.
-const DEMANDS: [Demand; 25] = [
+const DEMANDS: [Demand; 28] = [
     Demand::Model,
     Demand::Reasoning,
     Demand::SandboxMode,
@@ -245,6 +269,9 @@ const DEMANDS: [Demand; 25] = [
     Demand::Usd,
     Demand::WallSeconds,
     Demand::IdleSeconds,
+    Demand::Processes,
+    Demand::MemoryMb,
+    Demand::DiskMb,
     Demand::Sidecar,
     Demand::MountSandbox,
     Demand::MountSockets,

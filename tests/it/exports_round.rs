@@ -42,7 +42,7 @@ fn rich() -> Value {
             "skills": [{"id": "remote", "source": "https://github.com/a/b", "description": "d"}],
             "permissions": {"allow": ["Read", "Foo(bar)", "mcp__s__t"], "deny": ["Edit", "Write(x/**)"], "mode": "plan"},
             "mount": {"ignoredPatterns": ["x", "!y"], "readonlyPatterns": ["z/"], "revealPatterns": [".env"], "sandbox": "project"},
-            "limits": {"turns": 3, "usd": 1.5, "wallSeconds": 60, "idleSeconds": 0.5},
+            "limits": {"turns": 3, "usd": 1.5, "wallSeconds": 60, "idleSeconds": 0.5, "processes": 9, "memoryMb": 512, "diskMb": 100},
             "harnessSettings": {"reasoning": "high", "timeoutSeconds": 9, "sandboxMode": "workspace-write", "webSearch": true},
             "claudeMdContent": "side", "claudeMdMode": "extend", "agentsMdContent": "other",
             "tiers": {

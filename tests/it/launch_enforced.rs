@@ -81,17 +81,18 @@ fn a_project_sandbox_keeps_the_real_project_from_being_written() {
 
 #[test]
 fn a_strict_sandbox_leaves_state_and_temp_and_nothing_else() {
-    // A home below a place for temporary files would be writable with it.
     let place = require::place_outside_of_temp();
-    for (harness, state) in
-        [("claude", ".claude/projects"), ("opencode", ".local/share/opencode"), ("codex", ".codex/sessions")]
-    {
+    for (harness, state) in [
+        ("claude", ".claude/history.jsonl"),
+        ("opencode", ".local/state/opencode/prompt-history.jsonl"),
+        ("codex", ".codex/sessions/x"),
+    ] {
         let world = World::new_in(Identity::Own, place);
         world.repository(&[("main.txt", "one\n")]);
         world.persona(&with(worker(), &json!({"mount": {"sandbox": "strict"}})));
         let script = format!(
-            r#"begins; echo x > main.txt; echo x > ~/out.txt; echo x > ../beside.txt; echo kept > ~/{state}/state
-            t=$(mktemp /tmp/aw-strict-XXXXXX) && echo open > "$t" && cat "$t" >> ~/{state}/state; rm -f "$t"; answers done"#
+            r#"begins; echo x > main.txt; echo x > ~/out.txt; echo x > ../beside.txt; echo kept > ~/{state}
+            t=$(mktemp /tmp/aw-strict-XXXXXX) && echo open > "$t" && cat "$t" >> ~/{state}; answers done"#
         );
         // What a fake writes down would be outside.
         world.raw_harness(harness, &strict_harness(&script), 0o755);
@@ -99,7 +100,7 @@ fn a_strict_sandbox_leaves_state_and_temp_and_nothing_else() {
         assert_eq!(code, 0, "{report:#}");
         assert_eq!(report["mount"]["sandbox"], "strict");
         assert!(!world.home().join("out.txt").exists() && !world.path("beside.txt").exists(), "{harness}");
-        assert_eq!(read(world.home().join(state).join("state")), "kept\nopen\n");
+        assert_eq!(read(world.home().join(state)), "kept\nopen\n");
         assert_eq!(read(world.project().join("main.txt")), "x\n");
     }
 }
@@ -163,6 +164,30 @@ fn wall_and_idle_seconds_of_a_persona_end_a_run_on_every_harness() {
             promises(&world, &["--harness", harness, "-p", "x"], &format!("limits.{key}"));
             world.nobody_is_left();
         }
+    }
+}
+
+#[test]
+fn a_disk_limit_ends_a_task_on_every_harness() {
+    let script = "begins; head -c 5000000 /dev/urandom > large; sleep 60";
+    for harness in HARNESSES {
+        let world = world(script, &json!({"limits": {"diskMb": 2}}));
+        let began = Instant::now();
+        let (report, code) = world.report(&["--harness", harness]);
+        assert_eq!(code, 124, "{report:#}");
+        assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+        let outcome = &report["outcome"];
+        assert_eq!(outcome["status"], "timed-out");
+        assert_eq!(outcome["reason"], "the disk limit of 2 MB was reached");
+        assert_eq!(report["apply"]["status"], "held");
+        let warnings = report["warnings"].as_array().unwrap();
+        let told = "the disk limit of 2 MB was reached (`limits.diskMb`)";
+        assert!(
+            warnings.iter().any(|warning| *warning == json!({"code": "limit", "message": told})),
+            "{report:#}"
+        );
+        promises(&world, &["--harness", harness, "-p", "x"], "limits.diskMb");
+        world.nobody_is_left();
     }
 }
 

@@ -199,7 +199,7 @@ fn never_apply_holds_and_keep_keeps_the_mount() {
 #[test]
 fn a_session_goes_on_in_its_mount_and_its_conversation() {
     for (harness, flag) in
-        [("claude", "--resume talk-1"), ("codex", "resume talk-1"), ("opencode", "--session talk-1")]
+        [("claude", "--resume=talk-1"), ("codex", "resume talk-1"), ("opencode", "--session=talk-1")]
     {
         let world = world("begins; echo more >> made.txt; answers done");
         let (first, _) = world.report(&["--apply", "never", "--harness", harness]);

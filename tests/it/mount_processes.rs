@@ -289,11 +289,14 @@ fn children_that_hold_the_pipes_do_not_hang_a_headless_caller() {
         (text, reports)
     };
     let (text, reports) = run(&mount, "echo $X; echo new > a; setsid sleep 300 & exit 4");
-    assert_eq!((text.as_str(), reports), ("y\n", vec![Report::Started, Report::Exited(4)]));
+    assert_eq!((text.as_str(), reports), ("y\n", vec![Report::Started, Report::Exited(4), Report::Ended]));
     // A throwaway view sees the work and leaves no trace in it.
     let scratch = mount.view_of(ViewOf::Result, &session.join("scratch")).unwrap().mount;
     let (text, reports) = run(&scratch, "cat a; echo checked > a; rm -f b; cat a");
-    assert_eq!((text.as_str(), reports), ("new\nchecked\n", vec![Report::Started, Report::Exited(0)]));
+    assert_eq!(
+        (text.as_str(), reports),
+        ("new\nchecked\n", vec![Report::Started, Report::Exited(0), Report::Ended])
+    );
     let (text, _) = run(&mount, "cat a");
     assert_eq!(text, "new\n");
     assert_eq!(read(world.project().join("a")), "old");

@@ -5,10 +5,12 @@ use crate::support::mount::BINARY;
 use agentworkforce::error::{CommandError, Result};
 use agentworkforce::exit::Exit;
 use agentworkforce::host::Host;
+use agentworkforce::model::limits::Limits;
 use agentworkforce::model::mount::{
     Backend, Effect, GitCredentials, MountSpec, PathRule, RuleSource, Sandbox,
 };
 use agentworkforce::mount::fs::cleanup;
+use agentworkforce::mount::process::cgroup::OwnGroup;
 use agentworkforce::mount::{
     ChildCommand, ChildStdio, CrashPoints, InjectedFile, OpenRequest, catch_runner_signals, open, probe, root,
 };
@@ -57,14 +59,14 @@ fn decoded(hex: &str) -> OsString {
 }
 
 /// `--root DIR --backend B --sandbox S --hide PATTERN --plant PATH=TEXT --include PATTERN --expose NAME=TEXT --writable DIR
-/// --subreaper --prompt --remove DIR -- CMD...`; the record stays in the session directory that is named on stderr.
+/// --subreaper --control-group --prompt --remove DIR -- CMD...`; the record stays in the session directory that is named on stderr.
 fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
     let state = host.workforce_home()?;
     let sessions = state.join("sessions");
     let session_dir = sessions.join(format!("try-{}", host.random_hex(8)?));
     fs::create_dir_all(&session_dir)?;
     let (mut wanted, mut injected, mut expose, mut writable) = (None, Vec::new(), Vec::new(), Vec::new());
-    let (mut subreaper, mut prompt) = (false, false);
+    let (mut subreaper, mut control_group, mut prompt) = (false, false, false);
     let mut spec = MountSpec {
         root: PathBuf::new(),
         cwd: PathBuf::new(),
@@ -86,6 +88,10 @@ fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
         }
         if flag == "--subreaper" {
             subreaper = true;
+            continue;
+        }
+        if flag == "--control-group" {
+            control_group = true;
             continue;
         }
         if flag == "--prompt" {
@@ -146,7 +152,7 @@ fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
     let lock = fs::File::create(session_dir.join("lock"))?;
     lock.lock()?;
     let mut signals = catch_runner_signals()?;
-    let mount = open(&OpenRequest {
+    let mut mount = open(&OpenRequest {
         spec: &spec,
         facts: &facts,
         helper,
@@ -161,8 +167,13 @@ fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
         crash_points: &CrashPoints::none(),
     })?;
     eprintln!("session {}", session_dir.display());
+    if control_group {
+        // One without limits needs no controller.
+        let own = OwnGroup::of_this_process().map_err(CommandError::usage)?;
+        mount.confine(own.limited("agentworkforce-test", Limits::default())?);
+    }
     let command = ChildCommand { argv: rest.cloned().collect(), env: Vec::new() };
-    let outcome = mount.run(&command, ChildStdio::inherited(), &mut signals, None)?;
+    let outcome = mount.run(&command, ChildStdio::inherited()?, &mut signals, None)?;
     eprintln!("outcome {outcome:?}");
     if prompt {
         // As the review of the changes will: a runner in the background would be stopped here.

@@ -163,7 +163,10 @@ fn run(mount: &OpenMount, script: &str) -> String {
     let (mut text, mut complaints) = (String::new(), String::new());
     out.read_to_string(&mut text).unwrap();
     err.read_to_string(&mut complaints).unwrap();
-    assert!(matches!(reports[..], [Report::Started, Report::Exited(_)]), "{reports:?} {complaints}");
+    assert!(
+        matches!(reports[..], [Report::Started, Report::Exited(_), Report::Ended]),
+        "{reports:?} {complaints}"
+    );
     text
 }
 

@@ -84,7 +84,7 @@ fn on_codex_in_a_terminal_the_approval_policy_is_one_that_it_knows() {
 #[test]
 fn on_claude_a_list_of_allowed_tools_is_not_widened_by_the_users_own_mode() {
     let listed = plan("claude", &json!({"permissions": {"allow": ["Read"]}}), &[]);
-    assert!(command_line(&listed).contains("--permission-mode default"), "{}", command_line(&listed));
+    assert!(command_line(&listed).contains("--permission-mode=default"), "{}", command_line(&listed));
     let silent = plan("claude", &json!({}), &[]);
     assert!(!command_line(&silent).contains("--permission-mode"), "{}", command_line(&silent));
     let planning = plan("claude", &json!({"permissions": {"allow": ["Write"], "mode": "plan"}}), &[]);

@@ -6,11 +6,11 @@ use crate::support::{Scratch, Turn};
 use agentworkforce::model::tier::Harness;
 use serde_json::{Value, json};
 
-/// Where the harness notes the conversation, below the home.
+/// Where the harness notes the conversation, below the home. opencode's is in the session.
 fn state(harness: Harness) -> &'static str {
     match harness {
         Harness::Claude => ".claude/projects",
-        Harness::Opencode => ".local/share/opencode",
+        Harness::Opencode => ".agentworkforce/workforce/sessions",
         Harness::Codex => ".codex/sessions",
     }
 }
@@ -78,7 +78,7 @@ fn codex_cannot_change_its_configuration_in_a_strict_sandbox() {
     configuration_stays_as_it_was(Harness::Codex);
 }
 
-fn only_state_and_temp_are_writable(harness: Harness) {
+fn only_state_is_writable_and_temp_is_private(harness: Harness) {
     let world = Scratch::outside_of_temp();
     // A machine on which claude never ran, as in CI.
     std::fs::remove_file(world.home().join(".claude.json")).expect("ours");
@@ -88,7 +88,7 @@ fn only_state_and_temp_are_writable(harness: Harness) {
     }
     let temp = tempfile::NamedTempFile::new_in("/tmp").expect("writable");
     let command = format!(
-        "echo x > in.txt; echo x > ~/home.txt; echo x > ../beside.txt; echo kept > {}; echo tried-$((20+3))",
+        "echo x > in.txt; echo x > ~/home.txt; echo x > ../beside.txt; echo x > {}; echo tried-$((20+3))",
         temp.path().display()
     );
     world.model.script([shell(harness, &command), Turn::text("that is all")]);
@@ -101,22 +101,22 @@ fn only_state_and_temp_are_writable(harness: Harness) {
     assert_eq!(report["mount"]["sandbox"], "strict", "{report:#}");
     assert_eq!(changed(&report), ["in.txt"], "{report:#}");
     assert!(!world.home().join("home.txt").exists() && !world.root().join("beside.txt").exists());
-    assert_eq!(std::fs::read_to_string(temp.path()).expect("readable"), "kept\n");
+    assert_eq!(std::fs::read_to_string(temp.path()).expect("readable"), "");
     let kept = std::fs::read_dir(world.home().join(state(harness))).expect("readable").count();
     assert!(kept > 0, "{harness} kept nothing of the conversation");
 }
 
 #[test]
 fn claude_works_in_a_strict_sandbox() {
-    only_state_and_temp_are_writable(Harness::Claude);
+    only_state_is_writable_and_temp_is_private(Harness::Claude);
 }
 
 #[test]
 fn opencode_works_in_a_strict_sandbox() {
-    only_state_and_temp_are_writable(Harness::Opencode);
+    only_state_is_writable_and_temp_is_private(Harness::Opencode);
 }
 
 #[test]
 fn codex_works_in_a_strict_sandbox() {
-    only_state_and_temp_are_writable(Harness::Codex);
+    only_state_is_writable_and_temp_is_private(Harness::Codex);
 }

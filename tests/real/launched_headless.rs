@@ -235,13 +235,14 @@ fn a_tool_that_sleeps_is_gone_with_the_run() {
 
 #[test]
 fn a_conversation_goes_on() {
-    for harness in Harness::ALL {
+    for (harness, sandbox) in Harness::ALL.into_iter().flat_map(|name| [(name, "project"), (name, "strict")])
+    {
         let world = Scratch::new([]);
         world.model.script([Turn::text("FIRST-ANSWER"), Turn::text("SECOND-ANSWER")]);
         world.tester(harness, &json!({}));
-        let first = world.succeeds(&["--apply", "never"]);
+        let first = world.succeeds(&["--apply", "never", "--sandbox", sandbox]);
         let id = first["session"].as_str().expect("a session");
-        let second = world.succeeds(&["--resume", id]);
+        let second = world.succeeds(&["--resume", id, "--sandbox", sandbox]);
         assert_eq!(second["result"], "SECOND-ANSWER", "{harness}: {second:#}");
         let turns = world.model.turns();
         let last = turns.last().expect("a turn").body.to_string();

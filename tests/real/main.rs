@@ -8,6 +8,7 @@ mod enforced_by_claude;
 mod enforced_by_codex;
 mod enforced_permissions;
 mod enforced_sandbox;
+mod enforced_texts;
 mod exported;
 mod launched_headless;
 mod launched_interactive;

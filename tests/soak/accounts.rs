@@ -255,11 +255,11 @@ impl<'a> Accounts<'a> {
                 let said = commits.map_or(0, Vec::len);
                 let says_applied =
                     did.report.as_ref().is_some_and(|report| report["apply"]["status"] == "applied");
-                // Where git itself was killed, the commits are held, and that is said.
-                let says_held = did
-                    .report
-                    .as_ref()
-                    .is_some_and(|report| report["warnings"].to_string().contains("are not taken over"));
+                // Where git itself was killed or a signal came before it, the commits stay in the session, and that is said.
+                let says_held = did.report.as_ref().is_some_and(|report| {
+                    let warnings = report["warnings"].to_string();
+                    warnings.contains("are not taken over") || warnings.contains("commits could not be read")
+                });
                 if wish.conduct == Conduct::Commits && says_applied && said == 0 && !says_held {
                     self.findings.push(format!("its commit is not reported\n    {}", did.line(wish)));
                 }

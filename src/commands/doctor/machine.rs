@@ -1,42 +1,43 @@
 //! What this machine offers to a run: tools, the home directory, the mount.
 
 use super::levels::{self, ReachedLevel};
+use super::limits::{self, CheckedLimit};
 use super::row::{Area, Row};
 use crate::host::Host;
 use crate::model::mount::Backend;
 use crate::model::mount_facts::{HostMounts, MountFacts, Obstacle, OverlayWay};
-use crate::mount::{probe, root};
+use crate::mount::{limit_obstacles, probe, root};
 use crate::tool;
 use std::path::{Path, PathBuf};
 
-/// What was found: rows for people, and the sandbox levels for programs.
+/// What was found: rows for people, and the sandbox levels and limits for programs.
 #[derive(Default)]
 pub struct Machine {
     pub rows: Vec<Row>,
     pub sandbox: Vec<ReachedLevel>,
+    pub limits: Vec<CheckedLimit>,
 }
 
 pub fn check(host: &Host) -> Machine {
-    let mut rows = tools(host);
-    let mut sandbox = Vec::new();
+    let mut machine = Machine { rows: tools(host), ..Machine::default() };
     match host.workforce_home() {
         Ok(home) => {
             let (row, scratch) = home_row(&home);
-            rows.push(row);
+            machine.rows.push(row);
             if let Some(scratch) = scratch {
                 let found = mount(host, &home, scratch.path());
-                rows.extend(found.rows);
-                sandbox = found.sandbox;
+                let rows = [machine.rows, found.rows].concat();
+                machine = Machine { rows, sandbox: found.sandbox, limits: found.limits };
                 crate::mount::fs::cleanup::unlock_work_dirs(scratch.path());
             }
         }
         Err(error) => {
             let error = crate::error::CommandError::from(error);
             let fix = error.hints.into_iter().next().unwrap_or_default();
-            rows.push(Row::problem(Area::Home, "directory", error.message, fix));
+            machine.rows.push(Row::problem(Area::Home, "directory", error.message, fix));
         }
     }
-    Machine { rows, sandbox }
+    machine
 }
 
 fn tools(host: &Host) -> Vec<Row> {
@@ -95,13 +96,14 @@ fn mount(host: &Host, home: &Path, state: &Path) -> Machine {
         Err(error) => {
             let detail = format!("cannot be probed: {error:#}");
             let rows = vec![Row::warning(AREA, "backend", detail, "`--mount copy` works everywhere")];
-            return Machine { rows, sandbox: Vec::new() };
+            return Machine { rows, ..Machine::default() };
         }
     };
     let obstacles =
         chosen.as_ref().map(|root| probe::obstacles(root, host_facts.overlay)).unwrap_or_default();
     let facts = MountFacts { host: host_facts, obstacles };
     let (_, why) = facts.choose(Backend::Auto);
+    let limits = limits::checked(why.as_deref(), &limit_obstacles());
     let mut rows = Vec::new();
     match why {
         None => {
@@ -124,6 +126,7 @@ fn mount(host: &Host, home: &Path, state: &Path) -> Machine {
     }
     let sandbox = levels::reached(&facts, state);
     rows.push(sandbox_row(&sandbox));
+    rows.push(limits::row(&limits));
     if chosen.is_none() {
         let detail = format!("{} cannot be mounted as a project", host.cwd.display());
         rows.push(Row::warning(
@@ -133,7 +136,7 @@ fn mount(host: &Host, home: &Path, state: &Path) -> Machine {
             "change to a project directory, or use `--root DIR`",
         ));
     }
-    Machine { rows, sandbox }
+    Machine { rows, sandbox, limits }
 }
 
 fn sandbox_row(levels: &[ReachedLevel]) -> Row {

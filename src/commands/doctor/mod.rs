@@ -3,6 +3,7 @@
 mod files;
 mod harness;
 mod levels;
+mod limits;
 mod machine;
 mod row;
 mod user_files;
@@ -13,6 +14,7 @@ use crate::model::secrets::Secrets;
 use crate::model::warning::Warning;
 use crate::ui::{Ui, printable};
 use levels::ReachedLevel;
+use limits::CheckedLimit;
 use row::{Row, Status};
 use serde::Serialize;
 
@@ -23,6 +25,8 @@ struct Report<'a> {
     rows: &'a [Row],
     /// The sandbox levels that a run in this directory can have.
     sandbox: &'a [ReachedLevel],
+    /// The limits of resources that are enforced for it.
+    limits: &'a [CheckedLimit],
     warnings: Vec<Warning>,
 }
 
@@ -35,7 +39,13 @@ pub fn run(host: &Host, ui: &mut Ui) -> Exit {
     rows.extend(files.rows);
     let rows = redacted(rows, host);
     if ui.is_json() {
-        ui.json(&Report { schema_version: 2, rows: &rows, sandbox: &machine.sandbox, warnings: Vec::new() });
+        ui.json(&Report {
+            schema_version: 2,
+            rows: &rows,
+            sandbox: &machine.sandbox,
+            limits: &machine.limits,
+            warnings: Vec::new(),
+        });
     } else {
         print(&rows, ui);
     }

@@ -37,6 +37,9 @@ pub(super) fn mount(error: &MountError) -> Advice {
         MountError::NoSandbox { .. } => {
             Advice::exit(Exit::Refused).hint("use `--sandbox off` to run without it")
         }
+        MountError::NoLimits { .. } => Advice::exit(Exit::Refused).hint(
+            "take `limits.processes` and `limits.memoryMb` out to run without them; `agentworkforce doctor` says what they need",
+        ),
         MountError::UntrustedRecord { path, .. } => Advice::exit(Exit::Refused).hint(format!(
             "agentworkforce did not write it like this; if you did not either, look at what did, then remove `{}`",
             path.display()

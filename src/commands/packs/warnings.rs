@@ -68,7 +68,10 @@ pub fn find(workforce: &Workforce, target: &Target, units: &[Unit], scope: Scope
 fn installed_powers(target: &Target, unit: &Unit) -> Option<Vec<Power>> {
     let path = unit.main_file();
     target.path(&path).symlink_metadata().ok()?;
-    Some(powers::of_text(&target.text(&path)))
+    let mut known = powers::of_text(&target.text(&path));
+    let texts = unit.skill_texts().map(|(path, _)| (path, target.text(path)));
+    known.extend(texts.flat_map(|(path, text)| powers::of_skill(path, &text)));
+    Some(known)
 }
 
 /// The persona of a lower layer with the same id, which this one changes or replaces.

@@ -32,8 +32,10 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
                 session: id.clone(),
                 selection: Selection {
                     only: (!only.is_empty()).then(|| only.clone()),
+                    exact: false,
                     theirs: theirs.clone(),
                     ours: ours.clone(),
+                    shown: None,
                 },
                 include_ignored: *include_ignored,
                 keep: *keep,

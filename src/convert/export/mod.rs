@@ -9,7 +9,8 @@ use super::embedded_persona::{self, EmbeddedPersona, EmbeddedRole};
 use super::format::{Format, Missing, Source};
 use super::{convert, values};
 use crate::harness::AgentFile;
-use crate::model::persona::{HarnessSettings, Limits, McpServer, Permissions};
+use crate::model::limits::Limits;
+use crate::model::persona::{HarnessSettings, McpServer, Permissions};
 use crate::model::plan::SkillKind;
 use crate::model::shape::Object;
 use crate::model::skill_source::kind_of;
@@ -160,6 +161,9 @@ impl Ledger {
         self.kept("limits.wallSeconds", limits.wall_seconds.is_some());
         self.kept("limits.idleSeconds", limits.idle_seconds.is_some());
         self.kept("limits.usd", limits.usd.is_some());
+        self.kept("limits.processes", limits.processes.is_some());
+        self.kept("limits.memoryMb", limits.memory_mb.is_some());
+        self.kept("limits.diskMb", limits.disk_mb.is_some());
         let settings = persona.settings;
         self.kept("harnessSettings.timeoutSeconds", settings.timeout_seconds.is_some());
         if self.format != AgentFile::CodexToml {

@@ -5,14 +5,14 @@ mod login;
 mod plan;
 mod user_config;
 
-use super::adapter::{Adapter, AgentFile};
+use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
 use crate::resolve::sidecar::Channel;
 
 pub static ADAPTER: Adapter = Adapter {
     program: "claude",
     package: "@anthropic-ai/claude-code",
     sidecar: Channel::ClaudeMd,
-    project_config: &["CLAUDE.md", "CLAUDE.local.md", ".claude", ".mcp.json", "AGENTS.md"],
+    project_config: &ANY_PROJECT_CONFIG,
     agent_file: Some(AgentFile::ClaudeMarkdown),
     counts_whole_conversation: false,
     denied_edits_are_questions: true,

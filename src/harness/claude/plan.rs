@@ -20,7 +20,7 @@ pub fn plan(job: &Job) -> HarnessPlan {
         }
     }
     if let Some(model) = job.model {
-        plan.option("--model", model);
+        plan.value("--model", model);
         plan.enforced(Demand::Model, "--model");
     }
     effort(&mut plan, job);
@@ -42,7 +42,7 @@ pub fn plan(job: &Job) -> HarnessPlan {
     settings(&mut plan, job);
     limits(&mut plan, job);
     match job.resume {
-        Some(Conversation::Id(id)) => plan.option("--resume", id),
+        Some(Conversation::Id(id)) => plan.value("--resume", id),
         Some(Conversation::Latest) => plan.arg("--continue"),
         None => {}
     }
@@ -68,7 +68,7 @@ fn effort(plan: &mut HarnessPlan, job: &Job) {
         plan.unsupported(Demand::Reasoning, format!("claude knows {}", EFFORTS.join(", ")));
         return;
     }
-    plan.option("--effort", reasoning);
+    plan.value("--effort", reasoning);
     if job.model.is_some_and(takes_effort) {
         plan.enforced(Demand::Reasoning, "--effort");
     } else {
@@ -137,13 +137,13 @@ fn braced_map(map: &std::collections::BTreeMap<String, String>) -> Value {
 fn permissions(plan: &mut HarnessPlan, job: &Job) {
     let permissions = job.permissions;
     if let Some(allow) = &permissions.allow {
-        plan.arg("--allowedTools");
         if allow.is_empty() {
             // An empty list allows nothing beforehand; without the flag, claude would use its defaults.
-            plan.arg("");
+            plan.value("--allowedTools", "");
         }
+        // One flag for each: claude adds them up.
         for entry in allow {
-            plan.arg(entry);
+            plan.value("--allowedTools", entry);
         }
         let edits = allow.iter().any(|entry| ToolRule::parse(entry).edits_files());
         if edits && permissions.mode.as_deref() == Some("plan") {
@@ -153,9 +153,8 @@ fn permissions(plan: &mut HarnessPlan, job: &Job) {
         }
     }
     if !permissions.deny.is_empty() {
-        plan.arg("--disallowedTools");
         for entry in &permissions.deny {
-            plan.arg(entry);
+            plan.value("--disallowedTools", entry);
         }
         plan.enforced(
             Demand::Deny,
@@ -163,7 +162,7 @@ fn permissions(plan: &mut HarnessPlan, job: &Job) {
         );
     }
     if let Some(mode) = &permissions.mode {
-        plan.option("--permission-mode", mode);
+        plan.value("--permission-mode", mode);
         let how = if job.hermetic {
             "--permission-mode"
         } else {
@@ -172,7 +171,7 @@ fn permissions(plan: &mut HarnessPlan, job: &Job) {
         plan.enforced(Demand::PermissionMode, how);
     } else if permissions.allow.is_some() {
         // A list of what is allowed means little if the user's own default mode allows the rest.
-        plan.option("--permission-mode", "default");
+        plan.value("--permission-mode", "default");
     }
 }
 

@@ -19,8 +19,8 @@ pub fn plan(job: &Job) -> HarnessPlan {
     plan.option("-p", PROFILE);
     if let Some(model) = job.model {
         let name = model.split_once('/').map_or(model, |(_, name)| name);
-        plan.option("-m", name);
-        plan.enforced(Demand::Model, "-m");
+        plan.value("--model", name);
+        plan.enforced(Demand::Model, "--model");
     }
     if let Some(reasoning) = &job.settings.reasoning {
         plan.option("-c", setting("model_reasoning_effort", reasoning.as_str()));

@@ -32,7 +32,12 @@ pub fn private_home(plan: &mut HarnessPlan, job: &Job) {
     plan.files.push(PlannedFile {
         path: Template::session("codex-home"),
         purpose: "CODEX_HOME".into(),
-        body: FileBody::LinksTo(LinkFarm { directory: theirs, entries, new }),
+        body: FileBody::LinksTo(LinkFarm {
+            directory: theirs,
+            entries,
+            new,
+            kept: user_config::conversations(),
+        }),
     });
     plan.env.insert("CODEX_HOME".into(), Template::session("codex-home"));
     let profile = toml::to_string_pretty(&profile(plan, job)).expect("a table of texts, numbers and tables");

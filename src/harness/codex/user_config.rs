@@ -22,8 +22,19 @@ const SCRATCH: [&str; 9] = [
     "tmp",
 ];
 
+/// The entries with conversations.
+pub fn conversations() -> Vec<String> {
+    let of_login = |name: &&&str| **name == "auth.json";
+    STATE.iter().filter(|name| !of_login(name)).map(|name| name.trim_end_matches('/').to_owned()).collect()
+}
+
 /// `config.toml`, `AGENTS.md`, prompts, skills, rules and hooks are in one directory with the state.
 pub fn protect(plan: &mut HarnessPlan, dir: PathBuf) {
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    plan.config.push(HarnessConfig { dir, state: names(&STATE), scratch: names(&SCRATCH), copy: None });
+    plan.config.push(HarnessConfig {
+        dir,
+        state: names(&STATE),
+        scratch: names(&SCRATCH),
+        ..HarnessConfig::default()
+    });
 }

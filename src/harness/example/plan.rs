@@ -11,7 +11,7 @@ pub fn plan(job: &Job) -> HarnessPlan {
         plan.arg("--json");
     }
     if let Some(model) = job.model {
-        plan.option("--model", model);
+        plan.value("--model", model);
         plan.enforced(Demand::Model, "--model");
     }
     if !job.system_prompt.is_empty() {
@@ -19,7 +19,7 @@ pub fn plan(job: &Job) -> HarnessPlan {
         plan.option_at("--prompt-file", Template::session(SYSTEM_PROMPT));
     }
     match job.resume {
-        Some(Conversation::Id(id)) => plan.option("--resume", id),
+        Some(Conversation::Id(id)) => plan.value("--resume", id),
         Some(Conversation::Latest) => plan.arg("--resume-last"),
         None => {}
     }

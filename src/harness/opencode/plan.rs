@@ -7,9 +7,9 @@ use crate::harness::job::{HarnessPlan, Job, SYSTEM_PROMPT};
 use crate::model::demand::Demand;
 use crate::model::persona::McpServer;
 use crate::model::plan::{Conversation, Mode};
-use crate::model::template::Template;
+use crate::model::template::{Hole, Template, unused_character};
 use crate::model::warning::WarningCode;
-use crate::resolve::references::{Piece, env_pieces};
+use crate::resolve::references::{Piece, env_names, env_pieces};
 use serde_json::{Map, Value, json};
 
 /// The directory of skills in the session.
@@ -23,9 +23,9 @@ pub fn plan(job: &Job) -> HarnessPlan {
             plan.arg(arg);
         }
     }
-    plan.option("--agent", job.persona_id);
+    plan.value("--agent", job.persona_id);
     match job.resume {
-        Some(Conversation::Id(id)) => plan.option("--session", id),
+        Some(Conversation::Id(id)) => plan.value("--session", id),
         Some(Conversation::Latest) => plan.arg("--continue"),
         None => {}
     }
@@ -34,7 +34,10 @@ pub fn plan(job: &Job) -> HarnessPlan {
         plan.system_prompt_file(job);
     }
     let permission = permission_map(&mut plan, job);
-    let content = Template::document(|session| config(job, permission.as_ref(), session));
+    let content = Template::document(|session| config_text(job, permission.as_ref(), session));
+    for name in job.mcp_servers.values().flat_map(McpServer::texts).flat_map(env_names) {
+        plan.env.insert(json_variable(name), Template(vec![Hole::JsonVariable(name.to_owned())]));
+    }
     plan.session_file("opencode.json", "opencode config", content);
     plan.env.insert("OPENCODE_CONFIG".into(), Template::session("opencode.json"));
     // opencode leaves a library of several megabytes in the temp directory of every run.
@@ -86,7 +89,34 @@ fn enforcement(plan: &mut HarnessPlan, job: &Job) {
     plan.codex_settings(job);
 }
 
-fn config(job: &Job, permission: Option<&Map<String, Value>>, session: &str) -> String {
+/// The configuration in which every text is literal, except for references of ours.
+///
+/// opencode replaces `{env:X}` and `{file:PATH}` in the text of its configuration before it reads the JSON, and has no escape for
+/// them. JSON has: a `{` that is written as a number is none to opencode.
+fn config_text(job: &Job, permission: Option<&Map<String, Value>>, session: &str) -> String {
+    // Without a character to mark them, not even our own references are replaced.
+    let mark =
+        unused_character(&config(job, permission, session, "{")).map_or_else(String::new, String::from);
+    let text = config(job, permission, session, &mark);
+    let mut literal = String::with_capacity(text.len());
+    let (mut is_text, mut is_escaped) = (false, false);
+    for c in text.chars() {
+        match c {
+            '"' if !is_escaped => is_text = !is_text,
+            '{' if is_text => {
+                literal.push_str("\\u007b");
+                continue;
+            }
+            _ => {}
+        }
+        is_escaped = c == '\\' && !is_escaped;
+        literal.push(c);
+    }
+    if mark.is_empty() { literal } else { literal.replace(&mark, "{") }
+}
+
+/// `open` begins a reference of ours.
+fn config(job: &Job, permission: Option<&Map<String, Value>>, session: &str, open: &str) -> String {
     let mut agent = Map::new();
     agent.insert("mode".into(), "primary".into());
     if let Some(model) = job.model {
@@ -95,7 +125,7 @@ fn config(job: &Job, permission: Option<&Map<String, Value>>, session: &str) -> 
         agent.insert("model".into(), name.into());
     }
     if !job.system_prompt.is_empty() {
-        agent.insert("prompt".into(), format!("{{file:{session}/{SYSTEM_PROMPT}}}").into());
+        agent.insert("prompt".into(), format!("{open}file:{session}/{SYSTEM_PROMPT}}}").into());
     }
     if let Some(reasoning) = &job.settings.reasoning {
         agent.insert("reasoningEffort".into(), reasoning.clone().into());
@@ -112,7 +142,7 @@ fn config(job: &Job, permission: Option<&Map<String, Value>>, session: &str) -> 
     config.insert("agent".into(), json!({ job.persona_id: agent }));
     if !job.mcp_servers.is_empty() {
         let servers: Map<String, Value> =
-            job.mcp_servers.iter().map(|(name, server)| (name.clone(), server_json(server))).collect();
+            job.mcp_servers.iter().map(|(name, server)| (name.clone(), server_json(server, open))).collect();
         config.insert("mcp".into(), Value::Object(servers));
     }
     if job.has_skills {
@@ -121,7 +151,8 @@ fn config(job: &Job, permission: Option<&Map<String, Value>>, session: &str) -> 
     serde_json::to_string_pretty(&config).expect("plain JSON") + "\n"
 }
 
-fn server_json(server: &McpServer) -> Value {
+fn server_json(server: &McpServer, open: &str) -> Value {
+    let referring = |text: &str| referring(text, open);
     let map = |map: &std::collections::BTreeMap<String, String>| -> Map<String, Value> {
         map.iter().map(|(key, value)| (key.clone(), Value::String(referring(value)))).collect()
     };
@@ -138,10 +169,15 @@ fn server_json(server: &McpServer) -> Value {
 }
 
 /// opencode's own spelling of a reference to a variable.
-fn referring(text: &str) -> String {
+fn referring(text: &str, open: &str) -> String {
     let piece = |piece: Piece| match piece {
         Piece::Text(text) => text.to_owned(),
-        Piece::Variable(name) => format!("{{env:{name}}}"),
+        Piece::Variable(name) => format!("{open}env:{}}}", json_variable(name)),
     };
     env_pieces(text).into_iter().map(piece).collect()
+}
+
+/// The variable with the value as a part of a JSON text. The value itself could end the text that it is pasted into.
+fn json_variable(name: &str) -> String {
+    format!("AGENTWORKFORCE_JSON_{name}")
 }

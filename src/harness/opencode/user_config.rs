@@ -1,25 +1,45 @@
 //! Where opencode keeps the user's configuration and its state: lists of names, tried with opencode 1.18.33.
 
-use crate::harness::job::{HarnessPlan, Job};
-use crate::model::mount::HarnessConfig;
+use crate::harness::job::{CONVERSATION_DIR, HarnessPlan, Job};
+use crate::model::mount::{HarnessConfig, Logins};
+use crate::model::template::Template;
 use std::path::PathBuf;
 
 /// What it installs beside its configuration for plugins, in every run that finds it missing.
-const SCRATCH: [&str; 5] = [".gitignore", "bun.lock", "node_modules", "package-lock.json", "package.json"];
+const INSTALLED: [&str; 5] = [".gitignore", "bun.lock", "node_modules", "package-lock.json", "package.json"];
 
-/// Configuration and state are in directories of their own. Of its state, programs are configuration: it runs what is there.
+/// What it writes beside its logins.
+const DATA: [&str; 9] =
+    ["*.db", "*.db-shm", "*.db-wal", "log", "plans", "repos", "snapshot", "storage", "tool-output"];
+
+/// All of it is configuration in the end. Its data directory has git directories that every opencode runs git on, programs that
+/// it starts, logins and a database with accounts whose servers say what to run. So nothing is written through but the
+/// list of prompts, and the conversation of a session is in the session.
 pub fn protect(plan: &mut HarnessPlan, job: &Job) {
     let below = |variable: &str, usual: &str| {
         let said = job.env.get(variable).filter(|dir| !dir.is_empty()).map(PathBuf::from);
         said.or_else(|| job.home.map(|home| home.join(usual))).map(|dir| dir.join("opencode"))
     };
-    let (data, state) = (below("XDG_DATA_HOME", ".local/share"), below("XDG_STATE_HOME", ".local/state"));
-    let scratch: Vec<String> = SCRATCH.iter().map(|&name| name.to_owned()).collect();
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     if let Some(dir) = below("XDG_CONFIG_HOME", ".config") {
-        plan.config.push(HarnessConfig { dir, scratch, ..HarnessConfig::default() });
+        plan.config.push(HarnessConfig { dir, scratch: names(&INSTALLED), ..HarnessConfig::default() });
     }
-    if let Some(data) = &data {
-        plan.config.push(HarnessConfig { dir: data.join("bin"), ..HarnessConfig::default() });
+    if let Some(dir) = below("XDG_DATA_HOME", ".local/share") {
+        let logins = Logins { file: "auth.json".into(), renewed: names(&["access", "expires", "refresh"]) };
+        plan.config.push(HarnessConfig {
+            dir,
+            scratch: names(&DATA),
+            logins: Some(logins),
+            ..HarnessConfig::default()
+        });
     }
-    plan.state.extend([data, state].into_iter().flatten());
+    if let Some(dir) = below("XDG_STATE_HOME", ".local/state") {
+        let (state, scratch) = (names(&["prompt-history.jsonl"]), names(&["*"]));
+        plan.config.push(HarnessConfig { dir, state, scratch, ..HarnessConfig::default() });
+    }
+    if job.protects_config {
+        plan.session_directory(CONVERSATION_DIR, "conversation");
+        let database = format!("{CONVERSATION_DIR}/opencode.db");
+        plan.env.insert("OPENCODE_DB".into(), Template::session(&database));
+    }
 }

@@ -13,10 +13,15 @@ use std::path::{Path, PathBuf};
 pub struct Selection {
     /// Only these; `None` means all.
     pub only: Option<Vec<PathBuf>>,
+    /// `only` names the paths themselves, and not what is below them.
+    pub exact: bool,
     /// Take the agent's version, whatever the user did; the user's goes to the undo copies.
     pub theirs: Vec<PathBuf>,
     /// Keep the project's version and leave the agent's in the session.
     pub ours: Vec<PathBuf>,
+    /// What was looked at before it was decided; `None` if nothing was. What has become a change since then is left in the
+    /// session.
+    pub shown: Option<BTreeSet<PathBuf>>,
 }
 
 pub(super) struct Chosen<'a> {
@@ -47,7 +52,8 @@ impl Selection {
         let mut chosen = Chosen { changes: Vec::new(), undecided: Vec::new(), rest: Vec::new() };
         for change in &review.changes {
             let path = change.path.0.as_path();
-            let is_picked = picked.as_ref().is_none_or(|picked| picked.contains(path));
+            let is_picked = picked.as_ref().is_none_or(|picked| picked.contains(path))
+                && self.shown.as_ref().is_none_or(|shown| shown.contains(path));
             if !is_picked || covers(&self.ours, path) {
                 chosen.rest.push(change);
                 continue;
@@ -70,7 +76,10 @@ impl Selection {
     /// all the deletions below it.
     fn with_what_they_need(&self, review: &Review) -> Option<BTreeSet<PathBuf>> {
         let only = self.only.as_ref()?;
-        let is_forced = |path: &Path| covers(only, path) || covers(&self.theirs, path);
+        let is_named = |path: &Path| {
+            if self.exact { only.iter().any(|named| named == path) } else { covers(only, path) }
+        };
+        let is_forced = |path: &Path| is_named(path) || covers(&self.theirs, path);
         let mut picked: BTreeSet<PathBuf> = review
             .changes
             .iter()
@@ -90,7 +99,8 @@ impl Selection {
         let replaced: Vec<PathBuf> = review
             .changes
             .iter()
-            .filter(|change| change.kind == ChangeKind::TypeChange && picked.contains(&change.path.0))
+            .filter(|change| change.kind == ChangeKind::TypeChange && change.node != Kind::Dir)
+            .filter(|change| picked.contains(&change.path.0))
             .map(|change| change.path.0.clone())
             .collect();
         let below = review.changes.iter().filter(|change| covers(&replaced, &change.path));

@@ -7,7 +7,7 @@ use crate::mount::changes::{Change, ThreeWay};
 use crate::mount::fs::stat::{Kind, PERMISSIONS, Stat};
 use crate::mount::fs::tree::Lookup;
 use anyhow::Context;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -114,8 +114,30 @@ fn add_missing_parents(sides: &ThreeWay<'_>, steps: &mut Vec<Step>) -> anyhow::R
 
 /// The steps that take a finished journal back.
 pub(super) fn for_undo(journal: &Journal, undo: &Path) -> Vec<Step> {
-    let steps = journal.operations.iter().filter_map(|operation| undo_step(operation, undo)).collect();
+    let mut steps: Vec<Step> =
+        journal.operations.iter().filter_map(|operation| undo_step(operation, undo)).collect();
+    close_what_is_made(&mut steps);
     ordered(steps)
+}
+
+/// A directory that was opened and then removed comes back closed: with the mode that it is to have, not in two steps.
+fn close_what_is_made(steps: &mut Vec<Step>) {
+    let modes: HashMap<PathBuf, u32> = steps
+        .iter()
+        .filter_map(|step| match step.action {
+            Action::Chmod { to, .. } => Some((step.path.clone(), to)),
+            _ => None,
+        })
+        .collect();
+    let mut made = HashSet::new();
+    for step in steps.iter_mut().filter(|step| step.action == Action::Create) {
+        if let (Some(Content::Directory { mode, .. }), Some(to)) = (&mut step.content, modes.get(&step.path))
+        {
+            *mode = *to;
+            made.insert(step.path.clone());
+        }
+    }
+    steps.retain(|step| !(matches!(step.action, Action::Chmod { .. }) && made.contains(&step.path)));
 }
 
 fn undo_step(operation: &Operation, undo: &Path) -> Option<Step> {

@@ -153,10 +153,10 @@ fn side(tree: &Tree, path: &Path, kind: Option<Kind>) -> anyhow::Result<Side> {
             let mut bytes = Vec::new();
             file.take(LARGEST + 1).read_to_end(&mut bytes)?;
             if bytes.iter().take(PROBE).any(|&byte| byte == 0) {
-                Side::Binary(stat.size)
-            } else {
-                Side::Text(String::from_utf8_lossy(&bytes).into_owned())
+                return Ok(Side::Binary(stat.size));
             }
+            // Replacement characters would make different bytes look the same.
+            String::from_utf8(bytes).map_or(Side::Binary(stat.size), Side::Text)
         }
     })
 }

@@ -1,14 +1,15 @@
-//! Whether git ignores a path, by the ignore files as the agent left them or as the project has them, and the user's own index.
-//! A tracked path is never ignored, whatever a pattern says. It changes nothing.
+//! Whether git ignores a path, by the ignore files as the agent left them or as the project has them, and the user's own indexes.
+//! A tracked path is never ignored, whatever a pattern says. The repository may begin above the root, and others below it: what
+//! any of them ignores is ignored. It changes nothing.
 
 use crate::files::regular;
 use crate::git;
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::{Lookup, Tree};
-use crate::mount::git::repository::{LARGEST_POINTER, LARGEST_SETTINGS};
+use crate::mount::git::repository::{LARGEST_SETTINGS, Repository};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -19,30 +20,61 @@ const LARGEST_FILE: u64 = 1 << 20;
 /// Pathspecs for one git command, well below the limit for arguments.
 const BATCH_BYTES: usize = 64 * 1024;
 
+/// What a repository ignores by its exclude file and settings.
+type Own = [Gitignore; 2];
+
+/// The repository that the root is in.
+#[derive(Clone)]
+struct Outer {
+    /// The ignore files above the root, the nearest first, with the root as they see it.
+    above: Vec<(PathBuf, Gitignore)>,
+    own: Own,
+    /// The root, as the top sees it.
+    prefix: PathBuf,
+}
+
+impl Outer {
+    fn around(root: &Path) -> Option<Outer> {
+        let real = root.canonicalize().ok()?;
+        let top = real.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok())?;
+        let prefix = real.strip_prefix(top).ok()?.to_owned();
+        let between = real.ancestors().skip(1).take(prefix.components().count());
+        let above = between.filter_map(|dir| {
+            Some((real.strip_prefix(dir).ok()?.to_owned(), patterns_of(&dir.join(".gitignore"))))
+        });
+        Some(Outer { above: above.collect(), own: own_patterns(top), prefix })
+    }
+
+    fn matched(&self, path: &Path, is_dir: bool) -> Option<bool> {
+        let above = self.above.iter().map(|(root, rules)| (rules, root));
+        let own = self.own.iter().map(|rules| (rules, &self.prefix));
+        above.chain(own).find_map(|(rules, root)| says(rules, &root.join(path), is_dir))
+    }
+}
+
 /// Asked path by path, then [`IgnoreView::tracked`] once for all that patterns ignore.
 pub(super) struct IgnoreView<'a> {
     project: &'a Tree,
     mount: &'a Tree,
     /// Overlay: the project shows through where the mount's own tree has nothing.
     shows_through: bool,
-    /// `None` where there is no repository: git ignores nothing then.
-    outer: Option<[Gitignore; 2]>,
+    /// `None` where the root is in no repository: only one below it ignores something then.
+    outer: Option<Outer>,
     files: HashMap<PathBuf, Option<Gitignore>>,
+    /// What the repositories that begin at directories of the root say, `None` where none does.
+    below: HashMap<PathBuf, Option<Own>>,
     directories: HashMap<PathBuf, bool>,
 }
 
 impl<'a> IgnoreView<'a> {
     pub(super) fn new(project: &'a Tree, mount: &'a Tree, shows_through: bool) -> IgnoreView<'a> {
-        let repository = project.path().join(".git");
-        let outer = repository
-            .exists()
-            .then(|| [patterns_of(&info_exclude(&repository)), excludes_file(project.path())]);
         IgnoreView {
             project,
             mount,
             shows_through,
-            outer,
+            outer: Outer::around(project.path()),
             files: HashMap::new(),
+            below: HashMap::new(),
             directories: HashMap::new(),
         }
     }
@@ -55,13 +87,13 @@ impl<'a> IgnoreView<'a> {
             shows_through: false,
             outer: self.outer.clone(),
             files: HashMap::new(),
+            below: HashMap::new(),
             directories: HashMap::new(),
         }
     }
 
     /// The top-most ignored directory or path that covers this one, by patterns alone.
     pub(super) fn ignored_by_pattern(&mut self, path: &Path, is_dir: bool) -> Option<PathBuf> {
-        self.outer.as_ref()?;
         let parents: Vec<&Path> =
             path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty()).collect();
         for parent in parents.into_iter().rev() {
@@ -75,50 +107,74 @@ impl<'a> IgnoreView<'a> {
         self.matches(path, is_dir).then(|| path.to_owned())
     }
 
-    /// Those paths at or below the given ones that the user's index tracks. Without a usable git nothing counts as
+    /// Those paths at or below the given ones that the index of their repository tracks. Without a usable git nothing counts as
     /// tracked: such changes are kept out, not lost.
-    pub(super) fn tracked(&self, tops: &HashSet<PathBuf>) -> HashSet<PathBuf> {
+    pub(super) fn tracked(&mut self, tops: &HashSet<PathBuf>) -> HashSet<PathBuf> {
+        let mut by_repository: BTreeMap<PathBuf, Vec<&Path>> = BTreeMap::new();
+        for top in tops {
+            let owner = top.ancestors().skip(1).find(|dir| self.begins(dir)).unwrap_or(Path::new(""));
+            let inside = top.strip_prefix(owner).unwrap_or(top);
+            by_repository.entry(owner.to_owned()).or_default().push(inside);
+        }
         let mut tracked = HashSet::new();
-        let mut tops: Vec<&PathBuf> = tops.iter().collect();
-        tops.sort();
-        while !tops.is_empty() {
-            let mut command = git::command(self.project.path());
-            command.args(["ls-files", "-z", "--cached", "--"]);
-            let mut size = 0;
-            while let Some(top) = tops.pop() {
-                command.arg(top);
-                size += top.as_os_str().len() + 1;
-                if size > BATCH_BYTES {
-                    break;
+        for (owner, mut tops) in by_repository {
+            tops.sort();
+            while !tops.is_empty() {
+                let mut command = git::command(&self.project.path().join(&owner));
+                command.args(["ls-files", "-z", "--cached", "--"]);
+                let mut size = 0;
+                while let Some(top) = tops.pop() {
+                    command.arg(top);
+                    size += top.as_os_str().len() + 1;
+                    if size > BATCH_BYTES {
+                        break;
+                    }
                 }
+                let Ok(output) = git::run(command) else { break };
+                let names = output.stdout.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+                tracked.extend(names.map(|name| owner.join(OsStr::from_bytes(name))));
             }
-            let Ok(output) = git::run(command) else { return tracked };
-            let names = output.stdout.split(|&byte| byte == 0).filter(|name| !name.is_empty());
-            tracked.extend(names.map(|name| PathBuf::from(OsStr::from_bytes(name))));
         }
         tracked
     }
 
+    /// Whether a repository of the user's begins at a directory below the root.
+    fn begins(&mut self, directory: &Path) -> bool {
+        if directory.as_os_str().is_empty() {
+            return false;
+        }
+        let project = self.project;
+        let own = || {
+            let begins = project.stat(&directory.join(".git")).ok().flatten().is_some();
+            begins.then(|| own_patterns(&project.path().join(directory)))
+        };
+        self.below.entry(directory.to_owned()).or_insert_with(own).is_some()
+    }
+
     fn matches(&mut self, path: &Path, is_dir: bool) -> bool {
+        let mut directories: Vec<&Path> = path.ancestors().skip(1).collect();
+        if self.outer.is_none() {
+            // Above the top of a repository git reads no ignore file.
+            let last = directories.iter().rposition(|directory| self.begins(directory));
+            directories.truncate(last.map_or(0, |last| last + 1));
+        }
         // The ignore file nearest to the path has the last word.
-        for directory in path.ancestors().skip(1) {
+        for directory in directories {
             self.load(directory);
-            let Some(Some(rules)) = self.files.get(directory) else { continue };
             let Ok(relative) = path.strip_prefix(directory) else { continue };
-            match rules.matched(relative, is_dir) {
-                Match::Ignore(_) => return true,
-                Match::Whitelist(_) => return false,
-                Match::None => {}
+            let mut said = None;
+            if let Some(Some(rules)) = self.files.get(directory) {
+                said = says(rules, relative, is_dir);
+            }
+            if said.is_none() && self.begins(directory) {
+                let own = self.below.get(directory).into_iter().flatten().flatten();
+                said = own.into_iter().find_map(|rules| says(rules, relative, is_dir));
+            }
+            if let Some(said) = said {
+                return said;
             }
         }
-        for rules in self.outer.iter().flatten() {
-            match rules.matched(path, is_dir) {
-                Match::Ignore(_) => return true,
-                Match::Whitelist(_) => return false,
-                Match::None => {}
-            }
-        }
-        false
+        self.outer.as_ref().and_then(|outer| outer.matched(path, is_dir)).unwrap_or(false)
     }
 
     fn load(&mut self, directory: &Path) {
@@ -136,19 +192,34 @@ impl<'a> IgnoreView<'a> {
     }
 }
 
+/// Whether a file has a word about a path, and whether that is that it is ignored.
+fn says(rules: &Gitignore, path: &Path, is_dir: bool) -> Option<bool> {
+    match rules.matched(path, is_dir) {
+        Match::Ignore(_) => Some(true),
+        Match::Whitelist(_) => Some(false),
+        Match::None => None,
+    }
+}
+
+/// `info/exclude` and `core.excludesFile` of the repository whose work tree begins here.
+fn own_patterns(top: &Path) -> Own {
+    let found = Repository::at(top);
+    let common = found.map_or_else(|| top.join(".git"), |found| found.common_dir);
+    [patterns_of(&common.join("info/exclude")), excludes_file(top, &common)]
+}
+
 /// What `core.excludesFile` names. The repository's own settings are asked only where they have it: git takes its time.
-fn excludes_file(project: &Path) -> Gitignore {
-    let config = project.join(".git/config");
-    let says = regular::read(&config, LARGEST_SETTINGS)
+fn excludes_file(top: &Path, common: &Path) -> Gitignore {
+    let says = regular::read(&common.join("config"), LARGEST_SETTINGS)
         .is_ok_and(|text| text.to_ascii_lowercase().windows(12).any(|word| word == b"excludesfile"));
     if !says {
         return Gitignore::global().0;
     }
-    let mut command = git::command(project);
+    let mut command = git::command(top);
     command.args(["config", "--type=path", "--get", "core.excludesFile"]);
     let Ok(output) = git::run(command) else { return Gitignore::global().0 };
     let file = Path::new(OsStr::from_bytes(output.stdout.trim_ascii_end())).to_owned();
-    patterns_of(&project.join(file))
+    patterns_of(&top.join(file))
 }
 
 /// The patterns of a file that is not in a tree of ours.
@@ -171,14 +242,4 @@ fn read(tree: &Tree, path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     file.take(LARGEST_FILE).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// `.git/info/exclude`, also where `.git` is a file that points to a worktree's directory.
-fn info_exclude(repository: &Path) -> PathBuf {
-    let text = |path: &Path| String::from_utf8(regular::read(path, LARGEST_POINTER).ok()?).ok();
-    let git_dir =
-        text(repository).and_then(|text| text.strip_prefix("gitdir:").map(|path| PathBuf::from(path.trim())));
-    let Some(git_dir) = git_dir else { return repository.join("info/exclude") };
-    let common = text(&git_dir.join("commondir")).map_or(git_dir.clone(), |text| git_dir.join(text.trim()));
-    common.join("info/exclude")
 }

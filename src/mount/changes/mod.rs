@@ -7,7 +7,6 @@ pub mod compare;
 mod content;
 mod copied;
 pub mod diff;
-mod git_directory;
 mod git_settings;
 mod ignored;
 pub mod manifest;

@@ -3,7 +3,6 @@
 
 use super::change::{Change, Protected, ProtectedWhy, Review};
 use super::content::{same_content, unreadable};
-use super::git_directory::GitDirectories;
 use super::ignored::IgnoreView;
 use super::moved::hold_what_moved_to_protected;
 use super::own::is_agents_own;
@@ -18,9 +17,10 @@ use crate::mount::changes::compare::{After, Base, ConflictReason, Now, Verdict, 
 use crate::mount::changes::manifest::{Entry, Manifest};
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::{self, Lookup, Tree};
+use crate::mount::git::git_directory::GitDirectories;
 use crate::mount::git::repository::LARGEST_SETTINGS;
-use crate::mount::git::settings::{self, GitSurroundings};
-use crate::rules::layer::{folded, git_rules};
+use crate::mount::git::{settings, settings_now};
+use crate::rules::layer::folded;
 use crate::rules::{PathRules, Visibility};
 use anyhow::{Context, anyhow, bail};
 use std::collections::{HashMap, HashSet};
@@ -37,11 +37,12 @@ pub enum Ignored {
 }
 
 pub fn review(sides: &ThreeWay<'_>, ignored: Ignored) -> anyhow::Result<Review> {
-    let list = with_git_settings(sides);
-    let rules = PathRules::compile(&list).map_err(|error| anyhow!("{error}"))?;
-    let sides = &ThreeWay { rules: &list, restored: sides.restored.clone(), ..*sides };
     let Found { mut touched, unreadable, git_paths, git_entries } = find(sides)?;
     touched.sort_by(|a, b| a.path.cmp(&b.path));
+    let paths = touched.iter().map(|one| one.path.as_path());
+    let list = settings_now::with_rules(sides.record, sides.rules, paths);
+    let rules = PathRules::compile(&list).map_err(|error| anyhow!("{error}"))?;
+    let sides = &ThreeWay { rules: &list, restored: sides.restored.clone(), ..*sides };
     let mut review = Review {
         git_paths,
         dropped_git: dropped_git(sides, git_entries)?,
@@ -60,34 +61,22 @@ pub fn review(sides: &ThreeWay<'_>, ignored: Ignored) -> anyhow::Result<Review> 
     Ok(review)
 }
 
-/// The rules of the run, and those for what the repositories take settings from or run as they are now. The run could only
-/// know of its own repository, and the user may have changed that.
-fn with_git_settings(sides: &ThreeWay<'_>) -> Vec<PathRule> {
-    let mut list = sides.rules.to_vec();
-    let Ok(root) = sides.record.root.canonicalize() else { return list };
-    for git in &sides.record.git {
-        let work_tree = git.git_dir.parent().filter(|_| git.git_dir.ends_with(".git")).unwrap_or(&root);
-        for rule in git_rules(&settings::places(work_tree, &root, &GitSurroundings::default())) {
-            if !list.iter().any(|known| known.source == rule.source && known.pattern == rule.pattern) {
-                list.push(rule);
-            }
-        }
-    }
-    list
-}
-
 /// Sorts out what is in a directory that git would take for a repository, and says what the agent wrote there.
 fn without_git_directories(
     sides: &ThreeWay<'_>,
     touched: Vec<Touched>,
     review: &mut Review,
 ) -> anyhow::Result<(Vec<Touched>, Vec<PathBuf>)> {
-    let mut directories = GitDirectories::new(sides);
+    // On either side: a repository may be made in two runs, and what the agent removes may stay.
+    let mut directories = GitDirectories::new(|path| {
+        let agents = sides.mount.stat(path).ok().flatten();
+        agents.is_some_and(|stat| !stat.is_whiteout()) || sides.project.stat(path).ok().flatten().is_some()
+    });
     let known = known_repositories(sides);
     let mut view = IgnoreView::new(sides.project, sides.mount, sides.record.backend == Backend::Overlay);
     let (mut rest, mut dropped, mut written) = (Vec::new(), HashSet::new(), Vec::new());
     for one in touched {
-        let Some(directory) = directories.around(&one) else {
+        let Some(directory) = directories.around(&one.path) else {
             rest.push(one);
             continue;
         };

@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex};
 pub const DEEPEST: usize = 256;
 
 /// Directories that wait for being read with their parent held open. The others are opened from the root again, step by step.
-const MOST_HELD: usize = 200;
+pub(crate) const MOST_HELD: usize = 200;
 
 /// What lies at a path, as far as a walk cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -298,7 +298,7 @@ impl PathIn {
 }
 
 /// Opens a directory step by step, so that no part of its path is a symlink and the path may have any length.
-fn open_below(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn open_below(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
     let mut dir = open_dir(root, Path::new("."))?;
     for part in path.components() {
         dir = open_dir(&dir, Path::new(part.as_os_str()))?;
@@ -306,7 +306,7 @@ fn open_below(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
     Ok(dir)
 }
 
-fn open_dir(at: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn open_dir(at: impl AsFd, path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(openat(at, path, flags, Mode::empty())?)
 }

@@ -3,13 +3,14 @@
 
 use crate::git::{self, Limits};
 use crate::host::interruption;
-use crate::model::mount::{Effect, PathRule};
+use crate::model::mount::PathRule;
 use crate::model::mount_record::{GitRecord, MountRecord};
 use crate::model::raw_path::RawPath;
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::{self, Tree};
+use crate::mount::git::protection::{Brought, Protection};
 use crate::mount::git::refs::{branches, detached_head, object_name};
-use crate::rules::{PathRules, Visibility};
+use crate::mount::git::work_trees;
 use crate::tool::guard::Guard;
 use crate::tool::{self, Finished};
 use anyhow::{Context, anyhow, bail};
@@ -33,8 +34,6 @@ const MOST_BRANCHES: usize = 64;
 /// How long the agent's branches may take in sum, and one git command.
 const TIME: Duration = Duration::from_mins(1);
 const TIME_OF_ONE: Duration = Duration::from_secs(20);
-/// Paths of one commit that are looked at, in bytes of output.
-const MOST_PATHS: u64 = 16 << 20;
 /// Objects and packs of an agent that are looked at.
 const MOST_STORED: usize = 500_000;
 
@@ -92,7 +91,7 @@ pub fn export(
     record: &MountRecord,
     rules: &[PathRule],
 ) -> anyhow::Result<GitExport> {
-    let compiled = PathRules::compile(rules).map_err(|error| anyhow!("{error}"))?;
+    let mut protection = Protection::new(record, rules);
     let mut export = GitExport::default();
     let began = Instant::now();
     for repository in &record.git {
@@ -103,7 +102,7 @@ pub fn export(
             continue;
         }
         let objects = borrowed_objects(&agents, scratch.path())?;
-        let job = Job { session_id, repository, record, rules, compiled: &compiled, objects };
+        let job = Job { session_id, repository, record, objects };
         let mut nothing_new: HashSet<String> = HashSet::new();
         for (branch, tip) in found {
             if nothing_new.contains(&tip) {
@@ -121,7 +120,7 @@ pub fn export(
                 export.held.push(job.held(&branch, &tip, reason));
                 continue;
             }
-            match job.branch(&branch, &tip) {
+            match job.branch((&branch, &tip), &agents, &mut protection) {
                 Ok(Some(Outcome::Exported(branch))) => export.exported.push(branch),
                 Ok(Some(Outcome::Held(branch))) => export.held.push(*branch),
                 Ok(None) => drop(nothing_new.insert(tip)),
@@ -187,13 +186,16 @@ pub(super) struct Job<'a> {
     pub(super) session_id: &'a str,
     pub(super) repository: &'a GitRecord,
     pub(super) record: &'a MountRecord,
-    pub(super) rules: &'a [PathRule],
-    pub(super) compiled: &'a PathRules,
     pub(super) objects: PathBuf,
 }
 
 impl Job<'_> {
-    fn branch(&self, branch: &OsStr, tip: &str) -> anyhow::Result<Option<Outcome>> {
+    fn branch(
+        &self,
+        (branch, tip): (&OsStr, &str),
+        agents: &Tree,
+        protection: &mut Protection<'_>,
+    ) -> anyhow::Result<Option<Outcome>> {
         let mut reference = OsString::from(format!("refs/agentworkforce/{}/heads/", self.session_id));
         reference.push(branch);
         let mut check = git::command(&self.repository.common_dir);
@@ -221,7 +223,12 @@ impl Job<'_> {
         if commits.len() > MOST_COMMITS {
             bail!("more than {MOST_COMMITS} new commits");
         }
-        if let Some(held) = self.first_protected(branch, tip, &commits)? {
+        let git = || self.git(true);
+        let brought =
+            Brought { repository: self.repository, agents, branch, tip, commits: &commits, git: &git };
+        if let Some(found) = protection.first_refused(&brought)? {
+            let mut held = self.held(branch, tip, found.reason);
+            (held.commit, held.path, held.rule) = (Some(found.commit), Some(found.path.into()), found.rule);
             return Ok(Some(Outcome::Held(Box::new(held))));
         }
         self.copy_objects(tip, &known)?;
@@ -244,59 +251,6 @@ impl Job<'_> {
             command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&self.objects));
         }
         command
-    }
-
-    /// The first commit that changes a path which a rule protects, or that we injected.
-    fn first_protected(
-        &self,
-        branch: &OsStr,
-        tip: &str,
-        commits: &[String],
-    ) -> anyhow::Result<Option<HeldBranch>> {
-        // The mount's root need not be the work tree's root: a submodule's paths are below it.
-        let work_tree =
-            self.repository.git_dir.parent().and_then(|tree| tree.strip_prefix(&self.record.root).ok());
-        let prefix = work_tree.unwrap_or(Path::new(""));
-        let injected: HashSet<&Path> =
-            self.record.injected.iter().map(|injected| injected.path.0.as_path()).collect();
-        for commit in commits.iter().rev() {
-            let mut changed = self.git(true);
-            changed.args([
-                "diff-tree",
-                "-r",
-                "-m",
-                "--root",
-                "--no-commit-id",
-                "--name-only",
-                "--no-renames",
-            ]);
-            changed.args(["--no-ext-diff", "--no-textconv", "-z", commit]);
-            let limits = Limits { time: TIME_OF_ONE, output: MOST_PATHS };
-            let output = git::run_with(changed, None, limits)
-                .context("a commit changes more paths than are looked at")?
-                .stdout;
-            for name in output.split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
-                let path = prefix.join(OsString::from_vec(name.to_vec()));
-                let decision = self.compiled.decide(&path, false);
-                // What is listed at the place of a directory is a link or a file.
-                let leads_to = self
-                    .compiled
-                    .layer_below(&path)
-                    .filter(|&rule| self.rules.get(rule).is_some_and(|rule| rule.effect == Effect::Readonly));
-                let is_protected = decision.visibility != Visibility::Writable || leads_to.is_some();
-                if !is_protected && !injected.contains(path.as_path()) {
-                    continue;
-                }
-                let rule = leads_to.or(decision.rule.filter(|_| is_protected));
-                let rule = rule.and_then(|index| self.rules.get(index));
-                let mut held = self.held(branch, tip, "it changes a path that is protected".into());
-                held.commit = Some(commit.clone());
-                held.path = Some(path.into());
-                held.rule = rule.cloned();
-                return Ok(Some(held));
-            }
-        }
-        Ok(None)
     }
 
     /// As one pack that git itself checks object by object on the way in.
@@ -384,14 +338,7 @@ impl Job<'_> {
 
     /// `git`, or `git -C DIR` for a repository that is not the project's own.
     fn git_words(&self) -> String {
-        let dir = self.repository.git_dir.0.as_path();
-        let modules = self.record.root.join(".git/modules");
-        let below = match dir.strip_prefix(&modules) {
-            Ok(name) => Some(name.to_owned()),
-            Err(_) => {
-                dir.parent().and_then(|dir| dir.strip_prefix(&self.record.root).ok()).map(Path::to_owned)
-            }
-        };
+        let below = work_trees::own(self.record, self.repository);
         match below.filter(|below| !below.as_os_str().is_empty() && self.record.root.join(below).is_dir()) {
             Some(below) => {
                 let text = below.display().to_string();

@@ -52,6 +52,7 @@ impl Repositories {
                 git_dir: git_dir.clone().into(),
                 common_dir: git_dir.into(),
                 data: "mount/.git".into(),
+                work_tree: Some(PathBuf::new().into()),
                 outside: Vec::new(),
                 skip_worktree: Vec::new(),
                 excluded: Vec::new(),

@@ -147,8 +147,8 @@ mod tests {
     use std::process::Stdio;
 
     fn git(dir: &Path, words: &[&str]) -> String {
-        let mut command = crate::mount::git::repository::quiet_git();
-        command.args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(words).current_dir(dir);
+        let mut command = crate::git::command(dir);
+        command.args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(words);
         let output = command.stdin(Stdio::null()).output().unwrap();
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()

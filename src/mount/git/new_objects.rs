@@ -5,7 +5,6 @@ use crate::git::{self, Limits};
 use crate::host::interruption;
 use crate::model::mount_record::MountRecord;
 use crate::mount::fs::tree::Tree;
-use crate::rules::PathRules;
 use crate::tool::guard::Guard;
 use anyhow::{Context, anyhow};
 use std::ffi::OsStr;
@@ -31,10 +30,6 @@ pub type Reader<'a> = dyn FnMut(&str, &mut dyn Read) -> std::io::Result<()> + 'a
 pub fn read_new_objects(session: &Path, record: &MountRecord, reader: &mut Reader<'_>) -> Vec<String> {
     let mut unread = Vec::new();
     let began = Instant::now();
-    let compiled = match PathRules::compile(&[]) {
-        Ok(compiled) => compiled,
-        Err(error) => return vec![error.to_string()],
-    };
     for repository in &record.git {
         let Ok(agents) = Tree::open(&session.join(&repository.data)) else { continue };
         let found = candidates(repository, &agents);
@@ -50,8 +45,6 @@ pub fn read_new_objects(session: &Path, record: &MountRecord, reader: &mut Reade
             session_id: session.file_name().and_then(OsStr::to_str).unwrap_or_default(),
             repository,
             record,
-            rules: &[],
-            compiled: &compiled,
             objects,
         });
         for (branch, tip) in found {

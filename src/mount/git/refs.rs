@@ -77,7 +77,7 @@ fn loose(git_dir: &Tree, at: &Path, depth: usize, branches: &mut Branches) {
     }
 }
 
-fn read(git_dir: &Tree, path: &Path) -> Option<String> {
+pub(super) fn read(git_dir: &Tree, path: &Path) -> Option<String> {
     let (file, _) = git_dir.open_file(path).ok()?;
     let mut text = String::new();
     file.take(4096).read_to_string(&mut text).ok()?;

@@ -146,34 +146,16 @@ impl Repository {
     /// git with this repository named outright (so that it neither searches nor asks who owns it) and nothing of the repository
     /// or the environment that runs programs.
     fn git(&self, git_dir: &Path) -> Command {
-        let mut command = quiet_git();
-        command.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", &self.work_tree).current_dir(&self.work_tree);
+        let mut command = git::command(&self.work_tree);
+        command.args(["-c", "core.attributesFile=/dev/null"]).env("GIT_ATTR_NOSYSTEM", "1");
+        // `check-ignore` refuses it.
+        command.env_remove("GIT_LITERAL_PATHSPECS");
+        command.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", &self.work_tree);
         if git_dir == self.git_dir {
             command.env("GIT_COMMON_DIR", &self.common_dir);
         }
         command
     }
-}
-
-/// git without hooks, filters, a file system monitor or settings from the environment: for everything that an agent may have written.
-pub fn quiet_git() -> Command {
-    let mut command = Command::new("git");
-    for (name, _) in std::env::vars_os() {
-        if name.as_bytes().starts_with(b"GIT_") {
-            command.env_remove(name);
-        }
-    }
-    command
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("GIT_ATTR_NOSYSTEM", "1")
-        .env("LC_ALL", "C")
-        .args(["-c", "core.fsmonitor=false"])
-        .args(["-c", "core.hooksPath=/dev/null"])
-        .args(["-c", "core.attributesFile=/dev/null"])
-        .args(["-c", "core.pager=cat"])
-        .args(["-c", "gc.auto=0"]);
-    command
 }
 
 /// A list that is still being made.
@@ -305,8 +287,8 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     fn git(dir: &Path, args: &[&str]) {
-        let mut command = quiet_git();
-        command.args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(args).current_dir(dir);
+        let mut command = git::command(dir);
+        command.args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(args);
         let output = command.output().unwrap();
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     }

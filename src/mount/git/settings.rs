@@ -3,6 +3,7 @@
 
 use super::config_file::settings;
 use super::repository::{LARGEST_POINTER, LARGEST_SETTINGS, Repository, pointer_target};
+use super::work_trees;
 use crate::files::regular;
 use crate::load::layer_places::trail;
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ const PATHS: [&str; 7] = [
 ];
 
 /// Settings whose value is a command line.
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 18] = [
     "core.fsmonitor",
     "core.sshcommand",
     "core.pager",
@@ -36,13 +37,16 @@ const COMMANDS: [&str; 15] = [
     "interactive.difffilter",
     "gpg.program",
     "uploadpack.packobjectshook",
+    "gc.recentobjectshook",
+    "imap.tunnel",
+    "instaweb.httpd",
     "credential.helper",
     "pager",
     "alias",
 ];
 
 /// The same for settings with a name in the middle, such as `filter.lfs.clean`.
-const NAMED_COMMANDS: [(&str, &str); 26] = [
+const NAMED_COMMANDS: [(&str, &str); 29] = [
     ("filter", "clean"),
     ("filter", "smudge"),
     ("filter", "process"),
@@ -62,7 +66,10 @@ const NAMED_COMMANDS: [(&str, &str); 26] = [
     ("remote", "uploadpack"),
     ("remote", "receivepack"),
     ("browser", "cmd"),
+    ("browser", "path"),
     ("man", "cmd"),
+    ("man", "path"),
+    ("hook", "command"),
     ("tar", "command"),
     ("guitool", "cmd"),
     // `lfs.customtransfer.x.path` and `lfs.extension.x.clean`.
@@ -81,6 +88,14 @@ pub struct GitSurroundings {
 }
 
 impl GitSurroundings {
+    /// As the user has them who runs this program, and will run git after it.
+    pub(crate) fn of_process() -> GitSurroundings {
+        let names = ["GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL", "XDG_CONFIG_HOME"];
+        let said = |name: &str| Some((name.to_owned(), std::env::var_os(name)?.into_string().ok()?));
+        let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        GitSurroundings::of(&names.iter().filter_map(|name| said(name)).collect(), home)
+    }
+
     pub fn of(env: &BTreeMap<String, String>, home: Option<PathBuf>) -> GitSurroundings {
         let said = |name: &str| env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let mut config_files = vec![said("GIT_CONFIG_SYSTEM").unwrap_or_else(|| "/etc/gitconfig".into())];
@@ -98,9 +113,15 @@ impl GitSurroundings {
 
 /// Paths below `root` that git takes settings from or runs, with the setting that says so. `root` is without symlinks.
 pub fn places(work_tree: &Path, root: &Path, around: &GitSurroundings) -> Vec<(PathBuf, String)> {
-    let mut search =
-        Search { work_tree, root, home: around.home.as_deref(), read: Vec::new(), found: BTreeMap::new() };
     let Some(dirs) = git_dirs(work_tree) else { return Vec::new() };
+    let mut work_trees = vec![work_tree.to_owned()];
+    for tree in dirs.iter().flat_map(|dir| work_trees::named_in(dir)) {
+        if !work_trees.contains(&tree) {
+            work_trees.push(tree);
+        }
+    }
+    let home = around.home.as_deref();
+    let mut search = Search { work_trees, root, home, read: Vec::new(), found: BTreeMap::new() };
     for file in &around.config_files {
         search.file(file, "the user's git configuration");
     }
@@ -135,7 +156,8 @@ fn git_dirs(work_tree: &Path) -> Option<Vec<PathBuf>> {
 }
 
 struct Search<'a> {
-    work_tree: &'a Path,
+    /// Where a relative path may begin.
+    work_trees: Vec<PathBuf>,
     root: &'a Path,
     home: Option<&'a Path>,
     read: Vec<PathBuf>,
@@ -160,15 +182,17 @@ impl Search<'_> {
                     let base = base.parent().unwrap_or(Path::new("/"));
                     pending.push((self.expanded(&value, base), key));
                 } else {
-                    self.setting(&key, &value);
+                    for tree in self.work_trees.clone() {
+                        self.setting(&tree, &key, &value);
+                    }
                 }
             }
         }
     }
 
-    fn setting(&mut self, key: &str, value: &str) {
+    fn setting(&mut self, work_tree: &Path, key: &str, value: &str) {
         if PATHS.contains(&key) {
-            let path = self.expanded(value, self.work_tree);
+            let path = self.expanded(value, work_tree);
             self.add(&path, key);
             if key == "core.hookspath" {
                 self.links(&path, key);
@@ -178,7 +202,10 @@ impl Search<'_> {
                 }
             }
         }
-        if !is_command(key) || (key.starts_with("alias.") && !value.starts_with('!')) {
+        // `ext::` runs what follows it.
+        let value = if is_address(key) { value.strip_prefix("ext::").unwrap_or_default() } else { value };
+        let is_other_alias = key.starts_with("alias.") && !value.starts_with('!');
+        if !(is_command(key) || is_address(key)) || is_other_alias {
             return;
         }
         // `!` starts a shell command in aliases, helpers and submodules.
@@ -186,7 +213,7 @@ impl Search<'_> {
         for word in words.unwrap_or_else(|| value.split_whitespace().map(str::to_owned).collect()) {
             // `--config=tools/x`, `VAR=tools/x`.
             for part in [word.as_str(), word.rsplit_once('=').map_or("", |(_, part)| part)] {
-                let path = self.expanded(part, self.work_tree);
+                let path = self.expanded(part, work_tree);
                 // A script need not be there yet.
                 let is_named = part.contains(['/', '.']) && !part.starts_with('-');
                 if !part.is_empty() && (is_named || path.is_file()) {
@@ -194,15 +221,15 @@ impl Search<'_> {
                 }
             }
         }
-        self.shell_text(key, value);
+        self.shell_text(work_tree, key, value);
     }
 
     /// Files that are named somewhere in a shell command: in quotes, beside operators, after a substitution, below a directory
     /// that the command goes to.
-    fn shell_text(&mut self, key: &str, value: &str) {
+    fn shell_text(&mut self, work_tree: &Path, key: &str, value: &str) {
         let names = names_in(value);
-        let mut bases = vec![self.work_tree.to_owned()];
-        bases.extend(names.iter().map(|name| self.expanded(name, self.work_tree)).filter(|dir| dir.is_dir()));
+        let mut bases = vec![work_tree.to_owned()];
+        bases.extend(names.iter().map(|name| self.expanded(name, work_tree)).filter(|dir| dir.is_dir()));
         for (at, base) in bases.iter().enumerate() {
             for name in &names {
                 let path = self.expanded(name, base);
@@ -272,6 +299,12 @@ fn names_in(command: &str) -> Vec<String> {
 fn is_include(key: &str) -> bool {
     let last = key.rsplit('.').next().unwrap_or_default();
     last == "path" && matches!(key.split('.').next(), Some("include" | "includeif"))
+}
+
+/// Where a repository is fetched from or pushed to.
+fn is_address(key: &str) -> bool {
+    let last = key.rsplit('.').next().unwrap_or_default();
+    matches!(key.split('.').next(), Some("remote" | "submodule")) && matches!(last, "url" | "pushurl")
 }
 
 fn is_command(key: &str) -> bool {
@@ -370,6 +403,9 @@ mod tests {
             "guitool.x.cmd",
             "lfs.customtransfer.x.path",
             "lfs.extension.x.clean",
+            "gc.recentobjectshook",
+            "hook.x.command",
+            "man.x.path",
         ] {
             assert!(is_command(key), "{key}");
         }

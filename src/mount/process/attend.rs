@@ -2,10 +2,13 @@
 //! it at a terminal. One loop for interactive runs, headless runs and checks; no thread, because nothing here waits for
 //! anything else. What the output means is for the listener.
 
-use super::child::{ChildCommand, ChildEvent, ChildStdio, Helper, Left, PATIENCE, RunningChild, start_error};
+use super::cgroup::Exhausted;
+use super::child::{ChildCommand, ChildEvent, Helper, Left, PATIENCE, RunningChild, start_error};
 use super::descendants;
+use super::disk_meter::DiskMeter;
 use super::inside::protocol::{Group, Report};
 use super::signals::SignalInbox;
+use super::stdio::ChildStdio;
 use super::terminal::{SharedTerminal, has_job_control};
 use crate::exit::Exit;
 use crate::mount::error::MountError;
@@ -45,11 +48,12 @@ pub fn limit_of(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok().filter(|limit| *limit < LONGEST)
 }
 
-/// Which limit was reached.
+/// The limit that a command was ended at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimeLimit {
+pub enum ReachedLimit {
     Wall,
     Idle,
+    Disk,
 }
 
 /// Which pipe something came from.
@@ -85,7 +89,9 @@ pub struct ChildOutcome {
     /// How often it was stopped and continued with us.
     pub stops: u32,
     /// The limit that was reached, if one was.
-    pub reached: Option<TimeLimit>,
+    pub reached: Option<ReachedLimit>,
+    /// The limits that the kernel has held meanwhile.
+    pub exhausted: Exhausted,
     /// The signal that asked us to end, if one did.
     pub interrupted_by: Option<i32>,
 }
@@ -116,10 +122,11 @@ impl Helper {
     pub fn run(
         &self,
         command: &ChildCommand,
-        stdio: ChildStdio,
+        mut stdio: ChildStdio,
         signals: &mut SignalInbox,
         limit: Option<Duration>,
     ) -> Result<ChildOutcome> {
+        let relay = std::mem::take(&mut stdio.relay);
         let mut terminal = SharedTerminal::of_this_process();
         let group = match &terminal {
             Some(terminal) if terminal.is_lent() => Group::Foreground,
@@ -129,16 +136,24 @@ impl Helper {
         let limits = TimeLimits { wall: limit, idle: None };
         let outcome = self.contained(|| {
             let child = self.spawn(command, stdio, group)?;
-            attend(child, command, terminal.as_mut(), limits, signals, None)
+            attend(child, command, terminal.as_mut(), self.watch(limits), signals, None)
         });
         if let Some(terminal) = &terminal {
             terminal.take_back();
+        }
+        let is_left =
+            |error: &anyhow::Error| matches!(error.downcast_ref(), Some(MountError::NotEnded { .. }));
+        if !outcome.as_ref().is_err_and(is_left) {
+            relay.finish();
         }
         let outcome = outcome?;
         if terminal.is_some() {
             interrupt_own_group(outcome.ending, signals);
         }
-        if outcome.ending == Ending::Killed && outcome.interrupted_by.is_none() && outcome.reached.is_none() {
+        let is_explained = outcome.interrupted_by.is_some()
+            || outcome.reached.is_some()
+            || outcome.exhausted != Exhausted::default();
+        if outcome.ending == Ending::Killed && !is_explained {
             bail!("the processes of the mount ended without a report");
         }
         Ok(outcome)
@@ -155,13 +170,24 @@ impl Helper {
     ) -> Result<ChildOutcome> {
         self.contained(|| {
             let child = self.spawn(command, stdio, Group::Own)?;
-            attend(child, command, None, limits, signals, Some(listener))
+            attend(child, command, None, self.watch(limits), signals, Some(listener))
         })
     }
 
     /// Nothing that was started outlives this. Without a PID namespace the inside could have killed our init: then what it
     /// started becomes ours, and we end it.
-    fn contained<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
+    fn contained(&self, run: impl FnOnce() -> Result<ChildOutcome>) -> Result<ChildOutcome> {
+        let Some(group) = &self.control_group else { return self.contained_by_processes(run) };
+        let before = group.exhausted();
+        let result = self.contained_by_processes(|| {
+            let result = run();
+            group.kill();
+            result
+        });
+        result.map(|outcome| ChildOutcome { exhausted: group.exhausted().since(before), ..outcome })
+    }
+
+    fn contained_by_processes<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
         if self.spec.pid_namespace {
             return run();
         }
@@ -174,6 +200,11 @@ impl Helper {
         }
         result
     }
+
+    fn watch(&self, limits: TimeLimits) -> Watch {
+        let layers = || self.spec.overlays.iter().map(|overlay| overlay.upper.to_path_buf()).collect();
+        Watch::new(limits, self.disk_limit.map(|limit| DiskMeter::new(layers(), limit)))
+    }
 }
 
 /// Stays with the child until everything that it started is gone and all of its output is read.
@@ -181,7 +212,7 @@ fn attend(
     mut child: RunningChild,
     command: &ChildCommand,
     mut terminal: Option<&mut SharedTerminal>,
-    limits: TimeLimits,
+    mut watch: Watch,
     signals: &mut SignalInbox,
     mut listener: Option<&mut dyn Listener>,
 ) -> Result<ChildOutcome> {
@@ -190,7 +221,6 @@ fn attend(
         pipes.push(Pipe::of(child.take_stdout(), Channel::Stdout)?);
         pipes.push(Pipe::of(child.take_stderr(), Channel::Stderr)?);
     }
-    let mut watch = Watch::new(limits);
     let mut stops = 0;
     let ending = loop {
         let tick = listener.is_some().then_some(TICK);
@@ -257,7 +287,8 @@ fn attend(
         }
     }
     tracing::debug!(?ending, reached = ?watch.reached, interrupted_by = ?watch.interrupted_by, "command ended");
-    Ok(ChildOutcome { ending, stops, reached: watch.reached, interrupted_by: watch.interrupted_by })
+    let (reached, interrupted_by) = (watch.reached, watch.interrupted_by);
+    Ok(ChildOutcome { ending, stops, reached, exhausted: Exhausted::default(), interrupted_by })
 }
 
 /// The child was stopped, so we stop, and those of our own group with us (a script, the rest of a pipe), as if we were one
@@ -287,9 +318,10 @@ fn interrupt_own_group(ending: Ending, signals: &mut SignalInbox) {
 /// The clock of a run: its limits, and how far its end has got.
 struct Watch {
     limits: TimeLimits,
+    disk: Option<DiskMeter>,
     started: Instant,
     last_output: Instant,
-    reached: Option<TimeLimit>,
+    reached: Option<ReachedLimit>,
     interrupted_by: Option<i32>,
     /// Whether it was asked to end.
     is_ending: bool,
@@ -300,10 +332,11 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(limits: TimeLimits) -> Watch {
+    fn new(limits: TimeLimits, disk: Option<DiskMeter>) -> Watch {
         let started = Instant::now();
         Watch {
             limits,
+            disk,
             started,
             last_output: started,
             reached: None,
@@ -355,9 +388,11 @@ impl Watch {
         }
         let over = |since: Instant, limit: Option<Duration>| limit.is_some_and(|limit| now - since >= limit);
         let reached = if over(self.started, self.limits.wall) {
-            TimeLimit::Wall
+            ReachedLimit::Wall
         } else if over(self.last_output, self.limits.idle) {
-            TimeLimit::Idle
+            ReachedLimit::Idle
+        } else if self.disk.as_mut().is_some_and(DiskMeter::is_over) {
+            ReachedLimit::Disk
         } else {
             return;
         };
@@ -373,9 +408,10 @@ impl Watch {
             limit.map(|limit| (since + limit).saturating_duration_since(now))
         };
         let waits = if self.is_ending {
-            [self.forced_at.map(|at| at.saturating_duration_since(now)), None, tick]
+            [self.forced_at.map(|at| at.saturating_duration_since(now)), None, None, tick]
         } else {
-            [until(self.started, self.limits.wall), until(self.last_output, self.limits.idle), tick]
+            let disk = self.disk.as_ref().map(|disk| disk.next().saturating_duration_since(now));
+            [until(self.started, self.limits.wall), until(self.last_output, self.limits.idle), disk, tick]
         };
         // A wait of no time would miss the deadline by less than the clock's resolution, again and again.
         waits.into_iter().flatten().min().map(|wait| wait.max(Duration::from_millis(1)))

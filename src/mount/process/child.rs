@@ -1,11 +1,14 @@
 //! Starts a command in an open mount and learns how it ends. How its stdio is connected is the caller's choice;
 //! when to signal or end it too.
 
+use super::stdio::ChildStdio;
 use crate::model::mount_facts::OverlayWay;
 use crate::mount::error::MountError;
+use crate::mount::process::cgroup::ControlGroup;
+use crate::mount::process::fresh_temp::FreshTemp;
 use crate::mount::process::inside::protocol::{
-    CONTROL_FD, Failure, Group, HELPER, HelperSpec, LOCK_FD, Order, Report, STATUS_FD, Stage, drain_lines,
-    line,
+    CONTROL_FD, Failure, GROUP_FD, Group, HELPER, HelperSpec, LOCK_FD, Order, Report, STATUS_FD, Stage,
+    drain_lines, line,
 };
 use anyhow::{Context, Result};
 use command_fds::{CommandFdExt, FdMapping};
@@ -17,7 +20,8 @@ use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long everything inside may take to be gone after it was killed.
@@ -32,32 +36,6 @@ pub struct ChildCommand {
     pub env: Vec<(OsString, Option<OsString>)>,
 }
 
-/// Where the child's standard streams go.
-#[derive(Debug)]
-pub struct ChildStdio {
-    pub stdin: Stdio,
-    pub stdout: Stdio,
-    pub stderr: Stdio,
-}
-
-impl ChildStdio {
-    /// Ours: for a person at a terminal.
-    pub fn inherited() -> ChildStdio {
-        ChildStdio { stdin: Stdio::inherit(), stdout: Stdio::inherit(), stderr: Stdio::inherit() }
-    }
-
-    /// Ours, with what it prints on our stderr: for a caller whose stdout is its own.
-    pub fn all_on_stderr() -> std::io::Result<ChildStdio> {
-        let stderr = std::io::stderr().as_fd().try_clone_to_owned()?;
-        Ok(ChildStdio { stdout: Stdio::from(stderr), ..ChildStdio::inherited() })
-    }
-
-    /// No input, and output that the caller reads.
-    pub fn piped() -> ChildStdio {
-        ChildStdio { stdin: Stdio::null(), stdout: Stdio::piped(), stderr: Stdio::piped() }
-    }
-}
-
 /// A command that was started. Dropping it ends everything that it started, too.
 #[derive(Debug)]
 pub struct RunningChild {
@@ -70,6 +48,7 @@ pub struct RunningChild {
     closed: bool,
     /// It does not end, and nobody waits for it.
     is_given_up: bool,
+    temp: Option<FreshTemp>,
 }
 
 /// What is left of a command after its end.
@@ -101,18 +80,36 @@ pub struct Helper {
     pub spec: HelperSpec,
     /// The session's lock, which our processes inside hold too.
     pub lock: Option<File>,
+    /// What holds the run's limits of processes and memory.
+    pub control_group: Option<Arc<ControlGroup>>,
+    /// What the overlays may take on disk together, in bytes.
+    pub disk_limit: Option<u64>,
 }
 
 impl Helper {
+    /// For another view, which is thrown away: what is written to it is not limited.
     pub fn try_clone(&self) -> std::io::Result<Helper> {
         let lock = self.lock.as_ref().map(File::try_clone).transpose()?;
-        Ok(Helper { program: self.program.clone(), spec: self.spec.clone(), lock })
+        let control_group = self.control_group.clone();
+        Ok(Helper {
+            program: self.program.clone(),
+            spec: self.spec.clone(),
+            lock,
+            control_group,
+            disk_limit: None,
+        })
     }
 
     /// Starts a command. The report [`Report::Started`] or [`Report::Failed`] follows.
     pub fn spawn(&self, command: &ChildCommand, stdio: ChildStdio, group: Group) -> Result<RunningChild> {
         let mut spec = self.spec.clone();
         spec.group = group;
+        let temp = spec.temp.as_deref().map(|dir| {
+            FreshTemp::make(dir)
+                .with_context(|| format!("`{}`: temporary files cannot be kept", dir.display()))
+        });
+        let temp = temp.transpose()?;
+        spec.temp = temp.as_ref().map(|temp| temp.dir.clone().into());
         let (control_in, control) = std::io::pipe()?;
         let (status, status_out) = std::io::pipe()?;
         let mut fds = vec![
@@ -121,6 +118,11 @@ impl Helper {
         ];
         if let Some(lock) = &self.lock {
             fds.push(FdMapping { parent_fd: OwnedFd::from(lock.try_clone()?), child_fd: LOCK_FD });
+        }
+        if let Some(group) = &self.control_group {
+            let entrance = group.entrance().context("the limits of the run cannot be set")?;
+            fds.push(FdMapping { parent_fd: entrance.into(), child_fd: GROUP_FD });
+            spec.limited = true;
         }
         let mut helper = Command::new(&self.program);
         helper
@@ -141,7 +143,7 @@ impl Helper {
                 None => helper.env_remove(name),
             };
         }
-        helper.fd_mappings(fds).expect("three different numbers");
+        helper.fd_mappings(fds).expect("different numbers");
         let child =
             helper.spawn().with_context(|| format!("`{}` cannot be started", self.program.display()))?;
         // With `helper` go our copies of the inside's ends of the pipes.
@@ -154,6 +156,7 @@ impl Helper {
             waiting: VecDeque::new(),
             closed: false,
             is_given_up: false,
+            temp,
         })
     }
 
@@ -268,6 +271,7 @@ impl RunningChild {
             }
         }
         self.is_given_up = true;
+        self.temp.iter_mut().for_each(FreshTemp::keep);
         Left::Process
     }
 

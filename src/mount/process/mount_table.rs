@@ -15,6 +15,8 @@ pub struct Mounted {
     pub root: PathBuf,
     /// Where it is mounted.
     pub path: PathBuf,
+    /// The type of the filesystem.
+    pub kind: String,
     /// What a remount must keep: dropping one of them is forbidden in a user namespace.
     pub flags: MountFlags,
     /// The directories that an overlay shows, as it was told; none for other filesystems.
@@ -52,8 +54,10 @@ fn parse_line(line: &[u8]) -> Option<Mounted> {
             _ => MountFlags::empty(),
         };
     }
-    let layers = layers(fields.skip_while(|field| *field != b"-").skip(1));
-    Some(Mounted { id, device, root, path, flags, layers })
+    let mut filesystem = fields.skip_while(|field| *field != b"-").skip(1).peekable();
+    let kind = String::from_utf8_lossy(filesystem.peek()?).into_owned();
+    let layers = layers(filesystem);
+    Some(Mounted { id, device, root, path, kind, flags, layers })
 }
 
 /// From `overlay name rw,lowerdir=/a:/b,upperdir=/c,workdir=/d`; newer kernels have one `lowerdir+=` for each.
@@ -106,6 +110,7 @@ mod tests {
                     device: "8:1".into(),
                     root: "/".into(),
                     path: "/".into(),
+                    kind: "ext4".into(),
                     flags: MountFlags::RELATIME,
                     layers: Vec::new()
                 },
@@ -114,6 +119,7 @@ mod tests {
                     device: "0:5".into(),
                     root: "/x y".into(),
                     path: "/a b/\\c".into(),
+                    kind: "tmpfs".into(),
                     flags: MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV,
                     layers: Vec::new()
                 },

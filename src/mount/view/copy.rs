@@ -342,6 +342,7 @@ fn copy_repositories(
         let data =
             private.common_dir.strip_prefix(request.session_dir).unwrap_or(&private.common_dir).to_path_buf();
         records.push(GitRecord {
+            work_tree: repository.work_tree.strip_prefix(root).ok().map(RawPath::from),
             git_dir: repository.git_dir.into(),
             common_dir: repository.common_dir.into(),
             data: data.into(),

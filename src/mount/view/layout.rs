@@ -10,6 +10,9 @@ use crate::mount::process::inside::caps;
 use crate::mount::process::inside::protocol::{Cover, Group, HelperSpec, OverlaySpec, Protect};
 use std::path::{Path, PathBuf};
 
+/// Below the session: the temporary files of its runs.
+pub(super) const TEMP_DIR: &str = "temp";
+
 pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord, config: &[ConfigLayer]) -> HelperSpec {
     let session = request.session_dir;
     let overlay = record.backend == Backend::Overlay;
@@ -62,9 +65,11 @@ pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord, config: &
         through: config.iter().flat_map(|layer| layer.through.clone()).collect(),
         writable: (record.sandbox == Sandbox::Strict)
             .then(|| request.writable.iter().cloned().map(RawPath).collect()),
+        temp: (record.sandbox == Sandbox::Strict).then(|| session.join(TEMP_DIR).into()),
         devices: request.spec.devices.clone(),
         sockets: request.spec.sockets.iter().cloned().map(RawPath).collect(),
         scope_sockets: record.sandbox == Sandbox::Strict && request.facts.host.scoped_sockets,
+        limited: false,
         // Joining an empty path would add a slash.
         workdir: base.join(&request.spec.cwd).components().collect::<PathBuf>().into(),
         group: Group::Own,

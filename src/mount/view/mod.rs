@@ -8,6 +8,7 @@ mod harness_config;
 mod heavy;
 mod inject;
 mod layout;
+mod logins;
 mod newly_hidden;
 mod open;
 mod overlay;

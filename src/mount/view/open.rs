@@ -3,20 +3,24 @@
 
 use super::copy::open_copy;
 use super::harness_config::{self, CONFIG_DIR};
-use super::layout::{WRITTEN_BY_NESTED_RUNS, helper_spec, home_of};
+use super::layout::{TEMP_DIR, WRITTEN_BY_NESTED_RUNS, helper_spec, home_of};
+use super::logins;
 use super::overlay::open_overlay;
 use super::record::write_record;
 use super::request::{OpenRequest, ViewInputs, at, make_dir};
+use crate::model::limits::{Limits, bytes_of_mb};
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::mount_facts::MountFacts;
 use crate::model::mount_record::{Containment, Instant, MountRecord};
 use crate::mount::error::MountError;
 use crate::mount::fs::cleanup::remove_tree;
 use crate::mount::process::attend::{ChildOutcome, Listener, TimeLimits};
-use crate::mount::process::child::{ChildCommand, ChildStdio, Helper, RunningChild};
+use crate::mount::process::cgroup::{ControlGroup, OwnGroup};
+use crate::mount::process::child::{ChildCommand, Helper, RunningChild};
 use crate::mount::process::inside::caps;
 use crate::mount::process::inside::protocol::Group;
 use crate::mount::process::signals::SignalInbox;
+use crate::mount::process::stdio::ChildStdio;
 use anyhow::Result;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -77,6 +81,8 @@ pub fn reopen(request: &OpenRequest, record: MountRecord) -> Result<OpenMount> {
         program: request.helper.to_path_buf(),
         spec: helper_spec(request, &record, &config),
         lock: request.lock.map(fs::File::try_clone).transpose()?,
+        control_group: None,
+        disk_limit: None,
     };
     let inputs = Arc::new(ViewInputs::of(request, config));
     Ok(OpenMount { record, session_dir: request.session_dir.to_path_buf(), helper, inputs })
@@ -86,6 +92,24 @@ impl OpenMount {
     /// The directory that commands start in, as they see it.
     pub fn workdir(&self) -> &Path {
         &self.helper.spec.workdir
+    }
+
+    /// Sets the limits that the kernel holds and those that the runner measures, for every command from now on.
+    pub fn limit(&mut self, limits: Limits) -> Result<()> {
+        if limits.need_control_group() {
+            let name = self.session_dir.file_name().unwrap_or_default().to_string_lossy();
+            let own = OwnGroup::of_this_process().map_err(|reason| MountError::NoLimits { reason })?;
+            let group = own.limited(&format!("agentworkforce-{name}"), limits);
+            let group = group.map_err(|error| MountError::NoLimits { reason: error.to_string() })?;
+            self.confine(group);
+        }
+        self.helper.disk_limit = limits.disk_mb.map(bytes_of_mb);
+        Ok(())
+    }
+
+    /// Every command from now on is in this group, and cannot leave it where there is an overlay.
+    pub fn confine(&mut self, group: ControlGroup) {
+        self.helper.control_group = Some(Arc::new(group));
     }
 
     /// Starts a command. The report [`Report::Started`](crate::mount::process::inside::protocol::Report) or `Failed` follows.
@@ -131,9 +155,14 @@ impl OpenMount {
         harness_config::changed_files(&self.inputs.config)
     }
 
+    /// Keeps what the harness renewed of its logins in a private layer.
+    pub fn keep_renewed_logins(&self) {
+        logins::keep_renewed(&self.inputs.config);
+    }
+
     /// Removes the mount's directories from the session; the record stays.
     pub fn remove(self) -> Result<()> {
-        for name in ["upper", "work", "mount", "git", CONFIG_DIR] {
+        for name in ["upper", "work", "mount", "git", CONFIG_DIR, TEMP_DIR] {
             let dir = self.session_dir.join(name);
             remove_tree(&dir).map_err(|error| at(&dir, error))?;
         }

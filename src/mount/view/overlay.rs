@@ -102,6 +102,7 @@ fn private_git(
         };
         let data = mounted.iter().find_map(inside).unwrap_or_default();
         records.push(GitRecord {
+            work_tree: repository.work_tree.strip_prefix(root).ok().map(RawPath::from),
             git_dir: repository.git_dir.into(),
             common_dir: repository.common_dir.into(),
             // Joining an empty path would add a slash.

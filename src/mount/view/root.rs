@@ -1,6 +1,8 @@
 //! Which directory is mounted, and which are refused. It looks for `.git` and compares paths; it mounts nothing.
 
+use crate::files::owned;
 use crate::mount::error::{MountError, RootRefusal};
+use crate::mount::git::repository::Repository;
 use std::path::{Path, PathBuf};
 
 /// What the choice depends on.
@@ -64,11 +66,12 @@ pub fn refuse(root: &Path, around: Surroundings) -> Result<(), MountError> {
     Err(MountError::RefusedRoot { root: root.to_path_buf(), reason })
 }
 
-/// The nearest directory at or above `dir` that has a `.git`.
+/// The nearest directory at or above `dir` that has a `.git`. One that a stranger put above us is none.
 pub fn git_top_level(dir: &Path) -> Option<PathBuf> {
-    dir.ancestors()
-        .find(|dir| crate::mount::git::repository::Repository::at(dir).is_some())
-        .map(Path::to_path_buf)
+    let is_top = |above: &&Path| {
+        Repository::at(above).is_some() && owned::stranger_of(&above.join(".git"), dir).is_none()
+    };
+    dir.ancestors().find(is_top).map(Path::to_path_buf)
 }
 
 fn resolved(path: &Path) -> Result<PathBuf, MountError> {

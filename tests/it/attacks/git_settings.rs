@@ -263,3 +263,141 @@ fn scripts_that_a_filter_runs_in_any_spelling_are_not_applied() {
         }
     });
 }
+
+/// Makes a repository below the project that runs hooks from `.hooks` of its work tree, and says where that is.
+const BELOW: [(&str, &str); 10] = [
+    ("MODULE lib; git -C lib config core.hooksPath .hooks", "lib"),
+    ("MODULE --name other lib; git -C lib config core.hooksPath .hooks", "lib"),
+    (
+        "MODULE lib; cd lib; MODULE in/ner; git -C in/ner config core.hooksPath .hooks; git commit -qm inner; cd ..",
+        "lib/in/ner",
+    ),
+    ("git config core.hooksPath .hooks; git worktree add -q wt/feature", "wt/feature"),
+    ("MODULE lib; git -C lib config core.hooksPath .hooks; git -C lib worktree add -q ../tree", "tree"),
+    ("git clone -q ../origin vendor; git config --global core.hooksPath .hooks", "vendor"),
+    ("MODULE lib; git config --global core.hooksPath .hooks", "lib"),
+    (
+        "git clone -q --separate-git-dir=store.d ../origin apart; git -C apart config core.hooksPath .hooks",
+        "apart",
+    ),
+    (
+        "git clone -q ../origin linked; mv linked/.git store.d; ln -s ../store.d linked/.git; git -C linked config core.hooksPath .hooks",
+        "linked",
+    ),
+    (
+        "mkdir -p conf work; git init -q conf; git -C conf config core.worktree ../../work; git -C conf config core.hooksPath .hooks",
+        "work",
+    ),
+];
+
+fn below(world: &World, setup: &str) {
+    let module = "git -c protocol.file.allow=always submodule --quiet add";
+    let mut setup = setup.replace("MODULE --name other lib", &format!("{module} --name other ORIGIN lib"));
+    for path in ["lib", "in/ner"] {
+        setup = setup.replace(&format!("MODULE {path}"), &format!("{module} ORIGIN {path}"));
+    }
+    let origin = world.path("origin");
+    let setup = setup.replace("ORIGIN", origin.to_str().unwrap());
+    let make = "git init -q -b main ../origin; cd ../origin; echo one > file; git add file; git commit -qm o; cd ../project";
+    world.outside(&format!("{make}; {setup}"));
+}
+
+#[test]
+fn what_git_runs_in_a_repository_below_the_project_is_not_applied() {
+    for who in crate::support::mount::identities() {
+        for backend in BACKENDS {
+            for (setup, place) in BELOW {
+                let world = World::new(who);
+                world.repository(&[("a.txt", "one\n")]);
+                below(&world, setup);
+                let proof = world.path("proof");
+                let attack = format!(
+                    "mkdir -p {place}/.hooks; printf '#!/bin/sh\\necho x >> {}\\n' > {place}/.hooks/pre-commit
+                     chmod +x {place}/.hooks/pre-commit; echo two > {place}/ordinary",
+                    proof.display()
+                );
+                let did = world.mounted(&["--mount", backend, "--json"], &attack).ends(0);
+                let kept = paths(&did.json()["applied"]["outcome"]["review"]["protected"]);
+                assert!(kept.contains(&format!("{place}/.hooks/pre-commit")), "{setup}: {did:#?}");
+                assert_eq!(world.outside(&format!("cat {place}/ordinary")), "two\n", "{setup}");
+                let at = if place == "work" { "conf" } else { place };
+                set_off(&world, &format!("git -C {at} commit -q --allow-empty -m x"));
+                assert!(!proof.exists(), "{backend}: {setup}: the agent's program ran");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_repository_that_came_while_the_agent_worked_counts_too() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        for backend in BACKENDS {
+            let attack = "mkdir -p late/.hooks; echo 'exit 1' > late/.hooks/pre-commit; echo two > a.txt";
+            let waiting = world.waiting(&["--mount", backend, "--json"], "true", attack);
+            world.outside("git init -q late; git -C late config core.hooksPath .hooks");
+            let did = waiting.go().ends(0);
+            let kept = paths(&did.json()["applied"]["outcome"]["review"]["protected"]);
+            assert!(kept.contains(&"late/.hooks/pre-commit".to_owned()), "{backend}: {did:#?}");
+            assert!(!world.project().join("late/.hooks/pre-commit").exists());
+            assert_eq!(world.outside("cat a.txt; echo one > a.txt; rm -rf late"), "two\n");
+        }
+    });
+}
+
+#[test]
+fn what_git_ignores_is_ignored_wherever_the_repository_begins() {
+    for_each_identity(|world| {
+        world.repository(&[
+            (".gitignore", "build/\n*.log\n!keep.log\n/sub/only\n"),
+            ("sub/t.txt", "one\n"),
+            ("sub/.gitignore", "own\n"),
+        ]);
+        world.outside("echo one > sub/tracked.log; git add -f sub/tracked.log; git commit -qm log; echo priv > .git/info/exclude");
+        let ignored = ["build/keep.db", "x.log", "only", "own", "priv"];
+        for backend in BACKENDS {
+            world.outside("mkdir -p sub/build; cd sub; for one in build/keep.db x.log only own priv; do echo mine > $one; done");
+            let attack = "rm -rf build only own priv; echo evil > x.log; echo two > t.txt; echo two > tracked.log; echo two > keep.log";
+            world.mounted(&["--mount", backend, "--root", "sub"], attack).ends(0).says("that git ignores");
+            for path in ignored {
+                assert_eq!(world.outside(&format!("cat sub/{path}")), "mine\n", "{backend}: {path}");
+            }
+            let applied =
+                world.outside("cd sub; cat t.txt tracked.log keep.log; rm keep.log; git checkout -q .");
+            assert_eq!(applied, "two\ntwo\ntwo\n", "{backend}");
+        }
+        // What the user asks for is done.
+        world.mounted(&["--root", "sub", "--include-ignored"], "rm -r build").ends(0);
+        assert!(!world.project().join("sub/build").exists());
+    });
+}
+
+#[test]
+fn what_a_repository_below_the_project_ignores_is_ignored() {
+    for_each_identity(|world| {
+        // The project itself is no repository.
+        world.files(&[("a.txt", "one\n"), (".gitignore", "plain\n")]);
+        for (setup, place) in [
+            ("git clone -q ../origin vendor; echo priv > vendor/.git/info/exclude", "vendor"),
+            (
+                "git init -q .; git -c protocol.file.allow=always submodule --quiet add ../origin lib
+                 echo priv > .git/modules/lib/info/exclude; echo '*.txt' >> .gitignore",
+                "lib",
+            ),
+        ] {
+            world.outside(&format!(
+                "rm -rf ../origin; git init -q -b main ../origin; cd ../origin; echo build > .gitignore; echo one > t.txt
+                 git add .; git commit -qm o; cd ../project; {setup}"
+            ));
+            for backend in BACKENDS {
+                world.outside(&format!("cd {place}; mkdir build; echo mine > build/x; echo mine > priv"));
+                let attack = format!("cd {place}; rm -rf build priv; echo two > t.txt; echo plain > plain");
+                world.mounted(&["--mount", backend], &attack).ends(0);
+                let now = world.outside(&format!(
+                    "cd {place}; cat build/x priv t.txt; rm -rf build priv plain; git checkout -q ."
+                ));
+                assert_eq!(now, "mine\nmine\ntwo\n", "{backend}: {place}");
+            }
+        }
+    });
+}

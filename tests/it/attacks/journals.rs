@@ -70,6 +70,23 @@ fn nothing_is_harmed(world: &World) {
     assert_eq!(fs::read_to_string(project.join("a.txt")).unwrap(), "base\n", "nothing was applied");
 }
 
+/// A directory that nobody may write, not even the one who made it, is a mode like any other.
+#[test]
+fn what_was_undone_can_be_redone_when_its_directory_is_closed() {
+    for_each_identity(|world| {
+        world.files(&[("a", "base\n")]);
+        world.mounted(&[], "mkdir -p n/m; echo 1 > n/f; echo 2 > n/m/g; chmod 555 n/m n").ends(0);
+        let id = world.only_session();
+        for _ in 0..2 {
+            world.aw(["sessions", "undo", &id]).ends(0);
+            assert!(!world.project().join("n").exists());
+            world.aw(["sessions", "redo", &id]).ends(0);
+            assert_eq!(world.outside("cat n/f n/m/g; stat -c %a n n/m"), "1\n2\n555\n555\n");
+        }
+        world.outside("chmod -R u+w n");
+    });
+}
+
 #[test]
 fn a_forged_lock_does_not_make_an_apply_run_the_forgers_journal() {
     for_each_identity(|world| {

@@ -6,6 +6,7 @@ use crate::support::sessions::Did;
 use crate::support::terminal::Terminal;
 use pretty_assertions::assert_eq;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Every device outside, one a line.
 fn devices_outside(world: &World) -> String {
@@ -114,6 +115,78 @@ fn as_root_disks_and_the_kernels_files_are_out_of_reach_below_strict_too() {
     assert_eq!(did.stdout, "works\n", "{did:#?}");
 }
 
+/// Runs a script in a mount on a machine that was prepared by another script, as root and in a mount namespace of its own.
+fn prepared(world: &World, before: &str, level: &str, script: &str) -> Did {
+    let run = world.mounted_command(&["--sandbox", level], script);
+    let mut command = std::process::Command::new("unshare");
+    command.args(["-m", "sh", "-ec", &format!("{before}\nexec \"$@\""), "sh"]);
+    command.arg(run.get_program()).args(run.get_args()).current_dir(world.project());
+    for (name, value) in run.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    Did::of(&command.output().unwrap()).ends(0)
+}
+
+#[test]
+fn as_root_a_chroots_mounts_of_the_kernels_files_and_device_nodes_open_nothing() {
+    require::root();
+    for who in identities() {
+        // Not in `/dev/shm`, which is below what is looked at.
+        let world = World::new_in(who, Path::new("/tmp"));
+        world.files(&[("a", "")]);
+        let root = world.path("chroot");
+        // A node of a device that has no end, on an ordinary filesystem.
+        let before = format!(
+            "cd {root}; mount -t proc proc proc; mount --rbind /dev dev; mount --rbind /sys sys
+            touch file; mount --bind /proc/sys/kernel/core_pattern file
+            mknod ../node c 1 5; chmod 666 ../node; cd - > /dev/null",
+            root = root.display()
+        );
+        for name in ["proc", "dev", "sys"] {
+            std::fs::create_dir_all(root.join(name)).unwrap();
+        }
+        let script = format!(
+            "ls {root}/proc {root}/dev {root}/sys; cat {root}/file {root}/../node 2> /dev/null | head -c 1 | wc -c
+            (: >> {root}/proc/sys/kernel/core_pattern) 2> /dev/null && echo core
+            head -c 1 /dev/zero | wc -c; test -d /proc/self/fd && unshare -Urmpf --mount-proc true && echo nests",
+            root = root.display()
+        )
+        .replace("&& echo core", "&& echo core || true");
+        for level in ["project", "strict"] {
+            // What root could do with them, an ordinary user cannot.
+            if level == "project" && is_unprivileged(world.who) {
+                continue;
+            }
+            let _ = std::fs::remove_file(world.path("node"));
+            let did = prepared(&world, &before, level, &script);
+            let dir = root.display();
+            let empty = format!("{dir}/dev:\n\n{dir}/proc:\n\n{dir}/sys:\n");
+            assert_eq!(did.stdout, format!("{empty}0\n1\nnests\n"), "{level} {did:#?}");
+        }
+    }
+}
+
+#[test]
+fn as_root_the_raw_devices_of_disks_are_covered_by_their_real_names() {
+    require::root();
+    let world = World::new_in(Identity::Own, Path::new("/tmp"));
+    world.files(&[("a", "")]);
+    let dev = world.path("dev");
+    std::fs::create_dir(&dev).unwrap();
+    // Stand-ins (1:5).
+    let before = format!(
+        "mount -t tmpfs -o mode=755 none {dev}; cp -a /dev/null /dev/zero /dev/tty /dev/random /dev/urandom {dev}
+        for name in ng0n1 ng1n12 mmcblk0rpmb mtd0 mtd0ro ubi0_0 watchdog0 sg0 other0; do mknod {dev}/$name c 1 5; done
+        mount --rbind {dev} /dev",
+        dev = dev.display()
+    );
+    let script = "cd /dev; stat -c '%n %t:%T' * | grep 1:5";
+    assert_eq!(prepared(&world, &before, "project", script).stdout, "other0 1:5\nzero 1:5\n");
+}
+
 #[test]
 fn shared_memory_of_the_user_is_out_of_reach_at_strict() {
     for_each_identity(|world| {
@@ -189,9 +262,7 @@ fn root_has_a_short_list_of_capabilities_and_an_ordinary_user_none() {
 #[test]
 fn ordinary_work_goes_on_with_the_few_devices_of_strict() {
     require::program("perl");
-    for who in identities() {
-        // In a place that is not in the machine's shared memory: a run that lives there keeps it.
-        let world = World::new_in(who, require::place_outside_of_temp());
+    for_each_identity(|world| {
         world.repository(&[("a", "base\n")]);
         let script = "echo x > /dev/null; head -c 4 /dev/urandom > /dev/shm/mine; test -s /dev/shm/mine
             echo piped | cat /dev/stdin
@@ -206,7 +277,7 @@ fn ordinary_work_goes_on_with_the_few_devices_of_strict() {
         terminal.line("$AW mount --sandbox strict --apply never -- sh -c 'tty; echo x > /dev/tty; stty size'; echo ended $?");
         terminal.shows("ended 0");
         assert!(terminal.screen().contains("/dev/console"), "{}", terminal.screen());
-    }
+    });
 }
 
 #[test]
@@ -218,5 +289,20 @@ fn a_device_is_let_in_by_the_config() {
         let exists = std::path::Path::new("/dev/fuse").exists();
         assert_eq!(listed(&world).lines().any(|name| name == "fuse"), exists);
         world.aw(["config", "set", "mount.devices", "vda"]).ends(2).says("is not one of");
+    });
+}
+
+/// No mount covers keyrings, and they are inherited.
+#[test]
+fn keyrings_are_out_of_reach_at_strict() {
+    for_each_identity(|world| {
+        let look = "PATH=/usr/local/bin:/usr/bin:/bin python3 -c 'import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+for call in [248, 249, 250]:
+    print(libc.syscall(call, 0, 0, 0, 0, 0) < 0 and os.strerror(ctypes.get_errno()))'";
+        let did = world.mounted(&["--sandbox", "strict"], look).ends(0);
+        assert_eq!(did.stdout, "Function not implemented\n".repeat(3), "{did:#?}");
+        let did = world.mounted(&["--sandbox", "project"], look).ends(0);
+        assert!(!did.stdout.contains("not implemented"), "{did:#?}");
     });
 }

@@ -2,12 +2,16 @@
 
 mod aliases;
 mod caches;
+mod git_commits;
 mod git_settings;
 mod harness_config;
 mod journals;
 mod kernel;
+mod limits;
+mod outside;
 mod own_home;
 mod pack_powers;
+mod pack_runs;
 mod page;
 mod persona_layers;
 mod persona_ref;
@@ -18,5 +22,6 @@ mod secrets;
 mod sidecar_reads;
 mod small_inputs;
 mod sockets;
+mod temp;
 mod terminal;
 mod unreadable;

@@ -280,3 +280,46 @@ fn the_plan_and_the_list_of_files_say_so() {
         matrix.says("mount.layers").says(words);
     }
 }
+
+#[test]
+fn skills_that_a_persona_names_are_not_the_agents_to_change() {
+    for_each_identity(|base| {
+        let world = World::with_harness(
+            base.who,
+            "begins; for f in skills/x/SKILL.md skills/x/new.sh tools/y/SKILL.md other.md; do echo evil >> $f; done; answers done",
+        );
+        world.files(&[
+            ("skills/x/SKILL.md", "---\nname: x\ndescription: d\n---\ngood\n"),
+            ("tools/y/SKILL.md", "---\nname: y\n---\n"),
+        ]);
+        let layer = world.project().join(".agentworkforce/workforce/personas");
+        fs::create_dir_all(&layer).unwrap();
+        let skills =
+            json!([{"id": "x", "source": "./skills/x"}, {"id": "y", "source": "./tools/y/SKILL.md"}]);
+        let persona = crate::support::with(worker(), &json!({ "skills": skills }));
+        fs::write(layer.join("worker.json"), persona.to_string()).unwrap();
+        world.give();
+        let (report, code) = world.report(&[]);
+        assert_eq!(code, 0, "{report:#}");
+        assert_eq!(paths(&report["changes"]), ["other.md"], "{report:#}");
+        assert!(read(world.project().join("skills/x/SKILL.md")).ends_with("good\n"));
+    });
+}
+
+#[test]
+fn configuration_of_another_harness_is_not_applied() {
+    for_each_identity(|base| {
+        let script = "begins; for f in .opencode/plugin/x.js opencode.json .codex/config.toml .agents/skills/x/SKILL.md \
+                      .claude/settings.json AGENTS.override.md ok; do mkdir -p $(dirname $f); echo evil > $f; done; answers done";
+        let world = World::with_harness(base.who, script);
+        for harness in ["claude", "codex", "opencode"] {
+            let (report, code) = world.report(&["--harness", harness]);
+            assert_eq!(
+                (code, paths(&report["changes"])),
+                (0, vec!["ok".to_owned()]),
+                "{harness}: {report:#}"
+            );
+            world.outside("rm ok");
+        }
+    });
+}

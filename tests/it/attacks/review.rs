@@ -2,6 +2,7 @@
 
 use crate::support::mount::{World, for_each_identity};
 use crate::support::sessions::BACKENDS;
+use crate::support::terminal::Terminal;
 use std::fmt::Write;
 
 #[test]
@@ -44,6 +45,47 @@ fn a_repository_that_the_agent_makes_is_not_dropped_in_silence() {
         }
         let did = world.mounted(&[], "git init -q made").ends(0);
         did.says("not applied: made/.git is a repository that the agent made or changed");
+    });
+}
+
+#[test]
+fn picking_one_file_takes_no_other_along() {
+    for_each_identity(|world| {
+        world.files(&[("a", "base\n"), ("d/x", "x\n"), ("d/y", "y\n")]);
+        for backend in BACKENDS {
+            let script = "rm a; mkdir a; echo safe > a/safe; echo evil > a/evil; rm -r d; echo file > d";
+            world.mounted(&["--mount", backend, "--apply", "never"], script).ends(0);
+            let id = world.listed()[0]["id"].as_str().unwrap().to_owned();
+            world.aw(["sessions", "apply", &id, "--only", "a/safe"]).ends(0);
+            assert_eq!(world.outside("cat a/safe; ls a d"), "safe\na:\nsafe\n\nd:\nx\ny\n");
+            // A directory that becomes a file needs all that is deleted in it.
+            world.aw(["sessions", "apply", &id, "--only", "d"]).ends(0);
+            assert_eq!(world.outside("cat d; ls a"), "file\nsafe\n");
+            world.aw(["sessions", "discard", &id]).ends(0);
+            world.outside("rm -r a d; echo base > a; mkdir d; echo x > d/x; echo y > d/y");
+        }
+    });
+}
+
+/// What git ignores is not shown, and may stop being ignored while the question is open.
+#[test]
+fn what_was_not_shown_is_not_applied() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n"), (".gitignore", "build/\n")]);
+        let terminal = Terminal::open(&world);
+        terminal.line(
+            "$AW mount -- sh -c 'echo nice > a.txt; mkdir build; echo EVIL > build/evil'; echo ended $?",
+        );
+        terminal.shows("[a]pply");
+        world.outside("echo > .gitignore");
+        terminal.line("a");
+        terminal.shows("ended");
+        assert_eq!(world.outside("cat a.txt; ls"), "nice\na.txt\n");
+        // It is not lost.
+        world.outside("rm -rf build");
+        let id = world.listed()[0]["id"].as_str().unwrap().to_owned();
+        world.aw(["sessions", "apply", &id]).ends(0);
+        assert_eq!(world.outside("cat build/evil"), "EVIL\n");
     });
 }
 

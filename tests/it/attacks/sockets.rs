@@ -83,6 +83,79 @@ fn a_service_outside_cannot_be_reached_at_strict() {
     });
 }
 
+/// A listener at a relative name in a directory, ended with the value.
+struct Relative(std::process::Child);
+
+impl Relative {
+    fn start(dir: &Path, name: &str) -> Relative {
+        let script = "use Socket; chdir $ARGV[0]; socket(my $s, PF_UNIX, SOCK_STREAM, 0); \
+            bind($s, pack_sockaddr_un($ARGV[1])) or die; listen($s, 9); sleep 60";
+        let child = Command::new("perl").args(["-e", script]).arg(dir).arg(name).spawn().unwrap();
+        assert!(crate::support::mount::soon(|| dir.join(name).exists()));
+        Relative(child)
+    }
+}
+
+impl Drop for Relative {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_socket_that_has_another_name_than_it_was_bound_to_cannot_be_reached_at_strict() {
+    for_each_identity(|world| {
+        world_with_caller(&world);
+        // As ssh does it for connections that are shared; the directory has other files, too.
+        let dir = world.home().join(".ssh");
+        std::fs::create_dir(&dir).unwrap();
+        std::fs::write(dir.join("known_hosts"), "").unwrap();
+        let (linked, renamed) = (dir.join("linked"), dir.join("renamed"));
+        let _listeners = [&linked, &renamed].map(|path| {
+            let first = path.with_extension("first");
+            let listener = UnixListener::bind(&first).unwrap();
+            if path == &linked {
+                std::fs::hard_link(&first, path).unwrap();
+                std::fs::remove_file(&first).unwrap();
+            } else {
+                std::fs::rename(&first, path).unwrap();
+            }
+            listener
+        });
+        let _relative = Relative::start(&dir, "relative");
+        world.give();
+        let call = |level: &str| {
+            let script =
+                "perl caller.pl ~/.ssh/linked ~/.ssh/renamed ~/.ssh/relative; cat ~/.ssh/known_hosts";
+            world.mounted(&["--sandbox", level], script).ends(0).stdout
+        };
+        assert_eq!(call("project"), "0\n0\n0\n", "the attack does not work: this test shows nothing");
+        assert_eq!(call("strict"), "111\n111\n111\n");
+    });
+}
+
+#[test]
+fn the_directory_of_the_users_session_is_the_runs_own_at_strict() {
+    for_each_identity(|world| {
+        world_with_caller(&world);
+        let dir = world.path("runtime");
+        std::fs::create_dir_all(dir.join("systemd")).unwrap();
+        std::fs::write(dir.join("secret"), "").unwrap();
+        let _listener = UnixListener::bind(dir.join("systemd/private")).unwrap();
+        let allowed = dir.join("allowed");
+        let _allowed = UnixListener::bind(&allowed).unwrap();
+        world.give();
+        world.aw(["config", "set", "mount.sockets", allowed.to_str().unwrap()]).ends(0);
+        let script = "d=$XDG_RUNTIME_DIR; ls $d; perl caller.pl $d/systemd/private $d/allowed; \
+                      touch $d/mine && stat -c %a $d";
+        let mut command = world.mounted_command(&["--sandbox", "strict"], script);
+        let did = Did::of(&command.env("XDG_RUNTIME_DIR", &dir).output().unwrap()).ends(0);
+        assert_eq!(did.stdout, "allowed\n2\n0\n700\n", "{did:#?}");
+        assert!(!dir.join("mine").exists());
+    });
+}
+
 #[test]
 fn a_service_that_comes_later_into_a_covered_directory_is_not_reached() {
     for_each_identity(|world| {

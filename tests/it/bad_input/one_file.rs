@@ -105,6 +105,9 @@ fn wrong_types_are_named_with_their_place_and_key() {
         (r#""skills": {"id": "s"}"#, "7:3: skills: must be a list, not an object"),
         (r#""skills": [{"id": "s"}]"#, "7:14: skills[0]: the skill has no `source`"),
         (r#""limits": {"turns": 1.5}"#, "7:14: limits.turns: must be a whole number of at least 1"),
+        (r#""limits": {"processes": 0}"#, "7:14: limits.processes: must be a whole number of at least 1"),
+        (r#""limits": {"memoryMb": "1g"}"#, "7:14: limits.memoryMb: must be a whole number, not text"),
+        (r#""limits": {"diskMb": -1}"#, "7:14: limits.diskMb: must be a whole number of at least 1"),
         (r#""limits": {"usd": -1}"#, "7:14: limits.usd: must be a number of at least 0"),
         (
             r#""mount": {"ignoredPatterns": [7]}"#,

@@ -32,12 +32,16 @@ fn escape_sequences_of_a_file_are_shown_and_not_obeyed() {
     env.set_var("CLICOLOR_FORCE", "1");
     let hostile = "evil\u{1b}]0;owned\u{7}\u{1b}[2J\r\u{202e}\u{9b}31m";
     env.user_persona(&with(flat("p", "x"), &json!({
-        "description": hostile, "tags": [hostile], "role": hostile, "expertise": [hostile], "model": hostile, "env": {"K": hostile},
-        "skills": [{"id": hostile, "source": hostile}], "inputs": {"A": {"default": hostile}}, "permissions": {"allow": [hostile], "deny": [hostile]},
+        "description": hostile, "tags": [hostile], "role": hostile, "expertise": [hostile], "env": {"K": hostile},
+        "skills": [{"id": hostile, "source": hostile}], "inputs": {"A": {"default": hostile}},
         "mount": {"ignoredPatterns": [hostile]}, "mcpServers": {hostile: {"command": hostile}}, hostile: 1
     })));
     env.user_persona(&json!({"id": "bad", "tags": 7, hostile: 1, "harness": hostile}));
     env.user_persona(&json!({"id": "worse", "extends": hostile}));
+    env.user_persona(&with(
+        flat("refused", "x"),
+        &json!({"model": hostile, "permissions": {"allow": [hostile], "deny": [hostile]}}),
+    ));
     env.user_persona(
         &json!({"id": "handler", "intent": hostile, "onEvent": hostile, "description": hostile}),
     );
@@ -56,6 +60,7 @@ fn escape_sequences_of_a_file_are_shown_and_not_obeyed() {
         vec!["agent", "p", "--dry-run", "-p", hostile],
         vec!["agent", "bad", "--dry-run"],
         vec!["agent", "worse", "--dry-run"],
+        vec!["agent", "refused", "--dry-run"],
         vec!["agent", "p", "--dry-run", "--strict"],
         vec!["agent", hostile, "--dry-run"],
         vec!["agent", "p", "--dry-run", "--harness", hostile],

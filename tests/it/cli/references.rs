@@ -94,8 +94,8 @@ fn each_harness_is_given_the_servers_in_its_own_way() {
     assert_eq!(
         opencode["mcp"],
         json!({
-            "local": {"type": "local", "command": ["run", "--key={env:TOKEN}", "{env:TOKEN}", "plain"], "environment": {"K": "{env:TOKEN}"}, "enabled": true},
-            "web": {"type": "remote", "url": "https://mcp.example/x", "headers": {"Authorization": "Bearer {env:TOKEN}", "X-Key": "{env:TOKEN}", "X-Mix": "a{env:TOKEN}b", "X-Plain": "p"}, "enabled": true}
+            "local": {"type": "local", "command": ["run", "--key={env:AGENTWORKFORCE_JSON_TOKEN}", "{env:AGENTWORKFORCE_JSON_TOKEN}", "plain"], "environment": {"K": "{env:AGENTWORKFORCE_JSON_TOKEN}"}, "enabled": true},
+            "web": {"type": "remote", "url": "https://mcp.example/x", "headers": {"Authorization": "Bearer {env:AGENTWORKFORCE_JSON_TOKEN}", "X-Key": "{env:AGENTWORKFORCE_JSON_TOKEN}", "X-Mix": "a{env:AGENTWORKFORCE_JSON_TOKEN}b", "X-Plain": "p"}, "enabled": true}
         })
     );
     let codex: toml::Table = file("codex", "codex profile").parse().unwrap();

@@ -58,7 +58,7 @@ fn a_plan_with_everything_in_it_satisfies_its_schema() {
     env.user_persona(&with(flat("p", "x"), &json!({
         "name": "P", "emoji": "🐈", "role": "engineer", "expertise": ["a"], "model": "opus", "env": {"A": "$SECRET"}, "inputs": {"B": "b"},
         "mcpServers": {"m": {"command": "c", "args": ["$SECRET"]}}, "skills": [{"id": "s", "source": "./s.md"}], "claudeMdContent": "c", "agentsMdContent": "a",
-        "permissions": {"allow": [], "deny": ["Bash(rm:*)"], "mode": "plan"}, "limits": {"usd": 1, "turns": 2, "wallSeconds": 3, "idleSeconds": 4},
+        "permissions": {"allow": [], "deny": ["Bash(rm:*)"], "mode": "plan"}, "limits": {"usd": 1, "turns": 2, "wallSeconds": 3, "idleSeconds": 4, "processes": 5, "memoryMb": 6, "diskMb": 7},
         "mount": {"ignoredPatterns": ["x"], "readonlyPatterns": ["y"], "revealPatterns": ["z"], "includePatterns": ["i"], "sandbox": "strict"},
         "harnessSettings": {"reasoning": "high", "webSearch": true, "sandboxMode": "read-only"}, "hermetic": true, "bareMode": true
     })));

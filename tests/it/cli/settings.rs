@@ -53,10 +53,11 @@ fn every_setting_can_be_set_read_listed_and_taken_out() {
             "personaDirs" => (vec!["~/a", "b"], json!(["~/a", "b"])),
             "defaultCreateTarget" => (vec!["user"], json!("user")),
             "defaultHarness" => (vec!["codex"], json!("codex")),
-            "defaultModel" => (vec!["-odd"], json!("-odd")),
+            "defaultModel" => (vec!["odd-"], json!("odd-")),
             "bareMode" | "hermetic" => (vec!["true"], json!(true)),
             "limits.turns" => (vec!["7"], json!(7)),
             "limits.usd" => (vec!["0"], json!(0)),
+            "limits.processes" | "limits.memoryMb" | "limits.diskMb" => (vec!["100"], json!(100)),
             key if key.starts_with("limits.") => (vec!["1.5"], json!(1.5)),
             "mount.backend" => (vec!["copy"], json!("copy")),
             "mount.sandbox" => (vec!["strict"], json!("strict")),
@@ -95,13 +96,15 @@ fn settings_that_make_no_sense_are_refused_and_nothing_is_written() {
     let env = TestEnv::new();
     env.config(&json!({"defaultHarness": "codex"}));
     let before = env.everything();
-    let refused: [(&[&str], &str); 9] = [
+    let refused: [(&[&str], &str); 11] = [
         (&["defaultHarness", "cluade"], "did you mean `claude`?"),
         (&["defaultHarnes", "claude"], "did you mean `defaultHarness`?"),
         (&["bareMode", "maybe"], "must be true or false"),
         (&["limits.usd", "-1"], "must be a number of at least 0"),
         (&["limits.turns", "1.5"], "must be a whole number"),
         (&["limits.wallSeconds", "soon"], "must be a number"),
+        (&["limits.processes", "0"], "must be a whole number of at least 1"),
+        (&["limits.memoryMb", "much"], "must be a number"),
         (&["mount.backend", "fuse"], "is not one of"),
         (&["defaultModel", "a", "b"], "takes one value, not 2"),
         (&["sidecar.codex", "no"], "is not one of mount, skip"),
@@ -126,6 +129,7 @@ fn settings_have_the_effect_they_promise() {
         ("mount.backend", "overlay"),
         ("mount.sandbox", "project"),
         ("limits.turns", "9"),
+        ("limits.memoryMb", "64"),
     ] {
         env.run(["config", "set", key, value]).succeeds();
     }
@@ -137,7 +141,7 @@ fn settings_have_the_effect_they_promise() {
     );
     assert_eq!(
         (&plan["mount"]["backend"], &plan["mount"]["sandbox"], &plan["limits"]),
-        (&json!("overlay"), &json!("project"), &json!({"turns": 9}))
+        (&json!("overlay"), &json!("project"), &json!({"turns": 9, "memoryMb": 64}))
     );
     let from_config: Vec<&Value> = plan["mount"]["rules"]
         .as_array()

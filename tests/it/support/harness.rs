@@ -5,7 +5,7 @@ use crate::support::sessions::Did;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 pub(crate) const HARNESSES: [&str; 3] = ["claude", "opencode", "codex"];
@@ -30,7 +30,12 @@ esac
 impl World {
     /// A repository with a persona `worker` on claude and fake harnesses that do `script`.
     pub(crate) fn with_harness(who: Identity, script: &str) -> World {
-        let world = World::new(who);
+        World::with_harness_in(who, &std::env::temp_dir(), script)
+    }
+
+    /// The same in another place.
+    pub(crate) fn with_harness_in(who: Identity, place: &Path, script: &str) -> World {
+        let world = World::new_in(who, place);
         world.repository(&[
             ("main.txt", "one\ntwo\n"),
             ("CLAUDE.md", "REPO-CLAUDE\n"),

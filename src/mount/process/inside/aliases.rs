@@ -1,9 +1,8 @@
 //! Other places that show a protected directory or a part of it: bind mounts, and further mounts of the same filesystem.
 //! They get the same view, or nothing where the view has nothing. Overlays that use it as a layer are refused by the probe.
 
-use super::binds::{cover_file, hold, mount_memory, put};
+use super::binds::{cover_file, hold, mount_id, mount_memory, put};
 use crate::mount::process::mount_table::{Mounted, parse};
-use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use rustix::mount::MountFlags;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -82,14 +81,6 @@ fn candidates(table: &[Mounted], protected: &Path, id: u64) -> Vec<(Alias, u64)>
 /// Joining an empty path would add a slash.
 fn joined(dir: &Path, rest: &Path) -> PathBuf {
     dir.join(rest).components().collect()
-}
-
-fn mount_id(path: &Path) -> io::Result<u64> {
-    let stat = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::MNT_ID)?;
-    if stat.stx_mask & StatxFlags::MNT_ID.bits() == 0 {
-        return Err(io::Error::other("the kernel does not tell mounts apart"));
-    }
-    Ok(stat.stx_mnt_id)
 }
 
 #[cfg(test)]

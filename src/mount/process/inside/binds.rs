@@ -1,14 +1,16 @@
 //! The small steps of mounting that all of the helper's work is made of: hold what is at a path, put it somewhere, cover it.
 //! What is held, put and covered is decided elsewhere.
 
-use crate::mount::process::mount_table::Mounted;
-use rustix::fs::{CWD, FileType, StatVfsMountFlags, fstat, statvfs};
+use crate::mount::process::mount_table::{self, Mounted};
+use nix::libc;
+use rustix::fs::{AtFlags, CWD, FileType, StatVfsMountFlags, StatxFlags, fstat, statvfs, statx};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, MoveMountFlags, OpenTreeFlags, mount, mount_remount, move_mount, open_tree};
 use std::ffi::CString;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// A private handle on what is at a path now, whatever is mounted over it later.
@@ -32,6 +34,11 @@ pub(super) fn put_new(tree: &OwnedFd, path: &Path) -> io::Result<()> {
         fs::write(path, "")?;
     }
     put(tree, path)
+}
+
+/// Makes a mount point of a directory: nothing can rename or remove it.
+pub(super) fn pin(dir: &Path) -> io::Result<()> {
+    put(&hold(dir)?, dir)
 }
 
 /// Covers a file, device or socket with the device that takes everything and gives nothing: a connection to it is refused.
@@ -70,4 +77,51 @@ pub(super) fn mount_memory(dir: &Path, mode: u32, flags: MountFlags) -> io::Resu
     let options = CString::new(format!("mode={mode:o},uid={uid},gid={gid}")).expect("numbers only");
     let flags = MountFlags::NOSUID | MountFlags::NODEV | flags;
     Ok(mount("agentworkforce", dir, "tmpfs", flags, options.as_c_str())?)
+}
+
+/// Which mount a path is on.
+pub(super) fn mount_id(path: &Path) -> io::Result<u64> {
+    let stat = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::MNT_ID)?;
+    if stat.stx_mask & StatxFlags::MNT_ID.bits() == 0 {
+        return Err(io::Error::other("the kernel does not tell mounts apart"));
+    }
+    Ok(stat.stx_mnt_id)
+}
+
+/// Adds restrictions to the mount at a path and to all those below it.
+pub(super) fn restrict(path: &Path, flags: MountFlags) -> io::Result<()> {
+    match add_attributes(path, flags) {
+        // Before Linux 5.12: one by one.
+        Err(error) if error.raw_os_error() == Some(Errno::NOSYS.raw_os_error()) => {
+            let table = mount_table::parse(&fs::read("/proc/self/mountinfo")?);
+            for mounted in table.iter().filter(|mounted| mounted.path.starts_with(path)) {
+                // Otherwise another mount covers it.
+                if mount_id(&mounted.path).is_ok_and(|id| id == mounted.id) {
+                    mount_remount(&*mounted.path, MountFlags::BIND | mounted.flags | flags, "")?;
+                }
+            }
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+#[allow(unsafe_code, reason = "no crate has this system call")]
+fn add_attributes(path: &Path, flags: MountFlags) -> io::Result<()> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    // The attributes have the same values as the flags.
+    let attributes =
+        libc::mount_attr { attr_set: u64::from(flags.bits()), attr_clr: 0, propagation: 0, userns_fd: 0 };
+    // SAFETY: the path ends with a zero, and the size is that of the attributes; both are only read and outlive the call.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            path.as_ptr(),
+            libc::AT_RECURSIVE,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

@@ -25,16 +25,8 @@ const LINKS: [(&str, &str); 5] = [
     ("ptmx", "pts/ptmx"),
 ];
 
-/// What shared memory the inside has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SharedMemory {
-    Fresh,
-    /// The machine's: something that the run needs is in it.
-    Kept,
-}
-
 /// Replaces `/dev` by the little that a run needs.
-pub(super) fn make_minimal(allowed: &[Device], memory: SharedMemory) -> io::Result<()> {
+pub(super) fn make_minimal(allowed: &[Device]) -> io::Result<()> {
     // Everything is held before it is covered.
     let mut held = Vec::new();
     for name in
@@ -46,8 +38,6 @@ pub(super) fn make_minimal(allowed: &[Device], memory: SharedMemory) -> io::Resu
             Err(error) => return Err(error),
         }
     }
-    let shared = Path::new(DEV).join("shm");
-    let kept = (memory == SharedMemory::Kept).then(|| hold(&shared)).transpose()?;
     let terminal = own_terminal()?;
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     mount("agentworkforce", DEV, "tmpfs", flags, c"mode=0755")?;
@@ -58,18 +48,34 @@ pub(super) fn make_minimal(allowed: &[Device], memory: SharedMemory) -> io::Resu
         symlink(target, Path::new(DEV).join(name))?;
     }
     mount_new("devpts", "pts", flags, c"newinstance,ptmxmode=0666,mode=620")?;
-    match kept {
-        Some(tree) => show(Path::new("shm"), &tree)?,
-        None => mount_new("tmpfs", "shm", MountFlags::NOSUID | MountFlags::NODEV, c"mode=1777")?,
-    }
+    mount_new("tmpfs", "shm", MountFlags::NOSUID | MountFlags::NODEV, c"mode=1777")?;
     if let Some(terminal) = terminal {
         show(Path::new(CONSOLE), &terminal)?;
     }
     Ok(mount_remount(DEV, MountFlags::BIND | MountFlags::RDONLY | flags, "")?)
 }
 
-/// Names of character devices that lead to a disk, to memory, or to a filesystem whose server can keep others waiting for ever.
-const RAW: [&str; 10] = ["bsg", "fuse", "kmem", "kmsg", "mem", "ng", "nvme", "nvram", "port", "sg"];
+/// Character devices that lead to a disk, to memory, or to a filesystem whose server can keep others waiting for ever; a watchdog
+/// that is opened resets the machine. With or without numbers: `sg0`, `ng0n1`, `ubi0_0`, `mmcblk0rpmb`.
+const RAW: [&str; 15] = [
+    "fuse",
+    "kmem",
+    "kmsg",
+    "mem",
+    "mmcblk#rpmb",
+    "mtd",
+    "mtd#ro",
+    "ng#n",
+    "nvme",
+    "nvram",
+    "port",
+    "sg",
+    "ubi",
+    "ubi#ctrl",
+    "watchdog",
+];
+/// Directories of such devices.
+const RAW_DIRS: [&str; 1] = ["bsg"];
 
 /// Covers what would show root a hidden file on its disk: block devices, and character devices that are as good.
 pub(super) fn cover_disks() -> io::Result<()> {
@@ -89,13 +95,20 @@ pub(super) fn cover_disks() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a character device is one of those, with or without a number: `sg0`, `bsg/0:0:0:0`.
+/// Whether a character device is one of those.
 fn is_raw(path: &Path) -> bool {
-    let name = path.strip_prefix(DEV).unwrap_or(path).as_os_str().as_encoded_bytes();
-    RAW.iter().any(|raw| {
-        let rest = name.strip_prefix(raw.as_bytes());
-        rest.is_some_and(|rest| *raw == "bsg" || !rest.iter().any(u8::is_ascii_alphabetic))
-    })
+    let below = path.strip_prefix(DEV).unwrap_or(path);
+    let Some(name) = below.to_str() else { return false };
+    // Numbers in between are written as `#`, those at the end are left out.
+    let mut pattern = String::new();
+    for part in name.trim_end_matches(|c: char| !c.is_ascii_alphabetic()).chars() {
+        match part {
+            part if part.is_ascii_alphabetic() => pattern.push(part),
+            _ if pattern.ends_with('#') => {}
+            _ => pattern.push('#'),
+        }
+    }
+    RAW.contains(&pattern.as_str()) || RAW_DIRS.iter().any(|dir| below.starts_with(dir))
 }
 
 /// The names of a device that exist here, below `/dev`.
@@ -137,4 +150,51 @@ fn own_terminal() -> io::Result<Option<OwnedFd>> {
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_that_lead_to_a_disk_are_known_by_their_names() {
+        let raw = [
+            "mem",
+            "kmsg",
+            "port",
+            "fuse",
+            "nvram",
+            "sg0",
+            "sg12",
+            "nvme0",
+            "ng0n1",
+            "ng10n2",
+            "mtd0",
+            "mtd0ro",
+            "ubi0",
+            "ubi0_0",
+            "ubi_ctrl",
+            "mmcblk0rpmb",
+            "watchdog",
+            "watchdog0",
+            "bsg/0:0:0:0",
+        ];
+        for name in raw {
+            assert!(is_raw(&Path::new(DEV).join(name)), "{name}");
+        }
+        for name in [
+            "null",
+            "tty",
+            "tty0",
+            "ptmx",
+            "random",
+            "net/tun",
+            "kvm",
+            "dri/card0",
+            "snd/pcmC0D0p",
+            "memory_x",
+        ] {
+            assert!(!is_raw(&Path::new(DEV).join(name)), "{name}");
+        }
+    }
 }

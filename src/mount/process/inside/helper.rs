@@ -1,15 +1,14 @@
 //! The helper: enters the namespaces, mounts, starts init in them and stays until it ends.
 //! It never runs the harness itself and decides nothing: the runner's spec does.
 
-use super::devices::SharedMemory;
 use super::init::PASSED_BY;
 use super::namespaces::{self, failure};
 use super::protocol::{
-    CONTROL_FD, DroppedCapabilities, Failure, Group, HelperSpec, INIT, InitSpec, LOCK_FD, Report, STATUS_FD,
-    Stage, line,
+    CONTROL_FD, DroppedCapabilities, Failure, GROUP_FD, Group, HelperSpec, INIT, InitSpec, LOCK_FD, Report,
+    STATUS_FD, Stage, line,
 };
 use super::sockets::Exempt;
-use super::{caps, devices, init, kernel_interfaces, layers, seal, sockets};
+use super::{caps, devices, init, kernel_interfaces, layers, seal, sockets, temp};
 use crate::model::mount_facts::OverlayWay;
 use crate::mount::process::signals::SignalInbox;
 use std::ffi::OsString;
@@ -22,7 +21,7 @@ use std::process::Command;
 /// Runs until everything inside has ended. The outcome goes to the runner over the status pipe.
 pub(super) fn run(spec: &HelperSpec, argv: &[OsString]) -> u8 {
     // Descriptors of the user's shell could lead to the real project, past the mount.
-    close_fds::set_fds_cloexec(3, &[CONTROL_FD, STATUS_FD, LOCK_FD]);
+    close_fds::set_fds_cloexec(3, &[CONTROL_FD, STATUS_FD, LOCK_FD, GROUP_FD]);
     // Opened before the namespaces change what `/proc/self` is.
     let Ok(mut status) = File::options().write(true).open(format!("/proc/self/fd/{STATUS_FD}")) else {
         return 125;
@@ -30,7 +29,8 @@ pub(super) fn run(spec: &HelperSpec, argv: &[OsString]) -> u8 {
     // The terminal's signals are for the harness; we go when init goes.
     let Ok(_held) = SignalInbox::catch(&PASSED_BY) else { return 125 };
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
-    match prepare(spec).and_then(|()| if spec.pid_namespace { start_init(spec, argv) } else { Ok(()) }) {
+    match prepare(spec, argv).and_then(|()| if spec.pid_namespace { start_init(spec, argv) } else { Ok(()) })
+    {
         Ok(()) if spec.pid_namespace => {
             let _ = status.write_all(&line(&Report::Ended));
             if let Some((path, error)) = seal::seal(spec) {
@@ -46,7 +46,7 @@ pub(super) fn run(spec: &HelperSpec, argv: &[OsString]) -> u8 {
     }
 }
 
-fn prepare(spec: &HelperSpec) -> Result<(), Failure> {
+fn prepare(spec: &HelperSpec, argv: &[OsString]) -> Result<(), Failure> {
     if spec.group == Group::Own {
         nix::unistd::setsid()
             .map_err(|errno| failure(Stage::Namespace, "the terminal cannot be left", &errno.into()))?;
@@ -56,27 +56,45 @@ fn prepare(spec: &HelperSpec) -> Result<(), Failure> {
         let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable);
         namespaces::enter(spec.way, spec.pid_namespace)?;
         let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+        let in_temp = |error| failure(Stage::Mount, "there are no private temporary directories", &error);
+        let fresh = temp::hold_fresh(spec).map_err(in_temp)?;
         layers::mount_all(spec)?;
         if let Some(writable) = &spec.writable {
             let writable: Vec<PathBuf> = writable.iter().map(|path| path.to_path_buf()).collect();
             layers::make_strict(spec, &writable)?;
+            close_kernels_elsewhere()?;
             sockets::cover(&exempt_sockets(spec)).map_err(|error| {
                 failure(Stage::Mount, "the sockets of services cannot be covered", &error)
             })?;
-            devices::make_minimal(&spec.devices, shared_memory(spec))
+            let kept = temp::hold_kept(spec, argv).map_err(in_temp)?;
+            devices::make_minimal(&spec.devices)
                 .map_err(|error| failure(Stage::Mount, "`/dev` cannot be reduced", &error))?;
+            temp::put_all(fresh, kept).map_err(in_temp)?;
             nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWIPC)
                 .map_err(|errno| failure(Stage::Namespace, "shared memory cannot be left", &errno.into()))?;
         } else if is_overlay_of_root(spec) {
+            close_kernels_elsewhere()?;
             devices::cover_disks()
                 .map_err(|error| failure(Stage::Mount, "the disks cannot be covered", &error))?;
             kernel_interfaces::make_sys_read_only()
                 .map_err(|error| failure(Stage::Mount, "`/sys` cannot be made read-only", &error))?;
         }
+        if spec.limited {
+            kernel_interfaces::make_control_groups_read_only().map_err(|error| {
+                failure(Stage::Mount, "the control groups cannot be made read-only", &error)
+            })?;
+        }
     }
     // Only now: a working directory from before would still be the real project.
     std::env::set_current_dir(&*spec.workdir)
         .map_err(|error| failure(Stage::Mount, &format!("cannot enter `{}`", spec.workdir.display()), &error))
+}
+
+/// Other mounts of the kernel's filesystems, and device nodes that are not in `/dev`.
+fn close_kernels_elsewhere() -> Result<(), Failure> {
+    kernel_interfaces::cover_elsewhere()
+        .and_then(|()| kernel_interfaces::deny_devices_elsewhere())
+        .map_err(|error| failure(Stage::Mount, "the kernel's files elsewhere cannot be covered", &error))
 }
 
 /// What a cover must not hide: the run itself.
@@ -90,19 +108,6 @@ fn exempt_sockets(spec: &HelperSpec) -> Exempt<'_> {
         needed: needed.chain([spec.workdir.as_ref()]).collect(),
         allowed: spec.sockets.iter().map(AsRef::as_ref).collect(),
         views,
-    }
-}
-
-/// A run that lives in the machine's shared memory cannot have one of its own.
-fn shared_memory(spec: &HelperSpec) -> SharedMemory {
-    let shared = Path::new("/dev/shm");
-    let covered = spec.covers.iter().map(|cover| &cover.dir);
-    let overlaid = spec.overlays.iter().map(|overlay| &overlay.target);
-    let mut needed = spec.writable.iter().flatten().chain(covered).chain(overlaid).chain([&spec.workdir]);
-    if needed.any(|path| path.starts_with(shared) && **path != *shared) {
-        SharedMemory::Kept
-    } else {
-        SharedMemory::Fresh
     }
 }
 
@@ -145,5 +150,7 @@ fn init_spec(spec: &HelperSpec) -> InitSpec {
         pid_namespace: spec.pid_namespace,
         protect_kernel,
         scope_sockets: spec.scope_sockets,
+        is_strict,
+        limited: spec.limited,
     }
 }

@@ -3,10 +3,10 @@
 
 use super::namespaces::{self, failure};
 use super::protocol::{
-    CONTROL_FD, DroppedCapabilities, Failure, Group, InitSpec, Order, Report, STATUS_FD, Stage, drain_lines,
-    line,
+    CONTROL_FD, DroppedCapabilities, Failure, GROUP_FD, Group, InitSpec, Order, Report, STATUS_FD, Stage,
+    drain_lines, line,
 };
-use super::{caps, kernel_interfaces, scope, seccomp};
+use super::{caps, kernel_interfaces, scope, seccomp, temp};
 use crate::mount::process::descendants;
 use crate::mount::process::signals::SignalInbox;
 use crate::mount::process::terminal::without_being_stopped;
@@ -33,7 +33,7 @@ pub(super) fn run(spec: InitSpec, argv: &[OsString]) -> u8 {
     let Some((control, mut status)) = pipes() else { return 125 };
     // Nothing of ours reaches the child: neither the pipes nor the lock.
     close_fds::set_fds_cloexec(3, &[]);
-    let code = match start(spec, argv) {
+    let code = match enter_group(spec).and_then(|()| start(spec, argv)) {
         Ok((child, mut signals)) => {
             let mut init = Init { child, group: spec.group, stopped: false, ended: None, status };
             init.report(&Report::Started);
@@ -54,6 +54,17 @@ fn pipes() -> Option<(File, File)> {
     let control = File::open(format!("/proc/self/fd/{CONTROL_FD}")).ok()?;
     let status = File::options().write(true).open(format!("/proc/self/fd/{STATUS_FD}")).ok()?;
     Some((control, status))
+}
+
+/// From here on everything counts: not the helper, which has to tell how the run ended.
+fn enter_group(spec: InitSpec) -> Result<(), Failure> {
+    if !spec.limited {
+        return Ok(());
+    }
+    let entrance = File::options().write(true).open(format!("/proc/self/fd/{GROUP_FD}"));
+    entrance
+        .and_then(|mut group| group.write_all(b"0"))
+        .map_err(|error| failure(Stage::Namespace, "the control group cannot be entered", &error))
 }
 
 fn start(spec: InitSpec, argv: &[OsString]) -> Result<(Pid, SignalInbox), Failure> {
@@ -90,12 +101,17 @@ fn start(spec: InitSpec, argv: &[OsString]) -> Result<(Pid, SignalInbox), Failur
             failure(Stage::Capabilities, "the sockets of services cannot be kept out", &error)
         })?;
     }
-    let groups = if spec.protect_kernel { seccomp::deny_control_groups() } else { Ok(()) };
+    let groups = if spec.protect_kernel || spec.limited { seccomp::deny_control_groups() } else { Ok(()) };
+    let keyrings = || if spec.is_strict { seccomp::deny_keyrings() } else { Ok(()) };
     groups
+        .and_then(|()| keyrings())
         .and_then(|()| seccomp::deny_typing())
         .map_err(|error| failure(Stage::Capabilities, "the filter of system calls is refused", &error))?;
     let mut command = Command::new(program);
     command.args(rest).process_group(0);
+    if spec.is_strict {
+        command.envs(temp::unusable_variables().map(|name| (name, temp::ALWAYS_USABLE)));
+    }
     if spec.group == Group::Foreground {
         take_terminal_before_exec(&mut command);
     }

@@ -1,7 +1,8 @@
 //! Makes the kernel's own files in `/proc` and `/sys` read-only for root: a name written to `core_pattern` is a program that runs
-//! outside. An ordinary user may write none of them, and any cover would forbid a nested `/proc`.
+//! outside. An ordinary user may write none of them but control groups, and any cover would forbid a nested `/proc`. Further mounts of the same
+//! elsewhere are covered, and device nodes work in `/dev` alone.
 
-use super::binds::{hold, make_mount_read_only, put};
+use super::binds::{cover_file, hold, make_mount_read_only, mount_id, mount_memory, put, restrict};
 use crate::mount::process::mount_table;
 use rustix::mount::{MountFlags, mount_remount};
 use std::io;
@@ -25,6 +26,15 @@ pub(super) fn make_read_only() -> io::Result<()> {
     Ok(())
 }
 
+/// Control groups, wherever they are mounted: a process that may write them leaves the one that limits it.
+pub(super) fn make_control_groups_read_only() -> io::Result<()> {
+    let table = mount_table::parse(&std::fs::read("/proc/self/mountinfo")?);
+    for mounted in table.iter().filter(|mounted| mounted.kind.starts_with("cgroup")) {
+        make_mount_read_only(mounted)?;
+    }
+    Ok(())
+}
+
 /// `/sys` and what is mounted there (control groups, too: a frozen process cannot be ended).
 pub(super) fn make_sys_read_only() -> io::Result<()> {
     let table = mount_table::parse(&std::fs::read("/proc/self/mountinfo")?);
@@ -32,4 +42,58 @@ pub(super) fn make_sys_read_only() -> io::Result<()> {
         make_mount_read_only(mounted)?;
     }
     Ok(())
+}
+
+/// The kernel's filesystems, and below which directory they are dealt with.
+const KERNELS: [(&str, &str); 15] = [
+    ("proc", "/proc"),
+    ("devpts", "/dev"),
+    ("devtmpfs", "/dev"),
+    ("bpf", "/sys"),
+    ("cgroup", "/sys"),
+    ("cgroup2", "/sys"),
+    ("configfs", "/sys"),
+    ("debugfs", "/sys"),
+    ("efivarfs", "/sys"),
+    ("pstore", "/sys"),
+    ("securityfs", "/sys"),
+    ("selinuxfs", "/sys"),
+    ("sysfs", "/sys"),
+    ("tracefs", "/sys"),
+    ("binfmt_misc", "/proc"),
+];
+
+/// Covers what a chroot or a container has of them: the files there are as good as those in `/proc`, `/sys` and `/dev`.
+pub(super) fn cover_elsewhere() -> io::Result<()> {
+    for mounted in mount_table::parse(&std::fs::read("/proc/self/mountinfo")?) {
+        let usual = KERNELS.iter().find(|(kind, _)| *kind == mounted.kind);
+        if usual.is_none_or(|(_, usual)| mounted.path.starts_with(usual)) {
+            continue;
+        }
+        match mount_id(&mounted.path) {
+            Ok(id) if id == mounted.id => {}
+            // Another mount covers it.
+            Ok(_) => continue,
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) =>
+            {
+                continue;
+            }
+            Err(error) => return Err(error),
+        }
+        if mounted.path.is_dir() {
+            mount_memory(&mounted.path, 0o555, MountFlags::RDONLY | MountFlags::NOEXEC)?;
+        } else {
+            cover_file(&mounted.path)?;
+        }
+    }
+    Ok(())
+}
+
+/// From now on a device node, wherever it is, opens nothing unless it is in `/dev`.
+pub(super) fn deny_devices_elsewhere() -> io::Result<()> {
+    let dev = Path::new("/dev");
+    let held = hold(dev)?;
+    restrict(Path::new("/"), MountFlags::NODEV)?;
+    put(&held, dev)
 }

@@ -39,7 +39,12 @@ pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
         .map_err(|(path, error)| at("cannot be kept in place:", &path, &error))?;
     for overlay in &spec.overlays {
         mount_overlay(overlay, spec.way).map_err(|error| at("no overlay on", &overlay.target, &error))?;
+        // Before the next one, which may be on something in them.
+        for (path, tree) in through.extract_if(.., |(path, _)| path.starts_with(&overlay.target)) {
+            put(&tree, path).map_err(|error| at("cannot keep writable", path, &error))?;
+        }
     }
+    // A link in a layer leads elsewhere.
     for (path, tree) in through {
         put(&tree, path).map_err(|error| at("cannot keep writable", path, &error))?;
     }
@@ -59,15 +64,28 @@ pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
 /// One overlay. The layers are named by descriptor: no path needs escaping or is too long for the option string.
 pub(super) fn mount_overlay(overlay: &OverlaySpec, way: OverlayWay) -> io::Result<()> {
     let lowers: Vec<OwnedFd> = overlay.lowers.iter().map(|path| open_dir(path)).collect::<io::Result<_>>()?;
-    overlay_on(&overlay.target, &lowers, &overlay.upper, &overlay.work, way)
+    overlay_on(&overlay.target, &lowers, (&overlay.upper, &overlay.work), way, Durability::Synced)
+}
+
+/// One overlay over an empty directory, whose files nobody wants after the run.
+pub(super) fn mount_short_lived(overlay: &OverlaySpec, way: OverlayWay) -> io::Result<()> {
+    let lowers: Vec<OwnedFd> = overlay.lowers.iter().map(|path| open_dir(path)).collect::<io::Result<_>>()?;
+    overlay_on(&overlay.target, &lowers, (&overlay.upper, &overlay.work), way, Durability::None)
+}
+
+/// Whether what is written shall outlive a crash of the machine: the end of an overlay takes as long as the disk does then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Durability {
+    Synced,
+    None,
 }
 
 fn overlay_on(
     target: &Path,
     lowers: &[OwnedFd],
-    upper: &Path,
-    work: &Path,
+    (upper, work): (&Path, &Path),
     way: OverlayWay,
+    durability: Durability,
 ) -> io::Result<()> {
     let (upper, work) = (open_dir(upper)?, open_dir(work)?);
     let lower = lowers.iter().map(by_descriptor).collect::<Vec<_>>().join(":");
@@ -81,6 +99,9 @@ fn overlay_on(
     );
     if way == OverlayWay::UserNamespace {
         options.push_str(",userxattr");
+    }
+    if durability == Durability::None {
+        options.push_str(",volatile");
     }
     let options = CString::new(options).expect("numbers and words only");
     Ok(mount("agentworkforce", target, "overlay", flags_of(target)?, options.as_c_str())?)
@@ -104,7 +125,7 @@ fn mount_throwaway(dir: &Path, way: OverlayWay) -> io::Result<()> {
     let (upper, work) = (dir.join("upper"), dir.join("work"));
     std::fs::create_dir(&upper)?;
     std::fs::create_dir(&work)?;
-    overlay_on(dir, &[lower], &upper, &work, way)
+    overlay_on(dir, &[lower], (&upper, &work), way, Durability::Synced)
 }
 
 /// What the inside may do with something that is shown again.

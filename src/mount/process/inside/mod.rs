@@ -17,6 +17,7 @@ pub mod scope;
 mod seal;
 mod seccomp;
 mod sockets;
+mod temp;
 
 pub use probe::ProbeAnswer;
 

@@ -1,7 +1,7 @@
 //! Keeps protected directories where they are: nothing inside can rename or remove one, or a directory above it, and make
 //! another one in its place. What is in them is protected elsewhere.
 
-use super::binds::{hold, put};
+use super::binds::pin;
 use rustix::fs::{Access, AtFlags, CWD, accessat, statat};
 use std::collections::BTreeSet;
 use std::io;
@@ -18,7 +18,7 @@ pub(super) fn pin_above<'a>(protected: impl Iterator<Item = &'a Path>) -> Result
         above.extend(real.ancestors().skip(1).filter(|dir| can_be_renamed(dir)).map(Path::to_path_buf));
     }
     for dir in above {
-        hold(&dir).and_then(|tree| put(&tree, &dir)).map_err(|error| (dir, error))?;
+        pin(&dir).map_err(|error| (dir, error))?;
     }
     Ok(())
 }

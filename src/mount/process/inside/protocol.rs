@@ -21,6 +21,8 @@ pub const CONTROL_FD: i32 = 3;
 pub const STATUS_FD: i32 = 4;
 /// The session's lock, held as long as any of our own processes lives.
 pub const LOCK_FD: i32 = 5;
+/// The entrance of the control group that the run is limited by.
+pub const GROUP_FD: i32 = 6;
 
 /// All that the helper needs to know. It travels on the command line, so it holds paths and no secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,12 +41,16 @@ pub struct HelperSpec {
     pub through: Vec<RawPath>,
     /// `Some` for the sandbox level `strict`: what stays writable besides the overlays and covers.
     pub writable: Option<Vec<RawPath>>,
+    /// The session's directory for the temporary files of runs, at the sandbox level `strict`; the helper gets that of its run.
+    pub temp: Option<RawPath>,
     /// What `/dev` has at the sandbox level `strict` besides the harmless devices.
     pub devices: Vec<Device>,
     /// Sockets of services outside that stay reachable at the sandbox level `strict`.
     pub sockets: Vec<RawPath>,
     /// Whether the inside is kept from sockets without a path.
     pub scope_sockets: bool,
+    /// Whether the run is in a control group, which it must not leave.
+    pub limited: bool,
     /// Entered after mounting.
     pub workdir: RawPath,
     pub group: Group,
@@ -112,6 +118,10 @@ pub struct InitSpec {
     pub protect_kernel: bool,
     /// Whether the child is kept from sockets without a path that services outside have.
     pub scope_sockets: bool,
+    /// Whether the sandbox level is `strict`.
+    pub is_strict: bool,
+    /// Whether it enters a control group, which nothing inside may leave.
+    pub limited: bool,
 }
 
 /// What the child must not be able to do, although we could.

@@ -1,6 +1,6 @@
-//! The filters of system calls: nothing inside may type into a terminal (`TIOCSTI`) or paste into a console (`TIOCLINUX`), and root
-//! at `strict` may not make a namespace for control groups. They are not the sandbox: every other call is left to the mounts
-//! and capabilities.
+//! The filters of system calls: nothing inside may type into a terminal (`TIOCSTI`) or paste into a console (`TIOCLINUX`), at
+//! `strict` nothing may use keyrings, and nobody whom that would free may make a namespace for control groups or start a process
+//! in another one. They are not the sandbox: every other call is left to the mounts and capabilities.
 
 use seccompiler::{apply_filter, sock_filter};
 use std::io;
@@ -30,6 +30,11 @@ const NAMESPACE_CALLS: [(u32, [u32; 2], u32); 2] =
 #[cfg(target_arch = "aarch64")]
 const NAMESPACE_CALLS: [(u32, [u32; 2], u32); 2] =
     [(0xC000_00B7, [220, 97], 435), (0x4000_0028, [120, 337], 435)];
+/// The same ABIs with their numbers for `add_key`, `request_key` and `keyctl`.
+#[cfg(target_arch = "x86_64")]
+const KEYRING_CALLS: [(u32, [u32; 3]); 2] = [(0xC000_003E, [248, 249, 250]), (0x4000_0003, [286, 287, 288])];
+#[cfg(target_arch = "aarch64")]
+const KEYRING_CALLS: [(u32, [u32; 3]); 2] = [(0xC000_00B7, [217, 218, 219]), (0x4000_0028, [309, 310, 311])];
 const CLONE_NEWCGROUP: u32 = 0x0200_0000;
 /// The low half of the first argument.
 const FLAGS: u32 = if cfg!(target_endian = "little") { 16 } else { 20 };
@@ -56,10 +61,16 @@ pub(super) fn deny_typing() -> io::Result<()> {
     apply_filter(&typing_filter()).map_err(io::Error::other)
 }
 
-/// For root at the sandbox level `strict`: in a namespace for control groups of its own it could mount a writable view of the groups
-/// that the runner and the user's shell are in, and freeze or kill them.
+/// For root in an overlay: in a namespace for control groups of its own it could mount a writable view of the groups that the runner
+/// and the user's shell are in, and freeze or kill them. And for whoever a control group limits: `clone3` starts a process in any
+/// group that its user may write, through a read-only mount too.
 pub(super) fn deny_control_groups() -> io::Result<()> {
     apply_filter(&control_group_filter()).map_err(io::Error::other)
+}
+
+/// For everybody at the sandbox level `strict`: the kernel's keyrings are the user's, and no mount covers them.
+pub(super) fn deny_keyrings() -> io::Result<()> {
+    apply_filter(&keyring_filter()).map_err(io::Error::other)
 }
 
 fn step(code: u16, k: u32) -> sock_filter {
@@ -81,6 +92,21 @@ fn control_group_filter() -> Vec<sock_filter> {
             block.extend(flags);
         }
         block.extend([skip_unless(in_memory, 1), step(RETURN, NOT_THERE), step(RETURN, ALLOW)]);
+        program.push(skip_unless(abi, block.len()));
+        program.extend(block);
+    }
+    program.push(step(RETURN, DENY));
+    program
+}
+
+fn keyring_filter() -> Vec<sock_filter> {
+    let mut program = vec![step(LOAD, ABI)];
+    for (abi, numbers) in KEYRING_CALLS {
+        let mut block = vec![step(LOAD, NUMBER), step(AND, !X32)];
+        for number in numbers {
+            block.extend([skip_unless(number, 1), step(RETURN, NOT_THERE)]);
+        }
+        block.push(step(RETURN, ALLOW));
         program.push(skip_unless(abi, block.len()));
         program.extend(block);
     }
@@ -159,6 +185,20 @@ mod tests {
                 assert_eq!(run(&program, abi, number + 1, CLONE_NEWCGROUP, 0), ALLOW, "{abi:x} {number}");
             }
             assert_eq!(run(&program, abi, in_memory, 0, 0), NOT_THERE);
+        }
+        assert_eq!(run(&program, 0x1234, 1, 0, 0), DENY);
+    }
+
+    #[test]
+    fn keyrings_are_not_there_and_everything_else_is() {
+        let program = keyring_filter();
+        for (abi, numbers) in KEYRING_CALLS {
+            for number in numbers {
+                assert_eq!(run(&program, abi, number, 0, 0), NOT_THERE);
+                assert_eq!(run(&program, abi, number | X32, 0, 0), NOT_THERE);
+            }
+            assert_eq!(run(&program, abi, numbers[0] - 1, 0, 0), ALLOW);
+            assert_eq!(run(&program, abi, numbers[2] + 1, 0, 0), ALLOW);
         }
         assert_eq!(run(&program, 0x1234, 1, 0, 0), DENY);
     }

@@ -1,6 +1,6 @@
 //! Covers the sockets of services outside at the sandbox level `strict`: a read-only mount does not stop `connect`, and a tmux,
 //! docker or dbus server runs the commands it receives. Sockets without a path are left to `scope`; those that are bound after the
-//! start are seen only where their directory is covered.
+//! start are out of reach only where their directory is covered.
 
 use super::binds::{cover_file, hold, mount_memory, put_new};
 use rustix::fs::{AtFlags, CWD, FileType, statat};
@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 const PLACES: [(&str, usize); 4] = [("/run", 3), ("/var/run", 3), ("/tmp", 2), ("/var/tmp", 2)];
 /// How many entries of these places are looked at.
 const MOST_LOOKED_AT: usize = 4096;
+/// How deep and how many entries of the home directory are looked at where somebody listens at a name that is not a whole path.
+const HOME: (usize, usize) = (4, 20_000);
 /// Where each user has a directory for the sockets of the session.
 const RUNTIME_DIRS: &str = "/run/user";
 /// Who is who and what is where: without them names cannot be looked up on some machines. They answer questions and do nothing.
@@ -49,10 +51,13 @@ pub(super) fn cover(exempt: &Exempt<'_>) -> io::Result<()> {
             && !NAME_SERVICES.iter().any(|service| Path::new(service).starts_with(dir))
             && !is_exempt(dir)
     };
-    for dir in runtime_dirs().into_iter().filter(|dir| can_be_covered(dir)) {
-        passing_over_unreachable(mount_memory(&dir, 0o700, MountFlags::NOEXEC))?;
+    let runtime: Vec<PathBuf> = runtime_dirs().into_iter().filter(|dir| can_be_covered(dir)).collect();
+    for dir in &runtime {
+        passing_over_unreachable(mount_memory(dir, 0o700, MountFlags::NOEXEC))?;
     }
-    let parents: BTreeSet<&Path> = found.iter().filter_map(|path| path.parent()).collect();
+    let is_covered = |dir: &Path| runtime.iter().any(|runtime| dir.starts_with(runtime));
+    let parents: BTreeSet<&Path> =
+        found.iter().filter_map(|path| path.parent()).filter(|dir| !is_covered(dir)).collect();
     let mut emptied = Vec::new();
     for dir in parents.into_iter().filter(|dir| can_be_covered(dir) && holds_only_sockets(dir)) {
         // With the mode that it has: codex refuses to work where the directory of its sockets is not its user's alone.
@@ -86,10 +91,21 @@ fn passing_over_unreachable(result: io::Result<()>) -> io::Result<()> {
 
 /// The sockets there are, by their own paths.
 fn find() -> io::Result<BTreeSet<PathBuf>> {
-    let mut found: BTreeSet<PathBuf> = bound(&fs::read("/proc/net/unix")?).into_iter().collect();
+    let listed = bound(&fs::read("/proc/net/unix")?);
+    let mut found: BTreeSet<PathBuf> = listed.paths.into_iter().collect();
+    // The one that is bound may be there under another name: ssh binds a socket, links it and removes the first name.
+    let dirs: BTreeSet<PathBuf> =
+        found.iter().filter_map(|path| path.parent()).map(Path::to_path_buf).collect();
+    for dir in dirs {
+        search(&dir, 1, &mut MOST_LOOKED_AT.clone(), &mut found);
+    }
     let mut left = MOST_LOOKED_AT;
     for (place, depth) in PLACES {
         search(Path::new(place), depth, &mut left, &mut found);
+    }
+    if let (true, Some(home)) = (listed.has_relative, std::env::var_os("HOME")) {
+        let (depth, mut left) = HOME;
+        search(Path::new(&home), depth, &mut left, &mut found);
     }
     let by_own_path = |path: PathBuf| {
         let (dir, name) = (path.parent()?.canonicalize().ok()?, path.file_name()?);
@@ -98,26 +114,49 @@ fn find() -> io::Result<BTreeSet<PathBuf>> {
     Ok(found.into_iter().filter_map(by_own_path).collect())
 }
 
-/// The paths in the kernel's list. A name without a path begins with `@`, and one that is relative could be anywhere.
-fn bound(list: &[u8]) -> Vec<PathBuf> {
-    let path = |line: &[u8]| {
-        let start = line.iter().position(|&byte| byte == b'/')?;
-        (line.get(start.checked_sub(1)?) == Some(&b' '))
-            .then(|| std::ffi::OsStr::from_bytes(&line[start..]).into())
-    };
-    list.split(|&byte| byte == b'\n').filter_map(path).collect()
+/// What the kernel's list says.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Listed {
+    paths: Vec<PathBuf>,
+    /// Whether there is a name that could be anywhere.
+    has_relative: bool,
 }
 
-fn search(dir: &Path, depth: usize, left: &mut usize, found: &mut BTreeSet<PathBuf>) {
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let Some(rest) = left.checked_sub(1) else { return };
-        *left = rest;
-        let Ok(kind) = entry.file_type() else { continue };
-        if std::os::unix::fs::FileTypeExt::is_socket(&kind) {
-            found.insert(entry.path());
-        } else if kind.is_dir() && depth > 1 {
-            search(&entry.path(), depth - 1, left, found);
+/// The paths in the kernel's list. A name without a path begins with `@`.
+fn bound(list: &[u8]) -> Listed {
+    let mut listed = Listed::default();
+    for line in list.split(|&byte| byte == b'\n').skip(1) {
+        // Seven columns of numbers, of varying width; the rest is the name, with all of its spaces.
+        let mut rest = line;
+        for _ in 0..7 {
+            rest = rest.trim_ascii_start();
+            rest = &rest[rest.iter().position(|&byte| byte == b' ').unwrap_or(rest.len())..];
         }
+        match rest.strip_prefix(b" ") {
+            None | Some([] | [b'@', ..]) => {}
+            Some(name @ [b'/', ..]) => listed.paths.push(std::ffi::OsStr::from_bytes(name).into()),
+            Some(_) => listed.has_relative = true,
+        }
+    }
+    listed
+}
+
+/// From the top: what is deep is left out first where there is too much.
+fn search(dir: &Path, depth: usize, left: &mut usize, found: &mut BTreeSet<PathBuf>) {
+    let mut level = vec![dir.to_path_buf()];
+    for _ in 0..depth {
+        let mut below = Vec::new();
+        for entry in level.iter().flat_map(fs::read_dir).flatten().flatten() {
+            let Some(rest) = left.checked_sub(1) else { return };
+            *left = rest;
+            let Ok(kind) = entry.file_type() else { continue };
+            if std::os::unix::fs::FileTypeExt::is_socket(&kind) {
+                found.insert(entry.path());
+            } else if kind.is_dir() {
+                below.push(entry.path());
+            }
+        }
+        level = below;
     }
 }
 
@@ -158,6 +197,6 @@ mod tests {
             000000001cd7634e: 00000002 00000000 00010000 0001 01  1072 /tmp/tmux 0/default\n\
             000000001cd7634e: 00000002 00000000 00010000 0001 01  1072 @/tmp/.X11-unix/X0\n\
             000000001cd7634e: 00000002 00000000 00010000 0001 01  1072 relative/socket\n";
-        assert_eq!(bound(list), [PathBuf::from("/tmp/tmux 0/default")]);
+        assert_eq!(bound(list), Listed { paths: vec!["/tmp/tmux 0/default".into()], has_relative: true });
     }
 }

@@ -1,8 +1,6 @@
 //! Directories that git takes for a repository by what they hold, whatever their name. Their configuration runs programs as soon
-//! as somebody calls git in them. It decides from names alone: what is in the files does not matter.
+//! as somebody calls git in them. It decides from names alone, wherever they come from: what is in the files does not matter.
 
-use super::three_way::ThreeWay;
-use super::touched::Touched;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -24,39 +22,36 @@ const READ_BY_GIT: [&str; 14] = [
     "worktrees",
 ];
 
-pub(super) struct GitDirectories<'a> {
-    sides: &'a ThreeWay<'a>,
+/// The names that make a directory one; git may look for the last two elsewhere.
+pub(crate) const MARKS: [&str; 4] = ["HEAD", "commondir", "objects", "refs"];
+
+pub(crate) struct GitDirectories<Has> {
+    /// Whether there would be something at a path.
+    has: Has,
     known: HashMap<PathBuf, bool>,
 }
 
-impl<'a> GitDirectories<'a> {
-    pub(super) fn new(sides: &'a ThreeWay<'a>) -> GitDirectories<'a> {
-        GitDirectories { sides, known: HashMap::new() }
+impl<Has: Fn(&Path) -> bool> GitDirectories<Has> {
+    pub(crate) fn new(has: Has) -> GitDirectories<Has> {
+        GitDirectories { has, known: HashMap::new() }
     }
 
     /// The outermost repository that this path is a part of.
-    pub(super) fn around(&mut self, one: &Touched) -> Option<PathBuf> {
-        let mut above: Vec<&Path> = one.path.ancestors().collect();
+    pub(crate) fn around(&mut self, path: &Path) -> Option<PathBuf> {
+        let mut above: Vec<&Path> = path.ancestors().collect();
         above.reverse();
-        above.into_iter().find(|&dir| self.is_one(dir) && is_part(dir, &one.path)).map(Path::to_owned)
+        above.into_iter().find(|&dir| self.is_one(dir) && is_part(dir, path)).map(Path::to_owned)
     }
 
     fn is_one(&mut self, dir: &Path) -> bool {
         if let Some(&known) = self.known.get(dir) {
             return known;
         }
-        // Git may look for the other two elsewhere.
-        let has = |name: &str| self.has(&dir.join(name));
-        let is_one = has("HEAD") && (has("commondir") || (has("objects") && has("refs")));
+        let [head, commondir, objects, refs] = MARKS.map(|name| dir.join(name));
+        let has = |path: PathBuf| (self.has)(&path);
+        let is_one = has(head) && (has(commondir) || (has(objects) && has(refs)));
         self.known.insert(dir.to_owned(), is_one);
         is_one
-    }
-
-    /// On either side: a repository may be made in two runs, and what the agent removes may stay.
-    fn has(&self, path: &Path) -> bool {
-        let agents = self.sides.mount.stat(path).ok().flatten();
-        agents.is_some_and(|stat| !stat.is_whiteout())
-            || self.sides.project.stat(path).ok().flatten().is_some()
     }
 }
 

@@ -1,0 +1,46 @@
+//! What belongs to the project that we were started in: an agent or a pull request may have written it, so that none of it is run
+//! outside of a mount. Tools put such directories into `PATH` (`npm run`, direnv).
+
+use std::path::{Path, PathBuf};
+
+/// Whether a program is a file of the project, as it is spelled or behind links.
+pub fn contains(program: &Path) -> bool {
+    let Some(top) =
+        std::env::current_dir().ok().and_then(|cwd| top_of(&cwd, std::env::home_dir().as_deref()))
+    else {
+        return false;
+    };
+    let spelled = program.parent().and_then(|dir| dir.canonicalize().ok());
+    let real = program.canonicalize().ok();
+    spelled.into_iter().chain(real).any(|path| path.starts_with(&top))
+}
+
+/// The directory with the repository or the persona layer, else the working directory. The user's home is no project, even if it is
+/// a repository.
+fn top_of(cwd: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let cwd = cwd.canonicalize().ok()?;
+    let home = home.and_then(|home| home.canonicalize().ok());
+    let is_above_home = |dir: &&Path| home.as_ref().is_some_and(|home| home.starts_with(dir));
+    let is_top = |dir: &&Path| [".git", ".agentworkforce"].iter().any(|name| dir.join(name).exists());
+    let top = cwd.ancestors().take_while(|dir| !is_above_home(dir)).find(is_top);
+    top.or_else(|| Some(cwd.as_path()).filter(|cwd| !is_above_home(cwd))).map(Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::create_dir_all;
+
+    #[test]
+    fn a_project_ends_at_its_repository_and_a_home_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        for path in [".git", "repo/.git", "repo/deep", "plain/deep", ".agentworkforce"] {
+            create_dir_all(home.join(path)).unwrap();
+        }
+        let top = |path: &str| top_of(&home.join(path), Some(&home));
+        assert_eq!(top("repo/deep"), Some(home.join("repo")));
+        assert_eq!(top("plain/deep"), Some(home.join("plain/deep")));
+        assert_eq!(top(""), None);
+    }
+}

@@ -1,0 +1,82 @@
+//! Carries logins that the harness renewed inside back to the user: an access token that was exchanged is gone otherwise.
+//! It takes over nothing else, because a login can be configuration: one kind makes opencode fetch and run what a server says.
+
+use super::config_layer::ConfigLayer;
+use crate::files::atomic::{self, FileMode};
+use crate::files::regular;
+use crate::model::mount::Logins;
+use serde_json::Value;
+use std::path::Path;
+
+/// The largest file of logins.
+const LARGEST: u64 = 1 << 20;
+
+/// Looks at what the layers have of logins. One that cannot be kept is renewed again by the next run, or asked for.
+pub(super) fn keep_renewed(layers: &[ConfigLayer]) {
+    for layer in layers {
+        if let Some(logins) = &layer.config.logins {
+            keep(logins, Path::new(&*layer.overlay.upper), Path::new(&*layer.overlay.target));
+        }
+    }
+}
+
+fn keep(logins: &Logins, inside: &Path, outside: &Path) {
+    let json = |dir: &Path| -> Option<Value> {
+        serde_json::from_slice(&regular::read(&dir.join(&logins.file), LARGEST).ok()?).ok()
+    };
+    let Some(after) = json(inside) else { return };
+    let Some(renewed) = json(outside).and_then(|before| renewed(&before, &after, &logins.renewed)) else {
+        return;
+    };
+    let text = format!("{renewed:#}\n");
+    if let Err(error) = atomic::write(&outside.join(&logins.file), text.as_bytes(), FileMode::Private) {
+        tracing::warn!("a renewed login cannot be kept: {error}");
+    }
+}
+
+/// The logins from before with what was renewed; `None` if nothing was.
+fn renewed(before: &Value, after: &Value, fields: &[String]) -> Option<Value> {
+    let mut logins = before.clone();
+    for (name, login) in logins.as_object_mut()? {
+        let Some(inside) = after.get(name).filter(|inside| inside.get("type") == login.get("type")) else {
+            continue;
+        };
+        for field in fields {
+            let (Some(old), Some(new)) = (login.get_mut(field), inside.get(field)) else { continue };
+            if (old.is_string() && new.is_string()) || (old.is_u64() && new.is_u64()) {
+                *old = new.clone();
+            }
+        }
+    }
+    (logins != *before).then_some(logins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn renewed_tokens_are_kept_and_nothing_else() {
+        let before = json!({
+            "a": { "type": "oauth", "refresh": "r1", "access": "a1", "expires": 1, "enterpriseUrl": "ours" },
+            "b": { "type": "api", "key": "k" },
+        });
+        let after = json!({
+            "a": { "type": "oauth", "refresh": "r2", "access": "a2", "expires": 2, "enterpriseUrl": "theirs", "more": 1 },
+            "b": { "type": "oauth", "refresh": "x", "key": "theirs" },
+            "http://theirs": { "type": "wellknown", "key": "k", "token": "t" },
+        });
+        let fields = ["access", "refresh", "expires"].map(str::to_owned);
+        let kept = renewed(&before, &after, &fields).unwrap();
+        assert_eq!(
+            kept,
+            json!({
+                "a": { "type": "oauth", "refresh": "r2", "access": "a2", "expires": 2, "enterpriseUrl": "ours" },
+                "b": { "type": "api", "key": "k" },
+            })
+        );
+        assert_eq!(renewed(&before, &json!({ "a": { "type": "oauth", "expires": "x" } }), &fields), None);
+        assert_eq!(renewed(&before, &json!([]), &fields), None);
+    }
+}

@@ -1,0 +1,197 @@
+//! Commits of an agent that would bring in what the review refuses: they are held, and ordinary ones are not.
+
+use crate::support::mount::{World, for_each_identity};
+use crate::support::sessions::{BACKENDS, Did};
+use serde_json::Value;
+
+/// What became of the agent's commits.
+fn commits(did: &Did) -> Value {
+    did.json()["applied"]["git"].clone()
+}
+
+#[track_caller]
+fn is_held(did: &Did, path: &str) {
+    let git = commits(did);
+    assert_eq!(git["exported"], serde_json::json!([]), "{did:#?}");
+    let held = git["held"].as_array().unwrap();
+    assert!(!held.is_empty() && held.iter().any(|branch| branch["path"] == path), "{path}: {did:#?}");
+}
+
+/// Makes what git takes for a repository; its configuration runs a program.
+fn hostile(dir: &str, proof: &std::path::Path) -> String {
+    format!(
+        "mkdir -p {dir}/objects {dir}/refs; touch {dir}/objects/.k {dir}/refs/.k; echo 'ref: refs/heads/main' > {dir}/HEAD
+         printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = .\\n\\tfsmonitor = touch {}; false\\n' > {dir}/config",
+        proof.display()
+    )
+}
+
+#[test]
+fn commits_that_bring_a_directory_that_git_takes_for_a_repository_are_held() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        let proof = world.path("proof");
+        for backend in BACKENDS {
+            let flags = ["--mount", backend, "--json"];
+            let attack = format!(
+                "{}; echo doc > tools/README; git add -f tools; git commit -qm tools",
+                hostile("tools/t", &proof)
+            );
+            is_held(&world.mounted(&flags, &attack).ends(0), "tools/t/HEAD");
+            // Removed by a later commit, it is in an earlier one.
+            let attack = format!("{attack}; git rm -qr tools/t; git commit -qm gone");
+            is_held(&world.mounted(&flags, &attack).ends(0), "tools/t/HEAD");
+            // On two branches, each with a half of it.
+            let attack = format!(
+                "{}; git add -f t/HEAD t/objects; git commit -qm half; git checkout -q -b topic HEAD~1; git add -f t
+                 git commit -qm rest; rm -rf t",
+                hostile("t", &proof)
+            );
+            let git = commits(&world.mounted(&flags, &attack).ends(0));
+            assert_eq!(git["exported"].as_array().unwrap().len(), 1, "{git:#}");
+            assert_eq!(git["held"].as_array().unwrap().len(), 1, "{git:#}");
+            world.outside("git for-each-ref --format='delete %(refname)' refs/agentworkforce | git update-ref --stdin; rm -rf t tools");
+            // In two runs: the second finds what the first left.
+            let [first, second] = [
+                format!("{}; git add -f t/HEAD t/objects; git commit -qm half", hostile("t", &proof)),
+                format!("{}; git add -f t/config t/refs; git commit -qm rest", hostile("t", &proof)),
+            ];
+            let git = commits(&world.mounted(&flags, &first).ends(0));
+            assert_eq!(git["exported"].as_array().unwrap().len(), 1, "{git:#}");
+            is_held(&world.mounted(&flags, &second).ends(0), "t/config");
+            world.outside("git for-each-ref --format='delete %(refname)' refs/agentworkforce | git update-ref --stdin; rm -rf t tools");
+        }
+        assert!(!proof.exists());
+    });
+}
+
+#[test]
+fn commits_beside_a_repository_that_the_project_tracks_are_not_held() {
+    for_each_identity(|world| {
+        let fixture = [
+            ("fix/repo/HEAD", "ref: x\n"),
+            ("fix/repo/objects/k", ""),
+            ("fix/repo/refs/k", ""),
+            ("fix/a", "one\n"),
+        ];
+        world.repository(&fixture);
+        // On a branch that is not checked out.
+        world.outside("git checkout -q -b other; mkdir -p far/refs far/objects; touch far/refs/k far/objects/k far/HEAD; git add far; git commit -qm far; git checkout -q main");
+        for backend in BACKENDS {
+            let flags = ["--mount", backend, "--json"];
+            let did = world
+                .mounted(
+                    &flags,
+                    &format!("echo two > fix/a; mkdir refs; echo x > refs/HEAD; git add .; git commit -qm {backend}"),
+                )
+                .ends(0);
+            let git = commits(&did);
+            assert_eq!(
+                (git["exported"].as_array().unwrap().len(), git["held"].clone()),
+                (1, serde_json::json!([])),
+                "{did:#?}"
+            );
+            world.outside("git checkout -q .; rm -rf refs");
+            let attack = "echo evil > fix/repo/config; git add -f fix; git commit -qm fixture";
+            is_held(&world.mounted(&flags, attack).ends(0), "fix/repo/config");
+            let attack = "git checkout -q other; echo evil > far/config; git add -f far; git commit -qm far";
+            is_held(&world.mounted(&flags, attack).ends(0), "far/config");
+            world.outside("git reset -q --hard; git clean -qfd");
+        }
+    });
+}
+
+#[test]
+fn commits_that_change_what_git_runs_by_a_setting_of_now_are_held() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        for backend in BACKENDS {
+            let attack =
+                "mkdir .hooks; echo 'exit 1' > .hooks/pre-commit; git add .hooks; git commit -qm hooks";
+            let waiting = world.waiting(&["--mount", backend, "--json"], "true", attack);
+            world.outside("git config core.hooksPath .hooks");
+            is_held(&waiting.go().ends(0), ".hooks/pre-commit");
+            world.outside("git config --unset core.hooksPath");
+            // A file in a nested repository, which `git add` would not take.
+            world.outside("git init -q nested; git -C nested config core.hooksPath .hooks");
+            let attack = "blob=$(echo 'exit 1' | git hash-object -w --stdin)
+                 git update-index --add --cacheinfo 100755,$blob,nested/.hooks/pre-commit; git commit -qm nested";
+            is_held(
+                &world.mounted(&["--mount", backend, "--json"], attack).ends(0),
+                "nested/.hooks/pre-commit",
+            );
+            world.outside("rm -rf nested");
+            let modules = "printf '[submodule \"x\"]\\n\\tpath = x\\n\\turl = ./x\\n\\tupdate = !touch y\\n' > .gitmodules";
+            let attack = format!("{modules}; git add .gitmodules; git commit -qm modules");
+            let git = commits(&world.mounted(&["--mount", backend, "--json"], &attack).ends(0));
+            assert_eq!(git["exported"], serde_json::json!([]), "{git:#}");
+        }
+    });
+}
+
+#[test]
+fn commits_of_a_repository_below_the_project_are_judged_by_where_its_files_are() {
+    const MODULE: &str = "git -c protocol.file.allow=always submodule --quiet add";
+    let setups = [
+        (format!("{MODULE} ORIGIN lib"), "lib"),
+        (format!("{MODULE} --name other ORIGIN lib"), "lib"),
+        (
+            format!("{MODULE} ORIGIN lib; cd lib; {MODULE} ORIGIN inner; git commit -qm inner; cd .."),
+            "lib/inner",
+        ),
+        ("git worktree add -q wt/feature".to_owned(), "wt/feature"),
+        ("git clone -q ORIGIN vendor".to_owned(), "vendor"),
+        ("git clone -q --separate-git-dir=store.d ORIGIN apart".to_owned(), "apart"),
+    ];
+    for who in crate::support::mount::identities() {
+        for backend in BACKENDS {
+            for (setup, place) in &setups {
+                let world = World::new(who);
+                world.repository(&[("locked.txt", "one\n"), ("other.txt", "one\n")]);
+                let origin = world.path("origin");
+                let setup = setup.replace("ORIGIN", origin.to_str().unwrap());
+                world.outside(&format!("git clone -q . ../origin; {setup}"));
+                world.write("project/.agentreadonly", format!("/{place}/locked.txt\n"));
+                world.give();
+                let flags = ["--mount", backend, "--json"];
+                let attack = format!("cd {place}; echo evil > locked.txt; git commit -qam evil");
+                is_held(&world.mounted(&flags, &attack).ends(0), &format!("{place}/locked.txt"));
+                let work = format!("cd {place}; echo two > other.txt; git commit -qam work");
+                let did = world.mounted(&flags, &work).ends(0);
+                let git = commits(&did);
+                let exported = git["exported"].as_array().unwrap();
+                assert!(!exported.is_empty() && git["held"] == serde_json::json!([]), "{setup}: {did:#?}");
+                let command =
+                    exported.iter().filter_map(|branch| branch["command"].as_str()).next_back().unwrap();
+                assert!(command.contains(&format!("git -C {place} ")), "{setup}: {command}");
+                world.outside(command);
+                let subject = world.outside(&format!("git -C {place} log -1 --format=%s"));
+                assert_eq!(subject, "work\n", "{setup}: {command}");
+            }
+        }
+    }
+}
+
+#[test]
+fn commits_are_not_held_because_of_a_worktree_that_the_agent_cannot_see() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        world.write("project/.agentignore", "/apart/\n");
+        world.give();
+        world.outside("git worktree add -q apart/tree; git clone -q . ../origin
+             git -c protocol.file.allow=always submodule --quiet add ../origin lib; git commit -qm module; git -C lib config core.hooksPath .hooks");
+        for backend in BACKENDS {
+            // The commit of a submodule with hooks is none of the hooks.
+            let work = format!(
+                "cd lib; echo {backend} > a.txt; git commit -qam inner; cd ..; echo {backend} > a.txt; git commit -qam outer"
+            );
+            let did = world.mounted(&["--mount", backend, "--json"], &work).ends(0);
+            let git = commits(&did);
+            assert_eq!(
+                (git["exported"].as_array().unwrap().len(), &git["held"]),
+                (2, &serde_json::json!([])),
+                "{did:#?}"
+            );
+        }
+    });
+}
