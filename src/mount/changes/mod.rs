@@ -12,6 +12,7 @@ mod git_settings;
 mod ignored;
 pub mod manifest;
 pub(crate) mod manifest_take;
+pub mod merge;
 mod moved;
 mod own;
 pub mod restored;

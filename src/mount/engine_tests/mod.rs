@@ -8,3 +8,5 @@ mod laws;
 mod script;
 mod snapshot;
 mod world;
+
+pub(crate) use world::scratch;
