@@ -2,7 +2,7 @@
 
 use super::prompter::{Answer, Prompter};
 use crate::mount::apply::Selection;
-use crate::mount::changes::diff::printable_name;
+use crate::mount::changes::diff::{TOUCHED, printable_name};
 use crate::mount::changes::{Change, ProtectedWhy, Review};
 use crate::run::observer::Signals;
 use crate::run::report::{DROPPED_GIT, git_settings};
@@ -89,7 +89,8 @@ fn pick(found: &Review, prompter: &mut Prompter<'_>, ui: &mut Ui) -> Option<Vec<
 pub fn line(change: &Change) -> String {
     let conflict = change.conflict.map_or(String::new(), |reason| format!("  (conflict: {})", reason.text()));
     let agents = if change.affects_agents { "  (changes what agents may do)" } else { "" };
-    format!("{:<9} {}{agents}{conflict}", change.kind.name(), printable_name(change.path.as_ref()))
+    let touched = if change.touched { format!("  ({TOUCHED})") } else { String::new() };
+    format!("{:<9} {}{agents}{touched}{conflict}", change.word(), printable_name(change.path.as_ref()))
 }
 
 pub fn say_changes(found: &Review, ui: &mut Ui) {

@@ -102,6 +102,8 @@ impl ReportBuilder {
                 added: diff.and_then(|diff| count(diff.added)),
                 removed: diff.and_then(|diff| count(diff.removed)),
                 affects_agents: change.affects_agents,
+                merged: change.merged.is_some(),
+                touched: change.touched,
                 applied: false,
             }
         };

@@ -58,7 +58,7 @@ pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Merge {
 }
 
 /// Whether a file of these bytes could be merged at all.
-pub(super) fn is_text(bytes: &[u8]) -> bool {
+pub(crate) fn is_text(bytes: &[u8]) -> bool {
     bytes.len() as u64 <= LARGEST && memchr::memchr(0, bytes).is_none()
 }
 

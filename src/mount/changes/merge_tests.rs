@@ -130,9 +130,9 @@ fn versions(seed: u64) -> (usize, [Vec<u8>; 3]) {
         edit(&mut rng, &mut sides[1], variety);
         sides[2] = sides[1].clone();
     }
-    for side in 1..3 {
+    for side in &mut sides[1..] {
         for _ in 0..=rng.below(3) {
-            edit(&mut rng, &mut sides[side], variety);
+            edit(&mut rng, side, variety);
         }
     }
     let end = if rng.below(8) == 0 { "\r\n" } else { "\n" };
