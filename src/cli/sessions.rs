@@ -38,7 +38,7 @@ pub enum SessionsCommand {
         /// Include paths that git ignores
         #[arg(long)]
         include_ignored: bool,
-        /// Do not merge: a file that you changed too is a conflict, whatever lines
+        /// Do not merge: every file that you changed too is a conflict
         #[arg(long)]
         no_merge: bool,
         /// Keep the mount after its changes are applied

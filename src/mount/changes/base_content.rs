@@ -71,8 +71,14 @@ pub struct BaseContents {
 /// What one file held at launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BaseContent {
-    Blob { id: [u8; 20] },
-    Kept { hash: ContentHash },
+    /// With the size that the file had: a blob of another size is not what it held.
+    Blob {
+        id: [u8; 20],
+        size: u64,
+    },
+    Kept {
+        hash: ContentHash,
+    },
 }
 
 impl BaseContents {
@@ -106,7 +112,7 @@ impl BaseContents {
             regular::read(&self.store.path(INDEX_FILE), LARGEST_INDEX).ok().and_then(IndexFile::parse)
         });
         let found = index.as_ref()?.entry(path.as_os_str().as_bytes())?;
-        is_clean(&found, entry, written).then_some(BaseContent::Blob { id: found.id })
+        is_clean(&found, entry, written).then_some(BaseContent::Blob { id: found.id, size: entry.size })
     }
 }
 
@@ -129,7 +135,8 @@ fn short(time: Instant) -> (u32, u32) {
 impl BaseContent {
     /// Whether an open file of this size holds the same.
     pub(super) fn is_in(&self, file: &File, size: u64) -> std::io::Result<bool> {
-        if size > LARGEST_COMPARED {
+        let is_of_another_size = matches!(self, BaseContent::Blob { size: known, .. } if *known != size);
+        if size > LARGEST_COMPARED || is_of_another_size {
             return Ok(false);
         }
         let mut sha1 = Sha1::new();
@@ -150,21 +157,21 @@ impl BaseContent {
             }
         }
         Ok(match self {
-            BaseContent::Blob { id } => sha1.finalize().as_slice() == id,
+            BaseContent::Blob { id, .. } => sha1.finalize().as_slice() == id,
             BaseContent::Kept { hash } => ContentHash::from(blake3.finalize()) == *hash,
         })
     }
 
     /// The bytes themselves. A blob counts only if it is what its name says and has the size that the file had.
-    pub(super) fn bytes(&self, contents: &BaseContents, root: &Path, size: u64) -> Option<Vec<u8>> {
+    pub(super) fn bytes(&self, contents: &BaseContents, root: &Path) -> Option<Vec<u8>> {
         match self {
             BaseContent::Kept { hash } => contents.store.get(hash),
-            BaseContent::Blob { id } => {
+            BaseContent::Blob { id, size } => {
                 let bytes = read_blob(root, id)?;
                 let mut sha1 = Sha1::new();
                 sha1.update(format!("blob {}\0", bytes.len()));
                 sha1.update(&bytes);
-                (sha1.finalize().as_slice() == id && bytes.len() as u64 == size).then_some(bytes)
+                (sha1.finalize().as_slice() == id && bytes.len() as u64 == *size).then_some(bytes)
             }
         }
     }

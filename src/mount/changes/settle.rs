@@ -153,7 +153,7 @@ impl<'a> Settling<'a> {
             return Ok(with_our_bytes(true));
         }
         let contents = self.sides.contents.context("there is a base")?;
-        let base = content.bytes(contents, self.sides.project.path(), entry.size);
+        let base = content.bytes(contents, self.sides.project.path());
         let Some(Merge::Clean(result)) = base.map(|base| merge(&base, &ours, &theirs)) else {
             return conflict();
         };

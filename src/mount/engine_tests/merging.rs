@@ -335,7 +335,11 @@ fn git(dir: &Path, words: &[&str]) {
 
 /// A repository whose `f` is clean, with these attributes, launched; nothing is copied.
 fn in_git(attributes: &str, agent: &str) -> Run {
-    let mut run = Run::overlaid(&world(BASE, Some(text(agent))), &mut Rng::new(3));
+    in_git_with(attributes, BASE, agent)
+}
+
+fn in_git_with(attributes: &str, base: &str, agent: &str) -> Run {
+    let mut run = Run::overlaid(&world(base, Some(text(agent))), &mut Rng::new(3));
     std::fs::write(run.project.join(".gitattributes"), attributes).unwrap();
     git(&run.project, &["init", "-q"]);
     git(&run.project, &["add", "-A"]);
@@ -373,6 +377,17 @@ fn a_blob_that_git_converts_is_no_base() {
     std::fs::remove_file(run.project.join(".gitattributes")).unwrap();
     write(&run, &edited("one", "ONE"));
     assert_eq!(conflict(&run.apply()), Some(ConflictReason::BothChanged));
+}
+
+/// Git has the lines without the carriage returns that the file had.
+#[test]
+fn a_blob_with_other_line_ends_than_the_file_is_no_base() {
+    let crlf = |text: &str| text.replace('\n', "\r\n");
+    for ours in [BASE.to_owned(), crlf(&edited("one", "ONE"))] {
+        let run = in_git_with("* text=auto\n", &crlf(BASE), &crlf(&edited("six", "SIX")));
+        write(&run, &ours);
+        assert_eq!(conflict(&run.apply()), Some(ConflictReason::BothChanged), "{ours:?}");
+    }
 }
 
 #[test]
