@@ -94,8 +94,12 @@ pub fn line(change: &Change) -> String {
 }
 
 pub fn say_changes(found: &Review, ui: &mut Ui) {
-    let conflicts = found.conflicts().count();
-    let note = if conflicts == 0 { String::new() } else { format!(", {conflicts} in conflict") };
+    let note = |count: usize, text: &str| match count {
+        0 => String::new(),
+        count => format!(", {count} {text}"),
+    };
+    let merged = found.changes.iter().filter(|change| change.merged.is_some()).count();
+    let note = note(merged, "merged with yours") + &note(found.conflicts().count(), "in conflict");
     ui.say(&format!("{BOLD}{} change(s){note}{BOLD:#}", found.changes.len()));
     // All of them: what is not shown is where an agent would hide something.
     for change in &found.changes {
