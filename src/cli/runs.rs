@@ -28,6 +28,9 @@ pub struct ChangesArgs {
     /// Also apply changes to paths that git ignores
     #[arg(long)]
     pub include_ignored: bool,
+    /// Do not merge: every file that you changed too is a conflict
+    #[arg(long)]
+    pub no_merge: bool,
     /// Let the run change personas, roles and rule files of the project, which decide what agents may do
     #[arg(long)]
     pub allow_layer_changes: bool,

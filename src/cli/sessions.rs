@@ -38,6 +38,9 @@ pub enum SessionsCommand {
         /// Include paths that git ignores
         #[arg(long)]
         include_ignored: bool,
+        /// Do not merge: every file that you changed too is a conflict
+        #[arg(long)]
+        no_merge: bool,
         /// Keep the mount after its changes are applied
         #[arg(long)]
         keep: bool,

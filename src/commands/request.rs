@@ -94,7 +94,12 @@ fn changes(args: &ChangesArgs) -> ChangesRequest {
         ApplyArg::Ask => ApplyPolicy::Ask,
         ApplyArg::Never => ApplyPolicy::Never,
     };
-    ChangesRequest { apply: args.apply.map(policy), include_ignored: args.include_ignored, keep: args.keep }
+    ChangesRequest {
+        apply: args.apply.map(policy),
+        include_ignored: args.include_ignored,
+        no_merge: args.no_merge,
+        keep: args.keep,
+    }
 }
 
 fn backend(arg: BackendArg) -> Backend {

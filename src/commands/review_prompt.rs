@@ -2,7 +2,7 @@
 
 use super::prompter::{Answer, Prompter};
 use crate::mount::apply::Selection;
-use crate::mount::changes::diff::printable_name;
+use crate::mount::changes::diff::{TOUCHED, printable_name};
 use crate::mount::changes::{Change, ProtectedWhy, Review};
 use crate::run::observer::Signals;
 use crate::run::report::{DROPPED_GIT, git_settings};
@@ -93,12 +93,17 @@ fn pick(found: &Review, prompter: &mut Prompter<'_>, ui: &mut Ui) -> Option<Vec<
 pub fn line(change: &Change) -> String {
     let conflict = change.conflict.map_or(String::new(), |reason| format!("  (conflict: {})", reason.text()));
     let agents = if change.affects_agents { "  (changes what agents may do)" } else { "" };
-    format!("{:<9} {}{agents}{conflict}", change.kind.name(), printable_name(change.path.as_ref()))
+    let touched = if change.touched { format!("  ({TOUCHED})") } else { String::new() };
+    format!("{:<9} {}{agents}{touched}{conflict}", change.word(), printable_name(change.path.as_ref()))
 }
 
 pub fn say_changes(found: &Review, ui: &mut Ui) {
-    let conflicts = found.conflicts().count();
-    let note = if conflicts == 0 { String::new() } else { format!(", {conflicts} in conflict") };
+    let note = |count: usize, text: &str| match count {
+        0 => String::new(),
+        count => format!(", {count} {text}"),
+    };
+    let merged = found.changes.iter().filter(|change| change.merged.is_some()).count();
+    let note = note(merged, "merged with yours") + &note(found.conflicts().count(), "in conflict");
     ui.say(&format!("{BOLD}{} change(s){note}{BOLD:#}", found.changes.len()));
     // All of them: what is not shown is where an agent would hide something.
     for change in &found.changes {

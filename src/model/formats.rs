@@ -292,7 +292,7 @@ const SECRETS_CONFIG: [Field; 1] = [Field::new(
 )];
 
 const CONFIG_BACKENDS: Shape = Shape::Choice(&["auto", "overlay", "copy", "none"]);
-const MOUNT_CONFIG: [Field; 8] = [
+const MOUNT_CONFIG: [Field; 9] = [
     Field::new("backend", CONFIG_BACKENDS, "How mounts are made; default auto."),
     Field::new(
         "sandbox",
@@ -316,6 +316,11 @@ const MOUNT_CONFIG: [Field; 8] = [
         "gitCredentials",
         Shape::Choice(&["hide", "keep"]),
         "`keep` shows agents the tokens in `.git/config` (headers, urls); default hide.",
+    ),
+    Field::new(
+        "merge",
+        Shape::Flag,
+        "Whether your edits and the agent's to different lines of one file are merged; default true.",
     ),
 ];
 

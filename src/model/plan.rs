@@ -109,6 +109,8 @@ pub struct ChangePolicy {
     pub apply: ApplyPolicy,
     /// Whether paths that git ignores are applied too.
     pub include_ignored: bool,
+    /// Whether edits to different lines of one file, yours and the agent's, are merged.
+    pub merge: bool,
     /// Whether the mount stays after its changes were applied.
     pub keep: bool,
 }

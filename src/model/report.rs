@@ -132,6 +132,12 @@ pub struct ReportedChange {
     /// It is part of a persona layer or a rule file: it changes what agents may do.
     #[serde(rename = "affectsAgents", default, skip_serializing_if = "std::ops::Not::not")]
     pub affects_agents: bool,
+    /// You changed the file too, and the result has both.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merged: bool,
+    /// You saved and restored the file while the agent had it: its version may hold what you saved in between.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub touched: bool,
     pub applied: bool,
 }
 

@@ -35,6 +35,7 @@ pub struct MountSettings {
     pub devices: Vec<Device>,
     pub sockets: Vec<String>,
     pub git_credentials: GitCredentials,
+    pub merge: Option<bool>,
 }
 
 /// What counts as a secret in logs and reports.

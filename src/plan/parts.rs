@@ -27,6 +27,7 @@ pub struct RunFlags {
     pub checks: Vec<PlannedCheck>,
     pub apply: Option<ApplyPolicy>,
     pub include_ignored: bool,
+    pub no_merge: bool,
     pub keep: bool,
     pub strict: bool,
     pub offline: bool,
@@ -37,10 +38,11 @@ pub struct RunFlags {
 
 impl RunFlags {
     /// Asking is the default where somebody can answer.
-    pub fn changes(&self) -> ChangePolicy {
+    pub fn changes(&self, settings: &Settings) -> ChangePolicy {
         let default = if self.attended { ApplyPolicy::Ask } else { ApplyPolicy::Auto };
         let Self { include_ignored, keep, .. } = *self;
-        ChangePolicy { apply: self.apply.unwrap_or(default), include_ignored, keep }
+        let merge = !self.no_merge && settings.mount.merge.unwrap_or(true);
+        ChangePolicy { apply: self.apply.unwrap_or(default), include_ignored, merge, keep }
     }
 }
 

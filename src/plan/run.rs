@@ -156,7 +156,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         sidecar,
         limits,
         enforcement,
-        ..bare(PlannedSubject::Agent(Box::new(agent)), mount, flags, facts)
+        ..bare(PlannedSubject::Agent(Box::new(agent)), mount, parts.settings, flags, facts)
     };
     with_refusals(RunPlan { warnings, ..plan }, flags, facts)
 }
@@ -174,7 +174,7 @@ pub fn command(argv: Vec<RawPath>, settings: &Settings, flags: &RunFlags, facts:
     mount_rows(&mut rows, &mount);
     rows.enforcement.extend(socket_rows(&mount, facts.obstacles.mount.as_ref()));
     with_refusals(
-        RunPlan { enforcement: rows.enforcement, warnings, ..bare(subject, mount, flags, facts) },
+        RunPlan { enforcement: rows.enforcement, warnings, ..bare(subject, mount, settings, flags, facts) },
         flags,
         facts,
     )
@@ -187,7 +187,13 @@ pub fn command_as(argv: Vec<RawPath>, parts: &RunParts, flags: &RunFlags, facts:
     RunPlan { subject: PlannedSubject::Command(Box::new(CommandPlan { argv, persona })), ..plan }
 }
 
-fn bare(subject: PlannedSubject, mount: MountSpec, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
+fn bare(
+    subject: PlannedSubject,
+    mount: MountSpec,
+    settings: &Settings,
+    flags: &RunFlags,
+    facts: &RunFacts,
+) -> RunPlan {
     RunPlan {
         schema_version: SCHEMA_VERSION,
         persona_ref: facts.persona_ref.clone(),
@@ -197,7 +203,7 @@ fn bare(subject: PlannedSubject, mount: MountSpec, flags: &RunFlags, facts: &Run
         limits: flags.limits,
         enforcement: Vec::new(),
         checks: flags.checks.clone(),
-        changes: flags.changes(),
+        changes: flags.changes(settings),
         strict: flags.strict,
         offline: flags.offline,
         refresh_skills: flags.refresh_skills,

@@ -3,12 +3,14 @@
 use super::observer::{Decider, Decision, Offer, Signals};
 use super::open::OpenRun;
 use super::report::without_secrets;
+use super::review::merging;
 use crate::exit::Exit;
 use crate::model::mount::{Backend, LayerChanges};
 use crate::model::plan::{ApplyPolicy, Mode};
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::SignalInbox;
 use crate::mount::apply::Selection;
+use crate::mount::changes::Change;
 use crate::mount::changes::diff::printable_name;
 use crate::session::SessionState;
 use crate::session::{Applied, ApplyRequest, Sessions};
@@ -109,28 +111,30 @@ impl OpenRun<'_> {
     /// Whether changes that would be applied without a question are ones that a person has to see first.
     fn needs_approval(&mut self, gate: ApplyGate) -> Result<bool> {
         let plan = &self.run.plan;
-        if gate == ApplyGate::Closed
-            || plan.changes.apply != ApplyPolicy::Auto
-            || plan.mount.layer_changes != LayerChanges::Reviewed
-            || !self.succeeded()
-        {
+        if gate == ApplyGate::Closed || plan.changes.apply != ApplyPolicy::Auto || !self.succeeded() {
             return Ok(false);
         }
+        let reviews_layers = plan.mount.layer_changes == LayerChanges::Reviewed;
         let Some(reviewed) = self.reviewed()? else { return Ok(false) };
-        let mut paths = reviewed.review.affecting_agents().map(|change| printable_name(change.path.as_ref()));
-        let Some(first) = paths.next() else { return Ok(false) };
-        let more = match paths.count() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let text = format!(
-            "{first}{more} would change what agents may do: the work is held until you apply it, or pass `--allow-layer-changes`"
-        );
-        let warning = Warning::new(WarningCode::NotApplied, text);
-        if !self.report.warnings.contains(&warning) {
-            self.report.warnings.push(warning);
+        let mut reasons = Vec::new();
+        if reviews_layers && let Some(names) = first_of(reviewed.review.affecting_agents()) {
+            reasons.push(format!(
+                "{names} would change what agents may do: the work is held until you apply it, or pass `--allow-layer-changes`"
+            ));
         }
-        Ok(true)
+        if let Some(names) = first_of(reviewed.review.touched()) {
+            reasons.push(format!(
+                "you saved and restored {names} while the agent had it, so its version may hold lines that you took back: the work is held until you apply it"
+            ));
+        }
+        let is_held = !reasons.is_empty();
+        for text in reasons {
+            let warning = Warning::new(WarningCode::NotApplied, text);
+            if !self.report.warnings.contains(&warning) {
+                self.report.warnings.push(warning);
+            }
+        }
+        Ok(is_held)
     }
 
     fn carry_out(&self, decision: Decision, changes: &mut Changes) -> Result<()> {
@@ -147,7 +151,12 @@ impl OpenRun<'_> {
                     include_ignored: policy.include_ignored,
                     keep: policy.keep,
                 };
-                let sessions = Sessions { store: &engine.store, host, crash_points: &engine.crash_points };
+                let sessions = Sessions {
+                    store: &engine.store,
+                    host,
+                    crash_points: &engine.crash_points,
+                    merging: merging(policy.merge),
+                };
                 changes.applied = Some(sessions.apply_locked(&self.session, &request)?);
             }
             Decision::Keep => {}
@@ -175,6 +184,15 @@ impl OpenRun<'_> {
         }
         Ok(())
     }
+}
+
+/// The first path of some changes, and how many more there are.
+fn first_of<'a>(mut changes: impl Iterator<Item = &'a Change>) -> Option<String> {
+    let first = printable_name(changes.next()?.path.as_ref());
+    Some(match changes.count() {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    })
 }
 
 impl Signals for SignalInbox {

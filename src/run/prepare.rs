@@ -245,6 +245,7 @@ fn flags(request: &RunRequest) -> RunFlags {
         checks: request.checks.clone(),
         apply: request.changes.apply,
         include_ignored: request.changes.include_ignored,
+        no_merge: request.changes.no_merge,
         keep: request.changes.keep,
         strict: request.strict,
         offline: request.offline,

@@ -18,7 +18,7 @@ use crate::session::Applied;
 use crate::session::SessionState;
 use crate::session::leaks::Leaks;
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -102,6 +102,8 @@ impl ReportBuilder {
                 added: diff.and_then(|diff| count(diff.added)),
                 removed: diff.and_then(|diff| count(diff.removed)),
                 affects_agents: change.affects_agents,
+                merged: change.merged.is_some(),
+                touched: change.touched,
                 applied: false,
             }
         };
@@ -145,10 +147,16 @@ impl ReportBuilder {
         let Some(applied) = applied else { return };
         let warnings = applied.warnings.iter();
         self.warnings.extend(warnings.map(|text| Warning::new(WarningCode::NotApplied, text.to_string())));
-        let done: HashSet<String> =
-            applied.outcome.applied.iter().map(|change| printable_name(change.path.as_ref())).collect();
+        let done: HashMap<String, bool> = applied
+            .outcome
+            .applied
+            .iter()
+            .map(|change| (printable_name(change.path.as_ref()), change.merged.is_some()))
+            .collect();
         for change in &mut self.changes {
-            change.applied = done.contains(&change.path);
+            change.applied = done.contains_key(&change.path);
+            // The file may have changed since it was looked at for the report.
+            change.merged = done.get(&change.path).copied().unwrap_or(change.merged);
         }
         self.conflicts =
             applied.outcome.review.conflicts().map(|change| printable_name(change.path.as_ref())).collect();

@@ -81,6 +81,9 @@ pub struct ChangesRequest {
     /// Asking is the default where somebody can answer.
     pub apply: Option<ApplyPolicy>,
     pub include_ignored: bool,
+    /// Whether a file that the user changed, too, is a conflict in any case.
+    #[serde(default)]
+    pub no_merge: bool,
     pub keep: bool,
 }
 

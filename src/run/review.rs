@@ -6,12 +6,17 @@ use crate::host::interruption;
 use crate::model::mount::{Backend, RuleSource};
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::changes::diff::{diff, printable_name};
-use crate::mount::changes::{Ignored, Review, review};
+use crate::mount::changes::{Ignored, Merging, Review, review};
 use crate::session::leaks::Leaks;
 use anyhow::Result;
 
 /// Above this many changes their lines are not counted: the report must not take longer than the work.
 const MOST_COUNTED: usize = 500;
+
+/// As the plan says it.
+pub(super) fn merging(merge: bool) -> Merging {
+    if merge { Merging::On } else { Merging::Off }
+}
 
 impl OpenRun<'_> {
     /// What the attempts so far have changed; `None` where there is no mount.
@@ -25,9 +30,10 @@ impl OpenRun<'_> {
                 Some(work) => {
                     let include = self.run.plan.changes.include_ignored;
                     let ignored = if include { Ignored::Include } else { Ignored::KeepOut };
-                    let review = review(&work.three_way()?, ignored)?;
+                    let merging = merging(self.run.plan.changes.merge);
+                    let review = review(&work.three_way(merging)?, ignored)?;
                     tracing::debug!(changes = review.changes.len(), "changes reviewed");
-                    Some(Reviewed { work, review })
+                    Some(Reviewed { work, review, merging })
                 }
                 None => None,
             };
@@ -56,7 +62,7 @@ impl OpenRun<'_> {
         let _step = tracing::info_span!("review").entered();
         self.report_harness_config();
         self.reviewed()?;
-        let Some(Reviewed { work, review }) = &self.reviewed else {
+        let Some(Reviewed { work, review, merging }) = &self.reviewed else {
             self.report.leaked(&Leaks::default());
             return Ok(());
         };
@@ -68,7 +74,14 @@ impl OpenRun<'_> {
             );
             self.report.warnings.push(Warning::new(WarningCode::Exposed, text));
         }
-        let sides = work.three_way()?;
+        if work.contents.left_out() > 0 {
+            let text = format!(
+                "{} changed or untracked file(s) were too many to keep: your own edits to them are not merged with the agent's",
+                work.contents.left_out()
+            );
+            self.report.warnings.push(Warning::new(WarningCode::Mount, text));
+        }
+        let sides = work.three_way(*merging)?;
         let mut leaks = Leaks::default();
         let paths = review.changes.iter().map(|change| change.path.0.as_path());
         leaks.look_into_changes(&self.secrets, sides.mount, paths);

@@ -1,7 +1,7 @@
 //! The changes of a run as they were found, for everyone who shows them.
 
-use crate::mount::changes::Review;
 use crate::mount::changes::diff::{FileDiff, diff};
+use crate::mount::changes::{Merging, Review};
 use crate::session::work::Work;
 use anyhow::Result;
 
@@ -9,10 +9,11 @@ use anyhow::Result;
 pub(super) struct Reviewed {
     pub(super) work: Work,
     pub(super) review: Review,
+    pub(super) merging: Merging,
 }
 
 impl Reviewed {
     pub(super) fn diff(&self) -> Result<Vec<FileDiff>> {
-        diff(&self.work.three_way()?, &self.review, None)
+        diff(&self.work.three_way(self.merging)?, &self.review, None)
     }
 }

@@ -7,12 +7,18 @@ use crate::model::mount_record::MountRecord;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::CrashPoints;
 use crate::mount::changes::base;
+use crate::mount::changes::contents_take::{CopyLimits, take_contents};
 use crate::mount::changes::diff::printable_name;
 use crate::mount::{self, InjectedFile, OpenMount, OpenRequest, SignalInbox, probe};
 use crate::session::{Session, SessionState, SessionStore};
 use anyhow::{Result, anyhow};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// How long contents are still kept after a run has ended: its work may wait for long, but nobody should wait for us.
+const GRACE: Duration = Duration::from_millis(50);
 
 /// What a mount is made of.
 pub struct Opening<'a> {
@@ -131,6 +137,7 @@ pub fn with_base<T>(
 ) -> Result<T> {
     session.set_state(host, SessionState::Running)?;
     crash_points.at("running");
+    let over_since = OnceLock::new();
     std::thread::scope(|scope| {
         let manifest = scope.spawn(|| match open.record.backend {
             Backend::None => Ok(()),
@@ -138,10 +145,19 @@ pub fn with_base<T>(
                 crash_points.at("base begun");
                 let taken = base::take_project(&session.dir, &spec.root, &spec.rules);
                 crash_points.at("base taken");
+                let launched = open.record.launched_at;
+                let is_over = || over_since.get().is_some_and(|over: &Instant| over.elapsed() > GRACE);
+                // Without them more is a conflict, and nothing is wrong.
+                let kept = take_contents(&session.dir, &spec.root, launched, CopyLimits::default(), &is_over);
+                if let Err(error) = kept {
+                    tracing::warn!("the contents of the base are not kept: {error:#}");
+                }
+                crash_points.at("base contents kept");
                 taken
             }
         });
         let outcome = run();
+        over_since.get_or_init(Instant::now);
         let taken = manifest.join().map_err(|_| anyhow!("the base could not be taken"))?;
         let outcome = outcome?;
         // Without a base every change is a conflict: held, never lost.

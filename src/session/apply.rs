@@ -49,7 +49,7 @@ impl Sessions<'_> {
     pub fn apply_locked(&self, session: &Session, request: &ApplyRequest) -> Result<Applied> {
         self.end_journals(session)?;
         let work = session.work()?.ok_or_else(|| session.no_mount())?;
-        let sides = work.three_way()?;
+        let sides = work.three_way(self.merging)?;
         let outcome = self.store.with_context(session, self.crash_points, |context| {
             apply::apply(context, &sides, &request.selection, ignored(request.include_ignored))
         })?;

@@ -3,7 +3,7 @@
 use super::sessions::Sessions;
 use super::status::SessionState;
 use super::store::Session;
-use crate::mount::changes::{Ignored, review};
+use crate::mount::changes::{Ignored, Merging, review};
 use crate::mount::git::export::export;
 use anyhow::Result;
 use schemars::JsonSchema;
@@ -75,7 +75,7 @@ impl Sessions<'_> {
         if state.is_settled() {
             return only_here(session);
         }
-        match session.review()? {
+        match session.review(self.merging)? {
             None if state == SessionState::Undone => because("its changes were undone and exist only here"),
             None => Ok(None),
             Some(review) if review.changes.is_empty() && !review.keeps_something_out() => {
@@ -101,7 +101,7 @@ impl Sessions<'_> {
 /// What of the agent's work a session that is done with still holds and nobody else has.
 fn only_here(session: &Session) -> Result<Option<String>> {
     let Some(work) = session.work()? else { return Ok(None) };
-    let found = review(&work.three_way()?, Ignored::KeepOut)?;
+    let found = review(&work.three_way(Merging::On)?, Ignored::KeepOut)?;
     let kept = found.protected.len() + found.special.len() + found.unreadable.len();
     if kept > 0 {
         return Ok(Some(format!("{kept} change(s) to protected paths exist only here")));

@@ -4,6 +4,7 @@ use super::sessions::Sessions;
 use super::status::SessionState;
 use super::store::Session;
 use crate::mount::apply::Recovered;
+use crate::mount::changes::Merging;
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -75,7 +76,7 @@ impl Sessions<'_> {
             Err(error) => result.problem = Some(format!("{error:#}")),
         }
         let mut was_reviewed = false;
-        match session.review() {
+        match session.review(self.merging) {
             Ok(Some(review)) => {
                 was_reviewed = true;
                 result.changes = review.changes.len();
@@ -108,5 +109,7 @@ impl Sessions<'_> {
 /// Killed between the end of an apply and the note of it.
 fn is_applied_without_saying(session: &Session) -> bool {
     session.was_applied().unwrap_or(false)
-        && session.review().is_ok_and(|review| review.is_some_and(|review| review.changes.is_empty()))
+        && session
+            .review(Merging::On)
+            .is_ok_and(|review| review.is_some_and(|review| review.changes.is_empty()))
 }

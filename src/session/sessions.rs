@@ -9,7 +9,7 @@ use crate::mount::CrashPoints;
 use crate::mount::apply::journal::{Journal, State};
 use crate::mount::apply::{self, Recovered};
 use crate::mount::changes::diff::{FileDiff, diff};
-use crate::mount::changes::{Ignored, Review, review};
+use crate::mount::changes::{Ignored, Merging, Review, review};
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -20,6 +20,7 @@ pub struct Sessions<'a> {
     pub store: &'a SessionStore,
     pub host: &'a Host,
     pub crash_points: &'a CrashPoints,
+    pub merging: Merging,
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -56,7 +57,7 @@ impl Sessions<'_> {
 
     pub fn show(&self, wanted: &str) -> Result<Shown> {
         let session = self.store.find(wanted)?;
-        let (review, problem) = match session.review() {
+        let (review, problem) = match session.review(self.merging) {
             Ok(review) => (review, None),
             Err(error) => (None, Some(format!("{error:#}"))),
         };
@@ -80,7 +81,7 @@ impl Sessions<'_> {
     ) -> Result<Vec<FileDiff>> {
         let session = self.store.find(wanted)?;
         let work = session.work()?.ok_or_else(|| session.no_mount())?;
-        let sides = work.three_way()?;
+        let sides = work.three_way(self.merging)?;
         let review = review(&sides, ignored(include_ignored))?;
         diff(&sides, &review, below.map(PathBuf::as_path))
     }

@@ -37,7 +37,12 @@ impl Fixture {
     }
 
     fn sessions(&self) -> Sessions<'_> {
-        Sessions { store: &self.store, host: &self.host, crash_points: &self.crash_points }
+        Sessions {
+            store: &self.store,
+            host: &self.host,
+            crash_points: &self.crash_points,
+            merging: Merging::On,
+        }
     }
 
     fn project(&self) -> PathBuf {

@@ -46,7 +46,7 @@ impl Sessions<'_> {
         self.end_journals(&session)?;
         let outcome = self.store.with_context(&session, self.crash_points, apply::redo)?;
         if outcome.status == apply::UndoStatus::Redone {
-            let waits = session.review()?.is_some_and(|review| !review.changes.is_empty());
+            let waits = session.review(self.merging)?.is_some_and(|review| !review.changes.is_empty());
             let state = if waits { SessionState::Held } else { SessionState::Applied };
             session.set_state(self.host, state)?;
         }

@@ -6,8 +6,10 @@ use crate::model::mount::PathRule;
 use crate::model::mount_record::{GitRecord, MOUNT_RECORD_FILE, MountRecord, RULES_FILE};
 use crate::mount::apply::Context;
 use crate::mount::apply::journal::{Journal, State};
+use crate::mount::changes::base_content::BaseContents;
+use crate::mount::changes::content_store::BASE_DIR;
 use crate::mount::changes::manifest::{MANIFEST_FILE, MOUNT_MANIFEST_FILE, Manifest};
-use crate::mount::changes::{Ignored, Review, ThreeWay, review};
+use crate::mount::changes::{Ignored, Merging, Review, ThreeWay, review};
 use crate::mount::fs::tree::{self, Tree};
 use crate::mount::{CrashPoints, MountError};
 use crate::session::error::SessionError;
@@ -20,7 +22,7 @@ use std::path::PathBuf;
 const LARGEST_REF: u64 = 4096;
 
 /// Everything that a mount leaves in a session and that goes once its work is applied or discarded.
-const MOUNT_DIRS: [&str; 6] = ["mount", "upper", "work", "git", "harness-config", "temp"];
+const MOUNT_DIRS: [&str; 7] = ["mount", "upper", "work", "git", "harness-config", "temp", BASE_DIR];
 
 /// What there is of a run, opened.
 pub struct Work {
@@ -30,6 +32,7 @@ pub struct Work {
     mount: Tree,
     base: Option<Manifest>,
     made: Option<Manifest>,
+    pub contents: BaseContents,
     session: PathBuf,
 }
 
@@ -64,7 +67,8 @@ impl Session {
         let mount = Tree::open(&path)?.opening_closed_files();
         let base = Manifest::read(&self.dir, MANIFEST_FILE)?;
         let made = Manifest::read(&self.dir, MOUNT_MANIFEST_FILE)?;
-        Ok(Some(Work { record, rules, project, mount, base, made, session: self.dir.clone() }))
+        let contents = BaseContents::read(&self.dir);
+        Ok(Some(Work { record, rules, project, mount, base, made, contents, session: self.dir.clone() }))
     }
 
     /// The mount goes; records, journal and undo copies stay. It is out of sight before any of it is removed: half of a
@@ -93,10 +97,10 @@ impl Session {
     }
 
     /// What the agent changed; `None` if there is no mount.
-    pub fn review(&self) -> Result<Option<Review>> {
+    pub fn review(&self, merging: Merging) -> Result<Option<Review>> {
         match self.work()? {
             None => Ok(None),
-            Some(work) => Ok(Some(review(&work.three_way()?, Ignored::KeepOut)?)),
+            Some(work) => Ok(Some(review(&work.three_way(merging)?, Ignored::KeepOut)?)),
         }
     }
 
@@ -124,7 +128,7 @@ impl Session {
 }
 
 impl Work {
-    pub fn three_way(&self) -> Result<ThreeWay<'_>> {
+    pub fn three_way(&self, merging: Merging) -> Result<ThreeWay<'_>> {
         Ok(ThreeWay {
             record: &self.record,
             rules: &self.rules,
@@ -132,7 +136,9 @@ impl Work {
             mount: &self.mount,
             base: self.base.as_ref(),
             made: self.made.as_ref(),
-            restored: Journal::restorations(&self.session)?,
+            contents: Some(&self.contents),
+            earlier: Journal::earlier(&self.session)?,
+            merging,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Generated trees and edit scripts through the real backends: after an apply the project is what the agent left, except
 //! what must not be applied; after an undo it is as before; nothing outside is touched; both backends come to the same.
 
-use crate::support::mount::{Identity, World, identities as users};
+use crate::support::mount::{Identity, ORDINARY_ID, World, identities as users, soon};
 use crate::support::sessions::fast_world;
 use agentworkforce::model::mount::{Effect, PathRule, RuleSource};
 use agentworkforce::rules::{PathRules, Visibility, builtin_secret_rules};
@@ -12,8 +12,10 @@ use snapshot::{Node, Snapshot, identities, materialise, snapshot};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use texts::{Outcome, Texts};
 
 // The generators of the laws that are tested in process.
 #[allow(dead_code, reason = "shared with tests that use more of it")]
@@ -22,6 +24,9 @@ mod script;
 #[allow(dead_code, reason = "shared with tests that use more of it")]
 #[path = "../../src/mount/engine_tests/snapshot.rs"]
 mod snapshot;
+#[allow(dead_code, reason = "shared with tests that use more of it")]
+#[path = "../../src/mount/engine_tests/texts.rs"]
+mod texts;
 
 /// How many trees; each goes through every backend as every identity.
 fn trees() -> u64 {
@@ -50,6 +55,8 @@ struct Story {
     base: Snapshot,
     seen: Snapshot,
     after: Snapshot,
+    /// Files that the user edits while the agent works; half of the stories have some.
+    texts: Option<Texts>,
     rng: Rng,
 }
 
@@ -66,7 +73,14 @@ impl Story {
             base.iter().filter(is_seen).map(|(path, node)| (path.clone(), node.clone())).collect();
         let mut after = seen.clone();
         edit(&mut rng, &mut after);
-        Story { is_repository, base, seen, after, rng }
+        let mut seen = seen;
+        let texts = (!seed.is_multiple_of(2)).then(|| Texts::generate(&mut rng));
+        if let Some(texts) = &texts {
+            base.extend(texts.base());
+            seen.extend(texts.base());
+            after.extend(texts.agents());
+        }
+        Story { is_repository, base, seen, after, texts, rng }
     }
 
     /// What the project must be after an apply, or `None` if that has to be a conflict.
@@ -120,6 +134,11 @@ impl Story {
                     self.base.get(parent).or_else(|| self.after.get(parent)).filter(|node| node.is_dir())?;
                 result.insert(parent.to_owned(), node.clone());
             }
+        }
+        match self.texts.as_ref().map(Texts::expected) {
+            Some(Outcome::Conflict) => return None,
+            Some(Outcome::Merged(merged)) => result.extend(merged),
+            None => {}
         }
         Some(result)
     }
@@ -247,10 +266,43 @@ fn check(seed: u64, backend: &str, who: Identity) {
     let script = story.script(&world);
     let mount = json!({"ignoredPatterns": ["private/"], "readonlyPatterns": ["ro", "!ro/open/"]});
     world.persona(&json!({"id": "p", "intent": "p", "description": "p", "harness": "claude", "systemPrompt": "x", "mount": mount}));
-    let before = snapshot(&project);
-    let (inodes, around) = (identities(&project), identities(&outside));
+    let around = identities(&outside);
     let script = script.to_str().unwrap();
-    let ran = world.aw(["mount", "--persona", "p", "--mount", backend, "--keep", "--", "sh", script]);
+    let flags = ["--persona", "p", "--mount", backend, "--keep"];
+    let (before, inodes, ran) = match &story.texts {
+        None => {
+            let (before, inodes) = (snapshot(&project), identities(&project));
+            let ran = world.aw(["mount", "--persona", "p", "--mount", backend, "--keep", "--", "sh", script]);
+            (before, inodes, ran)
+        }
+        Some(texts) => {
+            let run = world.waiting(&flags, &format!("sh '{script}'"), "");
+            let id = world.only_session();
+            assert!(soon(|| world.sessions().join(&id).join("base/contents.json").exists()));
+            texts.edit_as_user(&project, &mut story.rng);
+            for path in texts.base().keys().map(|path| project.join(path)) {
+                // To give a file to its owner is a change.
+                if who == Identity::Ordinary && fs::metadata(&path).unwrap().uid() != ORDINARY_ID {
+                    std::os::unix::fs::chown(&path, Some(ORDINARY_ID), Some(ORDINARY_ID)).unwrap();
+                }
+            }
+            let (before, inodes) = (snapshot(&project), identities(&project));
+            (before, inodes, run.go())
+        }
+    };
+    let session = world.sessions().join(world.only_session());
+    let id = session.file_name().unwrap().to_str().unwrap();
+    let is_doubtful = backend == "overlay" && story.texts.as_ref().is_some_and(Texts::are_doubtful);
+    let ran = if is_doubtful && story.expected().is_some() {
+        assert_eq!(
+            (ran.code, snapshot(&project)),
+            (3, before.clone()),
+            "held until somebody has looked: {ran:#?}"
+        );
+        world.aw(["sessions", "apply", id, "--keep"])
+    } else {
+        ran
+    };
     let after = snapshot(&project);
     let git = |tree: &Snapshot| -> Snapshot {
         tree.iter()
@@ -259,7 +311,6 @@ fn check(seed: u64, backend: &str, who: Identity) {
             .collect()
     };
     assert_eq!(git(&after), git(&before), "the repository is the user's");
-    let session = world.sessions().join(world.only_session());
     if backend == "copy" {
         assert_eq!(without_git(snapshot(&session.join("mount"))), story.after, "the script did as it should");
     }
@@ -271,7 +322,6 @@ fn check(seed: u64, backend: &str, who: Identity) {
         Some(expected) => {
             assert_eq!(ran.code, 0, "{ran:#?}");
             assert_eq!(without_git(after.clone()), expected, "{ran:#?}");
-            let id = session.file_name().unwrap().to_str().unwrap();
             let undone = world.aw(["sessions", "undo", id]);
             assert_eq!(undone.code, if after == before { 2 } else { 0 }, "{undone:#?}");
             assert_eq!(snapshot(&project), before, "undo restores");

@@ -31,6 +31,7 @@ mod launch_secrets;
 mod launch_sidecars;
 mod launch_skills;
 mod layers;
+mod merging;
 mod mount_copy;
 mod mount_git;
 mod mount_overlay;

@@ -4,8 +4,9 @@
 use crate::support::mount::{BINARY, Identity, ORDINARY_ID, World, is_root, read};
 use agentworkforce::model::mount::{Backend, Effect, GitCredentials, MountSpec, PathRule, RuleSource};
 use agentworkforce::model::raw_path::RawPath;
+use agentworkforce::mount::changes::earlier::Earlier;
 use agentworkforce::mount::changes::manifest::{MANIFEST_FILE, MOUNT_MANIFEST_FILE, Manifest};
-use agentworkforce::mount::changes::{Ignored, ThreeWay, base, review};
+use agentworkforce::mount::changes::{Ignored, Merging, ThreeWay, base, review};
 use agentworkforce::mount::fs::tree::Tree;
 use agentworkforce::mount::process::child::ChildEvent;
 use agentworkforce::mount::process::inside::protocol::{Group, Report};
@@ -14,7 +15,6 @@ use agentworkforce::mount::{
     ViewOf, open, probe,
 };
 use pretty_assertions::assert_eq;
-use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -138,7 +138,9 @@ impl Mounted {
             mount: &mount,
             base: base.as_ref(),
             made: made.as_ref(),
-            restored: HashMap::default(),
+            contents: None,
+            earlier: Earlier::default(),
+            merging: Merging::On,
         };
         let review = review(&sides, Ignored::Include).unwrap();
         let changes = review.changes.iter().map(|change| change.path.display().to_string());

@@ -185,7 +185,10 @@ fn the_plan_holds_every_decision() {
         "60",
     ]);
     let plan = plan.json();
-    assert_eq!(plan["changes"], json!({"apply": "never", "includeIgnored": true, "keep": true}));
+    assert_eq!(
+        plan["changes"],
+        json!({"apply": "never", "includeIgnored": true, "merge": true, "keep": true})
+    );
     assert_eq!(plan["checks"], json!([{"command": "true", "timeoutSeconds": 7.0}]));
     assert_eq!((&plan["offline"], &plan["strict"]), (&json!(true), &json!(false)));
     assert_eq!(plan["limits"]["wallSeconds"], 60.0);

@@ -5,8 +5,11 @@ use crate::cli::SessionsCommand;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
+use crate::load::config;
+use crate::load::layers::config_path;
 use crate::mount::CrashPoints;
 use crate::mount::apply::{ApplyResult, Selection, UndoStatus};
+use crate::mount::changes::Merging;
 use crate::session::prune::PruneRequest;
 use crate::session::recover::Recovery;
 use crate::session::undo::Undone;
@@ -20,14 +23,15 @@ use std::time::Duration;
 pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let store = SessionStore::new(&host.workforce_home()?);
     let crash_points = CrashPoints::of(host);
-    let sessions = Sessions { store: &store, host, crash_points: &crash_points };
+    let sessions =
+        Sessions { store: &store, host, crash_points: &crash_points, merging: merging(command, host)? };
     match command {
         SessionsCommand::List => list(&sessions, ui),
         SessionsCommand::Show { id } => show(&sessions, id, ui),
         SessionsCommand::Diff { id, path, include_ignored } => {
             diff(&sessions, id, path.as_ref(), *include_ignored, ui)
         }
-        SessionsCommand::Apply { id, only, theirs, ours, include_ignored, keep } => {
+        SessionsCommand::Apply { id, only, theirs, ours, include_ignored, keep, .. } => {
             let request = ApplyRequest {
                 session: id.clone(),
                 selection: Selection {
@@ -65,6 +69,14 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
         SessionsCommand::Recover { id } => recover(&sessions, id.as_deref(), ui),
         SessionsCommand::Prune { older_than, force } => prune(&sessions, older_than, *force, ui),
     }
+}
+
+/// What the command line and the config say about merging.
+fn merging(command: &SessionsCommand, host: &Host) -> Result<Merging> {
+    let is_off = matches!(command, SessionsCommand::Apply { no_merge: true, .. });
+    let config = config::read(&config_path(&host.workforce_home()?));
+    let is_on = !is_off && config.settings.mount.merge.unwrap_or(true);
+    Ok(if is_on { Merging::On } else { Merging::Off })
 }
 
 /// A result as the one JSON object, with our version in front and the warnings behind.

@@ -3,12 +3,14 @@
 
 use super::record_file::{self, untrusted};
 use crate::model::raw_path::RawPath;
+use crate::mount::changes::earlier::{AgentsVersion, AppliedPath, Earlier};
 use crate::mount::changes::is_git_name;
-use crate::mount::changes::restored::{Restorations, Restored};
+use crate::mount::changes::restored::Restored;
 use crate::mount::fs::stat::{PERMISSIONS, Stat};
 use crate::mount::fs::tree::{self, Tree};
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
@@ -111,6 +113,12 @@ pub struct Operation {
     /// What the path was when all was done; an undo must still find it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post: Option<Stat>,
+    /// The file as the agent had it: the base of what it changes after this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agents: Option<AgentsVersion>,
+    /// The project gets something of the user's, too, that the agent's version does not have.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merged: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -167,13 +175,35 @@ impl Journal {
         numbers.into_iter().map(|number| Journal::read(session, number)).collect()
     }
 
-    /// Everything that was put back by the journals of a session.
-    pub fn restorations(session: &Path) -> anyhow::Result<Restorations> {
-        let mut all = Restorations::new();
-        for restored in Journal::all(session)?.into_iter().flat_map(|journal| journal.restored) {
-            all.entry(restored.path.0.clone()).or_default().push(restored);
+    /// What the journals of a session did to the project, for a comparison with its base.
+    pub fn earlier(session: &Path) -> anyhow::Result<Earlier> {
+        let mut earlier = Earlier::default();
+        let journals = Journal::all(session)?;
+        for restored in journals.iter().flat_map(|journal| &journal.restored) {
+            earlier.restored.entry(restored.path.0.clone()).or_default().push(restored.clone());
         }
-        Ok(all)
+        let stands = |journal: &&Journal| {
+            journal.purpose.applies() && matches!(journal.state, State::Done | State::Committed)
+        };
+        for journal in journals.iter().filter(stands) {
+            // A redo brings what was applied once; the journal of that knows what the agent had.
+            let known: HashMap<&RawPath, &Operation> = first_apply(&journals, journal)
+                .operations
+                .iter()
+                .filter(|known| known.agents.is_some() || known.merged)
+                .map(|known| (&known.path, known))
+                .collect();
+            for operation in &journal.operations {
+                let known = known.get(&operation.path);
+                let applied = AppliedPath {
+                    post: operation.post,
+                    agents: known.and_then(|known| known.agents.clone()),
+                    merged: known.is_some_and(|known| known.merged),
+                };
+                earlier.applied.insert(operation.path.0.clone(), applied);
+            }
+        }
+        Ok(earlier)
     }
 
     pub fn next_number(session: &Path) -> anyhow::Result<u32> {
@@ -213,6 +243,18 @@ impl Journal {
     pub fn undo_path(&self, session: &Path) -> PathBuf {
         session.join(UNDO_DIR).join(self.number.to_string())
     }
+}
+
+/// The apply that a journal takes back and forth.
+fn first_apply<'a>(journals: &'a [Journal], journal: &'a Journal) -> &'a Journal {
+    let mut first = journal;
+    // The numbers only go down.
+    while let Purpose::Undo { of } | Purpose::Redo { of } = first.purpose
+        && let Some(earlier) = journals.iter().find(|earlier| earlier.number == of)
+    {
+        first = earlier;
+    }
+    first
 }
 
 /// The file of a journal.

@@ -1,6 +1,7 @@
 //! Brings the agent's changes into the project, all or nothing, and takes them back again.
 //! Every step is journaled in the session first; whatever the user did meanwhile is a conflict and never overwritten.
 
+mod agents_versions;
 mod exchange;
 pub mod journal;
 mod lock;
@@ -88,9 +89,10 @@ pub fn apply(
     context.crash_points.at("apply: locked");
     recover::finish_left_over(context, &mut lock, sides.project)?;
     // Under the lock: what is compared is what is applied. The left-over may have put files back.
-    let restored = Journal::restorations(context.session)?;
-    let sides = &ThreeWay { restored, ..*sides };
-    let review = review(sides, ignored)?;
+    let earlier = Journal::earlier(context.session)?;
+    let sides = &ThreeWay { earlier, ..*sides };
+    let mut review = review(sides, ignored)?;
+    selection.take_theirs(&mut review);
     let chosen = selection.choose(&review);
     let mut outcome = ApplyOutcome {
         status: ApplyResult::Nothing,

@@ -1,6 +1,7 @@
 //! One journal from the first staged byte to the last: stage, exchange, commit, put away; or back, if anything is not as
 //! expected. It carries out steps; others choose them.
 
+use super::agents_versions::AgentsVersions;
 use super::exchange::{Done, Exchange, Refusal};
 use super::journal::{Action, Journal, Operation, Purpose, Stage, State, stage_name};
 use super::lock::{ProjectLock, Underway};
@@ -112,6 +113,7 @@ fn stage_all(context: &Context<'_>, job: &Job<'_>, journal: &mut Journal) -> Res
         mount: job.mount,
         crash_points: context.crash_points,
         durable: context.durable,
+        agents: job.mount.map(|_| AgentsVersions::new(context.session)),
     };
     journal.operations = staging.all(job.steps)?;
     journal.state = State::Exchanging;

@@ -47,6 +47,15 @@ impl Selection {
             .collect()
     }
 
+    /// Where the agent's version was asked for, it is taken as it is and not merged.
+    pub(super) fn take_theirs(&self, review: &mut Review) {
+        for change in &mut review.changes {
+            if change.merged.is_some() && covers(&self.theirs, &change.path) {
+                *change = change.clone().unmerged();
+            }
+        }
+    }
+
     pub(super) fn choose<'a>(&self, review: &'a Review) -> Chosen<'a> {
         let picked = self.with_what_they_need(review);
         let mut chosen = Chosen { changes: Vec::new(), undecided: Vec::new(), rest: Vec::new() };

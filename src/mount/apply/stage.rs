@@ -1,10 +1,12 @@
 //! Puts new content beside the project, on its filesystem, complete and durable, before the project is touched.
 //! It writes only into the stage directory.
 
+use super::agents_versions::AgentsVersions;
 use super::journal::{Action, Operation};
 use super::steps::{Content, Step};
 use crate::host::interruption;
 use crate::mount::CrashPoints;
+use crate::mount::changes::earlier::AgentsVersion;
 use crate::mount::fs::copy_file::{Stop, copy_bytes};
 use crate::mount::fs::stat::{Kind, PERMISSIONS, Stat};
 use crate::mount::fs::tree::{self, Tree};
@@ -12,6 +14,7 @@ use anyhow::Context;
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, Uid};
 use std::ffi::OsStr;
 use std::fs::File;
+use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
@@ -25,6 +28,8 @@ pub(super) struct Staging<'a> {
     pub(super) mount: Option<&'a Tree>,
     pub(super) crash_points: &'a CrashPoints,
     pub(super) durable: bool,
+    /// Keeps the agent's versions; `None` for an undo.
+    pub(super) agents: Option<AgentsVersions>,
 }
 
 impl Staging<'_> {
@@ -51,10 +56,12 @@ impl Staging<'_> {
             operations.push(Operation {
                 path: step.path.clone().into(),
                 action: step.action,
+                agents: self.agents_version(step, &slot),
                 slot,
                 old: step.old,
                 new,
                 post: None,
+                merged: step.merged.is_some(),
             });
         }
         // Deepest first: a directory that is closed cannot be gone through any more.
@@ -62,7 +69,16 @@ impl Staging<'_> {
         for (path, from, to) in closed_later {
             let slot = operations.len().to_string();
             let action = Action::Chmod { from, to };
-            operations.push(Operation { path: path.into(), action, slot, old: None, new: None, post: None });
+            operations.push(Operation {
+                path: path.into(),
+                action,
+                slot,
+                old: None,
+                new: None,
+                post: None,
+                agents: None,
+                merged: false,
+            });
         }
         self.crash_points.at("stage: all written");
         if self.durable {
@@ -75,6 +91,11 @@ impl Staging<'_> {
         Ok(operations)
     }
 
+    fn agents_version(&self, step: &Step, slot: &str) -> Option<AgentsVersion> {
+        let (agents, mount) = self.agents.as_ref().zip(self.mount)?;
+        agents.keep(self.stage, mount, step, slot)
+    }
+
     fn stage_entry(&self, step: &Step, content: &Content, slot: &str, sync: bool) -> anyhow::Result<Stat> {
         let stage = self.stage.fd();
         match content {
@@ -83,18 +104,13 @@ impl Staging<'_> {
                 let (source, _) = mount.open_file(&step.path)?;
                 let file = self.new_file(slot)?;
                 copy_bytes(source.as_fd(), file.as_fd(), interruption::check)?;
-                self.crash_points.at_each("stage: content copied");
-                self.give_to_owner_of(step, file.as_fd());
-                if let Ok((old, _)) = self.project.open_file(&step.path) {
-                    keep_attributes(old.as_fd(), file.as_fd());
-                }
-                // Special bits of the file that is replaced stay; those that the agent set do not come.
-                let special =
-                    step.old.filter(|old| old.kind == Kind::File).map_or(0, |old| old.mode & !PERMISSIONS);
-                rustix::fs::fchmod(&file, Mode::from_raw_mode((mode | special) as _))?;
-                if sync {
-                    file.sync_all()?;
-                }
+                self.finish_file(step, &file, *mode, sync)?;
+            }
+            Content::MergedFile { merged, mode } => {
+                let text = merged.text.as_ref().context("there is no merged text")?;
+                let mut file = self.new_file(slot)?;
+                file.write_all(&text.result)?;
+                self.finish_file(step, &file, *mode, sync)?;
             }
             Content::Symlink { target } => rustix::fs::symlinkat(target, stage, slot)?,
             Content::Directory { mode, owner } => {
@@ -112,6 +128,22 @@ impl Staging<'_> {
         }
         self.crash_points.at_each("stage: one written");
         tree::stat_at(stage, OsStr::new(slot))?.context("it went away")
+    }
+
+    /// Owner, attributes and mode of a file whose content is written.
+    fn finish_file(&self, step: &Step, file: &File, mode: u32, sync: bool) -> anyhow::Result<()> {
+        self.crash_points.at_each("stage: content copied");
+        self.give_to_owner_of(step, file.as_fd());
+        if let Ok((old, _)) = self.project.open_file(&step.path) {
+            keep_attributes(old.as_fd(), file.as_fd());
+        }
+        // Special bits of the file that is replaced stay; those that the agent set do not come.
+        let special = step.old.filter(|old| old.kind == Kind::File).map_or(0, |old| old.mode & !PERMISSIONS);
+        rustix::fs::fchmod(file, Mode::from_raw_mode((mode | special) as _))?;
+        if sync {
+            file.sync_all()?;
+        }
+        Ok(())
     }
 
     fn new_file(&self, slot: &str) -> std::io::Result<File> {

@@ -3,13 +3,14 @@
 use super::journal::{Action, Journal, Operation};
 use crate::model::change_kind::ChangeKind;
 use crate::mount::changes::compare::After;
-use crate::mount::changes::{Change, ThreeWay};
+use crate::mount::changes::{Change, Merged, ThreeWay};
 use crate::mount::fs::stat::{Kind, PERMISSIONS, Stat};
 use crate::mount::fs::tree::Lookup;
 use anyhow::Context;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The owner may write: without it a directory takes no entries.
 const OWNER_WRITE: u32 = 0o200;
@@ -21,6 +22,8 @@ pub(super) struct Step {
     pub(super) action: Action,
     pub(super) old: Option<Stat>,
     pub(super) content: Option<Content>,
+    /// The project gets something of the user's, too.
+    pub(super) merged: Option<Arc<Merged>>,
 }
 
 /// What is to be staged.
@@ -28,6 +31,11 @@ pub(super) struct Step {
 pub(super) enum Content {
     /// The mount's file at the step's path.
     MountFile {
+        mode: u32,
+    },
+    /// The text that was made of the mount's file and the user's.
+    MergedFile {
+        merged: Arc<Merged>,
         mode: u32,
     },
     Symlink {
@@ -55,7 +63,8 @@ pub(super) fn for_changes(sides: &ThreeWay<'_>, changes: &[&Change]) -> anyhow::
 
 fn for_change(sides: &ThreeWay<'_>, change: &Change) -> anyhow::Result<Option<Step>> {
     let step = |action: Action, content: Option<Content>| {
-        Some(Step { path: change.path.0.clone(), action, old: change.now, content })
+        let merged = change.merged.clone();
+        Some(Step { path: change.path.0.clone(), action, old: change.now, content, merged })
     };
     let content = match &change.after {
         After::Absent => {
@@ -66,7 +75,12 @@ fn for_change(sides: &ThreeWay<'_>, change: &Change) -> anyhow::Result<Option<St
             });
         }
         After::Special => return Ok(None),
-        After::File { mode, .. } => Content::MountFile { mode: mode & PERMISSIONS },
+        After::File { mode, .. } => match &change.merged {
+            Some(merged) if merged.text.is_some() => {
+                Content::MergedFile { merged: Arc::clone(merged), mode: mode & PERMISSIONS }
+            }
+            _ => Content::MountFile { mode: mode & PERMISSIONS },
+        },
         After::Dir { mode } => Content::Directory { mode: mode & PERMISSIONS, owner: None },
         After::Symlink => {
             let target = sides.mount.read_link(&change.path).with_context(|| {
@@ -105,6 +119,7 @@ fn add_missing_parents(sides: &ThreeWay<'_>, steps: &mut Vec<Step>) -> anyhow::R
                 action: Action::Create,
                 old: None,
                 content: Some(Content::Directory { mode: permissions, owner: None }),
+                merged: None,
             });
         }
     }
@@ -156,7 +171,7 @@ fn undo_step(operation: &Operation, undo: &Path) -> Option<Step> {
         Action::Delete | Action::RemoveDir => (Action::Create, operation.old.as_ref().map(content_of)),
         Action::Chmod { from, to } => (Action::Chmod { from: to, to: from }, None),
     };
-    Some(Step { path: operation.path.0.clone(), action, old: post, content })
+    Some(Step { path: operation.path.0.clone(), action, old: post, content, merged: None })
 }
 
 /// - a directory that was closed and is to be opened, first;

@@ -7,8 +7,9 @@ use crate::model::raw_path::RawPath;
 use crate::mount::changes::compare::{After, ConflictReason};
 use crate::mount::fs::stat::{Kind, Stat};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::path::Path;
+use std::sync::Arc;
 
 /// How many examples of what was kept out are named.
 const EXAMPLES: usize = 20;
@@ -31,6 +32,14 @@ pub struct Change {
     /// It is part of a persona layer or a rule file: it changes what agents may do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub affects_agents: bool,
+    /// The user changed the file too, and the result has both: edits of different lines, or the mode of one and the content of the
+    /// other.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "as_true")]
+    #[schemars(with = "bool")]
+    pub merged: Option<Arc<Merged>>,
+    /// The user saved the file and restored it while the agent had it: the agent's version may hold what was saved in between.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub touched: bool,
     #[serde(skip)]
     #[schemars(skip)]
     pub after: After,
@@ -38,6 +47,48 @@ pub struct Change {
     #[serde(skip)]
     #[schemars(skip)]
     pub now: Option<Stat>,
+}
+
+/// The agent's version of a file, and what became of it together with the user's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// What the agent's side is by itself.
+    pub agents: After,
+    /// `None` if the content is that of one side.
+    pub text: Option<MergedText>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergedText {
+    /// What an apply writes.
+    pub result: Vec<u8>,
+    /// The agent's version that it was made from.
+    pub agents: Vec<u8>,
+}
+
+impl Change {
+    /// The same change without anything of the user's: the agent's version as it is.
+    #[must_use]
+    pub fn unmerged(mut self) -> Change {
+        if let Some(merged) = self.merged.take() {
+            self.mode = merged.agents.permissions();
+            if let After::File { size, .. } = merged.agents {
+                self.size = Some(size);
+                self.kind = ChangeKind::Modified;
+            }
+            self.after = merged.agents.clone();
+        }
+        self
+    }
+
+    /// The word for it on the screen.
+    pub fn word(&self) -> &'static str {
+        if self.merged.is_some() { "merged" } else { self.kind.name() }
+    }
+}
+
+fn as_true<T, S: Serializer>(_: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bool(true)
 }
 
 /// A write that is never applied, and the rule that says so.
@@ -107,6 +158,11 @@ pub struct Review {
 impl Review {
     pub fn conflicts(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(|change| change.conflict.is_some())
+    }
+
+    /// Changes to files that the user saved and restored meanwhile.
+    pub fn touched(&self) -> impl Iterator<Item = &Change> {
+        self.changes.iter().filter(|change| change.touched)
     }
 
     /// Changes that decide what agents may do.

@@ -1,7 +1,7 @@
 //! The agent's changes as unified diffs for people: names and content made safe for a terminal, binary and huge files
 //! said and not dumped. It reads both sides and decides nothing.
 
-use super::change::{Change, Review};
+use super::change::{Change, Merged, Review};
 use super::three_way::ThreeWay;
 use crate::model::change_kind::ChangeKind;
 use crate::model::printable::printable;
@@ -25,6 +25,12 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Where git looks for a zero byte to tell text from the rest.
 const PROBE: usize = 8000;
 
+/// What it means that a file is merged.
+pub const MERGED: &str = "you changed it too; the result has both";
+/// What it means that a file is touched.
+pub const TOUCHED: &str =
+    "saved and restored in the project while the agent had it; look for lines that you took back";
+
 /// One path of a diff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -33,6 +39,12 @@ pub struct FileDiff {
     pub kind: ChangeKind,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conflict: Option<ConflictReason>,
+    /// The diff is from the project as it is to a result that has your edits, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merged: bool,
+    /// You saved and restored the file while the agent had it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub touched: bool,
     /// Lines; `None` where lines mean nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub added: Option<usize>,
@@ -60,12 +72,24 @@ fn diff_of(sides: &ThreeWay<'_>, change: &Change) -> anyhow::Result<FileDiff> {
     let path = change.path.0.as_path();
     let now = change.now.map(|stat| stat.kind);
     let before = side(sides.project, path, now).with_context(|| cannot_read(sides.project, path))?;
-    let after =
-        side(sides.mount, path, change.after.kind()).with_context(|| cannot_read(sides.mount, path))?;
+    let after = match change.merged.as_deref() {
+        Some(Merged { text: Some(text), .. }) => text_of(text.result.clone()),
+        // Only the mode is the agent's.
+        Some(_) if change.kind == ChangeKind::Mode => {
+            side(sides.project, path, now).with_context(|| cannot_read(sides.project, path))?
+        }
+        _ => side(sides.mount, path, change.after.kind()).with_context(|| cannot_read(sides.mount, path))?,
+    };
     let name = printable_name(path);
     let mut text = String::new();
     if let Some(reason) = change.conflict {
         let _ = writeln!(text, "conflict: {}", reason.text());
+    }
+    if change.merged.is_some() {
+        let _ = writeln!(text, "merged: {MERGED}");
+    }
+    if change.touched {
+        let _ = writeln!(text, "touched: {TOUCHED}");
     }
     let _ = writeln!(text, "diff a/{name} b/{name}");
     modes(change, now, &mut text);
@@ -86,6 +110,8 @@ fn diff_of(sides: &ThreeWay<'_>, change: &Change) -> anyhow::Result<FileDiff> {
         path: change.path.clone(),
         kind: change.kind,
         conflict: change.conflict,
+        merged: change.merged.is_some(),
+        touched: change.touched,
         added,
         removed,
         text,
@@ -155,10 +181,15 @@ fn side(tree: &Tree, path: &Path, kind: Option<Kind>) -> anyhow::Result<Side> {
             if bytes.iter().take(PROBE).any(|&byte| byte == 0) {
                 return Ok(Side::Binary(stat.size));
             }
-            // Replacement characters would make different bytes look the same.
-            String::from_utf8(bytes).map_or(Side::Binary(stat.size), Side::Text)
+            text_of(bytes)
         }
     })
+}
+
+/// Replacement characters would make different bytes look the same, so that what is no text is not shown as one.
+fn text_of(bytes: Vec<u8>) -> Side {
+    let size = bytes.len() as u64;
+    String::from_utf8(bytes).map_or(Side::Binary(size), Side::Text)
 }
 
 fn not_shown(before: &Side, after: &Side) -> &'static str {

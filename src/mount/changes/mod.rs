@@ -2,25 +2,31 @@
 //! It reads the project and the mount and changes neither.
 
 pub mod base;
+pub mod base_content;
 mod change;
 pub mod compare;
 mod content;
+pub mod content_store;
+pub mod contents_take;
 mod copied;
 pub mod diff;
+pub mod earlier;
 mod git_settings;
 mod ignored;
 pub mod manifest;
 pub(crate) mod manifest_take;
+pub mod merge;
 mod moved;
 mod own;
 pub mod restored;
 mod review;
+mod settle;
 pub(crate) mod since_launch;
 mod three_way;
 mod touched;
 mod upper;
 
-pub use change::{Change, KeptOut, Protected, ProtectedWhy, Review};
+pub use change::{Change, KeptOut, Merged, MergedText, Protected, ProtectedWhy, Review};
 pub use review::{Ignored, review};
-pub use three_way::ThreeWay;
+pub use three_way::{Merging, ThreeWay};
 pub(crate) use touched::is_git_name;

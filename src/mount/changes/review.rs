@@ -3,9 +3,11 @@
 
 use super::change::{Change, Protected, ProtectedWhy, Review};
 use super::content::{same_content, unreadable};
+use super::earlier::AppliedPath;
 use super::ignored::IgnoreView;
 use super::moved::hold_what_moved_to_protected;
 use super::own::is_agents_own;
+use super::settle::{Judged, Settled, Settling};
 use super::three_way::ThreeWay;
 use super::touched::{Found, Touched, is_git_name};
 use super::{copied, upper};
@@ -42,7 +44,7 @@ pub fn review(sides: &ThreeWay<'_>, ignored: Ignored) -> anyhow::Result<Review> 
     let paths = touched.iter().map(|one| one.path.as_path());
     let list = settings_now::with_rules(sides.record, sides.rules, paths);
     let rules = PathRules::compile(&list).map_err(|error| anyhow!("{error}"))?;
-    let sides = &ThreeWay { rules: &list, restored: sides.restored.clone(), ..*sides };
+    let sides = &ThreeWay { rules: &list, earlier: sides.earlier.clone(), ..*sides };
     let mut review = Review {
         git_paths,
         dropped_git: dropped_git(sides, git_entries)?,
@@ -53,9 +55,19 @@ pub fn review(sides: &ThreeWay<'_>, ignored: Ignored) -> anyhow::Result<Review> 
     let (touched, in_git) = without_git_directories(sides, touched, &mut review)?;
     let candidates = without_protected(sides, &rules, touched, &mut review)?;
     let candidates = without_ignored(sides, candidates, ignored, &mut review)?;
+    let mut conflicts = Vec::new();
     for candidate in candidates {
-        judge(sides, &rules, candidate, &mut review)?;
+        let judged = judge(sides, candidate)?;
+        match judged.verdict {
+            Verdict::Conflict(..) => conflicts.push(judged),
+            _ => add(&rules, judged.as_it_is(), judged, &mut review),
+        }
     }
+    let settling = Settling::of(sides, &conflicts);
+    for judged in conflicts {
+        add(&rules, settling.settle(&judged)?, judged, &mut review);
+    }
+    review.changes.sort_by(|a, b| a.path.cmp(&b.path));
     hold_what_moved_to_protected(sides, &in_git, &mut review)?;
     mark_directories_that_must_stay(sides, &mut review)?;
     Ok(review)
@@ -335,15 +347,22 @@ fn without_ignored(
     Ok(rest)
 }
 
-fn judge(sides: &ThreeWay<'_>, rules: &PathRules, one: Touched, review: &mut Review) -> anyhow::Result<()> {
+/// Compares a path by stats, and with the project's content where that decides.
+fn judge(sides: &ThreeWay<'_>, one: Touched) -> anyhow::Result<Judged> {
     let base = base_of(sides, &one.path)?;
     let now = now_of(sides, &one.path)?;
     let as_compared = before_we_moved_it(sides, &one.path, now);
     let verdict = compare(&base, &as_compared, &one.after, || same_content(sides, &one.path, &one.after))?;
+    Ok(Judged { one, base, now, verdict })
+}
+
+fn add(rules: &PathRules, settled: Settled, judged: Judged, review: &mut Review) {
+    let Judged { one, base, now, .. } = judged;
+    let Settled { verdict, after, merged, touched } = settled;
     let (kind, conflict) = match verdict {
         Verdict::Apply(kind) => (kind, None),
         Verdict::Conflict(kind, reason) => (kind, Some(reason)),
-        Verdict::KeepUsers | Verdict::Nothing => return Ok(()),
+        Verdict::KeepUsers | Verdict::Nothing => return,
     };
     let now = match now {
         Now::Present(stat) => Some(stat),
@@ -354,9 +373,9 @@ fn judge(sides: &ThreeWay<'_>, rules: &PathRules, one: Touched, review: &mut Rev
         Base::Absent | Base::Unknown => now.map_or(Kind::File, |stat| stat.kind),
     };
     review.changes.push(Change {
-        node: one.after.kind().unwrap_or(was),
-        mode: one.after.permissions(),
-        size: match one.after {
+        node: after.kind().unwrap_or(was),
+        mode: after.permissions(),
+        size: match after {
             After::File { size, .. } => Some(size),
             _ => None,
         },
@@ -364,10 +383,11 @@ fn judge(sides: &ThreeWay<'_>, rules: &PathRules, one: Touched, review: &mut Rev
         path: one.path.into(),
         kind,
         conflict,
-        after: one.after,
+        merged,
+        touched,
+        after,
         now,
     });
-    Ok(())
 }
 
 /// A directory can only go if all it holds is the agent's to delete. One that the agent removed stays otherwise, which
@@ -419,6 +439,9 @@ fn known(base: &Manifest, path: &Path) -> anyhow::Result<Option<Entry>> {
 
 /// What the path was at launch, as far as the manifest can vouch for it.
 pub(crate) fn base_of(sides: &ThreeWay<'_>, path: &Path) -> anyhow::Result<Base> {
+    if let Some(applied) = sides.earlier.applied.get(path) {
+        return Ok(base_of_applied(applied));
+    }
     let Some(base) = sides.base else { return Ok(Base::Unknown) };
     if sides.record.left_out.iter().any(|left_out| path.starts_with(&left_out.path)) {
         return Ok(Base::Unknown);
@@ -437,6 +460,18 @@ pub(crate) fn base_of(sides: &ThreeWay<'_>, path: &Path) -> anyhow::Result<Base>
         }
     }
     Ok(Base::Unknown)
+}
+
+/// The base of what was applied is what was applied. Where that has something of the user's, too, it is what the agent had.
+fn base_of_applied(applied: &AppliedPath) -> Base {
+    let Some(post) = &applied.post else { return Base::Absent };
+    let entry = Entry::from(post);
+    match (applied.merged, &applied.agents) {
+        (false, _) => Base::Known(entry),
+        // No file of the project is this one.
+        (true, Some(agents)) => Base::Known(Entry { mode: agents.mode, size: agents.size, ino: 0, ..entry }),
+        (true, None) => Base::Unknown,
+    }
 }
 
 pub(crate) fn now_of(sides: &ThreeWay<'_>, path: &Path) -> anyhow::Result<Now> {
@@ -458,7 +493,7 @@ pub(crate) fn now_of(sides: &ThreeWay<'_>, path: &Path) -> anyhow::Result<Now> {
 /// A file that we took out and put back has a new ctime; what it was before that is what the base knows.
 fn before_we_moved_it(sides: &ThreeWay<'_>, path: &Path, now: Now) -> Now {
     let Now::Present(mut stat) = now else { return now };
-    for restored in sides.restored.get(path).into_iter().flatten().rev() {
+    for restored in sides.earlier.restored.get(path).into_iter().flatten().rev() {
         if restored.is == stat {
             stat = restored.was;
         }

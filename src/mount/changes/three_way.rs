@@ -2,8 +2,9 @@
 
 use crate::model::mount::PathRule;
 use crate::model::mount_record::MountRecord;
+use crate::mount::changes::base_content::BaseContents;
+use crate::mount::changes::earlier::Earlier;
 use crate::mount::changes::manifest::Manifest;
-use crate::mount::changes::restored::Restorations;
 use crate::mount::fs::tree::Tree;
 
 /// Everything that is needed to say what changed; all of it survives the runner.
@@ -18,6 +19,18 @@ pub struct ThreeWay<'a> {
     pub base: Option<&'a Manifest>,
     /// Copy backend: the copy as it was made.
     pub made: Option<&'a Manifest>,
-    /// What earlier journals of the session took out and put back.
-    pub restored: Restorations,
+    /// What the files held at launch, as far as it was kept.
+    pub contents: Option<&'a BaseContents>,
+    /// What earlier journals of the session did.
+    pub earlier: Earlier,
+    pub merging: Merging,
+}
+
+/// Whether edits of the user and the agent to one file are merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Merging {
+    #[default]
+    On,
+    /// They are a conflict, whatever lines they are in.
+    Off,
 }

@@ -1,5 +1,5 @@
 //! The user works on the project while the agent does, and while its work is being applied: every edit of the user's is
-//! kept, and where both touched a path it is a conflict.
+//! kept, and where both touched a path in ways that cannot be brought together it is a conflict.
 
 use super::snapshot::{Node, Snapshot, snapshot};
 use super::world::{Run, World, visible};
@@ -133,9 +133,30 @@ fn whatever_user_and_agent_do_to_one_file_the_user_loses_nothing() {
                         (name, agent_name),
                         ("delete", "deletes") | ("becomes a directory", "makes a directory")
                     );
-                    let expected = if same { ApplyResult::Nothing } else { ApplyResult::Conflict };
+                    // The mode of one and the content of the other.
+                    let saves = name.starts_with("sa") && agent_name == "chmods";
+                    let combined = saves || (name == "chmod" && agent_name == "edits");
+                    let expected = match (same, combined) {
+                        (true, _) => ApplyResult::Nothing,
+                        (false, true) => ApplyResult::Applied,
+                        (false, false) => ApplyResult::Conflict,
+                    };
                     assert_eq!(outcome.status, expected, "{what}");
-                    assert_eq!(snapshot(&run.project), before, "{what}");
+                    let mut project = before.clone();
+                    if let (true, Some(Node::File { bytes, mode })) =
+                        (combined, project.get_mut(Path::new(path)))
+                    {
+                        if saves {
+                            *mode = 0o755;
+                        } else {
+                            *bytes = b"agent".to_vec();
+                        }
+                    }
+                    assert_eq!(snapshot(&run.project), project, "{what}");
+                    if combined {
+                        undo(&run.context(&CrashPoints::none())).unwrap();
+                        assert_eq!(snapshot(&run.project), before, "{what}");
+                    }
                 }
             }
         }
@@ -183,8 +204,14 @@ fn directories_that_the_user_touched() {
     let run = Run::copied(&world(set("d/f", file("agent"))));
     std::fs::rename(run.project.join("d"), run.project.join("d.bak")).unwrap();
     std::fs::create_dir(run.project.join("d")).unwrap();
-    std::fs::copy(run.project.join("d.bak/f"), run.project.join("d/f")).unwrap();
+    std::fs::write(run.project.join("d/f"), "user").unwrap();
+    let times = std::fs::metadata(run.project.join("d.bak/f")).unwrap().modified().unwrap();
+    let swapped = std::fs::File::options().write(true).open(run.project.join("d/f")).unwrap();
+    swapped.set_modified(times).unwrap();
     assert_eq!(run.apply().status, ApplyResult::Conflict);
+    // The same with the same content is none.
+    std::fs::copy(run.project.join("d.bak/f"), run.project.join("d/f")).unwrap();
+    assert_eq!(run.apply().status, ApplyResult::Applied);
     // The agent removed a directory in which the user made a file: that file and its directory stay.
     let run = Run::copied(&world(gone("d")));
     std::fs::write(run.project.join("d/sub/mine"), "user").unwrap();

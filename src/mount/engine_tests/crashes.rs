@@ -4,6 +4,7 @@
 use super::laws::expected;
 use super::script::Rng;
 use super::snapshot::{Snapshot, snapshot};
+use super::texts::{Outcome, Texts};
 use super::world::{Home, Run, World};
 use crate::mount::CrashPoints;
 use crate::mount::apply::{ApplyResult, Selection, apply, recover, undo};
@@ -72,12 +73,24 @@ fn rich_world(from: u64) -> (u64, World) {
     unreachable!()
 }
 
+/// The same world with files that the user edits, too, and what becomes of it all.
+fn with_texts(world: World) -> (World, Snapshot) {
+    let mut intended = expected(&world).unwrap();
+    let texts = Texts::that_merge();
+    let Outcome::Merged(merged) = texts.expected() else { panic!("they merge") };
+    intended.extend(merged);
+    (world.with(&texts), intended)
+}
+
+/// The user has made edits to the texts since the launch.
 fn make(world: &World, kind: usize, seed: u64) -> Run {
-    match kind {
+    let run = match kind {
         0 => Run::overlaid(world, &mut Rng::new(seed)),
         1 => Run::copied(world),
         _ => Run::copied_in(world, Home::OnAnotherFilesystem),
-    }
+    };
+    Texts::that_merge().edit_as_user(&run.project, &mut Rng::new(seed));
+    run
 }
 
 fn recover_here(run: &Run) {
@@ -108,7 +121,7 @@ fn an_apply_killed_at_any_instant_is_applied_or_not_applied() {
     for kind in [0, 1, 2, 0, 1, 2, 0, 2] {
         let (found, world) = rich_world(seed);
         seed = found + 1;
-        let intended = expected(&world).unwrap();
+        let (world, intended) = with_texts(world);
         let total = instants_of(&make(&world, kind, found), "apply");
         for instant in 1..=total {
             let run = make(&world, kind, found);
@@ -135,7 +148,7 @@ fn an_undo_killed_at_any_instant_is_undone_or_not_undone() {
     let mut tried = 0;
     for (kind, from) in [(0, 100), (2, 200), (1, 300)] {
         let (seed, world) = rich_world(from);
-        let intended = expected(&world).unwrap();
+        let (world, intended) = with_texts(world);
         let applied = |run: Run| {
             assert_eq!(run.apply().status, ApplyResult::Applied);
             run

@@ -5,6 +5,10 @@ mod crashes;
 mod full_disk;
 mod judgement;
 mod laws;
+mod merging;
 mod script;
 mod snapshot;
+mod texts;
 mod world;
+
+pub(crate) use world::scratch;

@@ -2,14 +2,17 @@
 
 use super::script::{Rng, base_tree, edit};
 use super::snapshot::{Node, Snapshot, materialise, snapshot, write_node};
+use super::texts::Texts;
 use crate::model::mount::{Backend, Effect, PathRule, RuleSource, Sandbox};
 use crate::model::mount_record::{HiddenPath, InjectedRecord, Instant, MountRecord, XattrNamespace};
 use crate::mount::CrashPoints;
 use crate::mount::apply::journal::Journal;
 use crate::mount::apply::{ApplyOutcome, Context, Selection, apply};
+use crate::mount::changes::base_content::BaseContents;
+use crate::mount::changes::contents_take::{CopyLimits, take_contents};
 use crate::mount::changes::manifest::Manifest;
 use crate::mount::changes::manifest_take::Cores;
-use crate::mount::changes::{Ignored, Review, ThreeWay, review};
+use crate::mount::changes::{Ignored, Merging, Review, ThreeWay, review};
 use crate::mount::fs::tree::Tree;
 use crate::rules::{PathRules, Visibility, builtin_secret_rules};
 use std::os::unix::fs::PermissionsExt;
@@ -46,6 +49,7 @@ pub(super) struct Run {
     pub(super) locks: PathBuf,
     pub(super) record: MountRecord,
     pub(super) rules: Vec<PathRule>,
+    pub(super) merging: Merging,
 }
 
 /// Where the sessions are: a rename reaches the project from there, or does not.
@@ -69,6 +73,14 @@ impl World {
         let mut after = seen.clone();
         edit(rng, &mut after);
         World { base, seen, after }
+    }
+
+    /// The same with texts that the user edits, too.
+    pub(super) fn with(mut self, texts: &Texts) -> World {
+        self.base.extend(texts.base());
+        self.seen.extend(texts.base());
+        self.after.extend(texts.agents());
+        self
     }
 }
 
@@ -116,18 +128,33 @@ impl Run {
         };
         dirs.push(dir);
         let locks = home.join("locks");
-        let run = Run { _dirs: dirs, outside, project, session, locks, record, rules: rules() };
+        let run = Run {
+            _dirs: dirs,
+            outside,
+            project,
+            session,
+            locks,
+            record,
+            rules: rules(),
+            merging: Merging::On,
+        };
         run.save();
         run
     }
 
     /// The base is taken and counts as older than the launch.
-    fn launch(&mut self) {
+    pub(super) fn launch(&mut self) {
+        self.launch_with(CopyLimits::default());
+    }
+
+    /// The same with so many copies of the project's files.
+    pub(super) fn launch_with(&mut self, limits: CopyLimits) {
         let project = Tree::open(&self.project).unwrap();
         Manifest::take(&project, &self.rules, Cores::All, &self.session, "manifest").unwrap();
         let manifest = Manifest::read(&self.session, "manifest").unwrap().unwrap();
         let newest = manifest.entries().map(|entry| entry.unwrap().1.ctime).max().unwrap();
         self.record.launched_at = Instant { seconds: newest.seconds, nanos: newest.nanos + 1 };
+        take_contents(&self.session, &self.project, self.record.launched_at, limits, &|| false).unwrap();
     }
 
     pub(super) fn data(&self) -> PathBuf {
@@ -213,6 +240,7 @@ impl Run {
         let mount = Tree::open(&self.data()).unwrap();
         let base = Manifest::read(&self.session, "manifest").unwrap();
         let made = Manifest::read(&self.session, "manifest.mount").unwrap();
+        let contents = BaseContents::read(&self.session);
         then(&ThreeWay {
             record: &self.record,
             rules: &self.rules,
@@ -220,7 +248,9 @@ impl Run {
             mount: &mount,
             base: base.as_ref(),
             made: made.as_ref(),
-            restored: Journal::restorations(&self.session).unwrap(),
+            contents: Some(&contents),
+            earlier: Journal::earlier(&self.session).unwrap(),
+            merging: self.merging,
         })
     }
 
@@ -239,6 +269,11 @@ impl Run {
     pub(super) fn apply_with(&self, selection: &Selection, ignored: Ignored) -> ApplyOutcome {
         let crash_points = CrashPoints::none();
         self.with_sides(|sides| apply(&self.context(&crash_points), sides, selection, ignored).unwrap())
+    }
+
+    pub(super) fn apply_at(&self, crash_points: &CrashPoints) -> ApplyOutcome {
+        let context = self.context(crash_points);
+        self.with_sides(|sides| apply(&context, sides, &Selection::all(), Ignored::KeepOut).unwrap())
     }
 
     /// For another process: everything that it needs is in the session.
@@ -260,6 +295,7 @@ impl Run {
             locks: home.join("locks"),
             record,
             rules: rules(),
+            merging: Merging::On,
         }
     }
 

@@ -1,4 +1,5 @@
-//! Git's index file, as far as marking entries needs it: the names, and a copy with some of them marked skip-worktree.
+//! Git's index file, as far as it is needed here: the names, what git knows of a file, and a copy with some entries marked
+//! skip-worktree.
 //! Anything out of the ordinary (version 4, a split or sparse index, SHA-256) is not read here; git itself is asked then.
 
 use std::collections::HashSet;
@@ -13,8 +14,23 @@ const HASH: usize = 20;
 /// In the flags of an entry: more flags follow. In those: skip-worktree.
 const EXTENDED: u8 = 0x40;
 const SKIP_WORKTREE: u8 = 0x40;
+/// In the flags of an entry: assumed to be valid, more flags, and the stage of an unmerged path.
+const MARKED: u8 = 0xf0;
+
+/// What git knows of a file that was added: its stat then, cut to what an index holds, and its blob.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct IndexEntry {
+    /// Seconds and nanoseconds.
+    pub(crate) ctime: (u32, u32),
+    pub(crate) mtime: (u32, u32),
+    pub(crate) ino: u32,
+    pub(crate) mode: u32,
+    pub(crate) size: u32,
+    pub(crate) id: [u8; HASH],
+}
 
 /// An index that was understood to its last byte.
+#[derive(Debug)]
 pub struct IndexFile {
     bytes: Vec<u8>,
     entries: Vec<Entry>,
@@ -22,6 +38,7 @@ pub struct IndexFile {
     kept: Vec<Range<usize>>,
 }
 
+#[derive(Debug)]
 struct Entry {
     start: usize,
     name: Range<usize>,
@@ -30,10 +47,10 @@ struct Entry {
 impl IndexFile {
     pub(crate) fn parse(bytes: Vec<u8>) -> Option<IndexFile> {
         let end = bytes.len().checked_sub(HASH)?;
-        if bytes.get(..4)? != b"DIRC" || !matches!(number(&bytes, 4)?, 2 | 3) {
+        if bytes.get(..4)? != b"DIRC" || !matches!(number_at(&bytes, 4)?, 2 | 3) {
             return None;
         }
-        let count = usize::try_from(number(&bytes, 8)?).ok()?;
+        let count = usize::try_from(number_at(&bytes, 8)?).ok()?;
         // No entry is shorter than this; a count that lies must not cost memory.
         let mut entries: Vec<Entry> = Vec::with_capacity(count.min(end / BEFORE_FLAGS));
         let mut at = HEADER;
@@ -57,7 +74,7 @@ impl IndexFile {
         let mut kept = Vec::new();
         while at < end {
             let name = bytes.get(at..at + 4)?;
-            let next = at + 8 + usize::try_from(number(&bytes, at + 4)?).ok()?;
+            let next = at + 8 + usize::try_from(number_at(&bytes, at + 4)?).ok()?;
             match name {
                 // Where entries lie; they move.
                 b"EOIE" | b"IEOT" => {}
@@ -77,6 +94,25 @@ impl IndexFile {
     /// In the order of their bytes.
     pub(crate) fn name(&self, number: usize) -> &[u8] {
         &self.bytes[self.entries[number].name.clone()]
+    }
+
+    /// The entry of a file, unless it is unmerged or marked in any way: then git does not look at the file.
+    pub(crate) fn entry(&self, name: &[u8]) -> Option<IndexEntry> {
+        let number = self.entries.binary_search_by(|entry| self.bytes[entry.name.clone()].cmp(name)).ok()?;
+        let entry = &self.entries[number];
+        let at = |offset: usize| number_at(&self.bytes, entry.start + offset);
+        if self.bytes[entry.start + BEFORE_FLAGS] & MARKED != 0 {
+            return None;
+        }
+        let id = entry.start + BEFORE_FLAGS - HASH..entry.start + BEFORE_FLAGS;
+        Some(IndexEntry {
+            ctime: (at(0)?, at(4)?),
+            mtime: (at(8)?, at(12)?),
+            ino: at(20)?,
+            mode: at(24)?,
+            size: at(36)?,
+            id: self.bytes[id].try_into().ok()?,
+        })
     }
 
     /// The same index with these paths marked. Its hash is left out, as with `index.skipHash`: nobody reads it.
@@ -134,7 +170,7 @@ fn padded(length: usize) -> usize {
     (length / 8 + 1) * 8
 }
 
-fn number(bytes: &[u8], at: usize) -> Option<u32> {
+fn number_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
@@ -194,6 +230,32 @@ mod tests {
             // Marking what is marked changes nothing, and our own result is understood again.
             assert_eq!(IndexFile::parse(ours.clone()).unwrap().with_skip_worktree(&marked), ours);
         }
+    }
+
+    #[test]
+    fn an_entry_says_what_git_saw() {
+        use std::os::unix::fs::MetadataExt;
+        let (_dir, root) = repository();
+        let index = IndexFile::parse(fs::read(root.join(".git/index")).unwrap()).unwrap();
+        let found = index.entry(b"d1/nnnn").unwrap();
+        let stat = fs::metadata(root.join("d1/nnnn")).unwrap();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let expected = IndexEntry {
+            ctime: (stat.ctime() as u32, stat.ctime_nsec() as u32),
+            mtime: (stat.mtime() as u32, stat.mtime_nsec() as u32),
+            ino: stat.ino() as u32,
+            mode: 0o100_644,
+            size: 1,
+            id: found.id,
+        };
+        assert_eq!(found, expected);
+        let id: String = found.id.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(git(&root, &["cat-file", "blob", &id]), "x");
+        // Added in intention only, and not there at all.
+        assert_eq!((index.entry(b"intended"), index.entry(b"d1/nnn")), (None, None));
+        git(&root, &["update-index", "--assume-unchanged", "d1/nnnn"]);
+        let index = IndexFile::parse(fs::read(root.join(".git/index")).unwrap()).unwrap();
+        assert_eq!(index.entry(b"d1/nnnn"), None);
     }
 
     #[test]

@@ -19,7 +19,7 @@ const CHECK_IGNORE: Duration = Duration::from_secs(5);
 /// What a `.git` file or `commondir` may hold: one path.
 pub(crate) const LARGEST_POINTER: u64 = 16 * 1024;
 /// An index of some million files.
-const LARGEST_INDEX: u64 = 1 << 30;
+pub(crate) const LARGEST_INDEX: u64 = 1 << 30;
 /// A configuration or exclude file that people or git write.
 pub(crate) const LARGEST_SETTINGS: u64 = 8 << 20;
 

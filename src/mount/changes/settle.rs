@@ -1,0 +1,276 @@
+//! Settles by content what stats leave in doubt: a file that was only touched, changes that are the same on both sides, and
+//! edits of different lines, which are merged. It reads the three versions of a file and changes none.
+
+use super::base_content::{BaseContent, converted};
+use super::change::{Merged, MergedText};
+use super::compare::{After, Base, ConflictReason, Now, Verdict};
+use super::content::unreadable;
+use super::manifest::Entry;
+use super::merge::{LARGEST, Merge, is_text, merge};
+use super::three_way::{Merging, ThreeWay};
+use super::touched::Touched;
+use crate::files::regular;
+use crate::model::change_kind::ChangeKind;
+use crate::model::mount::Backend;
+use crate::mount::fs::stat::{Kind, PERMISSIONS, Stat};
+use anyhow::Context;
+use std::collections::HashSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// One path with what the comparison of stats said about it.
+pub(super) struct Judged {
+    pub(super) one: Touched,
+    pub(super) base: Base,
+    pub(super) now: Now,
+    pub(super) verdict: Verdict,
+}
+
+/// What came out of it.
+pub(super) struct Settled {
+    pub(super) verdict: Verdict,
+    /// What an apply makes of the path.
+    pub(super) after: After,
+    pub(super) merged: Option<Arc<Merged>>,
+    pub(super) touched: bool,
+}
+
+impl Judged {
+    /// As the stats say.
+    pub(super) fn as_it_is(&self) -> Settled {
+        self.with(self.verdict)
+    }
+
+    fn with(&self, verdict: Verdict) -> Settled {
+        Settled { verdict, after: self.one.after.clone(), merged: None, touched: false }
+    }
+}
+
+/// The conflicts of one review, and the paths among them that git converts.
+pub(super) struct Settling<'a> {
+    sides: &'a ThreeWay<'a>,
+    converted: HashSet<PathBuf>,
+}
+
+impl<'a> Settling<'a> {
+    /// Asks git once for all conflicts.
+    pub(super) fn of(sides: &'a ThreeWay<'a>, conflicts: &[Judged]) -> Settling<'a> {
+        let mut settling = Settling { sides, converted: HashSet::new() };
+        let Some(contents) = sides.contents else { return settling };
+        let blobs: Vec<PathBuf> = conflicts
+            .iter()
+            .filter(|judged| matches!(settling.base_content(judged), Some((_, BaseContent::Blob { .. }))))
+            .map(|judged| judged.one.path.clone())
+            .collect();
+        settling.converted = converted(contents, sides.project.path(), &blobs);
+        settling
+    }
+
+    pub(super) fn settle(&self, judged: &Judged) -> anyhow::Result<Settled> {
+        let Some((entry, content)) = self.base_content(judged) else { return Ok(judged.as_it_is()) };
+        let Verdict::Conflict(kind, _) = judged.verdict else { return Ok(judged.as_it_is()) };
+        let path = judged.one.path.as_path();
+        match (judged.now, &judged.one.after) {
+            (Now::Present(now), After::File { mode, size }) if now.kind == Kind::File => {
+                let (ours, is_as_found) = self.open_ours(path, &now)?;
+                let versions = Versions {
+                    base_mode: entry.mode & PERMISSIONS,
+                    our_mode: now.permissions(),
+                    agents_mode: mode & PERMISSIONS,
+                    ours_is_base: is_as_found && content.is_in(&ours, now.size)?,
+                    agents_is_base: self.agents_is(path, &content, *size)?,
+                };
+                self.settle_files(judged, kind, &entry, &content, &versions)
+            }
+            // The user's side is as it was, whatever the agent made of the path.
+            (Now::Present(now), _) if now.kind == Kind::File => {
+                let (ours, is_as_found) = self.open_ours(path, &now)?;
+                let is_base = is_as_found
+                    && now.permissions() == entry.mode & PERMISSIONS
+                    && content.is_in(&ours, now.size)?;
+                Ok(judged.with(if is_base { Verdict::Apply(kind) } else { judged.verdict }))
+            }
+            // The agent's side is as it was, whatever the user made of the path.
+            (_, After::File { mode, size }) => {
+                let is_base = mode & PERMISSIONS == entry.mode & PERMISSIONS
+                    && self.agents_is(path, &content, *size)?;
+                Ok(judged.with(if is_base { Verdict::KeepUsers } else { judged.verdict }))
+            }
+            _ => Ok(judged.as_it_is()),
+        }
+    }
+
+    fn settle_files(
+        &self,
+        judged: &Judged,
+        kind: ChangeKind,
+        entry: &Entry,
+        content: &BaseContent,
+        versions: &Versions,
+    ) -> anyhow::Result<Settled> {
+        let conflict = || Ok(judged.with(Verdict::Conflict(kind, ConflictReason::BothChanged)));
+        let path = judged.one.path.as_path();
+        let Now::Present(now) = judged.now else { return conflict() };
+        if versions.is_ours_unchanged() {
+            let kind = if versions.agents_is_base { ChangeKind::Mode } else { kind };
+            if versions.agents_is_base && versions.agents_mode == versions.base_mode {
+                return Ok(judged.with(Verdict::Nothing));
+            }
+            let touched = !versions.agents_is_base && self.may_hold_a_state_in_between(path, entry, &now)?;
+            return Ok(Settled { touched, ..judged.with(Verdict::Apply(kind)) });
+        }
+        if versions.agents_is_base && versions.agents_mode == versions.base_mode {
+            return Ok(judged.with(Verdict::KeepUsers));
+        }
+        let Some(mode) = versions.merged_mode().filter(|_| self.sides.merging == Merging::On) else {
+            return conflict();
+        };
+        let agents = judged.one.after.clone();
+        let After::File { size, .. } = agents else { return conflict() };
+        // The bytes are those of one side, and the mode may be the other's.
+        let one_sided = |verdict: Verdict, size: u64, is_agents: bool| {
+            let merged = (!is_agents).then(|| Arc::new(Merged { agents: agents.clone(), text: None }));
+            Settled { verdict, after: After::File { mode, size }, merged, touched: false }
+        };
+        let with_our_bytes = |are_agents_too: bool| {
+            if mode == versions.our_mode {
+                return judged.with(Verdict::KeepUsers);
+            }
+            one_sided(Verdict::Apply(ChangeKind::Mode), now.size, are_agents_too)
+        };
+        let with_agents_bytes = || one_sided(Verdict::Apply(kind), size, mode == versions.agents_mode);
+        if versions.agents_is_base {
+            return Ok(with_our_bytes(false));
+        }
+        if versions.ours_is_base {
+            return Ok(with_agents_bytes());
+        }
+        let (Some(ours), Some(theirs)) = (self.our_text(path, &now)?, self.agents_text(path, size)?) else {
+            return conflict();
+        };
+        if ours == theirs {
+            return Ok(with_our_bytes(true));
+        }
+        let contents = self.sides.contents.context("there is a base")?;
+        let base = content.bytes(contents, self.sides.project.path());
+        let Some(Merge::Clean(result)) = base.map(|base| merge(&base, &ours, &theirs)) else {
+            return conflict();
+        };
+        if result == ours {
+            return Ok(with_our_bytes(false));
+        }
+        if result == theirs {
+            return Ok(with_agents_bytes());
+        }
+        let after = After::File { mode, size: result.len() as u64 };
+        let merged = Some(Arc::new(Merged { agents, text: Some(MergedText { result, agents: theirs }) }));
+        Ok(Settled { verdict: Verdict::Apply(kind), after, merged, touched: false })
+    }
+
+    /// What the file held at launch or when it was applied, if that is known for sure.
+    fn base_content(&self, judged: &Judged) -> Option<(Entry, BaseContent)> {
+        let Base::Known(entry) = judged.base else { return None };
+        let path = judged.one.path.as_path();
+        if entry.kind != Kind::File || self.converted.contains(path) {
+            return None;
+        }
+        let content = match self.sides.earlier.applied.get(path) {
+            Some(applied) => BaseContent::Kept { hash: applied.agents.as_ref()?.blake3.clone() },
+            None => self.sides.contents?.of(path, &entry)?,
+        };
+        Some((entry, content))
+    }
+
+    /// The user's file, and whether it is still the one that was compared.
+    fn open_ours(&self, path: &Path, now: &Stat) -> anyhow::Result<(File, bool)> {
+        let project = self.sides.project;
+        let (file, stat) = project.open_file(path).with_context(|| unreadable(project, path))?;
+        Ok((file, stat == *now))
+    }
+
+    /// `None` if it is no text, or changes while we read.
+    fn our_text(&self, path: &Path, now: &Stat) -> anyhow::Result<Option<Vec<u8>>> {
+        let (file, is_as_found) = self.open_ours(path, now)?;
+        if now.size > LARGEST || !is_as_found {
+            return Ok(None);
+        }
+        let bytes = regular::content(file, LARGEST).with_context(|| unreadable(self.sides.project, path))?;
+        let (_, is_as_found) = self.open_ours(path, now)?;
+        Ok((is_as_found && bytes.len() as u64 == now.size && is_text(&bytes)).then_some(bytes))
+    }
+
+    fn agents_text(&self, path: &Path, size: u64) -> anyhow::Result<Option<Vec<u8>>> {
+        if size > LARGEST {
+            return Ok(None);
+        }
+        let mount = self.sides.mount;
+        let (file, _) = mount.open_file(path).with_context(|| unreadable(mount, path))?;
+        let bytes = regular::content(file, LARGEST).with_context(|| unreadable(mount, path))?;
+        Ok(is_text(&bytes).then_some(bytes))
+    }
+
+    fn agents_is(&self, path: &Path, content: &BaseContent, size: u64) -> anyhow::Result<bool> {
+        let mount = self.sides.mount;
+        let (file, _) = mount.open_file(path).with_context(|| unreadable(mount, path))?;
+        content.is_in(&file, size).with_context(|| unreadable(mount, path))
+    }
+
+    /// An overlay shows what the user saves until the agent writes the file. If the user has restored it after that, the agent's
+    /// version may have been made from what was in between.
+    fn may_hold_a_state_in_between(&self, path: &Path, base: &Entry, now: &Stat) -> anyhow::Result<bool> {
+        // What was applied before is in the mount since then.
+        if self.sides.record.backend != Backend::Overlay || self.sides.earlier.applied.contains_key(path) {
+            return Ok(false);
+        }
+        let only_mode =
+            base.mode != now.mode && base.ino == now.ino && base.size == now.size && base.mtime == now.mtime;
+        if only_mode {
+            return Ok(false);
+        }
+        let (file, _) =
+            self.sides.mount.open_file(path).with_context(|| unreadable(self.sides.mount, path))?;
+        Ok(born(&file).is_none_or(|born| born <= (now.ctime.seconds, now.ctime.nanos)))
+    }
+}
+
+/// When a file was made, seconds and nanoseconds, if the filesystem tells.
+#[cfg(target_os = "linux")]
+fn born(file: &File) -> Option<(i64, u32)> {
+    use rustix::fs::{AtFlags, StatxFlags};
+    let stat = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok()?;
+    let is_told = stat.stx_mask & StatxFlags::BTIME.bits() != 0;
+    is_told.then_some((stat.stx_btime.tv_sec, stat.stx_btime.tv_nsec))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn born(_: &File) -> Option<(i64, u32)> {
+    None
+}
+
+/// How the versions of a file relate.
+struct Versions {
+    base_mode: u32,
+    our_mode: u32,
+    agents_mode: u32,
+    ours_is_base: bool,
+    agents_is_base: bool,
+}
+
+impl Versions {
+    /// Bytes and mode are as they were; only the file's times or its inode are not.
+    fn is_ours_unchanged(&self) -> bool {
+        self.ours_is_base && self.our_mode == self.base_mode
+    }
+
+    /// `None` if both sides changed the mode, differently.
+    fn merged_mode(&self) -> Option<u32> {
+        if self.our_mode == self.agents_mode || self.agents_mode == self.base_mode {
+            Some(self.our_mode)
+        } else if self.our_mode == self.base_mode {
+            Some(self.agents_mode)
+        } else {
+            None
+        }
+    }
+}
