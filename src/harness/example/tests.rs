@@ -47,7 +47,7 @@ fn a_persona_on_the_example_has_a_whole_plan() {
     assert_eq!((agent.harness.kind, agent.command.program.as_str()), (Harness::Example, "example-agent"));
     assert_eq!(
         serde_json::to_value(&agent.command.args).expect("JSON"),
-        json!(["--json", "--model", "m1", "--prompt-file", "{session}/system-prompt.md"])
+        json!(["--json", "--model=m1", "--prompt-file", "{session}/system-prompt.md"])
     );
     assert_eq!(plan.sidecar.as_ref().map(|sidecar| sidecar.target.as_str()), Some("AGENTS.md"));
     assert!(plan.mount.rules.iter().any(|rule| rule.pattern == ".example"), "{:#?}", plan.mount.rules);
