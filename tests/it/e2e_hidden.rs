@@ -213,9 +213,12 @@ fn the_review_at_a_terminal_applies_shows_picks_keeps_and_discards() {
     // Discard asks once more.
     start("echo gone > gone");
     terminal.line("x");
-    terminal.shows("for good? [y/N]");
+    terminal.asks("for good? [y/N]");
     terminal.line("n");
+    // What is typed before the question is no answer to it.
+    terminal.asks("discard with [x]?");
     terminal.line("x");
+    terminal.asks("for good? [y/N]");
     terminal.line("y");
     terminal.shows("discarded");
     terminal.shows("ended 0");

@@ -62,6 +62,12 @@ impl Terminal {
         assert!(seen, "`{text}` never appeared:\n{}", self.screen());
     }
 
+    /// Waits until this is the last thing on the screen.
+    pub(crate) fn asks(&self, question: &str) {
+        let asked = self.waits(|screen| screen.trim_end().ends_with(question));
+        assert!(asked, "`{question}` was not asked:\n{}", self.screen());
+    }
+
     /// Waits until the shell reads the next line: what is typed before belongs to the run, and is forgotten with it.
     pub(crate) fn shell_is_back(&self) {
         let is_back = self.waits(|screen| screen.trim_end().ends_with("shell>"));
