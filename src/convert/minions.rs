@@ -86,8 +86,9 @@ fn role(source: &Source, said_key: &str, said: &Value) -> Result<RoleDraft, Stri
         draft.role.insert("defaultHarness".into(), Value::String(harness));
         fates.insert("defaultHarness".into(), "defaultHarness".into());
     }
-    if let Some((from, model)) =
-        ["defaultModel", "model"].into_iter().find_map(|from| Some((from, text(from)?)))
+    if let Some((from, model)) = ["defaultModel", "model"]
+        .into_iter()
+        .find_map(|from| Some((from, text(from).filter(|model| text_rules::value(model).is_ok())?)))
     {
         draft.role.insert("defaultModel".into(), Value::String(model));
         fates.insert(from.into(), "defaultModel".into());

@@ -5,6 +5,7 @@ use super::draft::{Draft, Fate, FieldFate};
 use super::format::Format;
 use super::{embedded_persona, names, values};
 use crate::model::shape::Object;
+use crate::model::text_rules;
 use crate::model::warning::{Warning, WarningCode};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -95,9 +96,17 @@ impl PersonaBuilder {
         self.embedded = comment;
     }
 
-    /// Sets a field of the persona; a dotted path creates the objects in between.
+    /// Sets a field of the persona; a dotted path creates the objects in between. A model or an effort that no persona may have
+    /// is left out, and told.
     pub fn set(&mut self, path: &str, value: impl Into<Value>) {
-        values::set_path(&mut self.persona, path, value.into());
+        let value = value.into();
+        if ["model", "harnessSettings.reasoning"].contains(&path)
+            && let Err(why) = value.as_str().map_or(Ok(()), text_rules::value)
+        {
+            self.warn(format!("`{path}` is left out: it {why}"));
+            return;
+        }
+        values::set_path(&mut self.persona, path, value);
     }
 
     /// The value at this path of the persona.

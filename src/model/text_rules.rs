@@ -163,7 +163,7 @@ fn harness(text: &str) -> Result<(), String> {
 }
 
 /// Values of personas go to programs as arguments and in files.
-fn value(text: &str) -> Result<(), String> {
+pub fn value(text: &str) -> Result<(), String> {
     if text.trim_start().starts_with('-') {
         Err("must not begin with `-`: a harness could take it for an option".into())
     } else if let Some(c) = text.chars().find(|c| c.is_control()) {
