@@ -62,7 +62,7 @@ pub fn read(ui: &mut Ui) -> Result<Option<Piped>> {
     understood(bytes)
 }
 
-/// Closes our end: whoever still writes is told at once, and not kept waiting until the run ends.
+/// Closes our end, so that a writer gets an error at once instead of waiting until the run ends.
 fn hang_up() {
     if let Ok(null) = std::fs::File::open("/dev/null") {
         // Where it fails, a writer waits: the run goes on all the same.

@@ -39,8 +39,8 @@ pub fn is_setting(name: &str) -> bool {
     known && !HARMLESS.contains(&name.as_str())
 }
 
-/// Whether it could replace permissions, servers or settings that a plan calls enforced. Where requests go is told and not
-/// kept from a persona: providers of one's own are set like this.
+/// Whether it could replace permissions, servers or settings that a plan calls enforced. Variables that say where requests go are
+/// reported at install and passed on: this is how people set a provider of their own.
 pub fn overrides_plan(name: &str) -> bool {
     is_setting(name) && !name.to_ascii_uppercase().starts_with("ANTHROPIC_")
 }

@@ -116,7 +116,7 @@ pub fn of_persona(object: &Object) -> Vec<Power> {
     }
     for (place, env) in environments(object) {
         for (name, value) in env.iter().filter(|(name, _)| is_dangerous(name)) {
-            // What a server is told is its own affair.
+            // Variables of a server reach that server alone.
             let is_harness = matches!(place.as_str(), "env" | "inputs");
             let what = if is_harness && harness_variables::overrides_plan(name) {
                 "configures a harness; runs leave it out"

@@ -250,7 +250,7 @@ impl Opencode {
     }
 }
 
-/// A tool that is denied for every input is not offered. A model that calls it all the same is told which ones there are.
+/// A tool that is denied for every input is not offered. If a model calls it anyway, the error lists the tools that exist.
 fn is_taken_away(name: &str, error: &str) -> bool {
     let Some((_, offered)) = error.split_once("unavailable tool").and_then(|(_, rest)| rest.split_once(':'))
     else {

@@ -38,7 +38,8 @@ pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
     pin_above(protected().map(AsRef::as_ref))
         .map_err(|(path, error)| at("cannot be kept in place:", &path, &error))?;
     for overlay in &spec.overlays {
-        mount_overlay(overlay, spec.way).map_err(|error| at("no overlay on", &overlay.target, &error))?;
+        mount_overlay(overlay, spec.way, Durability::Synced)
+            .map_err(|error| at("no overlay on", &overlay.target, &error))?;
         // Before the next one, which may be on something in them.
         for (path, tree) in through.extract_if(.., |(path, _)| path.starts_with(&overlay.target)) {
             put(&tree, path).map_err(|error| at("cannot keep writable", path, &error))?;
@@ -62,21 +63,20 @@ pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
 }
 
 /// One overlay. The layers are named by descriptor: no path needs escaping or is too long for the option string.
-pub(super) fn mount_overlay(overlay: &OverlaySpec, way: OverlayWay) -> io::Result<()> {
+pub(super) fn mount_overlay(
+    overlay: &OverlaySpec,
+    way: OverlayWay,
+    durability: Durability,
+) -> io::Result<()> {
     let lowers: Vec<OwnedFd> = overlay.lowers.iter().map(|path| open_dir(path)).collect::<io::Result<_>>()?;
-    overlay_on(&overlay.target, &lowers, (&overlay.upper, &overlay.work), way, Durability::Synced)
+    overlay_on(&overlay.target, &lowers, (&overlay.upper, &overlay.work), way, durability)
 }
 
-/// One overlay over an empty directory, whose files nobody wants after the run.
-pub(super) fn mount_short_lived(overlay: &OverlaySpec, way: OverlayWay) -> io::Result<()> {
-    let lowers: Vec<OwnedFd> = overlay.lowers.iter().map(|path| open_dir(path)).collect::<io::Result<_>>()?;
-    overlay_on(&overlay.target, &lowers, (&overlay.upper, &overlay.work), way, Durability::None)
-}
-
-/// Whether what is written shall outlive a crash of the machine: the end of an overlay takes as long as the disk does then.
+/// Whether what is written must survive a crash of the machine. Closing such an overlay takes as long as the disk does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Durability {
+pub(super) enum Durability {
     Synced,
+    /// Nobody wants the files after the run.
     None,
 }
 

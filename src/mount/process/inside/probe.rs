@@ -65,7 +65,7 @@ fn try_overlay(dir: &Path, way: OverlayWay) -> io::Result<()> {
         upper: path("upper").into(),
         work: path("work").into(),
     };
-    layers::mount_overlay(&spec, way)?;
+    layers::mount_overlay(&spec, way, layers::Durability::Synced)?;
     fs::write(path("target/changed"), "upper")?;
     if fs::read(path("upper/changed"))? != b"upper" {
         return Err(io::Error::other("a change does not reach the upper directory"));

@@ -3,7 +3,7 @@
 //! The directories themselves are made by the runner.
 
 use super::binds::{hold, pin, put, put_new, restrict};
-use super::layers::mount_short_lived;
+use super::layers::{Durability, mount_overlay};
 use super::protocol::{HelperSpec, OverlaySpec};
 use crate::mount::process::fresh_temp::{LOWER, NAMES, UPPER, WORK};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -50,7 +50,7 @@ pub(super) fn hold_fresh(spec: &HelperSpec) -> io::Result<Fresh> {
                 upper: dir.join(UPPER).into(),
                 work: dir.join(WORK).into(),
             };
-            mount_short_lived(&overlay, spec.way)?;
+            mount_overlay(&overlay, spec.way, Durability::None)?;
             fresh.insert(place, hold(&dir)?);
             // A second place in the table of mounts would be one more that bubblewrap tries to make.
             unmount(&dir, UnmountFlags::DETACH)?;
