@@ -62,6 +62,8 @@ pub struct HarnessPlan {
     pub config: Vec<HarnessConfig>,
     pub enforcement: Vec<Enforcement>,
     pub warnings: Vec<Warning>,
+    /// Whether it runs its commands in a sandbox of its own, made of namespaces.
+    pub has_sandbox: bool,
     /// Why the harness does not read the persona's sidecar, if it does not.
     pub sidecar_unread: Option<&'static str>,
 }

@@ -176,6 +176,9 @@ pub struct MountSpec {
     pub sockets: Vec<PathBuf>,
     #[serde(default, skip_serializing_if = "GitCredentials::is_default")]
     pub git_credentials: GitCredentials,
+    /// The harness runs its commands in a sandbox of its own, which has to make mount namespaces.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nested_sandbox: bool,
     /// The harness's configuration and the user's caches outside the project, protected at the sandbox level `strict`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub harness_config: Vec<HarnessConfig>,

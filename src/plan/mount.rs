@@ -63,6 +63,7 @@ pub fn spec(
         devices: settings.devices.clone(),
         sockets: Vec::new(),
         git_credentials: settings.git_credentials,
+        nested_sandbox: false,
     }
 }
 

@@ -120,6 +120,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     enforcement.extend(resource_rows(&mount, limits, &facts.obstacles.limits));
     enforcement.extend(socket_rows(&mount, facts.obstacles.mount.as_ref()));
     enforcement.extend(supplied);
+    mount.nested_sandbox = adapted.has_sandbox;
     if mount.sandbox == Some(Sandbox::Strict) {
         mount.writable = std::mem::take(&mut adapted.state);
         mount.writable.sort();

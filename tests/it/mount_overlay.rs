@@ -379,11 +379,11 @@ fn sandboxes_of_the_harness_nest() {
                 "unshare -Urmpf {own_proc} sh -ec 'mount --bind -o ro,nodev . . ; ls /proc | grep -c \"^[0-9]*$\"; cat a'"
             )
         };
-        for level in ["project", "strict"] {
+        for args in [&["--sandbox", "project", "--nested-sandbox"][..], &["--sandbox", "strict"]] {
             // A fresh `/proc` would give root the kernel's files back that are read-only.
             let own_proc = if is_unprivileged(world.who) { "--mount-proc" } else { "" };
-            let ran = world.run(&["--sandbox", level], &script(own_proc)).expect(0);
-            assert!(ran.stdout.ends_with("old"), "{level} {ran:#?}");
+            let ran = world.run(args, &script(own_proc)).expect(0);
+            assert!(ran.stdout.ends_with("old"), "{ran:#?}");
         }
     });
 }

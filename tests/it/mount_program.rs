@@ -59,7 +59,7 @@ fn decoded(hex: &str) -> OsString {
 }
 
 /// `--root DIR --backend B --sandbox S --hide PATTERN --plant PATH=TEXT --include PATTERN --expose NAME=TEXT --writable DIR
-/// --subreaper --control-group --prompt --remove DIR -- CMD...`; the record stays in the session directory that is named on stderr.
+/// --subreaper --control-group --nested-sandbox --prompt --remove DIR -- CMD...`; the record stays in the session directory that is named on stderr.
 fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
     let state = host.workforce_home()?;
     let sessions = state.join("sessions");
@@ -80,6 +80,7 @@ fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
         harness_config: Vec::new(),
         sockets: Vec::new(),
         git_credentials: GitCredentials::default(),
+        nested_sandbox: false,
     };
     let mut rest = args.iter();
     while let Some(flag) = rest.next() {
@@ -92,6 +93,10 @@ fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
         }
         if flag == "--control-group" {
             control_group = true;
+            continue;
+        }
+        if flag == "--nested-sandbox" {
+            spec.nested_sandbox = true;
             continue;
         }
         if flag == "--prompt" {

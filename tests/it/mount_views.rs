@@ -86,6 +86,7 @@ impl Mounted {
             harness_config: Vec::new(),
             sockets: Vec::new(),
             git_credentials: GitCredentials::default(),
+            nested_sandbox: false,
         };
         let injected = [InjectedFile { path: "d/CLAUDE.md".into(), bytes: b"ours\n".to_vec(), mode: 0o644 }];
         let facts = probe::facts(Path::new(BINARY), &state, &spec.root).unwrap();

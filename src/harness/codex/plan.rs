@@ -7,7 +7,7 @@ use crate::model::plan::{Conversation, Mode};
 use crate::model::template::{Hole, Template};
 use crate::model::tool_rule::{ToolRule, denies_all_edits};
 use crate::model::warning::WarningCode;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub fn plan(job: &Job) -> HarnessPlan {
     let mut plan = HarnessPlan::default();
@@ -80,6 +80,10 @@ fn sandbox(plan: &mut HarnessPlan, job: &Job) {
         None => "workspace-write",
     };
     plan.option("--sandbox", sandbox);
+    plan.has_sandbox = sandbox != "danger-full-access";
+    if sandbox == "workspace-write" && job.mounted {
+        keep_what_is_above(plan, job);
+    }
     if let Some(said) = &settings.sandbox_mode {
         let note = if sandbox == said {
             String::new()
@@ -91,6 +95,21 @@ fn sandbox(plan: &mut HarnessPlan, job: &Job) {
     approval(plan, job, no_edits);
     network(plan, job, sandbox);
     permission_rows(plan, job, sandbox, no_edits);
+}
+
+/// Its sandbox makes temporary directories writable. If the project is in one of them, what is above it must not be: a directory that
+/// can be renamed in a mount namespace of its own can be moved away from under the mount.
+fn keep_what_is_above(plan: &mut HarnessPlan, job: &Job) {
+    let is_above = |dir: &str| {
+        let kept = [Some(job.root), job.home.map(PathBuf::as_path)];
+        kept.into_iter().flatten().any(|path| path.starts_with(dir))
+    };
+    if is_above("/tmp") {
+        plan.option("-c", setting("sandbox_workspace_write.exclude_slash_tmp", true));
+    }
+    if job.env.get("TMPDIR").is_some_and(|dir| !dir.is_empty() && is_above(dir)) {
+        plan.option("-c", setting("sandbox_workspace_write.exclude_tmpdir_env_var", true));
+    }
 }
 
 /// When codex asks a person to let a command leave the sandbox.

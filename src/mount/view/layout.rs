@@ -69,6 +69,7 @@ pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord, config: &
         devices: request.spec.devices.clone(),
         sockets: request.spec.sockets.iter().cloned().map(RawPath).collect(),
         scope_sockets: record.sandbox == Sandbox::Strict && request.facts.host.scoped_sockets,
+        nested_sandbox: request.spec.nested_sandbox,
         limited: false,
         // Joining an empty path would add a slash.
         workdir: base.join(&request.spec.cwd).components().collect::<PathBuf>().into(),

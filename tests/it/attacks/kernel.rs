@@ -292,6 +292,21 @@ fn a_device_is_let_in_by_the_config() {
     });
 }
 
+/// Whoever may read a file can have a lease on it, and everybody else who opens it waits.
+#[test]
+fn no_lease_keeps_the_user_from_a_file_at_strict() {
+    for_each_identity(|world| {
+        world.outside("echo x > ~/.profile");
+        let lease = "PATH=/usr/local/bin:/usr/bin:/bin python3 -c 'import fcntl, os
+file = os.open(os.environ[\"HOME\"] + \"/.profile\", os.O_RDONLY)
+try: fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK); print(\"lease\")
+except PermissionError: print(\"denied\")
+fcntl.lockf(os.open(\"own\", os.O_RDWR | os.O_CREAT), fcntl.LOCK_EX); print(\"lock\")'";
+        assert_eq!(world.mounted(&["--sandbox", "strict"], lease).ends(0).stdout, "denied\nlock\n");
+        assert_eq!(world.mounted(&["--sandbox", "project"], lease).ends(0).stdout, "lease\nlock\n");
+    });
+}
+
 /// No mount covers keyrings, and they are inherited.
 #[test]
 fn keyrings_are_out_of_reach_at_strict() {

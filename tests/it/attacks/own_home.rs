@@ -45,6 +45,23 @@ fn nothing_that_is_written_to_our_home_from_inside_is_there_afterwards() {
     });
 }
 
+/// What the harness is configured by during the run is in the session.
+#[test]
+fn the_files_of_the_session_cannot_be_replaced_from_inside() {
+    for_each_identity(|base| {
+        let script = "begins; P=$(pwd); cd ~/.agentworkforce/workforce/sessions; S=$(ls); ls $S > $P/listed; \
+                      (mv $S old || mv $S/claude-settings.json $S/x || rm -f $S/* || echo x > $S/new) && echo $S > $P/changed; \
+                      cd $P; answers done";
+        let world = World::with_harness(base.who, script);
+        for level in ["project", "strict"] {
+            let (report, code) = world.report(&["--sandbox", level]);
+            assert_eq!(code, 0, "{report:#}");
+            assert!(read(world.project().join("listed")).contains("claude-settings.json"), "{level}");
+            assert!(!world.project().join("changed").exists(), "{level}");
+        }
+    });
+}
+
 #[test]
 fn a_forged_note_in_the_lock_does_not_make_the_runner_finish_the_agents_journal() {
     for_each_identity(|world| {

@@ -1,6 +1,7 @@
 //! An agent that moves our home, the project or a directory above them out of the way and makes another one in its place.
 
 use crate::support::mount::{World, for_each_identity, identities, read};
+use crate::support::require;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
@@ -64,6 +65,69 @@ fn the_directory_above_the_project_cannot_be_renamed_at_strict_either() {
         assert_eq!(fs::metadata(world.project()).unwrap().ino(), identity, "{ran:#?}");
         assert_eq!(read(world.project().join("a")), "old\n");
         assert_eq!(read(ran.data("a")), "new\n");
+    });
+}
+
+/// Moves a directory into another one from a mount namespace in which neither is a mount point, looks at it through a mount of
+/// that other directory, and moves it back.
+const MOVE_FROM_UNDER_ITS_MOUNT: &str = r#"
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def check(result, what):
+    if result < 0: sys.exit(what + ": " + os.strerror(ctypes.get_errno()))
+above, name, wanted = sys.argv[1:]
+above_fd = os.open(above, os.O_RDONLY | os.O_DIRECTORY)
+uid, gid = os.getuid(), os.getgid()
+check(libc.unshare(0x10000000 | 0x20000), "namespaces")
+open("/proc/self/setgroups", "w").write("deny")
+open("/proc/self/uid_map", "w").write("%d %d 1" % (uid, uid))
+open("/proc/self/gid_map", "w").write("%d %d 1" % (gid, gid))
+beside = "beside-" + name
+os.mkdir(beside, dir_fd=above_fd)
+check(libc.mount(b"none", b"/mnt", b"tmpfs", 0, None), "memory")
+os.mkdir("/mnt/beside")
+check(libc.mount((above + "/" + beside).encode(), b"/mnt/beside", None, 4096, None), "bind")
+beside_fd = os.open("/mnt/beside", os.O_RDONLY | os.O_DIRECTORY)
+os.chdir("/mnt")
+os.mkdir("old")
+check(libc.syscall(155 if os.uname().machine == "x86_64" else 41, b".", b"old"), "pivot_root")
+os.chdir("/")
+check(libc.umount2(b"/old", 2), "umount")
+os.rename(name, beside + "/" + name, src_dir_fd=above_fd, dst_dir_fd=above_fd)
+print("moved", open(os.open(name + "/" + wanted, os.O_RDONLY, dir_fd=beside_fd)).read())
+open(os.open(name + "/forged", os.O_WRONLY | os.O_CREAT, dir_fd=beside_fd), "w").write("forged")
+os.rename(beside + "/" + name, name, src_dir_fd=above_fd, dst_dir_fd=above_fd)
+os.rmdir(beside, dir_fd=above_fd)
+"#;
+
+#[test]
+fn no_mount_namespace_moves_a_directory_from_under_its_mount() {
+    require::program("python3");
+    for_each_identity(|world| {
+        world.repository(&[("a", "old\n"), (".env", SECRET)]);
+        world.outside(&format!(
+            "mkdir -p ~/.agentworkforce/workforce; echo {SECRET} > ~/.agentworkforce/workforce/x"
+        ));
+        let attack = world.path("attack.py");
+        fs::write(&attack, MOVE_FROM_UNDER_ITS_MOUNT).unwrap();
+        let (attack, root, home) = (attack.display(), world.root(), world.home());
+        let script = format!(
+            "for at in '{root} project .env' '{home} .agentworkforce workforce/x' '{above} {name} project/.env'; do
+               python3 {attack} $at || true
+             done; echo new > a; unshare -U true && echo other namespaces can be made",
+            root = root.display(),
+            home = home.display(),
+            above = root.parent().unwrap().display(),
+            name = root.file_name().unwrap().display(),
+        );
+        for level in ["project", "strict"] {
+            let did = world.mounted(&["--sandbox", level], &script).ends(0);
+            assert!(!did.stdout.contains("moved"), "{level} {did:#?}");
+            assert!(!did.stdout.contains(SECRET), "{level} {did:#?}");
+            did.says("other namespaces can be made");
+            assert_eq!(world.outside("find . ~/.agentworkforce -name forged"), "", "{level}");
+            assert_eq!(read(world.project().join("a")), "new\n");
+        }
     });
 }
 

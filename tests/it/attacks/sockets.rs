@@ -83,6 +83,37 @@ fn a_service_outside_cannot_be_reached_at_strict() {
     });
 }
 
+#[test]
+fn a_service_that_reads_a_named_pipe_is_not_told_anything_at_strict() {
+    for_each_identity(|world| {
+        world.files(&[("a", "old")]);
+        let escaped = world.home().join("escaped");
+        world.outside("mkdir -p ~/.config/service ~/pipes; mkfifo ~/.config/service/control ~/pipes/in; touch ~/.config/service/x");
+        world.outside(&format!("mkfifo {}", world.path("beside").display()));
+        world.give();
+        let pipes = [
+            world.home().join(".config/service/control"),
+            world.home().join("pipes/in"),
+            world.path("beside"),
+        ];
+        for level in ["project", "strict"] {
+            for pipe in &pipes {
+                // A service that runs what it reads, once.
+                let mut service = world.program("sh").arg(pipe).stdout(Stdio::null()).spawn().unwrap();
+                let tell = format!("echo 'touch {}' > {} || true", escaped.display(), pipe.display());
+                world.mounted(&["--sandbox", level], &tell).ends(0);
+                let ran =
+                    crate::support::mount::soon(|| level == "strict" || escaped.exists()) && escaped.exists();
+                let _ = service.kill();
+                let _ = service.wait();
+                let _ = std::fs::remove_file(&escaped);
+                // `project` does not promise it, and shows that the attack works.
+                assert_eq!(ran, level == "project", "{level} {}", pipe.display());
+            }
+        }
+    });
+}
+
 /// A listener at a relative name in a directory, ended with the value.
 struct Relative(std::process::Child);
 

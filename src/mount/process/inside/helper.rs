@@ -135,6 +135,14 @@ fn is_overlay_of_root(spec: &HelperSpec) -> bool {
     spec.way == OverlayWay::Capable && !spec.overlays.is_empty()
 }
 
+/// Whether a directory above our mounts can be written. At `strict` they are read-only, as they are in a sandbox of the harness.
+fn is_above_mounts(spec: &HelperSpec) -> bool {
+    let Some(writable) = &spec.writable else { return !spec.overlays.is_empty() };
+    let overlaid = spec.overlays.iter().map(|overlay| &overlay.target);
+    let mut mounts = overlaid.chain(spec.protect.iter().map(|protect| &protect.path));
+    mounts.any(|mount| writable.iter().any(|dir| mount.starts_with(&**dir)))
+}
+
 fn init_spec(spec: &HelperSpec) -> InitSpec {
     let is_strict = spec.writable.is_some();
     let drop = match spec.way {
@@ -152,5 +160,6 @@ fn init_spec(spec: &HelperSpec) -> InitSpec {
         scope_sockets: spec.scope_sockets,
         is_strict,
         limited: spec.limited,
+        keep_mounts: !spec.nested_sandbox && is_above_mounts(spec),
     }
 }

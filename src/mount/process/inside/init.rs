@@ -19,7 +19,7 @@ use signal_hook::consts::{
 };
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -101,11 +101,7 @@ fn start(spec: InitSpec, argv: &[OsString]) -> Result<(Pid, SignalInbox), Failur
             failure(Stage::Capabilities, "the sockets of services cannot be kept out", &error)
         })?;
     }
-    let groups = if spec.protect_kernel || spec.limited { seccomp::deny_control_groups() } else { Ok(()) };
-    let keyrings = || if spec.is_strict { seccomp::deny_keyrings() } else { Ok(()) };
-    groups
-        .and_then(|()| keyrings())
-        .and_then(|()| seccomp::deny_typing())
+    filter_calls(spec)
         .map_err(|error| failure(Stage::Capabilities, "the filter of system calls is refused", &error))?;
     let mut command = Command::new(program);
     command.args(rest).process_group(0);
@@ -121,6 +117,19 @@ fn start(spec: InitSpec, argv: &[OsString]) -> Result<(Pid, SignalInbox), Failur
         failure(Stage::Exec, &format!("cannot run `{}`", program.display()), &error)
     })?;
     Ok((Pid::from_raw(child.id().cast_signed()), signals))
+}
+
+fn filter_calls(spec: InitSpec) -> io::Result<()> {
+    if spec.protect_kernel || spec.limited {
+        seccomp::deny_control_groups()?;
+    }
+    if spec.keep_mounts {
+        seccomp::deny_mount_namespaces()?;
+    }
+    if spec.is_strict {
+        seccomp::deny_keyrings_and_leases()?;
+    }
+    seccomp::deny_typing()
 }
 
 /// The child takes the terminal itself: if we gave it away after the start, the child could already have been stopped for

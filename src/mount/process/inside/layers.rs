@@ -2,7 +2,7 @@
 //! What lies in the upper directories was put there before, by the runner.
 
 use super::aliases::Aliases;
-use super::binds::{flags_of, hold, make_mount_read_only, mount_memory, put, put_new};
+use super::binds::{flags_of, hold, make_mount_read_only, mount_memory, pin, put, put_new};
 use super::namespaces::failure;
 use super::pins::pin_above;
 use super::protocol::{Failure, HelperSpec, OverlaySpec, Protect, Stage};
@@ -58,6 +58,8 @@ pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
         for (path, access, tree) in held {
             show_again(path, &tree, access).map_err(|error| at("cannot show", path, &error))?;
         }
+        keep_shown(&cover.dir)
+            .map_err(|error| at("cannot keep in place what is shown in", &cover.dir, &error))?;
     }
     aliases.cover().map_err(|(path, error)| at("cannot cover", &path, &error))
 }
@@ -143,7 +145,17 @@ fn show_again(path: &Path, tree: &OwnedFd, access: Access) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes every mount read-only except the overlays, the covers, `/proc` (nested sandboxes map ids through it) and
+/// The directories on the way to what is shown were made for it; the inside must not put others in their place.
+fn keep_shown(cover: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(cover)? {
+        let dir = entry?.path();
+        pin(&dir)?;
+        mount_remount(&dir, MountFlags::BIND | MountFlags::RDONLY | flags_of(&dir)?, "")?;
+    }
+    Ok(())
+}
+
+/// Makes every mount read-only except the overlays, what is shown in the covers, `/proc` (nested sandboxes map ids through it) and
 /// what the spec names as writable.
 pub(super) fn make_strict(spec: &HelperSpec, writable: &[PathBuf]) -> Result<(), Failure> {
     // Held after the overlays are mounted: a writable directory above the project then contains the overlay, not the project.
@@ -161,7 +173,7 @@ pub(super) fn make_strict(spec: &HelperSpec, writable: &[PathBuf]) -> Result<(),
             || spec.overlays.iter().any(|overlay| path == &*overlay.target)
             || spec.through.iter().any(|through| path == &**through)
             || spec.protect.iter().flat_map(|protect| &protect.throwaway).any(|dir| path == &**dir)
-            || spec.covers.iter().any(|cover| path.starts_with(&cover.dir))
+            || spec.covers.iter().any(|cover| path.starts_with(&cover.dir) && path != &*cover.dir)
     };
     let table = std::fs::read("/proc/self/mountinfo")
         .map_err(|error| failure(Stage::Mount, "the table of mounts cannot be read", &error))?;

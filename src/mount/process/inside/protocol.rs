@@ -49,6 +49,8 @@ pub struct HelperSpec {
     pub sockets: Vec<RawPath>,
     /// Whether the inside is kept from sockets without a path.
     pub scope_sockets: bool,
+    /// Whether the harness runs its commands in a sandbox of its own, made of namespaces.
+    pub nested_sandbox: bool,
     /// Whether the run is in a control group, which it must not leave.
     pub limited: bool,
     /// Entered after mounting.
@@ -122,6 +124,8 @@ pub struct InitSpec {
     pub is_strict: bool,
     /// Whether it enters a control group, which nothing inside may leave.
     pub limited: bool,
+    /// Whether the mounts hold only as long as nothing inside makes a mount namespace of its own.
+    pub keep_mounts: bool,
 }
 
 /// What the child must not be able to do, although we could.

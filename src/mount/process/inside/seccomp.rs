@@ -1,6 +1,6 @@
 //! The filters of system calls: nothing inside may type into a terminal (`TIOCSTI`) or paste into a console (`TIOCLINUX`), at
-//! `strict` nothing may use keyrings, and nobody whom that would free may make a namespace for control groups or start a process
-//! in another one. They are not the sandbox: every other call is left to the mounts and capabilities.
+//! `strict` nothing may use keyrings or leases, and nobody whom that would free may make a namespace for mounts or control groups, or start
+//! a process in another group. They are not the sandbox: every other call is left to the mounts and capabilities.
 
 use seccompiler::{apply_filter, sock_filter};
 use std::io;
@@ -16,26 +16,36 @@ const REQUEST: u32 = if cfg!(target_endian = "little") { 24 } else { 28 };
 
 /// The ABIs that a process here can call the kernel by (`AUDIT_ARCH_*`), each with its numbers for `ioctl`.
 #[cfg(target_arch = "x86_64")]
-const ABIS: [(u32, &[u32]); 2] = [(0xC000_003E, &[16, 514]), (0x4000_0003, &[54])];
+const IOCTL: [(u32, &[u32]); 2] = [(0xC000_003E, &[16, 514]), (0x4000_0003, &[54])];
 #[cfg(target_arch = "aarch64")]
-const ABIS: [(u32, &[u32]); 2] = [(0xC000_00B7, &[29]), (0x4000_0028, &[54])];
+const IOCTL: [(u32, &[u32]); 2] = [(0xC000_00B7, &[29]), (0x4000_0028, &[54])];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("the filter of system calls does not know the numbers of this machine");
-
-/// The same ABIs with their numbers for calls that make a namespace: those that say which in their first argument (`clone`,
-/// `unshare`), and the one that says so in memory, where no filter can look (`clone3`).
+/// The same for `fcntl`.
 #[cfg(target_arch = "x86_64")]
-const NAMESPACE_CALLS: [(u32, [u32; 2], u32); 2] =
-    [(0xC000_003E, [56, 272], 435), (0x4000_0003, [120, 310], 435)];
+const FCNTL: [(u32, &[u32]); 2] = [(0xC000_003E, &[72]), (0x4000_0003, &[55, 221])];
 #[cfg(target_arch = "aarch64")]
-const NAMESPACE_CALLS: [(u32, [u32; 2], u32); 2] =
-    [(0xC000_00B7, [220, 97], 435), (0x4000_0028, [120, 337], 435)];
+const FCNTL: [(u32, &[u32]); 2] = [(0xC000_00B7, &[25]), (0x4000_0028, &[55, 221])];
+const F_SETLEASE: u32 = 1024;
+
+/// The same ABIs with their numbers for `clone` and `unshare`, which say in their first argument what namespaces they make.
+#[cfg(target_arch = "x86_64")]
+const NAMESPACE_CALLS: [(u32, [u32; 2]); 2] = [(0xC000_003E, [56, 272]), (0x4000_0003, [120, 310])];
+#[cfg(target_arch = "aarch64")]
+const NAMESPACE_CALLS: [(u32, [u32; 2]); 2] = [(0xC000_00B7, [220, 97]), (0x4000_0028, [120, 337])];
+/// `clone3` says so in memory, where no filter can look. Like all newer calls it has one number everywhere.
+const CLONE3: u32 = 435;
+/// Calls that can make a mount namespace in newer kernels and are of no use without one: `open_tree`, `fsmount`, `open_tree_attr`.
+const MOUNT_CALLS: [u32; 3] = [428, 432, 467];
 /// The same ABIs with their numbers for `add_key`, `request_key` and `keyctl`.
 #[cfg(target_arch = "x86_64")]
 const KEYRING_CALLS: [(u32, [u32; 3]); 2] = [(0xC000_003E, [248, 249, 250]), (0x4000_0003, [286, 287, 288])];
 #[cfg(target_arch = "aarch64")]
 const KEYRING_CALLS: [(u32, [u32; 3]); 2] = [(0xC000_00B7, [217, 218, 219]), (0x4000_0028, [309, 310, 311])];
+const CLONE_NEWNS: u32 = 0x0002_0000;
 const CLONE_NEWCGROUP: u32 = 0x0200_0000;
+/// For `unshare` only, in newer kernels: a mount namespace with nothing in it. To `clone` the bit means something else.
+const UNSHARE_EMPTY_MNTNS: u32 = 0x0010_0000;
 /// The low half of the first argument.
 const FLAGS: u32 = if cfg!(target_endian = "little") { 16 } else { 20 };
 
@@ -58,19 +68,28 @@ const NOT_THERE: u32 = 0x0005_0026;
 /// Holds from now on for this process and all that it starts; nothing can lift it. It takes away that a program becomes somebody
 /// else by being run (`no_new_privs`: sudo, su), because otherwise such a program would run under a filter that it does not know.
 pub(super) fn deny_typing() -> io::Result<()> {
-    apply_filter(&typing_filter()).map_err(io::Error::other)
+    apply_filter(&request_filter(IOCTL, &[TIOCSTI, TIOCLINUX])).map_err(io::Error::other)
 }
 
 /// For root in an overlay: in a namespace for control groups of its own it could mount a writable view of the groups that the runner
 /// and the user's shell are in, and freeze or kill them. And for whoever a control group limits: `clone3` starts a process in any
 /// group that its user may write, through a read-only mount too.
 pub(super) fn deny_control_groups() -> io::Result<()> {
-    apply_filter(&control_group_filter()).map_err(io::Error::other)
+    apply_filter(&namespace_filter([CLONE_NEWCGROUP; 2], &[])).map_err(io::Error::other)
 }
 
-/// For everybody at the sandbox level `strict`: the kernel's keyrings are the user's, and no mount covers them.
-pub(super) fn deny_keyrings() -> io::Result<()> {
-    apply_filter(&keyring_filter()).map_err(io::Error::other)
+/// For everybody in an overlay, where directories above the mount points can be written: a mount point cannot be renamed, but
+/// only where it is one. From a mount namespace without it, the project could be moved away from under its overlay and looked at.
+pub(super) fn deny_mount_namespaces() -> io::Result<()> {
+    apply_filter(&mount_namespace_filter()).map_err(io::Error::other)
+}
+
+/// For everybody at the sandbox level `strict`: the kernel's keyrings are the user's, and no mount covers them; and whoever has a
+/// lease on a file keeps others from opening it, although it may only read it.
+pub(super) fn deny_keyrings_and_leases() -> io::Result<()> {
+    apply_filter(&keyring_filter())
+        .and_then(|()| apply_filter(&request_filter(FCNTL, &[F_SETLEASE])))
+        .map_err(io::Error::other)
 }
 
 fn step(code: u16, k: u32) -> sock_filter {
@@ -81,17 +100,25 @@ fn skip_unless(k: u32, skipped: usize) -> sock_filter {
     sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: u8::try_from(skipped).expect("a few instructions"), k }
 }
 
-fn control_group_filter() -> Vec<sock_filter> {
+fn mount_namespace_filter() -> Vec<sock_filter> {
+    namespace_filter([CLONE_NEWNS, CLONE_NEWNS | UNSHARE_EMPTY_MNTNS], &MOUNT_CALLS)
+}
+
+/// Denies these flags to `clone` and `unshare`. Programs do without calls that are not there.
+fn namespace_filter(denied: [u32; 2], not_there: &[u32]) -> Vec<sock_filter> {
     let mut program = vec![step(LOAD, ABI)];
-    for (abi, numbers, in_memory) in NAMESPACE_CALLS {
+    for (abi, numbers) in NAMESPACE_CALLS {
         let mut block = vec![step(LOAD, NUMBER), step(AND, !X32)];
-        for number in numbers {
-            let unless_asked = sock_filter { code: JUMP_IF_BIT, jt: 0, jf: 1, k: CLONE_NEWCGROUP };
+        for (number, denied) in numbers.into_iter().zip(denied) {
+            let unless_asked = sock_filter { code: JUMP_IF_BIT, jt: 0, jf: 1, k: denied };
             let flags = [step(LOAD, FLAGS), unless_asked, step(RETURN, DENY), step(RETURN, ALLOW)];
             block.push(skip_unless(number, flags.len()));
             block.extend(flags);
         }
-        block.extend([skip_unless(in_memory, 1), step(RETURN, NOT_THERE), step(RETURN, ALLOW)]);
+        for number in not_there.iter().copied().chain([CLONE3]) {
+            block.extend([skip_unless(number, 1), step(RETURN, NOT_THERE)]);
+        }
+        block.push(step(RETURN, ALLOW));
         program.push(skip_unless(abi, block.len()));
         program.extend(block);
     }
@@ -114,14 +141,14 @@ fn keyring_filter() -> Vec<sock_filter> {
     program
 }
 
-/// Our own few instructions: the crate's compiler would kill programs of another ABI instead of filtering them.
-fn typing_filter() -> Vec<sock_filter> {
+/// Denies these requests, which are the second argument of the calls. Our own few instructions: the crate's compiler would kill programs of another ABI instead of filtering them.
+fn request_filter(calls: [(u32, &[u32]); 2], denied: &[u32]) -> Vec<sock_filter> {
     let mut program = vec![step(LOAD, ABI)];
-    for (abi, numbers) in ABIS {
+    for (abi, numbers) in calls {
         let mut block = vec![step(LOAD, NUMBER), step(AND, !X32)];
         for number in numbers {
             let mut request = vec![step(LOAD, REQUEST)];
-            for denied in [TIOCSTI, TIOCLINUX] {
+            for &denied in denied {
                 request.extend([skip_unless(denied, 1), step(RETURN, DENY)]);
             }
             request.push(step(RETURN, ALLOW));
@@ -132,7 +159,7 @@ fn typing_filter() -> Vec<sock_filter> {
         program.push(skip_unless(abi, block.len()));
         program.extend(block);
     }
-    // An ABI that we do not know could call `ioctl` by another number.
+    // An ABI that we do not know could make the call by another number.
     program.push(step(RETURN, DENY));
     program
 }
@@ -169,13 +196,13 @@ mod tests {
 
     fn verdict(abi: u32, number: u32, request: u64) -> u32 {
         let low = u32::try_from(request & 0xffff_ffff).unwrap();
-        run(&typing_filter(), abi, number, 0, low)
+        run(&request_filter(IOCTL, &[TIOCSTI, TIOCLINUX]), abi, number, 0, low)
     }
 
     #[test]
     fn a_namespace_for_control_groups_is_denied_and_others_are_allowed() {
-        let program = control_group_filter();
-        for (abi, numbers, in_memory) in NAMESPACE_CALLS {
+        let program = namespace_filter([CLONE_NEWCGROUP; 2], &[]);
+        for (abi, numbers) in NAMESPACE_CALLS {
             for number in numbers {
                 for flags in [CLONE_NEWCGROUP, CLONE_NEWCGROUP | 0x1002_0011] {
                     assert_eq!(run(&program, abi, number, flags, 0), DENY, "{abi:x} {number}");
@@ -184,7 +211,30 @@ mod tests {
                 assert_eq!(run(&program, abi, number, 0x1002_0011, 0), ALLOW, "{abi:x} {number}");
                 assert_eq!(run(&program, abi, number + 1, CLONE_NEWCGROUP, 0), ALLOW, "{abi:x} {number}");
             }
-            assert_eq!(run(&program, abi, in_memory, 0, 0), NOT_THERE);
+            assert_eq!(run(&program, abi, CLONE3, 0, 0), NOT_THERE);
+            assert_eq!(run(&program, abi, MOUNT_CALLS[0], 0, 0), ALLOW);
+        }
+        assert_eq!(run(&program, 0x1234, 1, 0, 0), DENY);
+    }
+
+    #[test]
+    fn a_mount_namespace_is_denied_and_threads_are_not() {
+        let program = mount_namespace_filter();
+        let thread = 0x003d_0f00;
+        for (abi, [clone, unshare]) in NAMESPACE_CALLS {
+            for number in [clone, unshare, clone | X32, unshare | X32] {
+                assert_eq!(
+                    run(&program, abi, number, 0x1000_0000 | CLONE_NEWNS, 0),
+                    DENY,
+                    "{abi:x} {number}"
+                );
+                assert_eq!(run(&program, abi, number, 0x1000_0000, 0), ALLOW, "{abi:x} {number}");
+            }
+            assert_eq!(run(&program, abi, clone, thread, 0), ALLOW);
+            assert_eq!(run(&program, abi, unshare, UNSHARE_EMPTY_MNTNS, 0), DENY);
+            for number in MOUNT_CALLS.into_iter().chain([CLONE3]) {
+                assert_eq!(run(&program, abi, number, 0, 0), NOT_THERE);
+            }
         }
         assert_eq!(run(&program, 0x1234, 1, 0, 0), DENY);
     }
@@ -204,8 +254,22 @@ mod tests {
     }
 
     #[test]
+    fn leases_are_denied_and_locks_are_not() {
+        let program = request_filter(FCNTL, &[F_SETLEASE]);
+        for (abi, numbers) in FCNTL {
+            for &number in numbers {
+                assert_eq!(run(&program, abi, number, 0, F_SETLEASE), DENY);
+                // `F_SETLK`, `F_GETLEASE`, `F_DUPFD_CLOEXEC`.
+                for request in [6, 1025, 1030] {
+                    assert_eq!(run(&program, abi, number, 0, request), ALLOW);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn typing_is_denied_in_every_abi_and_everything_else_is_allowed() {
-        for (abi, numbers) in ABIS {
+        for (abi, numbers) in IOCTL {
             for &number in numbers {
                 for request in [0x5412, 0x541C, 0x1_0000_5412, 0xFFFF_FFFF_0000_541C] {
                     assert_eq!(verdict(abi, number, request), DENY, "{abi:x} {number} {request:x}");

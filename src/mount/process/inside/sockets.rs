@@ -1,6 +1,6 @@
-//! Covers the sockets of services outside at the sandbox level `strict`: a read-only mount does not stop `connect`, and a tmux,
-//! docker or dbus server runs the commands it receives. Sockets without a path are left to `scope`; those that are bound after the
-//! start are out of reach only where their directory is covered.
+//! Covers the sockets and named pipes of services outside at the sandbox level `strict`: a read-only mount stops neither `connect`
+//! nor writing to a pipe, and a tmux, docker or dbus server runs the commands it receives. Sockets without a path are left to
+//! `scope`; those that are bound after the start are out of reach only where their directory is covered.
 
 use super::binds::{cover_file, hold, mount_memory, put_new};
 use rustix::fs::{AtFlags, CWD, FileType, statat};
@@ -9,14 +9,15 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Where services have their sockets, and how deep: what another network namespace has bound is not in the kernel's list.
 const PLACES: [(&str, usize); 4] = [("/run", 3), ("/var/run", 3), ("/tmp", 2), ("/var/tmp", 2)];
 /// How many entries of these places are looked at.
 const MOST_LOOKED_AT: usize = 4096;
-/// How deep and how many entries of the home directory are looked at where somebody listens at a name that is not a whole path.
+/// How deep and how many entries of the home directory are looked at: the kernel has no list of named pipes, and its list of sockets
+/// has names that are not whole paths.
 const HOME: (usize, usize) = (4, 20_000);
 /// Where each user has a directory for the sockets of the session.
 const RUNTIME_DIRS: &str = "/run/user";
@@ -34,9 +35,9 @@ pub(super) struct Exempt<'a> {
     pub(super) views: Vec<&'a Path>,
 }
 
-/// Covers every socket that has a path, and the directories that hold nothing else.
+/// Covers every socket that has a path, every named pipe, and the directories that hold nothing else.
 pub(super) fn cover(exempt: &Exempt<'_>) -> io::Result<()> {
-    let found = find()?;
+    let found = find(&exempt.views)?;
     let mut allowed = Vec::new();
     for path in exempt.allowed.iter().filter_map(|path| path.canonicalize().ok()) {
         allowed.push((hold(&path)?, path));
@@ -59,13 +60,13 @@ pub(super) fn cover(exempt: &Exempt<'_>) -> io::Result<()> {
     let parents: BTreeSet<&Path> =
         found.iter().filter_map(|path| path.parent()).filter(|dir| !is_covered(dir)).collect();
     let mut emptied = Vec::new();
-    for dir in parents.into_iter().filter(|dir| can_be_covered(dir) && holds_only_sockets(dir)) {
+    for dir in parents.into_iter().filter(|dir| can_be_covered(dir) && is_for_services(dir)) {
         // With the mode that it has: codex refuses to work where the directory of its sockets is not its user's alone.
         let mode = fs::metadata(dir).map_or(0o755, |metadata| metadata.permissions().mode() & 0o777);
         passing_over_unreachable(mount_memory(dir, mode, MountFlags::NOEXEC))?;
         emptied.push(dir);
     }
-    for path in found.iter().filter(|path| !is_exempt(path) && is_socket(path)) {
+    for path in found.iter().filter(|path| !is_exempt(path) && leads_to_service(path)) {
         passing_over_unreachable(cover_file(path))?;
     }
     // Only where its directory was covered.
@@ -89,13 +90,12 @@ fn passing_over_unreachable(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// The sockets there are, by their own paths.
-fn find() -> io::Result<BTreeSet<PathBuf>> {
-    let listed = bound(&fs::read("/proc/net/unix")?);
-    let mut found: BTreeSet<PathBuf> = listed.paths.into_iter().collect();
+/// The sockets and named pipes there are, by their own paths.
+fn find(views: &[&Path]) -> io::Result<BTreeSet<PathBuf>> {
+    let mut found: BTreeSet<PathBuf> = bound(&fs::read("/proc/net/unix")?).into_iter().collect();
     // The one that is bound may be there under another name: ssh binds a socket, links it and removes the first name.
-    let dirs: BTreeSet<PathBuf> =
-        found.iter().filter_map(|path| path.parent()).map(Path::to_path_buf).collect();
+    let parents = found.iter().map(PathBuf::as_path).chain(views.iter().copied()).filter_map(Path::parent);
+    let dirs: BTreeSet<PathBuf> = parents.map(Path::to_path_buf).collect();
     for dir in dirs {
         search(&dir, 1, &mut MOST_LOOKED_AT.clone(), &mut found);
     }
@@ -103,28 +103,20 @@ fn find() -> io::Result<BTreeSet<PathBuf>> {
     for (place, depth) in PLACES {
         search(Path::new(place), depth, &mut left, &mut found);
     }
-    if let (true, Some(home)) = (listed.has_relative, std::env::var_os("HOME")) {
+    if let Some(home) = std::env::var_os("HOME") {
         let (depth, mut left) = HOME;
         search(Path::new(&home), depth, &mut left, &mut found);
     }
     let by_own_path = |path: PathBuf| {
         let (dir, name) = (path.parent()?.canonicalize().ok()?, path.file_name()?);
-        Some(dir.join(name)).filter(|path| is_socket(path))
+        Some(dir.join(name)).filter(|path| leads_to_service(path))
     };
     Ok(found.into_iter().filter_map(by_own_path).collect())
 }
 
-/// What the kernel's list says.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Listed {
-    paths: Vec<PathBuf>,
-    /// Whether there is a name that could be anywhere.
-    has_relative: bool,
-}
-
-/// The paths in the kernel's list. A name without a path begins with `@`.
-fn bound(list: &[u8]) -> Listed {
-    let mut listed = Listed::default();
+/// The paths in the kernel's list. A name without a path begins with `@`; others were bound in a directory that nobody knows.
+fn bound(list: &[u8]) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
     for line in list.split(|&byte| byte == b'\n').skip(1) {
         // Seven columns of numbers, of varying width; the rest is the name, with all of its spaces.
         let mut rest = line;
@@ -132,13 +124,11 @@ fn bound(list: &[u8]) -> Listed {
             rest = rest.trim_ascii_start();
             rest = &rest[rest.iter().position(|&byte| byte == b' ').unwrap_or(rest.len())..];
         }
-        match rest.strip_prefix(b" ") {
-            None | Some([] | [b'@', ..]) => {}
-            Some(name @ [b'/', ..]) => listed.paths.push(std::ffi::OsStr::from_bytes(name).into()),
-            Some(_) => listed.has_relative = true,
+        if let Some(name @ [b'/', ..]) = rest.strip_prefix(b" ") {
+            paths.push(std::ffi::OsStr::from_bytes(name).into());
         }
     }
-    listed
+    paths
 }
 
 /// From the top: what is deep is left out first where there is too much.
@@ -150,7 +140,7 @@ fn search(dir: &Path, depth: usize, left: &mut usize, found: &mut BTreeSet<PathB
             let Some(rest) = left.checked_sub(1) else { return };
             *left = rest;
             let Ok(kind) = entry.file_type() else { continue };
-            if std::os::unix::fs::FileTypeExt::is_socket(&kind) {
+            if kind.is_socket() || kind.is_fifo() {
                 found.insert(entry.path());
             } else if kind.is_dir() {
                 below.push(entry.path());
@@ -160,20 +150,21 @@ fn search(dir: &Path, depth: usize, left: &mut usize, found: &mut BTreeSet<PathB
     }
 }
 
-fn is_socket(path: &Path) -> bool {
+fn leads_to_service(path: &Path) -> bool {
+    let is_one = |kind| matches!(kind, FileType::Socket | FileType::Fifo);
     statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)
-        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket)
+        .is_ok_and(|stat| is_one(FileType::from_raw_mode(stat.st_mode)))
 }
 
-/// Whether a directory is there for sockets: beside them it has locks and numbers of processes at most.
-fn holds_only_sockets(dir: &Path) -> bool {
+/// Whether a directory is there for services: beside sockets and pipes it has locks and numbers of processes at most.
+fn is_for_services(dir: &Path) -> bool {
     let of_a_service = |name: &std::ffi::OsStr| {
         let name = name.as_encoded_bytes();
         name.ends_with(b".lock") || name.ends_with(b".pid")
     };
     fs::read_dir(dir).is_ok_and(|entries| {
         let mut entries = entries.flatten();
-        entries.all(|entry| is_socket(&entry.path()) || of_a_service(&entry.file_name()))
+        entries.all(|entry| leads_to_service(&entry.path()) || of_a_service(&entry.file_name()))
     })
 }
 
@@ -197,6 +188,6 @@ mod tests {
             000000001cd7634e: 00000002 00000000 00010000 0001 01  1072 /tmp/tmux 0/default\n\
             000000001cd7634e: 00000002 00000000 00010000 0001 01  1072 @/tmp/.X11-unix/X0\n\
             000000001cd7634e: 00000002 00000000 00010000 0001 01  1072 relative/socket\n";
-        assert_eq!(bound(list), Listed { paths: vec!["/tmp/tmux 0/default".into()], has_relative: true });
+        assert_eq!(bound(list), [PathBuf::from("/tmp/tmux 0/default")]);
     }
 }
