@@ -76,6 +76,7 @@
 //! | `plan.json`, `report.json`, `harness.json`, `debug.log`, `check-<n>.log` | [`run`](mod@run) |
 //! | `attempts/<n>/`: `task.md`, `command.json`, `events.jsonl`, `harness.log`, `outcome.json` | [`run`](mod@run) |
 //! | prompts, settings and skills for the harness | [`launch`], [`run`](mod@run) |
+//! | `conversation/` | [`mount`], or the harness itself |
 //! | `mount.json`, `manifest`, `upper/` (overlay) or `mount/` (copy), `base/`, `journal/`, `undo/` | [`mount`] |
 
 pub mod cli;

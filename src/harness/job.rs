@@ -12,8 +12,6 @@ use std::path::{Path, PathBuf};
 
 /// The system prompt in the session directory.
 pub const SYSTEM_PROMPT: &str = "system-prompt.md";
-/// Files in which a harness keeps the conversation of a session, if they are in the session directory.
-pub const CONVERSATION_DIR: &str = "conversation";
 
 /// A run, decided, in terms of the persona.
 pub struct Job<'a> {

@@ -2,8 +2,8 @@
 //! Everything is written below the session directory, readable by its owner alone.
 
 use super::error::LaunchError;
-use crate::harness::job::CONVERSATION_DIR;
 use crate::host::Host;
+use crate::model::mount::CONVERSATION_DIR;
 use crate::model::plan::{AgentPlan, FileBody, LinkFarm, RunPlan};
 use crate::model::template::{Hole, Template, json_literal};
 use crate::mount::ChildCommand;
@@ -77,6 +77,21 @@ pub fn write_files(plan: &AgentPlan, session_dir: &Path) -> Result<Shown> {
         }
     }
     Ok(shown)
+}
+
+/// Where in a session directory a harness keeps conversations, relative to it.
+pub fn conversation_places(plan: &AgentPlan) -> Result<Vec<PathBuf>> {
+    let places = Places { session_dir: Path::new(""), session_id: "", mount: Path::new("") };
+    let mut found = vec![PathBuf::from(CONVERSATION_DIR)];
+    for file in &plan.files {
+        if let FileBody::LinksTo(farm) = &file.body {
+            let dir = fill(&file.path, &places, &BTreeMap::new())?;
+            // Without a session directory it begins with the slash that follows it.
+            let dir = Path::new(&dir).components().skip(1).collect::<PathBuf>();
+            found.extend(farm.kept.iter().map(|name| dir.join(name)));
+        }
+    }
+    Ok(found)
 }
 
 /// The command of a plan with everything filled in. Values of variables go into the environment and nowhere else.

@@ -5,6 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
+/// In a session directory: the conversations of its runs at the sandbox level `strict`, as their harness has them.
+pub const CONVERSATION_DIR: &str = "conversation";
+
 /// How the private view of the project is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -39,6 +42,16 @@ pub enum Sandbox {
     Project,
     /// Besides, nothing outside the mount and the harness's own state is writable.
     Strict,
+}
+
+impl Sandbox {
+    pub fn name(self) -> &'static str {
+        match self {
+            Sandbox::Off => "off",
+            Sandbox::Project => "project",
+            Sandbox::Strict => "strict",
+        }
+    }
 }
 
 /// A device that the sandbox level `strict` hides unless the config lets it in. Its name is the path below `/dev`.
@@ -184,15 +197,18 @@ pub struct MountSpec {
     pub harness_config: Vec<HarnessConfig>,
 }
 
-/// A directory that a harness keeps its configuration in. At the sandbox level `strict` it has a private layer: the harness
-/// may write, and nothing but its state changes outside.
+/// A directory that a harness keeps its configuration and its state in. At the sandbox level `strict` it has a private layer:
+/// the harness may write, and nothing changes outside.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HarnessConfig {
     pub dir: PathBuf,
-    /// Entries that are written through: conversations, logins. A name with a slash at its end is a directory. It is made if
-    /// it is missing, and so are lists (`.jsonl`); any other file that is missing at the start is not kept.
-    pub state: Vec<String>,
+    /// Directories with conversations: the session keeps what a run writes there, and a run that goes on with it has it again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conversations: Vec<String>,
+    /// Paths among the conversations that tell later runs what to do, and are not kept. `*` stands for any one name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<String>,
     /// Entries that the harness writes in every run, and that say nothing when they are not kept. `*` at the start stands for any
     /// beginning.
     pub scratch: Vec<String>,
@@ -203,7 +219,7 @@ pub struct HarnessConfig {
     pub logins: Option<Logins>,
 }
 
-/// A file of logins, a JSON object by name. What the harness renews is kept, and nothing else of it.
+/// A file of logins, JSON objects in an object. What the harness renews is kept, and nothing else of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Logins {

@@ -179,8 +179,7 @@ pub fn mount_rows(rows: &mut HarnessPlan, mount: &MountSpec) {
                 rows.enforced(Demand::MountSandbox, "the run is refused unless it is reached");
             }
             Backend::Copy | Backend::None => {
-                let level = if level == Sandbox::Strict { "strict" } else { "project" };
-                rows.unsupported(Demand::MountSandbox, format!("`{level}` needs the overlay"));
+                rows.unsupported(Demand::MountSandbox, format!("`{}` needs the overlay", level.name()));
             }
         }
     }

@@ -266,7 +266,7 @@ impl OpenRun<'_> {
             session.set_state(host, SessionState::Running)?;
             run()
         };
-        mount.keep_renewed_logins();
+        mount.keep_state();
         outcome
     }
 

@@ -1,16 +1,14 @@
 //! Which conversation of a harness belongs to a session, so that it can be continued: note as soon as the harness says it.
 
 use super::error::RunError;
-use crate::files::regular;
-use crate::harness::job::CONVERSATION_DIR;
-use crate::model::plan::Conversation;
+use crate::launch::staging;
+use crate::model::plan::{AgentPlan, Conversation};
 use crate::model::tier::Harness;
+use crate::mount::fs::plain_copy::PlainCopy;
+use crate::mount::fs::tree::Tree;
 use crate::session::{Session, SessionStore};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 const FILE: &str = "harness.json";
@@ -51,24 +49,16 @@ pub(super) fn is_plain(id: &str) -> bool {
 }
 
 /// Takes the conversation along into a new session, where the harness keeps it in the old one. The agent could write there:
-/// nothing but files is taken, and not more than a conversation needs.
-pub fn take_along(from: &Path, to: &Path) -> io::Result<()> {
-    const MOST_FILES: usize = 16;
-    const LARGEST: u64 = 1 << 30;
+/// nothing but plain files is taken, and not more than a conversation needs.
+pub fn take_along(agent: &AgentPlan, from: &Path, to: &Path) -> Result<()> {
     if from == to {
         return Ok(());
     }
-    let entries = match fs::read_dir(from.join(CONVERSATION_DIR)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
-    };
-    for entry in entries.take(MOST_FILES) {
-        let entry = entry?;
-        let Ok(file) = regular::open(&entry.path()) else { continue };
-        let mut copy = OpenOptions::new();
-        let copy = copy.write(true).create_new(true).mode(0o600);
-        let mut copy = copy.open(to.join(CONVERSATION_DIR).join(entry.file_name()))?;
-        io::copy(&mut file.take(LARGEST), &mut copy)?;
+    let (from, to) = (Tree::open(from)?, Tree::open(to)?);
+    let mut copy = PlainCopy::default();
+    for place in staging::conversation_places(agent)? {
+        let copied = copy.copy((&from, &place), (&to, &place), &|_| false);
+        copied.with_context(|| format!("{} cannot be taken along", from.path().join(&place).display()))?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The failures of a run that are decisions: what was asked for cannot be done. I/O errors are not among them.
 
+use crate::model::mount::Sandbox;
 use crate::model::plan::Refusal;
 use crate::model::tier::Harness;
 use crate::resolve::inputs::InputErrors;
@@ -23,6 +24,8 @@ pub enum RunError {
     OtherHarness { session: String, owner: Harness, asked: Harness },
     #[error("session `{session}` belongs to {}", root.display())]
     OtherProject { session: String, root: PathBuf },
+    #[error("session `{session}` runs at `{}` and cannot go on at `{}`", was.name(), asked.name())]
+    OtherLevel { session: String, was: Sandbox, asked: Sandbox },
     #[error("an apply of session `{session}` was cut off")]
     UnfinishedApply { session: String },
     #[error("skills are missing, and a strict run does not start without them")]

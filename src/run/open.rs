@@ -168,7 +168,7 @@ impl<'a> Engine<'a> {
             staging::make_state(plan, &self.workforce.host);
             shown = staging::write_files(agent, &session.dir)?;
             if let Some(resumed) = &run.resumed {
-                conversation::take_along(&resumed.session.dir, &session.dir)?;
+                conversation::take_along(agent, &resumed.session.dir, &session.dir)?;
             }
             let staged = skills::stage(plan, agent, self.workforce, &session.dir, signals)?;
             report.warnings.extend(staged.warnings);

@@ -13,7 +13,7 @@ use crate::load::rule_files::RuleFiles;
 use crate::model::decided::InputValue;
 use crate::model::features::Feature;
 use crate::model::limits::LimitObstacles;
-use crate::model::mount::Backend;
+use crate::model::mount::{Backend, Sandbox};
 use crate::model::plan::{AgentPlan, RunPlan, SkillKind};
 use crate::model::selector::Selector;
 use crate::model::skill_source::kind_of;
@@ -160,6 +160,9 @@ pub fn prepare(
     if let Some(resumed) = &resumed {
         overrides.harness = Some(resumed.note.harness);
         flags.resume = Some(resumed.note.conversation());
+        // Only there is its conversation.
+        let was = resumed.session.record()?.map(|record| record.sandbox);
+        flags.mount.sandbox = flags.mount.sandbox.or(was.filter(|level| *level == Sandbox::Strict));
     }
     let parts = match &request.subject {
         Subject::Persona(persona) => Some(PersonaParts::read(workforce, persona, &overrides)?),
@@ -181,7 +184,7 @@ pub fn prepare(
         plan = self::plan(workforce, &request.subject, parts.as_ref(), &flags, &facts);
     }
     if let Some(resumed) = &resumed {
-        can_continue(&resumed.session, &plan.mount.root)?;
+        can_continue(&resumed.session, &plan)?;
     }
     let sidecar = plan.sidecar.as_ref();
     let sidecar =
@@ -197,14 +200,19 @@ pub fn prepare(
 }
 
 /// Fails if the session cannot be continued now: a dry run says so too.
-fn can_continue(session: &Session, root: &Path) -> Result<()> {
+fn can_continue(session: &Session, plan: &RunPlan) -> Result<()> {
     if session.is_live()? {
         return Err(SessionError::InUse { id: session.id.clone() }.into());
     }
     let Some(record) = session.record()? else { return Ok(()) };
-    if *record.root != *root {
+    if *record.root != *plan.mount.root {
         let root = record.root.to_path_buf();
         return Err(RunError::OtherProject { session: session.id.to_string(), root }.into());
+    }
+    // The mount of the session keeps its level, and the level decides where the conversation is.
+    let (was, asked) = (record.sandbox, plan.mount.sandbox.unwrap_or(record.sandbox));
+    if asked > was || (was == Sandbox::Strict && asked < was) {
+        return Err(RunError::OtherLevel { session: session.id.to_string(), was, asked }.into());
     }
     if session.has_unfinished_journal()? {
         return Err(RunError::UnfinishedApply { session: session.id.to_string() }.into());

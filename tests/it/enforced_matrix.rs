@@ -21,7 +21,7 @@ const COVERED: [(&str, &str, &[&str]); 41] = [
         "mount.sandbox",
         &[
             "it/launch_enforced::a_project_sandbox_keeps_the_real_project_from_being_written",
-            "it/launch_enforced::a_strict_sandbox_leaves_state_and_temp_and_nothing_else",
+            "it/launch_enforced::a_strict_sandbox_leaves_the_project_and_nothing_else",
             "it/launch_enforced::a_sandbox_that_cannot_be_had_ends_the_run_before_it_starts",
             "real/enforced_sandbox::claude_works_in_a_strict_sandbox",
             "real/enforced_sandbox::opencode_works_in_a_strict_sandbox",

@@ -80,18 +80,18 @@ fn a_project_sandbox_keeps_the_real_project_from_being_written() {
 }
 
 #[test]
-fn a_strict_sandbox_leaves_state_and_temp_and_nothing_else() {
+fn a_strict_sandbox_leaves_the_project_and_nothing_else() {
     let place = require::place_outside_of_temp();
-    for (harness, state) in [
-        ("claude", ".claude/history.jsonl"),
-        ("opencode", ".local/state/opencode/prompt-history.jsonl"),
-        ("codex", ".codex/sessions/x"),
+    for (harness, state, kept) in [
+        ("claude", ".claude/todos/x", Some("0/todos/x")),
+        ("opencode", ".local/state/opencode/prompt-history.jsonl", None),
+        ("codex", ".codex/sessions/x", Some("0/sessions/x")),
     ] {
         let world = World::new_in(Identity::Own, place);
         world.repository(&[("main.txt", "one\n")]);
         world.persona(&with(worker(), &json!({"mount": {"sandbox": "strict"}})));
         let script = format!(
-            r#"begins; echo x > main.txt; echo x > ~/out.txt; echo x > ../beside.txt; echo kept > ~/{state}
+            r#"begins; echo x > main.txt; echo x > ~/out.txt; echo x > ../beside.txt; mkdir -p "$(dirname ~/{state})"; echo kept > ~/{state}
             t=$(mktemp /tmp/aw-strict-XXXXXX) && echo open > "$t" && cat "$t" >> ~/{state}; answers done"#
         );
         // What a fake writes down would be outside.
@@ -100,7 +100,11 @@ fn a_strict_sandbox_leaves_state_and_temp_and_nothing_else() {
         assert_eq!(code, 0, "{report:#}");
         assert_eq!(report["mount"]["sandbox"], "strict");
         assert!(!world.home().join("out.txt").exists() && !world.path("beside.txt").exists(), "{harness}");
-        assert_eq!(read(world.home().join(state)), "kept\nopen\n");
+        assert!(!world.home().join(state).exists(), "{harness}");
+        if let Some(kept) = kept {
+            let session = world.sessions().join(report["session"].as_str().unwrap());
+            assert_eq!(read(session.join("conversation").join(kept)), "kept\nopen\n");
+        }
         assert_eq!(read(world.project().join("main.txt")), "x\n");
     }
 }

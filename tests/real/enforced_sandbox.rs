@@ -1,18 +1,31 @@
-//! `--sandbox strict` around the real harnesses: they work, and keep their own state, and reach nothing else.
+//! `--sandbox strict` around the real harnesses: they work, their conversation is kept in the session, and they reach nothing
+//! else.
 
 use crate::support::agent::changed;
 use crate::support::wishes::shell;
 use crate::support::{Scratch, Turn};
 use agentworkforce::model::tier::Harness;
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 
-/// Where the harness notes the conversation, below the home. opencode's is in the session.
-fn state(harness: Harness) -> &'static str {
-    match harness {
-        Harness::Claude => ".claude/projects",
-        Harness::Opencode => ".agentworkforce/workforce/sessions",
-        Harness::Codex => ".codex/sessions",
-    }
+/// The files below a directory, which may not exist.
+fn files_below(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let below = |path: PathBuf| if path.is_dir() { files_below(&path) } else { vec![path] };
+    entries.flat_map(|entry| below(entry.path())).collect()
+}
+
+/// The harness has written nothing of its state to the home of the user.
+#[track_caller]
+fn nothing_is_left_outside(world: &Scratch, before: &[PathBuf]) {
+    let ours = world.home().join(".agentworkforce");
+    // It makes these when it is asked for its version, which is outside.
+    let codexs = world.home().join(".codex/tmp");
+    let left: Vec<PathBuf> = files_below(&world.home())
+        .into_iter()
+        .filter(|path| !path.starts_with(&ours) && !path.starts_with(&codexs) && !before.contains(path))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 /// A file of its configuration, below the home, and what the user has in it.
@@ -82,10 +95,7 @@ fn only_state_is_writable_and_temp_is_private(harness: Harness) {
     let world = Scratch::outside_of_temp();
     // A machine on which claude never ran, as in CI.
     std::fs::remove_file(world.home().join(".claude.json")).expect("ours");
-    if harness == Harness::Codex {
-        // It keeps conversations in our session where the user has no such directory.
-        std::fs::create_dir(world.home().join(state(harness))).expect("ours");
-    }
+    let before = files_below(&world.home());
     let temp = tempfile::NamedTempFile::new_in("/tmp").expect("writable");
     let command = format!(
         "echo x > in.txt; echo x > ~/home.txt; echo x > ../beside.txt; echo x > {}; echo tried-$((20+3))",
@@ -102,8 +112,12 @@ fn only_state_is_writable_and_temp_is_private(harness: Harness) {
     assert_eq!(changed(&report), ["in.txt"], "{report:#}");
     assert!(!world.home().join("home.txt").exists() && !world.root().join("beside.txt").exists());
     assert_eq!(std::fs::read_to_string(temp.path()).expect("readable"), "");
-    let kept = std::fs::read_dir(world.home().join(state(harness))).expect("readable").count();
-    assert!(kept > 0, "{harness} kept nothing of the conversation");
+    let session = world
+        .home()
+        .join(".agentworkforce/workforce/sessions")
+        .join(report["session"].as_str().expect("an id"));
+    assert!(!files_below(&session.join("conversation")).is_empty(), "{harness} kept no conversation");
+    nothing_is_left_outside(&world, &before);
 }
 
 #[test]
@@ -119,4 +133,51 @@ fn opencode_works_in_a_strict_sandbox() {
 #[test]
 fn codex_works_in_a_strict_sandbox() {
     only_state_is_writable_and_temp_is_private(Harness::Codex);
+}
+
+/// In the same mount, and in a new one after the first is applied. The chat is there both times, and not in the user's home.
+fn goes_on_in_a_strict_sandbox(harness: Harness) {
+    for apply in ["never", "auto"] {
+        let world = Scratch::outside_of_temp();
+        let before = files_below(&world.home());
+        let made = shell(harness, "echo x > made.txt");
+        world.model.script([
+            made,
+            Turn::text("FIRST-ANSWER"),
+            Turn::text("SECOND-ANSWER"),
+            Turn::text("THIRD-ANSWER"),
+        ]);
+        world.plain(harness, &json!({"permissions": {"allow": ["Bash"]}}));
+        let mut said = vec!["FIRST-ANSWER"];
+        let mut last = world.succeeds(&["--sandbox", "strict", "--apply", apply]);
+        for answer in ["SECOND-ANSWER", "THIRD-ANSWER"] {
+            let id = last["session"].as_str().expect("a session").to_owned();
+            // The level is that of the session.
+            last = world.succeeds(&["--resume", &id, "--apply", apply]);
+            assert_eq!(last["result"], answer, "{harness}: {last:#}");
+            assert_eq!(last["mount"]["sandbox"], "strict", "{last:#}");
+            let turns = world.model.turns();
+            let request = turns.last().expect("a turn").body.to_string();
+            for said in &said {
+                assert!(request.contains(said), "{harness} {apply}: {said} is forgotten in {request}");
+            }
+            said.push(answer);
+        }
+        nothing_is_left_outside(&world, &before);
+    }
+}
+
+#[test]
+fn claude_goes_on_in_a_strict_sandbox() {
+    goes_on_in_a_strict_sandbox(Harness::Claude);
+}
+
+#[test]
+fn opencode_goes_on_in_a_strict_sandbox() {
+    goes_on_in_a_strict_sandbox(Harness::Opencode);
+}
+
+#[test]
+fn codex_goes_on_in_a_strict_sandbox() {
+    goes_on_in_a_strict_sandbox(Harness::Codex);
 }

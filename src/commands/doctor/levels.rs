@@ -40,22 +40,14 @@ pub fn reached(facts: &MountFacts, scratch: &Path) -> Vec<ReachedLevel> {
     [Sandbox::Off, Sandbox::Project, Sandbox::Strict].map(level).to_vec()
 }
 
-pub fn name(level: Sandbox) -> &'static str {
-    match level {
-        Sandbox::Off => "off",
-        Sandbox::Project => "project",
-        Sandbox::Strict => "strict",
-    }
-}
-
 /// Runs a command that changes nothing at this level.
 fn try_level(level: Sandbox, scratch: &Path) -> Result<(), String> {
-    let (project, home) = (scratch.join(format!("{}-project", name(level))), scratch.join("levels-home"));
+    let (project, home) = (scratch.join(format!("{}-project", level.name())), scratch.join("levels-home"));
     let made = std::fs::create_dir_all(&project).and_then(|()| std::fs::create_dir_all(&home));
     made.map_err(|error| format!("it cannot be tried: {error}"))?;
     let program = std::env::current_exe().map_err(|error| format!("it cannot be tried: {error}"))?;
     let mut command = Command::new(&program);
-    command.args(["mount", "--mount", "overlay", "--apply", "never", "--sandbox", name(level), "--root"]);
+    command.args(["mount", "--mount", "overlay", "--apply", "never", "--sandbox", level.name(), "--root"]);
     command.arg(&project).arg("--").arg(&program).arg("--version").current_dir(&project);
     command.env("AGENT_WORKFORCE_HOME", &home).env_remove("AGENTWORKFORCE_LOG");
     let bounds = Bounds { time: PATIENCE, output: MOST_OUTPUT, stop: &|| false };

@@ -143,7 +143,7 @@ fn sandbox_row(levels: &[ReachedLevel]) -> Row {
     const AREA: Area = Area::Mount;
     let names = |available: bool| -> Vec<String> {
         let these = levels.iter().filter(|level| level.available == available);
-        these.map(|level| format!("`{}`", levels::name(level.level))).collect()
+        these.map(|level| format!("`{}`", level.level.name())).collect()
     };
     let missing = names(false);
     let Some(reason) = levels.iter().find_map(|level| level.reason.clone()) else {

@@ -53,6 +53,11 @@ pub(super) fn run(error: &RunError) -> Advice {
         }
         RunError::OtherHarness { .. } => advice,
         RunError::OtherProject { .. } => advice.hint("continue it there"),
+        RunError::OtherLevel { was, asked, .. } => Advice::exit(Exit::Refused).hint(format!(
+            "go on with `--sandbox {}`, or start a new session at `{}`",
+            was.name(),
+            asked.name()
+        )),
         RunError::UnfinishedApply { session } => {
             advice.hint(format!("`agentworkforce sessions recover {session}` first"))
         }

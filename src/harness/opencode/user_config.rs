@@ -1,7 +1,7 @@
 //! Where opencode keeps the user's configuration and its state: lists of names, tried with opencode 1.18.33.
 
-use crate::harness::job::{CONVERSATION_DIR, HarnessPlan, Job};
-use crate::model::mount::{HarnessConfig, Logins};
+use crate::harness::job::{HarnessPlan, Job};
+use crate::model::mount::{CONVERSATION_DIR, HarnessConfig, Logins};
 use crate::model::template::Template;
 use std::path::PathBuf;
 
@@ -13,8 +13,8 @@ const DATA: [&str; 9] =
     ["*.db", "*.db-shm", "*.db-wal", "log", "plans", "repos", "snapshot", "storage", "tool-output"];
 
 /// All of it is configuration in the end. Its data directory has git directories that every opencode runs git on, programs that
-/// it starts, logins and a database with accounts whose servers say what to run. So nothing is written through but the
-/// list of prompts, and the conversation of a session is in the session.
+/// it starts, logins and a database with accounts whose servers say what to run. So nothing is written through, and
+/// the conversation of a session is in the session.
 pub fn protect(plan: &mut HarnessPlan, job: &Job) {
     let below = |variable: &str, usual: &str| {
         let said = job.env.get(variable).filter(|dir| !dir.is_empty()).map(PathBuf::from);
@@ -34,8 +34,7 @@ pub fn protect(plan: &mut HarnessPlan, job: &Job) {
         });
     }
     if let Some(dir) = below("XDG_STATE_HOME", ".local/state") {
-        let (state, scratch) = (names(&["prompt-history.jsonl"]), names(&["*"]));
-        plan.config.push(HarnessConfig { dir, state, scratch, ..HarnessConfig::default() });
+        plan.config.push(HarnessConfig { dir, scratch: names(&["*"]), ..HarnessConfig::default() });
     }
     if job.protects_config {
         plan.session_directory(CONVERSATION_DIR, "conversation");

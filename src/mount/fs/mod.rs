@@ -6,6 +6,7 @@ pub mod copy_file;
 pub mod data;
 pub mod duplicate;
 pub mod held_dir;
+pub mod plain_copy;
 pub mod stat;
 pub mod tree;
 pub mod walk;

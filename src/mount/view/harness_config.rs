@@ -1,7 +1,9 @@
 //! Private layers over the harness's configuration: made before the run, and looked into afterwards for what was changed.
 //! Which directories these are, and what in them is state, is decided by the harness's adapter.
 
-use super::config_layer::ConfigLayer;
+use super::config_layer::{ConfigLayer, Kept};
+use super::conversations;
+use super::logins;
 use super::request::{OpenRequest, at, make_dir};
 use crate::files::regular;
 use crate::model::mount::{Backend, HarnessConfig, Sandbox};
@@ -22,44 +24,78 @@ const MOST_COPIED: u64 = 64 << 20;
 /// How many changed files are looked for.
 const MOST_CHANGES: usize = 200;
 
-/// Makes new, empty layers. A session that goes on does not get those of its earlier runs.
+/// Makes new layers with nothing in them but the session's conversations. A session that goes on gets nothing else of the
+/// layers of its earlier runs.
 pub(super) fn make_layers(request: &OpenRequest, record: &MountRecord) -> Result<Vec<ConfigLayer>> {
     let all = request.session_dir.join(CONFIG_DIR);
-    remove_tree(&all).map_err(|error| at(&all, error))?;
     let mut layers = Vec::new();
-    if record.backend != Backend::Overlay || record.sandbox != Sandbox::Strict {
-        return Ok(layers);
-    }
-    for config in &request.spec.harness_config {
-        let target = match config.dir.canonicalize() {
-            // Where there is nothing, nothing can be made: all around is read-only.
-            Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            found => found.map_err(|error| at(&config.dir, error))?,
-        };
-        // Private already, as a part of the project.
-        if target.starts_with(&record.root) {
-            continue;
+    if record.backend == Backend::Overlay && record.sandbox == Sandbox::Strict {
+        for (number, config) in request.spec.harness_config.iter().enumerate() {
+            layers.extend(layers_of(config, number, &all, &record.root)?);
         }
-        let dir = all.join(layers.len().to_string());
-        let (upper, work) = (dir.join("upper"), dir.join("work"));
-        make_dir(&upper).map_err(|error| at(&upper, error))?;
-        make_dir(&work).map_err(|error| at(&work, error))?;
-        let mode = fs::metadata(&target).and_then(|target| fs::set_permissions(&upper, target.permissions()));
-        mode.map_err(|error| at(&upper, error))?;
-        let copied = match &config.copy {
-            Some(from) => copy_into(&upper, from).map_err(|error| at(from, error))?,
+        // A runner that was killed has left them where they were written.
+        conversations::keep(&layers, request.session_dir)?;
+    }
+    remove_tree(&all).map_err(|error| at(&all, error))?;
+    for layer in &mut layers {
+        let (upper, work) = (Path::new(&*layer.overlay.upper), &layer.overlay.work);
+        make_dir(upper).map_err(|error| at(upper, error))?;
+        make_dir(work).map_err(|error| at(work, error))?;
+        let mode = fs::metadata(&layer.overlay.target)
+            .and_then(|target| fs::set_permissions(upper, target.permissions()));
+        mode.map_err(|error| at(upper, error))?;
+        layer.copied = match &layer.config.copy {
+            Some(from) => copy_into(upper, from).map_err(|error| at(from, error))?,
             None => None,
         };
-        let overlay = OverlaySpec {
-            lowers: vec![target.clone().into()],
-            target: target.clone().into(),
-            upper: upper.into(),
-            work: work.into(),
-        };
-        let through = state_in(config, &target)?;
-        layers.push(ConfigLayer { overlay, through, copied, config: config.clone() });
     }
+    conversations::put_back(&layers, request.session_dir)?;
     Ok(layers)
+}
+
+/// The layer over one directory, and those over directories elsewhere that its conversations are in by a link. Nothing is made.
+fn layers_of(config: &HarnessConfig, number: usize, all: &Path, root: &Path) -> Result<Vec<ConfigLayer>> {
+    let target = match config.dir.canonicalize() {
+        // Where there is nothing, nothing can be made: all around is read-only.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        found => found.map_err(|error| at(&config.dir, error))?,
+    };
+    // Private already, as a part of the project.
+    if target.starts_with(root) {
+        return Ok(Vec::new());
+    }
+    let number = number.to_string();
+    let (mut kept, mut linked) = (Vec::new(), Vec::new());
+    for name in &config.conversations {
+        let stored = Path::new(&number).join(name);
+        let real = target.join(name).canonicalize().unwrap_or_else(|_| target.join(name));
+        if let Ok(inside) = real.strip_prefix(&target) {
+            kept.push(Kept { inside: inside.to_path_buf(), stored });
+        } else if real.is_dir() && !real.starts_with(root) {
+            let prefix = format!("{name}/");
+            let instructions = config.instructions.iter().filter_map(|path| path.strip_prefix(&prefix));
+            let config = HarnessConfig {
+                dir: real.clone(),
+                instructions: instructions.map(str::to_owned).collect(),
+                ..HarnessConfig::default()
+            };
+            let kept = vec![Kept { inside: PathBuf::new(), stored }];
+            linked.push(layer(config, real, &all.join(format!("{number}-{name}")), kept));
+        }
+    }
+    let mut layers = vec![layer(config.clone(), target, &all.join(number), kept)];
+    layers.append(&mut linked);
+    Ok(layers)
+}
+
+fn layer(config: HarnessConfig, target: PathBuf, dir: &Path, kept: Vec<Kept>) -> ConfigLayer {
+    let overlay = OverlaySpec {
+        lowers: vec![target.clone().into()],
+        target: target.into(),
+        upper: dir.join("upper").into(),
+        work: dir.join("work").into(),
+    };
+    ConfigLayer { overlay, kept, copied: None, config }
 }
 
 /// Copies a file that may not exist; returns which one it really is. Whatever else has its name is left alone: an agent may
@@ -81,37 +117,14 @@ fn copy_into(upper: &Path, from: &Path) -> io::Result<Option<RawPath>> {
     Ok(Some(from.canonicalize()?.into()))
 }
 
-/// The state that there is, by its real paths: an entry may be a link.
-fn state_in(config: &HarnessConfig, dir: &Path) -> Result<Vec<RawPath>> {
-    let mut through = Vec::new();
-    for name in &config.state {
-        let path = dir.join(name.trim_end_matches('/'));
-        let is_missing = path.symlink_metadata().is_err();
-        if name.ends_with('/') && is_missing {
-            make_dir(&path).map_err(|error| at(&path, error))?;
-        }
-        if path.extension().is_some_and(|ending| ending == "jsonl") && is_missing {
-            // A list without lines is as good as none, and can be bound.
-            let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-            made.map_err(|error| at(&path, error))?;
-        }
-        match path.canonicalize() {
-            Ok(real) => through.push(real.into()),
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(at(&path, error)),
-        }
-    }
-    Ok(through)
-}
-
 /// Files of the harness's configuration that were changed in the mount, by their real paths.
 pub(super) fn changed_files(layers: &[ConfigLayer]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for layer in layers {
         let upper = Path::new(&*layer.overlay.upper);
         for entry in fs::read_dir(upper).into_iter().flatten().flatten() {
-            if !is_listed(&layer.config, &entry.file_name().to_string_lossy()) {
-                changed_below(upper, &layer.config.dir, Path::new(&entry.file_name()), &mut found);
+            if !is_scratch(&layer.config, &entry.file_name().to_string_lossy()) {
+                changed_below(layer, Path::new(&entry.file_name()), &mut found);
             }
         }
     }
@@ -119,35 +132,38 @@ pub(super) fn changed_files(layers: &[ConfigLayer]) -> Vec<PathBuf> {
     found
 }
 
-/// Whether an entry is scratch, or the place of state.
-fn is_listed(config: &HarnessConfig, name: &str) -> bool {
+fn is_scratch(config: &HarnessConfig, name: &str) -> bool {
     let is = |pattern: &String| match pattern.strip_prefix('*') {
         Some(ending) => name.ends_with(ending),
         None => name == pattern,
     };
-    // State that is a file and was not there at the start is in the layer, and not kept.
-    config.scratch.iter().any(is) || config.state.iter().any(|state| state.strip_suffix('/') == Some(name))
+    config.scratch.iter().any(is)
 }
 
-fn changed_below(upper: &Path, real: &Path, path: &Path, found: &mut Vec<PathBuf>) {
-    let Ok(metadata) = upper.join(path).symlink_metadata() else { return };
+fn changed_below(layer: &ConfigLayer, path: &Path, found: &mut Vec<PathBuf>) {
+    let (inside, outside) = (layer.overlay.upper.join(path), layer.config.dir.join(path));
+    let Ok(metadata) = inside.symlink_metadata() else { return };
     if found.len() >= MOST_CHANGES {
         return;
     }
     if metadata.is_dir() {
-        for entry in fs::read_dir(upper.join(path)).into_iter().flatten().flatten() {
-            changed_below(upper, real, &path.join(entry.file_name()), found);
+        for entry in fs::read_dir(&inside).into_iter().flatten().flatten() {
+            changed_below(layer, &path.join(entry.file_name()), found);
         }
+        return;
+    }
+    if layer.is_conversation(path) {
         return;
     }
     let is_same = if metadata.file_type().is_char_device() && metadata.rdev() == 0 {
         // A whiteout, perhaps over something that was made here.
-        real.join(path).symlink_metadata().is_err()
+        outside.symlink_metadata().is_err()
     } else {
-        metadata.is_file() && same_content(&upper.join(path), &real.join(path), metadata.len())
+        metadata.is_file()
+            && (same_content(&inside, &outside, metadata.len()) || logins::are_kept(layer, path))
     };
     if !is_same {
-        found.push(real.join(path));
+        found.push(outside);
     }
 }
 

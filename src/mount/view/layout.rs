@@ -62,7 +62,6 @@ pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord, config: &
         overlays,
         covers: if overlay { vec![cover] } else { Vec::new() },
         protect,
-        through: config.iter().flat_map(|layer| layer.through.clone()).collect(),
         writable: (record.sandbox == Sandbox::Strict)
             .then(|| request.writable.iter().cloned().map(RawPath).collect()),
         temp: (record.sandbox == Sandbox::Strict).then(|| session.join(TEMP_DIR).into()),

@@ -21,34 +21,51 @@ pub(super) fn keep_renewed(layers: &[ConfigLayer]) {
 }
 
 fn keep(logins: &Logins, inside: &Path, outside: &Path) {
-    let json = |dir: &Path| -> Option<Value> {
-        serde_json::from_slice(&regular::read(&dir.join(&logins.file), LARGEST).ok()?).ok()
-    };
-    let Some(after) = json(inside) else { return };
-    let Some(renewed) = json(outside).and_then(|before| renewed(&before, &after, &logins.renewed)) else {
+    let Some(after) = read(&inside.join(&logins.file)) else { return };
+    // The user's own file, wherever a link leads to it.
+    let Ok(file) = outside.join(&logins.file).canonicalize() else { return };
+    let Some(renewed) = read(&file).and_then(|before| renewed(&before, &after, &logins.renewed)) else {
         return;
     };
     let text = format!("{renewed:#}\n");
-    if let Err(error) = atomic::write(&outside.join(&logins.file), text.as_bytes(), FileMode::Private) {
+    if let Err(error) = atomic::write(&file, text.as_bytes(), FileMode::Private) {
         tracing::warn!("a renewed login cannot be kept: {error}");
     }
+}
+
+fn read(file: &Path) -> Option<Value> {
+    serde_json::from_slice(&regular::read(file, LARGEST).ok()?).ok()
+}
+
+/// Whether this is the file of logins, and all of it is outside as well.
+pub(super) fn are_kept(layer: &ConfigLayer, path: &Path) -> bool {
+    let is_ours = layer.config.logins.as_ref().is_some_and(|logins| path == Path::new(&logins.file));
+    let inside = || read(&layer.overlay.upper.join(path));
+    is_ours && inside().is_some_and(|inside| read(&layer.overlay.target.join(path)) == Some(inside))
 }
 
 /// The logins from before with what was renewed; `None` if nothing was.
 fn renewed(before: &Value, after: &Value, fields: &[String]) -> Option<Value> {
     let mut logins = before.clone();
-    for (name, login) in logins.as_object_mut()? {
-        let Some(inside) = after.get(name).filter(|inside| inside.get("type") == login.get("type")) else {
-            continue;
-        };
-        for field in fields {
-            let (Some(old), Some(new)) = (login.get_mut(field), inside.get(field)) else { continue };
-            if (old.is_string() && new.is_string()) || (old.is_u64() && new.is_u64()) {
-                *old = new.clone();
-            }
+    renew(&mut logins, after, fields);
+    (logins != *before).then_some(logins)
+}
+
+fn renew(login: &mut Value, after: &Value, fields: &[String]) {
+    let Some(login) = login.as_object_mut() else { return };
+    if login.get("type") != after.get("type") {
+        return;
+    }
+    for (name, old) in login {
+        let Some(new) = after.get(name) else { continue };
+        if old.is_object() {
+            renew(old, new, fields);
+        } else if fields.contains(name)
+            && ((old.is_string() && new.is_string()) || (old.is_u64() && new.is_u64()))
+        {
+            *old = new.clone();
         }
     }
-    (logins != *before).then_some(logins)
 }
 
 #[cfg(test)]
@@ -78,5 +95,14 @@ mod tests {
         );
         assert_eq!(renewed(&before, &json!({ "a": { "type": "oauth", "expires": "x" } }), &fields), None);
         assert_eq!(renewed(&before, &json!([]), &fields), None);
+        // As claude and codex have them.
+        let before = json!({ "last": "l1", "tokens": { "access": "a1" }, "servers": { "s": { "access": "b1", "url": "ours" } } });
+        let after = json!({ "last": "l2", "tokens": { "access": "a2" }, "servers": { "s": { "access": "b2", "url": "theirs" }, "t": {} } });
+        let fields = ["access", "last"].map(str::to_owned);
+        let kept = renewed(&before, &after, &fields).unwrap();
+        assert_eq!(
+            kept,
+            json!({ "last": "l2", "tokens": { "access": "a2" }, "servers": { "s": { "access": "b2", "url": "ours" } } })
+        );
     }
 }

@@ -2,6 +2,7 @@
 //! files that are injected. It runs nothing, and never writes the project.
 
 mod config_layer;
+mod conversations;
 mod copy;
 mod git_marks;
 mod harness_config;

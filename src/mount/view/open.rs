@@ -1,6 +1,7 @@
 //! Opens a mount: scans the project for hidden paths, fills the upper directory or the copy, and writes the record.
 //! Nothing is mounted and nothing runs before [`OpenMount::spawn`]; the project itself is never written.
 
+use super::conversations;
 use super::copy::open_copy;
 use super::harness_config::{self, CONFIG_DIR};
 use super::layout::{TEMP_DIR, WRITTEN_BY_NESTED_RUNS, helper_spec, home_of};
@@ -155,9 +156,13 @@ impl OpenMount {
         harness_config::changed_files(&self.inputs.config)
     }
 
-    /// Keeps what the harness renewed of its logins in a private layer.
-    pub fn keep_renewed_logins(&self) {
+    /// Keeps what the harness has in private layers and needs again: its conversations, and logins that it renewed.
+    pub fn keep_state(&self) {
         logins::keep_renewed(&self.inputs.config);
+        if let Err(error) = conversations::keep(&self.inputs.config, &self.session_dir) {
+            // They are still in the layer, as long as the work waits.
+            tracing::warn!("the conversation cannot be kept: {error:#}");
+        }
     }
 
     /// Removes the mount's directories from the session; the record stays.

@@ -1,5 +1,5 @@
 //! An agent that writes the harness's own configuration: hooks, servers and instructions there would act outside, later. At
-//! `strict` the harness may write them, and nothing of it stays but its state.
+//! `strict` the harness may write them, and nothing of it stays but its conversation, in the session.
 
 use crate::support::mount::{World, for_each_identity, read};
 use serde_json::Value;
@@ -25,11 +25,27 @@ const CONFIG: [(&str, &[&str], &[&str]); 3] = [
     ),
 ];
 
-/// State that is there already, and state in directories that may have to be made.
-const STATE: [(&str, &[&str]); 3] = [
-    ("claude", &[".claude/projects/$P/talk.jsonl", ".claude/history.jsonl", ".claude/.credentials.json"]),
-    ("codex", &[".codex/sessions/2026/talk.jsonl", ".codex/history.jsonl", ".codex/auth.json"]),
-    ("opencode", &[".local/state/opencode/prompt-history.jsonl"]),
+/// A file below the home, and where the session keeps it, if it does.
+type Written = (&'static str, Option<&'static str>);
+
+/// State that runs write without a word, and where the session keeps it.
+const STATE: [(&str, &[Written]); 3] = [
+    (
+        "claude",
+        &[
+            (".claude/projects/$P/talk.jsonl", Some("0/projects/$P/talk.jsonl")),
+            (".claude/todos/list.json", Some("0/todos/list.json")),
+            (".claude/history.jsonl", None),
+        ],
+    ),
+    (
+        "codex",
+        &[
+            (".codex/sessions/2026/talk.jsonl", Some("0/sessions/2026/talk.jsonl")),
+            (".codex/history.jsonl", None),
+        ],
+    ),
+    ("opencode", &[(".local/state/opencode/prompt-history.jsonl", None)]),
 ];
 
 const CLAUDES_NAME: &str = "$(pwd | sed 's/[^a-zA-Z0-9]/-/g')";
@@ -58,7 +74,7 @@ fn at_strict_the_configuration_of_the_harness_stays_as_it_was_and_its_state_is_k
                 );
             }
             script += "(echo FORGED > .claude.json; rm -f .claude.json; mv .claude elsewhere) 2> /dev/null\n";
-            for path in state {
+            for (path, _) in state {
                 script += &format!("mkdir -p $(dirname {path}); echo talk >> {path} || exit 8\n");
             }
             script += "answers done\n";
@@ -67,14 +83,6 @@ fn at_strict_the_configuration_of_the_harness_stays_as_it_was_and_its_state_is_k
                 let path = world.home().join(path);
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(path, "the user's\n").unwrap();
-            }
-            for path in
-                state.iter().filter(|path| path.contains(".claude/history") || path.contains("/.cred"))
-            {
-                fs::write(world.home().join(path), "before\n").unwrap();
-            }
-            if name == "codex" {
-                fs::write(world.home().join(".codex/auth.json"), "before\n").unwrap();
             }
             world.give();
             let (report, code) = world.report(&["--sandbox", "strict", "--harness", name]);
@@ -90,10 +98,15 @@ fn at_strict_the_configuration_of_the_harness_stays_as_it_was_and_its_state_is_k
                 assert!(!world.home().join(path).exists(), "{name}: {path}");
                 assert!(warned.contains(path), "{path} is not in {warned:?}");
             }
-            for path in state {
+            for (path, kept) in state {
                 let path = path.replace("$P", &claudes_name(&world));
-                assert!(read(world.home().join(&path)).ends_with("talk\n"), "{name}: {path}");
+                assert!(!world.home().join(&path).exists(), "{name}: {path}");
                 assert!(!warned.contains(&path), "{path} is in {warned:?}");
+                if let Some(kept) = kept {
+                    let session = world.sessions().join(report["session"].as_str().unwrap());
+                    let kept = session.join("conversation").join(kept.replace("$P", &claudes_name(&world)));
+                    assert_eq!(read(kept), "talk\n", "{name}");
+                }
             }
         });
     }
@@ -103,20 +116,65 @@ fn at_strict_the_configuration_of_the_harness_stays_as_it_was_and_its_state_is_k
 fn at_strict_a_run_that_leaves_its_configuration_alone_warns_of_nothing() {
     for_each_identity(|base| {
         let script = "begins; cat ~/.claude/settings.json > /dev/null; touch ~/.claude/settings.json; \
-                      P=$(pwd | sed 's/[^a-zA-Z0-9]/-/g'); echo x > ~/.claude/projects/$P/y; answers done";
+                      P=$(pwd | sed 's/[^a-zA-Z0-9]/-/g'); mkdir -p ~/.claude/projects/$P; echo x > ~/.claude/projects/$P/y; answers done";
         let world = World::with_harness(base.who, script);
         fs::create_dir_all(world.home().join(".claude")).unwrap();
         fs::write(world.home().join(".claude/settings.json"), "{}").unwrap();
         world.give();
         let (report, code) = world.report(&["--sandbox", "strict"]);
         assert_eq!((code, messages(&report, "harness-config").as_str()), (0, ""), "{report:#}");
-        let kept = world.home().join(".claude/projects").join(claudes_name(&world)).join("y");
-        assert_eq!(read(kept), "x\n");
+        assert!(!world.home().join(".claude/projects").exists());
         // Links lead where the user put things, and the next run starts anew.
-        world.outside("mv ~/.claude ~/dotfiles && ln -s dotfiles ~/.claude");
+        world.outside(
+            "mv ~/.claude ~/dotfiles; ln -s dotfiles ~/.claude; mkdir -p ~/talks/-other/memory; ln -s ../talks ~/dotfiles/projects",
+        );
         let (report, code) = world.report(&["--sandbox", "strict"]);
         assert_eq!((code, messages(&report, "harness-config").as_str()), (0, ""), "{report:#}");
+        assert_eq!(world.outside("find ~/talks -type f"), "");
+        let session = world.sessions().join(report["session"].as_str().unwrap());
+        let kept = session.join("conversation/0/projects").join(claudes_name(&world)).join("y");
+        assert_eq!(read(kept), "x\n");
     });
+}
+
+/// A token that was exchanged for another is of no use to anybody.
+#[test]
+fn at_strict_renewed_logins_are_kept_and_nothing_else_of_them() {
+    let logins = [
+        (
+            "claude",
+            ".claude/.credentials.json",
+            r#"{"claudeAiOauth":{"accessToken":"old","expiresAt":1,"refreshToken":"old","scopes":["ours"]},"mcpOAuth":{"s":{"accessToken":"old","serverUrl":"ours"}}}"#,
+            r#"{"claudeAiOauth":{"accessToken":"new","expiresAt":1,"refreshToken":"new","scopes":["ours"]},"mcpOAuth":{"s":{"accessToken":"new","serverUrl":"ours"}}}"#,
+        ),
+        (
+            "codex",
+            ".codex/auth.json",
+            r#"{"OPENAI_API_KEY":null,"tokens":{"id_token":"old","access_token":"old","refresh_token":"old","account_id":"ours"},"last_refresh":"old"}"#,
+            r#"{"OPENAI_API_KEY":null,"tokens":{"id_token":"new","access_token":"new","refresh_token":"new","account_id":"ours"},"last_refresh":"new"}"#,
+        ),
+    ];
+    for (harness, file, before, after) in logins {
+        for_each_identity(|base| {
+            let renew = format!(
+                "sed 's/old/new/g' ~/{file} > ~/{file}.n; mv ~/{file}.n ~/{file}; grep -q new ~/{file} || exit 9"
+            );
+            for (script, is_told) in
+                [(renew.clone(), false), (format!("{renew}; sed -i 's/ours/theirs/g' ~/{file}"), true)]
+            {
+                let world = World::with_harness(base.who, &format!("begins; {script}; answers done"));
+                let path = world.home().join(file);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(&path, before).unwrap();
+                world.give();
+                let (report, code) = world.report(&["--sandbox", "strict", "--harness", harness]);
+                assert_eq!(code, 0, "{report:#}");
+                let kept: Value = serde_json::from_str(&read(&path)).unwrap();
+                assert_eq!(kept, serde_json::from_str::<Value>(after).unwrap(), "{harness}");
+                assert_eq!(messages(&report, "harness-config").contains(file), is_told, "{report:#}");
+            }
+        });
+    }
 }
 
 /// Every opencode runs git on the snapshots of its projects, and one kind of login names a server whose configuration it takes.

@@ -31,23 +31,11 @@ pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
         }
         exposed.push((cover, held));
     }
-    let mut through = Vec::new();
-    for path in &spec.through {
-        through.push((path, hold(path).map_err(|error| at("cannot keep writable", path, &error))?));
-    }
     pin_above(protected().map(AsRef::as_ref))
         .map_err(|(path, error)| at("cannot be kept in place:", &path, &error))?;
     for overlay in &spec.overlays {
         mount_overlay(overlay, spec.way, Durability::Synced)
             .map_err(|error| at("no overlay on", &overlay.target, &error))?;
-        // Before the next one, which may be on something in them.
-        for (path, tree) in through.extract_if(.., |(path, _)| path.starts_with(&overlay.target)) {
-            put(&tree, path).map_err(|error| at("cannot keep writable", path, &error))?;
-        }
-    }
-    // A link in a layer leads elsewhere.
-    for (path, tree) in through {
-        put(&tree, path).map_err(|error| at("cannot keep writable", path, &error))?;
     }
     for protect in &spec.protect {
         make_read_only(protect, spec.way).map_err(|error| at("cannot protect", &protect.path, &error))?;
@@ -171,7 +159,6 @@ pub(super) fn make_strict(spec: &HelperSpec, writable: &[PathBuf]) -> Result<(),
     let ours = |path: &Path| {
         path == Path::new("/proc")
             || spec.overlays.iter().any(|overlay| path == &*overlay.target)
-            || spec.through.iter().any(|through| path == &**through)
             || spec.protect.iter().flat_map(|protect| &protect.throwaway).any(|dir| path == &**dir)
             || spec.covers.iter().any(|cover| path.starts_with(&cover.dir) && path != &*cover.dir)
     };

@@ -37,8 +37,6 @@ pub struct HelperSpec {
     pub covers: Vec<Cover>,
     /// What nothing inside may write, except to no effect.
     pub protect: Vec<Protect>,
-    /// What is written through overlays: bound again on top of them.
-    pub through: Vec<RawPath>,
     /// `Some` for the sandbox level `strict`: what stays writable besides the overlays and covers.
     pub writable: Option<Vec<RawPath>>,
     /// The session's directory for the temporary files of runs, at the sandbox level `strict`; the helper gets that of its run.

@@ -151,7 +151,7 @@ fn needed(spec: &HelperSpec, argv: &[OsString]) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = spec.overlays.iter().map(|overlay| overlay.target.to_path_buf()).collect();
     all.extend(spec.covers.iter().map(|cover| cover.dir.to_path_buf()));
     all.extend(spec.protect.iter().map(|protect| protect.path.to_path_buf()));
-    all.extend(spec.through.iter().chain(spec.writable.iter().flatten()).map(|path| path.to_path_buf()));
+    all.extend(spec.writable.iter().flatten().map(|path| path.to_path_buf()));
     all.push(spec.workdir.to_path_buf());
     all.extend(std::env::var_os("HOME").map(PathBuf::from));
     all.extend(fs::read_link("/proc/self/exe").ok());
