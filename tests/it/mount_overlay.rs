@@ -454,7 +454,7 @@ fn a_state_directory_on_an_overlay_means_copy_with_the_reason() {
         let script = format!(
             "cd inner; export AGENT_WORKFORCE_HOME=$PWD/../state; {program} -- cat a 2>/dev/null; cat ../state/sessions/*/mount.json"
         );
-        let ran = world.run(&[], &script).expect(0);
+        let ran = world.run(&["--nested-sandbox"], &script).expect(0);
         assert!(ran.stdout.starts_with("old{"), "{ran:#?}");
         assert!(ran.stdout.contains("is on overlay"), "{ran:#?}");
     });

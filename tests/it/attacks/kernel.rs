@@ -151,7 +151,8 @@ fn as_root_a_chroots_mounts_of_the_kernels_files_and_device_nodes_open_nothing()
         let script = format!(
             "ls {root}/proc {root}/dev {root}/sys; cat {root}/file {root}/../node 2> /dev/null | head -c 1 | wc -c
             (: >> {root}/proc/sys/kernel/core_pattern) 2> /dev/null && echo core
-            head -c 1 /dev/zero | wc -c; test -d /proc/self/fd && unshare -Urmpf --mount-proc true && echo nests",
+            head -c 1 /dev/zero | wc -c; test -d /proc/self/fd
+            if unshare -Urmpf --mount-proc true 2> /dev/null; then echo nests; fi",
             root = root.display()
         )
         .replace("&& echo core", "&& echo core || true");
@@ -164,7 +165,8 @@ fn as_root_a_chroots_mounts_of_the_kernels_files_and_device_nodes_open_nothing()
             let did = prepared(&world, &before, level, &script);
             let dir = root.display();
             let empty = format!("{dir}/dev:\n\n{dir}/proc:\n\n{dir}/sys:\n");
-            assert_eq!(did.stdout, format!("{empty}0\n1\nnests\n"), "{level} {did:#?}");
+            let nests = if level == "strict" { "nests\n" } else { "" };
+            assert_eq!(did.stdout, format!("{empty}0\n1\n{nests}"), "{level} {did:#?}");
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::support::mount::{World, for_each_identity, identities, read};
 use crate::support::require;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 const SECRET: &str = "TOP-SECRET-VALUE";
 
@@ -111,20 +112,18 @@ fn no_mount_namespace_moves_a_directory_from_under_its_mount() {
         let attack = world.path("attack.py");
         fs::write(&attack, MOVE_FROM_UNDER_ITS_MOUNT).unwrap();
         let (attack, root, home) = (attack.display(), world.root(), world.home());
-        let script = format!(
-            "for at in '{root} project .env' '{home} .agentworkforce workforce/x' '{above} {name} project/.env'; do
-               python3 {attack} $at || true
-             done; echo new > a; unshare -U true && echo other namespaces can be made",
-            root = root.display(),
-            home = home.display(),
-            above = root.parent().unwrap().display(),
-            name = root.file_name().unwrap().display(),
-        );
-        for level in ["project", "strict"] {
-            let did = world.mounted(&["--sandbox", level], &script).ends(0);
+        let attempt =
+            |above: &Path, rest: &str| format!("python3 {attack} {} {rest} || true\n", above.display());
+        let within = attempt(&root, "project .env") + &attempt(&home, ".agentworkforce workforce/x");
+        // At strict that is a temporary directory of the run's own.
+        let above =
+            attempt(root.parent().unwrap(), &format!("{} project/.env", root.file_name().unwrap().display()));
+        let after = "echo new > a; unshare -U true && echo other namespaces can be made";
+        for (level, attempts) in [("project", within.clone() + &above), ("strict", within)] {
+            let did = world.mounted(&["--sandbox", level], &(attempts + after)).ends(0);
             assert!(!did.stdout.contains("moved"), "{level} {did:#?}");
             assert!(!did.stdout.contains(SECRET), "{level} {did:#?}");
-            did.says("other namespaces can be made");
+            assert!(did.stdout.contains("other namespaces can be made"), "{level} {did:#?}");
             assert_eq!(world.outside("find . ~/.agentworkforce -name forged"), "", "{level}");
             assert_eq!(read(world.project().join("a")), "new\n");
         }
