@@ -9,6 +9,7 @@ pub(crate) mod git_directory;
 pub(crate) mod index_file;
 pub mod new_objects;
 mod protection;
+mod quarantine;
 pub(crate) mod refs;
 pub mod repository;
 pub(crate) mod secret_files;
