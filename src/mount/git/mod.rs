@@ -15,4 +15,5 @@ pub mod repository;
 pub(crate) mod secret_files;
 pub mod settings;
 pub(crate) mod settings_now;
+mod shell_words;
 mod work_trees;
