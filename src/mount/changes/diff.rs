@@ -4,7 +4,7 @@
 use super::change::{Change, Merged, Review};
 use super::three_way::ThreeWay;
 use crate::model::change_kind::ChangeKind;
-use crate::model::printable::printable;
+use crate::model::printable::{self, printable};
 use crate::model::raw_path::RawPath;
 use crate::mount::changes::compare::{After, ConflictReason};
 use crate::mount::fs::stat::Kind;
@@ -207,8 +207,7 @@ fn size(side: &Side) -> String {
 
 /// A name on one line: an agent could otherwise put a false header into it.
 pub fn printable_name(path: &Path) -> String {
-    let name = path.to_string_lossy().replace('\n', "\\n").replace('\t', "\\t");
-    printable(&name).into_owned()
+    printable::printable_name(&path.to_string_lossy())
 }
 
 fn cannot_read(tree: &Tree, path: &Path) -> String {

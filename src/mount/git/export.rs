@@ -6,9 +6,9 @@ use crate::host::interruption;
 use crate::model::mount::PathRule;
 use crate::model::mount_record::{GitRecord, MountRecord};
 use crate::model::raw_path::RawPath;
-use crate::mount::fs::stat::Kind;
-use crate::mount::fs::tree::{self, Tree};
+use crate::mount::fs::tree::Tree;
 use crate::mount::git::protection::{Brought, Protection};
+use crate::mount::git::quarantine::{Allowance, Quarantine};
 use crate::mount::git::refs::{branches, detached_head, object_name};
 use crate::mount::git::work_trees;
 use crate::tool::guard::Guard;
@@ -19,8 +19,6 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -34,8 +32,6 @@ const MOST_BRANCHES: usize = 64;
 /// How long the agent's branches may take in sum, and one git command.
 const TIME: Duration = Duration::from_mins(1);
 const TIME_OF_ONE: Duration = Duration::from_secs(20);
-/// Objects and packs of an agent that are looked at.
-const MOST_STORED: usize = 500_000;
 
 /// What became of the agent's branches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -93,7 +89,8 @@ pub fn export(
 ) -> anyhow::Result<GitExport> {
     let mut protection = Protection::new(record, rules);
     let mut export = GitExport::default();
-    let began = Instant::now();
+    let mut began = Instant::now();
+    let mut allowance = Allowance::default();
     for repository in &record.git {
         let Ok(agents) = Tree::open(&session.join(&repository.data)) else { continue };
         let scratch = tempfile::Builder::new().prefix("export-").tempdir_in(session)?;
@@ -101,8 +98,10 @@ pub fn export(
         if found.is_empty() {
             continue;
         }
-        let objects = borrowed_objects(&agents, scratch.path())?;
-        let job = Job { session_id, repository, record, objects };
+        let copying = Instant::now();
+        let quarantine = Quarantine::new(repository, &agents, scratch.path(), &mut allowance)?;
+        began += copying.elapsed();
+        let job = Job { session_id, repository, record, quarantine };
         let mut nothing_new: HashSet<String> = HashSet::new();
         for (branch, tip) in found {
             if nothing_new.contains(&tip) {
@@ -124,7 +123,7 @@ pub fn export(
                 Ok(Some(Outcome::Exported(branch))) => export.exported.push(branch),
                 Ok(Some(Outcome::Held(branch))) => export.held.push(*branch),
                 Ok(None) => drop(nothing_new.insert(tip)),
-                Err(error) => export.held.push(job.held(&branch, &tip, format!("{error:#}"))),
+                Err(error) => export.held.push(job.held(&branch, &tip, job.quarantine.explain(&error))),
             }
         }
     }
@@ -146,37 +145,6 @@ pub(super) fn candidates(repository: &GitRecord, agents: &Tree) -> Vec<(OsString
     found
 }
 
-/// The agent's objects by themselves: `info/alternates` of the agent's would let it name any repository of this machine.
-pub(super) fn borrowed_objects(agents: &Tree, scratch: &Path) -> anyhow::Result<PathBuf> {
-    let objects = scratch.join("objects");
-    std::fs::create_dir(&objects)?;
-    let Ok(dir) = agents.open_dir(Path::new("objects")) else { return Ok(objects) };
-    let mut left = MOST_STORED;
-    for name in tree::list(dir.as_fd())? {
-        let bytes = name.as_bytes();
-        let is_store = bytes == b"pack" || (bytes.len() == 2 && bytes.iter().all(u8::is_ascii_hexdigit));
-        let is_dir = tree::stat_at(dir.as_fd(), &name)?.is_some_and(|stat| stat.kind == Kind::Dir);
-        if is_store && is_dir {
-            only_files(&agents.open_dir(&Path::new("objects").join(&name))?, &mut left)
-                .with_context(|| format!("objects/{}", name.display()))?;
-            std::os::unix::fs::symlink(agents.path().join("objects").join(&name), objects.join(&name))?;
-        }
-    }
-    Ok(objects)
-}
-
-/// Git would wait for a fifo, and read a device for ever.
-fn only_files(dir: &OwnedFd, left: &mut usize) -> anyhow::Result<()> {
-    for name in tree::list(dir.as_fd())? {
-        *left = left.checked_sub(1).context("there are too many objects")?;
-        let kind = tree::stat_at(dir.as_fd(), &name)?.map(|stat| stat.kind);
-        if !matches!(kind, None | Some(Kind::File)) {
-            bail!("{} is not a file", name.display());
-        }
-    }
-    Ok(())
-}
-
 enum Outcome {
     Exported(ExportedBranch),
     Held(Box<HeldBranch>),
@@ -186,7 +154,7 @@ pub(super) struct Job<'a> {
     pub(super) session_id: &'a str,
     pub(super) repository: &'a GitRecord,
     pub(super) record: &'a MountRecord,
-    pub(super) objects: PathBuf,
+    pub(super) quarantine: Quarantine,
 }
 
 impl Job<'_> {
@@ -243,12 +211,12 @@ impl Job<'_> {
         })))
     }
 
-    /// Runs in the real repository; the agent's objects are visible if asked for, its settings never.
+    /// Runs in the real repository; our copy of the agent's objects is visible if asked for. Nothing else of the agent's is.
     pub(super) fn git(&self, with_agents_objects: bool) -> Command {
         let mut command = git::command(&self.repository.common_dir);
         command.arg("--git-dir").arg(&self.repository.common_dir.0);
         if with_agents_objects {
-            command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&self.objects));
+            self.quarantine.add_to(&mut command);
         }
         command
     }
@@ -363,19 +331,6 @@ impl Job<'_> {
 
 fn bounded(command: Command) -> anyhow::Result<Finished> {
     git::run_with(command, None, Limits { time: TIME_OF_ONE, ..Limits::default() })
-}
-
-/// Git splits this variable at colons unless a part is quoted.
-fn quoted(path: &Path) -> OsString {
-    let mut text = vec![b'"'];
-    for &byte in path.as_os_str().as_bytes() {
-        if matches!(byte, b'"' | b'\\') {
-            text.push(b'\\');
-        }
-        text.push(byte);
-    }
-    text.push(b'"');
-    OsString::from_vec(text)
 }
 
 pub(super) fn lines(bytes: &[u8]) -> Vec<String> {

@@ -2,6 +2,7 @@ use super::*;
 use crate::model::mount::{Backend, Effect, RuleSource, Sandbox};
 use crate::model::mount_record::Instant;
 use pretty_assertions::assert_eq;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 
 /// A real repository, and the copy of it that an agent worked in.
@@ -205,4 +206,130 @@ fn broken_and_odd_refs_are_held_or_passed_over() {
     assert_eq!(export.exported, []);
     let names: Vec<&Path> = export.held.iter().map(|held| held.branch.0.as_path()).collect();
     assert_eq!(names, [Path::new("..bad name"), Path::new("missing")]);
+}
+
+/// Where the agent's git keeps an object by itself.
+fn loose(git_dir: &Path, id: &str) -> PathBuf {
+    git_dir.join("objects").join(&id[..2]).join(&id[2..])
+}
+
+#[test]
+fn packed_commits_are_exported_and_indexes_are_not_needed() {
+    let repositories = Repositories::new();
+    let mount = repositories.mount();
+    commit(&mount, "b.txt", "second");
+    let tip = commit(&mount, "c.txt", "third");
+    git_in(&mount, &["gc", "-q", "--prune=now"]);
+    let packs = mount.join(".git/objects/pack");
+    for entry in std::fs::read_dir(&packs).unwrap().flatten() {
+        if !entry.file_name().as_bytes().ends_with(b".pack") {
+            std::fs::remove_file(entry.path()).unwrap();
+            std::fs::write(entry.path(), "nonsense").unwrap();
+        }
+    }
+    std::fs::write(packs.join("pack-half.pack"), "PACK").unwrap();
+    let export = repositories.export();
+    assert_eq!(export.held, []);
+    assert_eq!(export.exported[0].tip, tip);
+    git_in(&repositories.real(), &["fsck", "--strict"]);
+}
+
+#[test]
+fn deltas_against_the_users_objects_are_completed() {
+    let repositories = Repositories::new();
+    let (real, mount) = (repositories.real(), repositories.mount());
+    let text: String = (0..500).map(|number| format!("line {number}\n")).collect();
+    let first = commit(&real, "long.txt", &text);
+    let status = Command::new("cp").arg("-a").arg(real.join(".")).arg(&mount).status().unwrap();
+    assert!(status.success());
+    let tip = commit(&mount, "long.txt", &format!("{text}more\n"));
+    let list = mount.join("list");
+    std::fs::write(&list, format!("{tip}\n^{first}\n")).unwrap();
+    let thin = Command::new("git")
+        .args(["pack-objects", "--thin", "--revs", "--stdout", "-q"])
+        .stdin(std::fs::File::open(&list).unwrap())
+        .current_dir(&mount)
+        .output()
+        .unwrap();
+    assert!(thin.status.success());
+    std::fs::remove_dir_all(mount.join(".git/objects")).unwrap();
+    std::fs::create_dir_all(mount.join(".git/objects/pack")).unwrap();
+    let pack = mount.join(".git/objects/pack/thin.pack");
+    std::fs::write(&pack, thin.stdout).unwrap();
+    let export = repositories.export();
+    assert_eq!((export.held.as_slice(), export.exported[0].tip.as_str()), ([].as_slice(), tip.as_str()));
+    assert_eq!(git_in(&real, &["show", &format!("{tip}:long.txt")]), format!("{text}more"));
+}
+
+#[test]
+fn an_object_that_is_not_what_its_name_says_is_missing() {
+    let repositories = Repositories::new();
+    let mount = repositories.mount();
+    commit(&mount, "b.txt", "second");
+    let git_dir = mount.join(".git");
+    let [blob, tree, tip] =
+        ["HEAD:b.txt", "HEAD^{tree}", "HEAD"].map(|name| git_in(&mount, &["rev-parse", name]));
+    for (victim, other) in [(&blob, &tip), (&tree, &blob), (&tip, &tree)] {
+        let victim = loose(&git_dir, victim);
+        let honest = std::fs::read(&victim).unwrap();
+        for forged in
+            [std::fs::read(loose(&git_dir, other)).unwrap(), Vec::new(), honest[..honest.len() - 6].into()]
+        {
+            let mode = std::fs::Permissions::from_mode(0o644);
+            std::fs::set_permissions(&victim, mode).unwrap();
+            std::fs::write(&victim, forged).unwrap();
+            let export = repositories.export();
+            assert_eq!((export.exported.as_slice(), export.held.len()), ([].as_slice(), 1), "{export:#?}");
+        }
+        std::fs::write(&victim, honest).unwrap();
+    }
+    let export = repositories.export();
+    assert_eq!((export.held.as_slice(), export.exported[0].tip.as_str()), ([].as_slice(), tip.as_str()));
+}
+
+#[test]
+fn what_the_real_repository_has_is_not_read_from_the_agent() {
+    let repositories = Repositories::new();
+    let (real, mount) = (repositories.real(), repositories.mount());
+    for dir in [&real, &mount] {
+        git_in(dir, &["repack", "-adq"]);
+    }
+    let tip = commit(&mount, "b.txt", "second");
+    for entry in std::fs::read_dir(mount.join(".git/objects/pack")).unwrap().flatten() {
+        let mode = std::fs::Permissions::from_mode(0o644);
+        std::fs::set_permissions(entry.path(), mode).unwrap();
+        std::fs::write(entry.path(), "not a pack").unwrap();
+    }
+    let export = repositories.export();
+    assert_eq!((export.held.as_slice(), export.exported[0].tip.as_str()), ([].as_slice(), tip.as_str()));
+    // What it does not have is named when it is why commits are held.
+    let objects = mount.join(".git/objects");
+    let missing = loose(&mount.join(".git"), &git_in(&real, &["rev-parse", &format!("{tip}^{{tree}}")]));
+    git_in(&real, &["update-ref", "-d", "refs/agentworkforce/s-1/heads/main"]);
+    git_in(&real, &["gc", "-q", "--prune=now"]);
+    std::fs::remove_file(missing).unwrap();
+    std::fs::write(objects.join("pack/pack-odd.pack"), "not a pack").unwrap();
+    let export = repositories.export();
+    assert_eq!(export.exported, []);
+    let reason = &export.held[0].reason;
+    assert!(reason.contains("; not read: pack/pack-odd.pack: fatal: "), "{reason}");
+}
+
+#[test]
+fn commits_of_a_repository_with_longer_names_are_exported() {
+    let mut repositories = Repositories::new();
+    let (real, mount) = (repositories.real(), repositories.mount());
+    for dir in [&real, &mount] {
+        std::fs::remove_dir_all(dir).unwrap();
+        std::fs::create_dir(dir).unwrap();
+    }
+    git_in(&real, &["init", "-q", "--object-format=sha256"]);
+    commit(&real, "a.txt", "first");
+    let status = Command::new("cp").arg("-a").arg(real.join(".")).arg(&mount).status().unwrap();
+    assert!(status.success());
+    repositories.rules.clear();
+    let tip = commit(&mount, "b.txt", "second");
+    let export = repositories.export();
+    assert_eq!((export.held.as_slice(), export.exported[0].tip.as_str()), ([].as_slice(), tip.as_str()));
+    git_in(&real, &["fsck", "--strict"]);
 }

@@ -1,6 +1,7 @@
 //! Reads what the agent's commits add: the commits themselves and the files in them, piece by piece and up to a limit.
 
-use super::export::{Job, borrowed_objects, candidates, lines};
+use super::export::{Job, candidates, lines};
+use super::quarantine::{Allowance, Quarantine};
 use crate::git::{self, Limits};
 use crate::host::interruption;
 use crate::model::mount_record::MountRecord;
@@ -29,7 +30,8 @@ pub type Reader<'a> = dyn FnMut(&str, &mut dyn Read) -> std::io::Result<()> + 'a
 /// Shows everything that the agent's branches add to the real repository. What was not read is in the answer.
 pub fn read_new_objects(session: &Path, record: &MountRecord, reader: &mut Reader<'_>) -> Vec<String> {
     let mut unread = Vec::new();
-    let began = Instant::now();
+    let mut began = Instant::now();
+    let mut allowance = Allowance::default();
     for repository in &record.git {
         let Ok(agents) = Tree::open(&session.join(&repository.data)) else { continue };
         let found = candidates(repository, &agents);
@@ -37,22 +39,26 @@ pub fn read_new_objects(session: &Path, record: &MountRecord, reader: &mut Reade
             continue;
         }
         let scratch = tempfile::Builder::new().prefix("look-").tempdir_in(session);
-        let objects = scratch
+        let copying = Instant::now();
+        let quarantine = scratch
             .as_ref()
             .map_err(|error| anyhow!("{error}"))
-            .and_then(|dir| borrowed_objects(&agents, dir.path()));
-        let job = objects.map(|objects| Job {
+            .and_then(|dir| Quarantine::new(repository, &agents, dir.path(), &mut allowance));
+        began += copying.elapsed();
+        let job = quarantine.map(|quarantine| Job {
             session_id: session.file_name().and_then(OsStr::to_str).unwrap_or_default(),
             repository,
             record,
-            objects,
+            quarantine,
         });
         for (branch, tip) in found {
             let read = match &job {
                 _ if began.elapsed() > TIME || interruption::signal().is_some() => {
                     Err(anyhow!("there was no time to read them"))
                 }
-                Ok(job) => job.read_new(&branch, &tip, reader),
+                Ok(job) => job
+                    .read_new(&branch, &tip, reader)
+                    .map_err(|error| anyhow!(job.quarantine.explain(&error))),
                 Err(error) => Err(anyhow!("{error:#}")),
             };
             match read {

@@ -223,9 +223,8 @@ fn changed(brought: &Brought<'_>) -> anyhow::Result<List> {
         ]);
         list.args(["--no-ext-diff", "--no-textconv", "-z", commit]);
         let limits = Limits { time: TIME_OF_ONE, output: MOST_PATHS };
-        let output = git::run_with(list, None, limits)
-            .context("a commit changes more paths than are looked at")?
-            .stdout;
+        let output =
+            git::run_with(list, None, limits).context("what a commit changes cannot be listed")?.stdout;
         let mut pieces = output.split(|&byte| byte == 0).filter(|piece| !piece.is_empty());
         // `:100644 100755 OLD NEW M`, then the name.
         while let (Some(modes), Some(name)) = (pieces.next(), pieces.next()) {

@@ -3,6 +3,7 @@
 
 use super::config_file::settings;
 use super::repository::{LARGEST_POINTER, LARGEST_SETTINGS, Repository, pointer_target};
+use super::shell_words::{entered_in, names_in, scripts_in};
 use super::work_trees;
 use crate::files::regular;
 use crate::load::layer_places::trail;
@@ -11,6 +12,9 @@ use std::path::{Path, PathBuf};
 
 /// Includes in includes, and files in sum. Git itself stops at ten.
 const MOST_FILES: usize = 64;
+
+/// Directories that one command goes to, in every order.
+const MOST_ENTERED: usize = 64;
 
 /// Settings that name a file or directory, by section and key.
 const PATHS: [&str; 7] = [
@@ -228,16 +232,33 @@ impl Search<'_> {
     /// that the command goes to.
     fn shell_text(&mut self, work_tree: &Path, key: &str, value: &str) {
         let names = names_in(value);
-        let mut bases = vec![work_tree.to_owned()];
-        bases.extend(names.iter().map(|name| self.expanded(name, work_tree)).filter(|dir| dir.is_dir()));
-        for (at, base) in bases.iter().enumerate() {
+        // Whatever is named after a `cd` may be a file there, whether it exists yet or not.
+        let mut entered: Vec<PathBuf> = Vec::new();
+        for directories in entered_in(value) {
+            let from = std::iter::once(work_tree).chain(entered.iter().map(PathBuf::as_path));
+            let further: Vec<PathBuf> =
+                from.flat_map(|base| directories.iter().map(|name| self.expanded(name, base))).collect();
+            entered.extend(further);
+            entered.truncate(MOST_ENTERED);
+        }
+        let scripts = scripts_in(value);
+        let beside: Vec<PathBuf> =
+            names.iter().map(|name| self.expanded(name, work_tree)).filter(|dir| dir.is_dir()).collect();
+        let mut add_below = |base: &Path, may_come: &dyn Fn(&String) -> bool| {
             for name in &names {
                 let path = self.expanded(name, base);
-                let may_come = if at == 0 { name.contains(['/', '.']) } else { name.starts_with("./") };
-                if path.is_file() || (may_come && !path.is_dir()) {
+                let is_directory = path.is_dir() || entered.contains(&path);
+                if path.is_file() || (may_come(name) && !is_directory) {
                     self.add(&path, key);
                 }
             }
+        };
+        add_below(work_tree, &|name| name.contains(['/', '.']) || scripts.contains(name));
+        for base in &beside {
+            add_below(base, &|name| name.starts_with("./"));
+        }
+        for base in &entered {
+            add_below(base, &|_| true);
         }
     }
 
@@ -267,33 +288,6 @@ impl Search<'_> {
             }
         }
     }
-}
-
-/// Everything in a shell command that may be the name of a file or directory.
-fn names_in(command: &str) -> Vec<String> {
-    let is_between = |c: char| c.is_whitespace() || "\"'`;|&()<>{}$=,:!\\*?[]#".contains(c);
-    let mut names = Vec::new();
-    let mut start = 0;
-    for part in command.split(is_between) {
-        let before = command[..start].chars().next_back();
-        start += part.len() + command[start + part.len()..].chars().next().map_or(0, char::len_utf8);
-        let mut add = |name: &str| {
-            // `.` and `..` are no files, `-x` is a flag.
-            if name.contains(|c| c != '.' && c != '/') && !name.starts_with('-') {
-                names.push(name.trim_end_matches('/').to_owned());
-            }
-        };
-        add(part);
-        // What follows `$VARIABLE/` or `"$(command)"/` may be anywhere, in the work tree too.
-        match before {
-            Some('$') => add(part.split_once('/').map_or("", |(_, rest)| rest)),
-            Some(')' | '}' | '`' | '"' | '\'') => add(part.trim_start_matches('/')),
-            _ => {}
-        }
-    }
-    names.sort();
-    names.dedup();
-    names
 }
 
 fn is_include(key: &str) -> bool {
@@ -370,28 +364,6 @@ mod tests {
         fs::write(&global, "[core]\nhooksPath = .githooks\n").unwrap();
         let around = GitSurroundings { home: None, config_files: vec![global] };
         assert!(places(&root, &root, &around).iter().any(|(path, _)| path == Path::new(".githooks")));
-    }
-
-    #[test]
-    fn names_are_found_wherever_a_command_has_them() {
-        for (command, name) in [
-            ("sh -c 'exec tools/sq.sh -x'", "tools/sq.sh"),
-            ("tools/semi.sh;true", "tools/semi.sh"),
-            ("\"$(git rev-parse --show-toplevel)\"/tools/top.sh", "tools/top.sh"),
-            ("$ROOT/tools/top.sh", "tools/top.sh"),
-            ("${ROOT}/tools/top.sh", "tools/top.sh"),
-            ("X=1;tools/env.sh|cat", "tools/env.sh"),
-            ("cd tools/ && ./pre.sh", "./pre.sh"),
-            ("cd tools/ && ./pre.sh", "tools"),
-            ("é`./ü.sh`é", "./ü.sh"),
-        ] {
-            assert!(
-                names_in(command).iter().any(|found| found == name),
-                "{command}: {:?}",
-                names_in(command)
-            );
-        }
-        assert_eq!(names_in("-x .. ./ / $ "), Vec::<String>::new());
     }
 
     #[test]

@@ -264,6 +264,43 @@ fn scripts_that_a_filter_runs_in_any_spelling_are_not_applied() {
     });
 }
 
+#[test]
+fn scripts_that_are_not_there_yet_are_not_applied_where_a_filter_goes_to() {
+    // Each with the script that it would run.
+    const FILTERS: [(&str, &str); 6] = [
+        ("cd tools && sh run", "tools/run"),
+        ("sh -c 'cd new/er; sh start.sh'", "new/er/start.sh"),
+        ("cd \"$(git rev-parse --show-toplevel)/deep\" && . script", "deep/script"),
+        ("cd one; cd two; python3 both", "one/two/both"),
+        ("env -C other bash go", "other/go"),
+        ("sh top", "top"),
+    ];
+    for_each_identity(|world| {
+        world.repository(&[("tools/other", "one\n")]);
+        for (number, (command, _)) in FILTERS.iter().enumerate() {
+            let key = format!("filter.f{number}.clean");
+            let did = world.program("git").args(["config", &key, command]).output().unwrap();
+            assert!(did.status.success(), "{did:?}");
+        }
+        let mut expected: Vec<&str> = FILTERS.iter().map(|(_, script)| *script).collect();
+        expected.sort_unstable();
+        for backend in BACKENDS {
+            let mut attack = format!("echo {backend} > tools/other; echo {backend} > new.txt");
+            for script in &expected {
+                attack += &format!("; mkdir -p $(dirname {script}); echo evil > {script}");
+            }
+            let did = world.mounted(&["--mount", backend, "--json"], &attack).ends(0);
+            let mut kept = paths(&did.json()["applied"]["outcome"]["review"]["protected"]);
+            kept.sort();
+            // A directory that is named and not there yet might be a script as well.
+            kept.retain(|path| path != "new/er");
+            assert_eq!(kept, expected, "{backend}");
+            assert_eq!(world.outside("cat tools/other new.txt"), format!("{backend}\n{backend}\n"));
+            assert_eq!(world.outside("grep -rl evil . --exclude-dir=.git || true"), "", "{backend}");
+        }
+    });
+}
+
 /// Makes a repository below the project that runs hooks from `.hooks` of its work tree, and says where that is.
 const BELOW: [(&str, &str); 10] = [
     ("MODULE lib; git -C lib config core.hooksPath .hooks", "lib"),

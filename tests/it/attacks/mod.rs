@@ -3,6 +3,7 @@
 mod aliases;
 mod caches;
 mod git_commits;
+mod git_objects;
 mod git_settings;
 mod harness_config;
 mod harness_state;

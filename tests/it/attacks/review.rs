@@ -27,6 +27,34 @@ fn every_changed_path_is_shown() {
 }
 
 #[test]
+fn names_that_look_like_another_are_shown_with_what_is_different() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        let names =
+            ["a.txt ", "a\u{2800}.txt", "a\u{34f}.txt", "a\u{fe0f}.txt", "a\u{200d}.txt", "a\u{a0}.txt"];
+        for backend in BACKENDS {
+            let script: String = names.iter().map(|name| format!("echo x > '{name}'; ")).collect();
+            world.mounted(&["--mount", backend, "--apply", "never"], &script).ends(0);
+            let id = world.listed()[0]["id"].as_str().unwrap().to_owned();
+            let diff = world.aw(["sessions", "diff", &id]).ends(0);
+            let applied = world.aw(["sessions", "apply", &id]).ends(0);
+            for shown in [
+                "a.txt\\u{20}",
+                "a\\u{2800}.txt",
+                "a\\u{34f}.txt",
+                "a\\u{fe0f}.txt",
+                "a\\u{200d}.txt",
+                "a\\u{a0}.txt",
+            ] {
+                assert!(diff.stdout.contains(&format!("diff a/{shown} b/{shown}\n")), "{diff:#?}");
+                applied.says(&format!("added     {shown}\n"));
+            }
+            world.outside("git clean -qfd");
+        }
+    });
+}
+
+#[test]
 fn a_repository_that_the_agent_makes_is_not_dropped_in_silence() {
     for_each_identity(|world| {
         world.repository(&[("a.txt", "one\n"), (".gitignore", "cache/\n"), ("vendor/x", "x\n")]);

@@ -1,0 +1,132 @@
+//! Words of a shell command that may be names of files or directories, found without understanding the command: too many rather
+//! than too few. It looks at no files.
+
+/// Programs that run the file that they are given, and commands of the shell that do.
+const INTERPRETERS: [&str; 22] = [
+    ".", "source", "sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh", "pwsh", "python", "pypy",
+    "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "tclsh",
+];
+
+/// What goes to the directory that follows.
+const ENTERS: [&str; 6] = ["cd", "pushd", "-C", "--chdir", "--directory", "--cwd"];
+
+fn is_between(c: char) -> bool {
+    c.is_whitespace() || "\"'`;|&()<>{}$=,:!\\*?[]#".contains(c)
+}
+
+/// Everything in a shell command that may be the name of a file or directory.
+pub(super) fn names_in(command: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut start = 0;
+    for part in command.split(is_between) {
+        let before = command[..start].chars().next_back();
+        start += part.len() + command[start + part.len()..].chars().next().map_or(0, char::len_utf8);
+        let mut add = |name: &str| {
+            // `.` and `..` are no files, `-x` is a flag.
+            if name.contains(|c| c != '.' && c != '/') && !name.starts_with('-') {
+                names.push(name.trim_end_matches('/').to_owned());
+            }
+        };
+        add(part);
+        // What follows `$VARIABLE/` or `"$(command)"/` may be anywhere, in the work tree too.
+        match before {
+            Some('$') => add(part.split_once('/').map_or("", |(_, rest)| rest)),
+            Some(')' | '}' | '`' | '"' | '\'') => add(part.trim_start_matches('/')),
+            _ => {}
+        }
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Bare or not, what an interpreter in a command is given first.
+pub(super) fn scripts_in(command: &str) -> Vec<String> {
+    let words: Vec<&str> = command.split(is_between).filter(|word| !word.is_empty()).collect();
+    let is_interpreter = |word: &str| {
+        let name = word.rsplit_once('/').map_or(word, |(_, name)| name);
+        // `python3.13`.
+        let version = |c: char| c.is_ascii_digit() || c == '.';
+        INTERPRETERS.contains(&name) || INTERPRETERS.contains(&name.trim_end_matches(version))
+    };
+    let given = |at: usize| words[at + 1..].iter().find(|word| !word.starts_with('-'));
+    let starts = (0..words.len()).filter(|&at| is_interpreter(words[at]));
+    starts.filter_map(given).map(|word| (*word).to_owned()).collect()
+}
+
+/// For every change of the directory in a command, the names of which one is where it goes.
+pub(super) fn entered_in(command: &str) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for word in command.split(is_between) {
+        let end = start + word.len();
+        // `-Ctools`.
+        let attached = word.strip_prefix("-C").unwrap_or_default();
+        if ENTERS.contains(&word) || !attached.is_empty() {
+            let rest = &command[start + word.len() - attached.len()..];
+            // A command whose output is the name may have any operator in it.
+            let part = rest.split([';', '&', '|', '\n']).next().unwrap_or_default();
+            found.push(names_in(if part.contains("$(") || part.contains('`') { rest } else { part }));
+        }
+        start = end + command[end..].chars().next().map_or(0, char::len_utf8);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn names_are_found_wherever_a_command_has_them() {
+        for (command, name) in [
+            ("sh -c 'exec tools/sq.sh -x'", "tools/sq.sh"),
+            ("tools/semi.sh;true", "tools/semi.sh"),
+            ("\"$(git rev-parse --show-toplevel)\"/tools/top.sh", "tools/top.sh"),
+            ("$ROOT/tools/top.sh", "tools/top.sh"),
+            ("${ROOT}/tools/top.sh", "tools/top.sh"),
+            ("X=1;tools/env.sh|cat", "tools/env.sh"),
+            ("cd tools/ && ./pre.sh", "./pre.sh"),
+            ("cd tools/ && ./pre.sh", "tools"),
+            ("é`./ü.sh`é", "./ü.sh"),
+        ] {
+            assert!(
+                names_in(command).iter().any(|found| found == name),
+                "{command}: {:?}",
+                names_in(command)
+            );
+        }
+        assert_eq!(names_in("-x .. ./ / $ "), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_an_interpreter_is_given_is_found() {
+        for command in [
+            "sh run",
+            "X=1 /usr/bin/env python3.13 -u run %f",
+            "true;. run",
+            "sh < run",
+            "bash -c 'node \"run\"'",
+        ] {
+            assert!(scripts_in(command).iter().any(|found| found == "run"), "{command}");
+        }
+        assert_eq!(scripts_in("npm run build"), Vec::<String>::new());
+        assert_eq!(scripts_in("sh"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn directories_that_a_command_goes_to_are_found() {
+        for (command, expected) in [
+            ("cd tools && sh run", vec![vec!["tools"]]),
+            ("sh -c 'cd \"a\"; pushd b/c/ && run'", vec![vec!["a"], vec!["b/c"]]),
+            ("env -C tools sh run", vec![vec!["run", "sh", "tools"]]),
+            ("make -Ctools;env --chdir=x", vec![vec!["tools"], vec!["x"]]),
+            ("cd $(echo tools | cat) && sh run", vec![vec!["cat", "echo", "run", "sh", "tools"]]),
+            ("cd", vec![vec![]]),
+            ("tools/cd run", vec![]),
+        ] {
+            assert_eq!(entered_in(command), expected, "{command}");
+        }
+    }
+}
