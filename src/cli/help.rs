@@ -36,6 +36,7 @@ pub const EXAMPLES: [(&str, &[(&str, &str)]); 10] = [
         &[
             ("sessions diff engineer-2026", "the start of a name is enough"),
             ("sessions undo engineer-2026", "restore the project"),
+            ("sessions undo engineer-2026 --only src/lib.rs", "restore one file"),
         ],
     ),
     (

@@ -48,6 +48,9 @@ pub struct JournalEntry {
     pub applied: bool,
     pub unfinished: bool,
     pub paths: Vec<RawPath>,
+    /// Those of them that a later undo of some paths took back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undone: Vec<RawPath>,
 }
 
 impl Sessions<'_> {
@@ -99,6 +102,12 @@ fn journal_entry(journal: &Journal) -> JournalEntry {
         applied: journal.state == State::Done,
         unfinished: !journal.state.is_finished(),
         paths: journal.operations.iter().map(|operation| operation.path.clone()).collect(),
+        undone: journal
+            .operations
+            .iter()
+            .filter(|operation| operation.taken_back)
+            .map(|operation| operation.path.clone())
+            .collect(),
     }
 }
 

@@ -61,3 +61,4 @@ mod roles;
 mod sidecars;
 mod soak;
 mod support;
+mod undoing;

@@ -3,6 +3,7 @@
 
 mod agents_versions;
 mod exchange;
+mod found;
 pub mod journal;
 mod lock;
 mod record_file;
@@ -13,10 +14,12 @@ mod stage;
 mod steps;
 mod trust;
 mod undo;
+mod undo_choice;
 
 pub use recover::{Recovered, recover};
 pub use select::Selection;
-pub use undo::{UndoOutcome, UndoStatus, redo, undo};
+pub use undo::{UndoOutcome, UndoStatus, redo, undo, undo_with};
+pub use undo_choice::UndoRequest;
 
 use crate::model::raw_path::RawPath;
 use crate::mount::CrashPoints;
@@ -113,8 +116,13 @@ pub fn apply(
     if steps.is_empty() {
         return Ok(outcome);
     }
-    let job =
-        Job { project: sides.project, mount: Some(sides.mount), purpose: Purpose::Apply, steps: &steps };
+    let job = Job {
+        project: sides.project,
+        mount: Some(sides.mount),
+        purpose: Purpose::Apply,
+        steps: &steps,
+        parts: &[],
+    };
     match run(context, &mut lock, &job)? {
         Ran::Done(journal) => {
             outcome.status = ApplyResult::Applied;

@@ -9,6 +9,7 @@ mod merging;
 mod script;
 mod snapshot;
 mod texts;
+mod undoing;
 mod world;
 
 pub(crate) use world::scratch;
