@@ -12,7 +12,7 @@ pub enum SessionsCommand {
         /// The session, or the start of its name
         id: String,
     },
-    /// Show a session's changes as a diff
+    /// Show a session's changes, or those that it applied; in a pipe, a patch for `git apply`
     Diff {
         /// The session, or the start of its name
         id: String,

@@ -1,4 +1,4 @@
-//! The sessions of a home: list, show and diff them. What changes a session is in files of its own beside this one.
+//! The sessions of a home: list and show them. What changes a session is in files of its own beside this one.
 //! Nothing is parsed or printed here.
 
 use super::store::{Session, SessionEntry, SessionStore};
@@ -8,12 +8,10 @@ use crate::model::raw_path::RawPath;
 use crate::mount::CrashPoints;
 use crate::mount::apply::journal::{Journal, State};
 use crate::mount::apply::{self, Recovered};
-use crate::mount::changes::diff::{FileDiff, diff};
-use crate::mount::changes::{Ignored, Merging, Review, review};
+use crate::mount::changes::{Ignored, Merging, Review};
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::path::PathBuf;
 
 /// The sessions of a home, and what their actions depend on.
 pub struct Sessions<'a> {
@@ -73,20 +71,6 @@ impl Sessions<'_> {
             problem,
             journals,
         })
-    }
-
-    /// The diffs of a session, or of what is at or below one path.
-    pub fn diff(
-        &self,
-        wanted: &str,
-        below: Option<&PathBuf>,
-        include_ignored: bool,
-    ) -> Result<Vec<FileDiff>> {
-        let session = self.store.find(wanted)?;
-        let work = session.work()?.ok_or_else(|| session.no_mount())?;
-        let sides = work.three_way(self.merging)?;
-        let review = review(&sides, ignored(include_ignored))?;
-        diff(&sides, &review, below.map(PathBuf::as_path))
     }
 
     /// Ends applies and undos that a killed process left unfinished.

@@ -9,7 +9,7 @@ use crate::session::prune::PruneRequest;
 use crate::session::{Applied, ApplyRequest, SessionError, SessionState};
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 struct Fixture {
@@ -104,7 +104,7 @@ fn a_dead_run_is_recovered_shown_applied_and_undone() {
     let recovered = &sessions.recover(None).unwrap().recovered[0];
     assert_eq!((recovered.state, recovered.changes, recovered.conflicts), (SessionState::Held, 2, 0));
     assert_eq!(sessions.recover(None).unwrap().recovered.len(), 0);
-    let diffs = sessions.diff(&id, None, false).unwrap();
+    let diffs = sessions.diff(&id, None, false).unwrap().files;
     assert_eq!(diffs[0].text, "diff a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-base\n+agent\n");
     assert_eq!((diffs[1].added, diffs[1].removed), (Some(1), Some(0)));
     let applied = fixture.apply("coder");
@@ -113,7 +113,8 @@ fn a_dead_run_is_recovered_shown_applied_and_undone() {
         (SessionState::Applied, Exit::Done, true)
     );
     assert_eq!(fixture.read("a"), "agent\n");
-    assert!(sessions.diff(&id, None, false).is_err());
+    let applied = sessions.diff(&id, None, false).unwrap();
+    assert!(applied.applied && applied.files[0].text.contains("-base\n+agent\n"), "{applied:?}");
     assert_eq!(sessions.undo(&id, &UndoRequest::default()).unwrap().state, SessionState::Undone);
     assert_eq!(fixture.read("a"), "base\n");
     assert!(!fixture.project().join("new").exists());

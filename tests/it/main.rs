@@ -49,6 +49,7 @@ mod packs_hostile;
 mod packs_powers;
 mod packs_settle;
 mod packs_sources;
+mod patches;
 mod persona_ref;
 mod pick;
 mod picker;

@@ -1,5 +1,6 @@
 //! `sessions`: what runs left behind, and what becomes of it.
 
+mod diff;
 mod undo;
 
 use super::review_prompt;
@@ -15,10 +16,9 @@ use crate::mount::changes::Merging;
 use crate::session::prune::PruneRequest;
 use crate::session::recover::Recovery;
 use crate::session::{Applied, ApplyRequest, SessionState, SessionStore, Sessions};
-use crate::ui::{Table, Ui, patch, printable};
+use crate::ui::{Table, Ui, printable};
 use serde::Serialize;
 use serde_json::json;
-use std::path::PathBuf;
 use std::time::Duration;
 
 pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
@@ -30,7 +30,7 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
         SessionsCommand::List => list(&sessions, ui),
         SessionsCommand::Show { id } => show(&sessions, id, ui),
         SessionsCommand::Diff { id, path, include_ignored } => {
-            diff(&sessions, id, path.as_ref(), *include_ignored, ui)
+            diff::diff(&sessions, id, path.as_ref(), *include_ignored, ui)
         }
         SessionsCommand::Apply { id, only, theirs, ours, include_ignored, keep, .. } => {
             let request = ApplyRequest {
@@ -157,27 +157,6 @@ fn show(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
             journal.number,
             journal.paths.len()
         ));
-    }
-    Ok(Exit::Done)
-}
-
-fn diff(
-    sessions: &Sessions,
-    id: &str,
-    path: Option<&PathBuf>,
-    include_ignored: bool,
-    ui: &mut Ui,
-) -> Result<Exit> {
-    let files = sessions.diff(id, path, include_ignored)?;
-    if ui.is_json() {
-        answer(&json!({"files": files}), ui);
-        return Ok(Exit::Done);
-    }
-    for file in &files {
-        ui.text(&patch::coloured(&file.text));
-    }
-    if files.is_empty() {
-        ui.say("no changes");
     }
     Ok(Exit::Done)
 }

@@ -7,7 +7,7 @@ use super::journal::{Action, Journal, Operation, Part, Purpose, Stage, State, st
 use super::lock::{ProjectLock, Underway};
 use super::stage::{Staging, copy_entry, sync_filesystem};
 use super::steps::Step;
-use super::{Context, Problem};
+use super::{Context, Problem, kept_patch};
 use crate::model::raw_path::RawPath;
 use crate::mount::changes::compare::ConflictReason;
 use crate::mount::changes::restored::Restored;
@@ -44,6 +44,8 @@ pub(super) struct Job<'a> {
     pub(super) steps: &'a [Step],
     /// Of an undo that does not take back a whole journal.
     pub(super) parts: &'a [Part],
+    /// Of an apply: the same for people and for git.
+    pub(super) patch: Option<&'a [u8]>,
 }
 
 pub(super) fn run(context: &Context<'_>, lock: &mut ProjectLock, job: &Job<'_>) -> anyhow::Result<Ran> {
@@ -90,6 +92,11 @@ fn run_staged(
     context.crash_points.at("run: noted");
     journal.write(context.session, context.durable)?;
     context.crash_points.at("run: journal says staging");
+    if let Some(patch) = job.patch
+        && let Err(error) = kept_patch::write(context.session, number, patch)
+    {
+        tracing::warn!("the patch of what is applied is not kept: {error}");
+    }
     match stage_all(context, job, &mut journal) {
         Ok(stage) => exchange_all(context, lock, job, &mut journal, &stage),
         Err(error) => {

@@ -160,7 +160,8 @@ fn take_back(
     let steps = steps::for_undo(&project, &taken)?;
     context.crash_points.at("undo: planned");
     let purpose = direction.purpose(choice.of);
-    let job = Job { project: &project, mount: None, purpose, steps: &steps, parts: &choice.parts };
+    let job =
+        Job { project: &project, mount: None, purpose, steps: &steps, parts: &choice.parts, patch: None };
     match run(context, &mut lock, &job)? {
         Ran::Done(journal) => {
             outcome.restored.extend(steps.into_iter().map(|step| RawPath::from(step.path)));

@@ -6,6 +6,7 @@ mod full_disk;
 mod judgement;
 mod laws;
 mod merging;
+mod patches;
 mod script;
 mod snapshot;
 mod texts;
