@@ -35,7 +35,9 @@ pub const EXAMPLES: [(&str, &[(&str, &str)]); 10] = [
         "sessions",
         &[
             ("sessions diff engineer-2026", "the start of a name is enough"),
+            ("sessions diff engineer-2026 | git -C ../other apply", "the changes as a patch"),
             ("sessions undo engineer-2026", "restore the project"),
+            ("sessions undo engineer-2026 --only src/lib.rs", "restore one file"),
         ],
     ),
     (

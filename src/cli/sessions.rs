@@ -12,7 +12,7 @@ pub enum SessionsCommand {
         /// The session, or the start of its name
         id: String,
     },
-    /// Show a session's changes as a diff
+    /// Show a session's changes, or those that it applied; in a pipe, a patch for `git apply`
     Diff {
         /// The session, or the start of its name
         id: String,
@@ -50,10 +50,16 @@ pub enum SessionsCommand {
         /// The session, or the start of its name
         id: String,
     },
-    /// Restore the files as they were before an apply, if they have not changed since
+    /// Restore the files as they were before an apply; refused if you have edited one of them since
     Undo {
         /// The session, or the start of its name
         id: String,
+        /// Only this path and what is below it; may be repeated
+        #[arg(long, value_name = "PATH")]
+        only: Vec<PathBuf>,
+        /// Restore files that you have edited since, too; `sessions redo` brings your edits back
+        #[arg(long)]
+        force: bool,
     },
     /// Apply undone changes again, if the files have not changed since
     Redo {

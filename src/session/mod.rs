@@ -2,6 +2,7 @@
 //! What changed in a session's mount is for `mount` to say; nothing is parsed or printed.
 
 pub mod apply;
+pub mod diff;
 pub mod error;
 pub mod id;
 pub mod leaks;

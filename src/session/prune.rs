@@ -73,6 +73,9 @@ impl Sessions<'_> {
             return Ok(None);
         }
         if state.is_settled() {
+            if session.has_undone_work()? {
+                return because("some of its changes were undone and exist only here");
+            }
             return only_here(session);
         }
         match session.review(self.merging)? {

@@ -1,4 +1,4 @@
-//! The sessions of a home: list, show and diff them. What changes a session is in files of its own beside this one.
+//! The sessions of a home: list and show them. What changes a session is in files of its own beside this one.
 //! Nothing is parsed or printed here.
 
 use super::store::{Session, SessionEntry, SessionStore};
@@ -8,12 +8,10 @@ use crate::model::raw_path::RawPath;
 use crate::mount::CrashPoints;
 use crate::mount::apply::journal::{Journal, State};
 use crate::mount::apply::{self, Recovered};
-use crate::mount::changes::diff::{FileDiff, diff};
-use crate::mount::changes::{Ignored, Merging, Review, review};
+use crate::mount::changes::{Ignored, Merging, Review};
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::path::PathBuf;
 
 /// The sessions of a home, and what their actions depend on.
 pub struct Sessions<'a> {
@@ -48,6 +46,9 @@ pub struct JournalEntry {
     pub applied: bool,
     pub unfinished: bool,
     pub paths: Vec<RawPath>,
+    /// Those of them that a later undo of some paths took back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undone: Vec<RawPath>,
 }
 
 impl Sessions<'_> {
@@ -72,20 +73,6 @@ impl Sessions<'_> {
         })
     }
 
-    /// The diffs of a session, or of what is at or below one path.
-    pub fn diff(
-        &self,
-        wanted: &str,
-        below: Option<&PathBuf>,
-        include_ignored: bool,
-    ) -> Result<Vec<FileDiff>> {
-        let session = self.store.find(wanted)?;
-        let work = session.work()?.ok_or_else(|| session.no_mount())?;
-        let sides = work.three_way(self.merging)?;
-        let review = review(&sides, ignored(include_ignored))?;
-        diff(&sides, &review, below.map(PathBuf::as_path))
-    }
-
     /// Ends applies and undos that a killed process left unfinished.
     pub(super) fn end_journals(&self, session: &Session) -> Result<Vec<Recovered>> {
         self.store.with_context(session, self.crash_points, apply::recover)
@@ -99,6 +86,12 @@ fn journal_entry(journal: &Journal) -> JournalEntry {
         applied: journal.state == State::Done,
         unfinished: !journal.state.is_finished(),
         paths: journal.operations.iter().map(|operation| operation.path.clone()).collect(),
+        undone: journal
+            .operations
+            .iter()
+            .filter(|operation| operation.taken_back)
+            .map(|operation| operation.path.clone())
+            .collect(),
     }
 }
 

@@ -2,14 +2,14 @@ use super::*;
 use crate::exit::Exit;
 use crate::model::mount::{Backend, Effect, PathRule, RuleSource, Sandbox};
 use crate::model::mount_record::MOUNT_RECORD_FILE;
-use crate::mount::apply::Selection;
+use crate::mount::apply::{Selection, UndoRequest};
 use crate::mount::changes::base;
 use crate::mount::fs::tree::Tree;
 use crate::session::prune::PruneRequest;
 use crate::session::{Applied, ApplyRequest, SessionError, SessionState};
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 struct Fixture {
@@ -104,7 +104,7 @@ fn a_dead_run_is_recovered_shown_applied_and_undone() {
     let recovered = &sessions.recover(None).unwrap().recovered[0];
     assert_eq!((recovered.state, recovered.changes, recovered.conflicts), (SessionState::Held, 2, 0));
     assert_eq!(sessions.recover(None).unwrap().recovered.len(), 0);
-    let diffs = sessions.diff(&id, None, false).unwrap();
+    let diffs = sessions.diff(&id, None, false).unwrap().files;
     assert_eq!(diffs[0].text, "diff a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-base\n+agent\n");
     assert_eq!((diffs[1].added, diffs[1].removed), (Some(1), Some(0)));
     let applied = fixture.apply("coder");
@@ -113,8 +113,9 @@ fn a_dead_run_is_recovered_shown_applied_and_undone() {
         (SessionState::Applied, Exit::Done, true)
     );
     assert_eq!(fixture.read("a"), "agent\n");
-    assert!(sessions.diff(&id, None, false).is_err());
-    assert_eq!(sessions.undo(&id).unwrap().state, SessionState::Undone);
+    let applied = sessions.diff(&id, None, false).unwrap();
+    assert!(applied.applied && applied.files[0].text.contains("-base\n+agent\n"), "{applied:?}");
+    assert_eq!(sessions.undo(&id, &UndoRequest::default()).unwrap().state, SessionState::Undone);
     assert_eq!(fixture.read("a"), "base\n");
     assert!(!fixture.project().join("new").exists());
     let shown = sessions.show(&id).unwrap();
@@ -158,7 +159,7 @@ fn prune_keeps_what_was_never_applied() {
     let undone = fixture.run("undone", &[("c", "agent\n")]);
     fixture.apply(&applied);
     fixture.apply(&undone);
-    fixture.sessions().undo(&undone).unwrap();
+    fixture.sessions().undo(&undone, &UndoRequest::default()).unwrap();
     let live = fixture.store.create(&fixture.host, "live", &fixture.project()).unwrap();
     let prune = |older_than: u64, force: bool| {
         let request = PruneRequest { older_than: Duration::from_secs(older_than), force };
@@ -248,7 +249,7 @@ fn what_was_undone_is_applied_again_without_the_mount_unless_the_user_changed_it
     let nothing = sessions.redo(&id).unwrap();
     assert_eq!((nothing.outcome.status, nothing.exit()), (apply::UndoStatus::Nothing, Exit::Usage));
     for _ in 0..3 {
-        assert_eq!(sessions.undo(&id).unwrap().state, SessionState::Undone);
+        assert_eq!(sessions.undo(&id, &UndoRequest::default()).unwrap().state, SessionState::Undone);
         assert_eq!((read("a").as_deref(), read("new")), (Some("base\n"), None));
         let error = sessions.apply(&ApplyRequest { session: id.clone(), ..ApplyRequest::default() });
         let error = error.unwrap_err();
@@ -262,7 +263,7 @@ fn what_was_undone_is_applied_again_without_the_mount_unless_the_user_changed_it
     }
     assert_eq!(sessions.redo(&id).unwrap().outcome.status, apply::UndoStatus::Nothing);
     // What the user did meanwhile stands.
-    sessions.undo(&id).unwrap();
+    sessions.undo(&id, &UndoRequest::default()).unwrap();
     std::fs::write(fixture.project().join("a"), "user\n").unwrap();
     let refused = sessions.redo(&id).unwrap();
     assert_eq!((refused.outcome.status, refused.exit()), (apply::UndoStatus::Conflict, Exit::Conflict));

@@ -3,17 +3,28 @@
 use super::sessions::Sessions;
 use super::status::SessionState;
 use crate::exit::Exit;
-use crate::mount::apply::{self, UndoOutcome};
+use crate::mount::apply::{self, Context, UndoOutcome, UndoRequest};
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::path::{Component, Path, PathBuf};
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Undone {
     pub session: String,
     pub state: SessionState,
+    /// What was asked for.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub action: Action,
     pub outcome: UndoOutcome,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    Undo,
+    Redo,
 }
 
 impl Undone {
@@ -27,16 +38,22 @@ impl Undone {
 }
 
 impl Sessions<'_> {
-    pub fn undo(&self, wanted: &str) -> Result<Undone> {
+    /// Takes back the last apply, or what it wrote at some paths.
+    pub fn undo(&self, wanted: &str, request: &UndoRequest) -> Result<Undone> {
         let mut session = self.store.find(wanted)?;
         session.lock()?;
         self.end_journals(&session)?;
-        let outcome = self.store.with_context(&session, self.crash_points, apply::undo)?;
-        if outcome.status == apply::UndoStatus::Undone && outcome.earlier == 0 {
+        let root = session.record()?.map(|record| record.root.0).unwrap_or_default();
+        let only = request.only.iter().map(|path| below_root(path, &root)).collect();
+        let request = UndoRequest { only, ..*request };
+        let undo = |context: &Context<'_>| apply::undo_with(context, &request);
+        let outcome = self.store.with_context(&session, self.crash_points, undo)?;
+        let is_all = outcome.earlier == 0 && outcome.remaining == 0;
+        if outcome.status == apply::UndoStatus::Undone && is_all {
             session.set_state(self.host, SessionState::Undone)?;
         }
         let state = session.entry()?.state;
-        Ok(Undone { session: session.id.to_string(), state, outcome })
+        Ok(Undone { session: session.id.to_string(), state, action: Action::Undo, outcome })
     }
 
     /// Applies again what an undo took back, with or without the mount.
@@ -51,6 +68,12 @@ impl Sessions<'_> {
             session.set_state(self.host, state)?;
         }
         let state = session.entry()?.state;
-        Ok(Undone { session: session.id.to_string(), state, outcome })
+        Ok(Undone { session: session.id.to_string(), state, action: Action::Redo, outcome })
     }
+}
+
+/// A path as a journal has it: `./src`, or the whole path of a file in the project, mean the same.
+fn below_root(path: &Path, root: &Path) -> PathBuf {
+    let path = path.strip_prefix(root).unwrap_or(path);
+    path.components().filter(|part| *part != Component::CurDir).collect()
 }

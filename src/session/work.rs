@@ -110,6 +110,12 @@ impl Session {
         Ok(journals.iter().any(|journal| journal.purpose.applies() && journal.state == State::Done))
     }
 
+    /// Whether something that was applied is only in the session since an undo.
+    pub fn has_undone_work(&self) -> Result<bool> {
+        let journals = Journal::all(&self.dir)?;
+        Ok(journals.iter().any(|journal| !journal.purpose.applies() && journal.stands()))
+    }
+
     /// Whether the agent put something aside with git; a stash of the user's own is not in an upper directory.
     pub fn has_stash(&self, record: &MountRecord) -> bool {
         let stash = |git: &GitRecord| self.dir.join(&git.data).join("refs/stash");

@@ -77,6 +77,36 @@ fn escaped_controls(text: String) -> String {
     })
 }
 
+/// Remembers why a stream took no more.
+struct Watched<W> {
+    out: W,
+    failure: Option<io::Error>,
+}
+
+impl<W: Write> Watched<W> {
+    fn watch<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        result.inspect_err(|error| {
+            if error.kind() != io::ErrorKind::Interrupted {
+                let again =
+                    error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+                self.failure.get_or_insert(again);
+            }
+        })
+    }
+}
+
+impl<W: Write> Write for Watched<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let result = self.out.write(bytes);
+        self.watch(result)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = self.out.flush();
+        self.watch(result)
+    }
+}
+
 impl Ui {
     pub fn new(json: bool) -> Ui {
         Ui {
@@ -114,6 +144,25 @@ impl Ui {
     pub fn verbatim(&mut self, bytes: &[u8]) {
         let result = self.out.flush().and_then(|()| io::stdout().lock().write_all(bytes));
         self.note_failure(result);
+    }
+
+    /// Whether stdout is a terminal: bytes of other people's must not reach it as they are.
+    pub fn is_on_terminal(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
+    /// Bytes on stdout as they are made. When nobody takes them any more, that ends; it is no error of the writer's.
+    pub fn stream(&mut self, write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        self.flush();
+        let mut out = BufWriter::new(Watched { out: io::stdout(), failure: None });
+        let result = write(&mut out).and_then(|()| Ok(out.flush()?));
+        match out.into_parts().0.failure {
+            Some(failure) => {
+                self.note_failure(Err(failure));
+                Ok(())
+            }
+            None => result,
+        }
     }
 
     /// The one JSON object of a command.

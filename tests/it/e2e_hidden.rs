@@ -149,7 +149,6 @@ fn names_that_would_command_the_terminal_are_made_harmless_everywhere() {
             for args in [
                 vec!["sessions", "list"],
                 vec!["sessions", "show", &id],
-                vec!["sessions", "diff", &id],
                 vec!["sessions", "show", &id, "--json"],
                 vec!["sessions", "diff", &id, "--json"],
                 vec!["sessions", "apply", &id],

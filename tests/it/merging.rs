@@ -105,7 +105,7 @@ fn a_merged_file_is_said_to_be_merged_and_can_be_undone_and_redone() {
         let change = &shown["review"]["changes"][0];
         assert_eq!((&change["merged"], &change["conflict"]), (&json!(true), &json!(null)), "{shown:#}");
         let diff = world.aw(["sessions", "diff", &id]).ends(0).stdout;
-        assert!(diff.starts_with("merged: ") && diff.contains("+    agent()"), "{diff}");
+        assert!(diff.starts_with("# merged: lib.rs: ") && diff.contains("+    agent()"), "{diff}");
         assert!(!diff.contains("-    user()"), "your edit stays: {diff}");
         // Without merging it is a conflict as before, by flag and by setting.
         world.aw(["sessions", "apply", &id, "--no-merge"]).ends(3).says("lib.rs");

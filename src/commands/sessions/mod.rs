@@ -1,5 +1,8 @@
 //! `sessions`: what runs left behind, and what becomes of it.
 
+mod diff;
+mod undo;
+
 use super::review_prompt;
 use crate::cli::SessionsCommand;
 use crate::error::{CommandError, Result};
@@ -8,16 +11,14 @@ use crate::host::Host;
 use crate::load::config;
 use crate::load::layers::config_path;
 use crate::mount::CrashPoints;
-use crate::mount::apply::{ApplyResult, Selection, UndoStatus};
+use crate::mount::apply::{ApplyResult, Selection, UndoRequest};
 use crate::mount::changes::Merging;
 use crate::session::prune::PruneRequest;
 use crate::session::recover::Recovery;
-use crate::session::undo::Undone;
 use crate::session::{Applied, ApplyRequest, SessionState, SessionStore, Sessions};
-use crate::ui::{Table, Ui, patch, printable};
+use crate::ui::{Table, Ui, printable};
 use serde::Serialize;
 use serde_json::json;
-use std::path::PathBuf;
 use std::time::Duration;
 
 pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
@@ -29,7 +30,7 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
         SessionsCommand::List => list(&sessions, ui),
         SessionsCommand::Show { id } => show(&sessions, id, ui),
         SessionsCommand::Diff { id, path, include_ignored } => {
-            diff(&sessions, id, path.as_ref(), *include_ignored, ui)
+            diff::diff(&sessions, id, path.as_ref(), *include_ignored, ui)
         }
         SessionsCommand::Apply { id, only, theirs, ours, include_ignored, keep, .. } => {
             let request = ApplyRequest {
@@ -64,8 +65,11 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
             }
             Ok(Exit::Done)
         }
-        SessionsCommand::Undo { id } => taken_back(&sessions.undo(id)?, ui),
-        SessionsCommand::Redo { id } => taken_back(&sessions.redo(id)?, ui),
+        SessionsCommand::Undo { id, only, force } => {
+            let request = UndoRequest { only: only.clone(), force: *force };
+            undo::say(&sessions.undo(id, &request)?, ui)
+        }
+        SessionsCommand::Redo { id } => undo::say(&sessions.redo(id)?, ui),
         SessionsCommand::Recover { id } => recover(&sessions, id.as_deref(), ui),
         SessionsCommand::Prune { older_than, force } => prune(&sessions, older_than, *force, ui),
     }
@@ -144,28 +148,15 @@ fn show(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
             (true, _) => "done",
             _ => "rolled back",
         };
-        ui.line(format!("journal {}: {what}, {state}, {} path(s)", journal.number, journal.paths.len()));
-    }
-    Ok(Exit::Done)
-}
-
-fn diff(
-    sessions: &Sessions,
-    id: &str,
-    path: Option<&PathBuf>,
-    include_ignored: bool,
-    ui: &mut Ui,
-) -> Result<Exit> {
-    let files = sessions.diff(id, path, include_ignored)?;
-    if ui.is_json() {
-        answer(&json!({"files": files}), ui);
-        return Ok(Exit::Done);
-    }
-    for file in &files {
-        ui.text(&patch::coloured(&file.text));
-    }
-    if files.is_empty() {
-        ui.say("no changes");
+        let undone = match journal.undone.len() {
+            0 => String::new(),
+            count => format!(", {count} of them undone"),
+        };
+        ui.line(format!(
+            "journal {}: {what}, {state}, {} path(s){undone}",
+            journal.number,
+            journal.paths.len()
+        ));
     }
     Ok(Exit::Done)
 }
@@ -212,42 +203,6 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
         let name = crate::mount::changes::diff::printable_name(branch.branch.as_ref());
         ui.say(&format!("commits on {name} are held: {}", printable(&branch.reason)));
     }
-}
-
-/// What an undo or a redo came to.
-fn taken_back(undone: &Undone, ui: &mut Ui) -> Result<Exit> {
-    if ui.is_json() {
-        answer(undone, ui);
-        return Ok(undone.exit());
-    }
-    match undone.outcome.status {
-        UndoStatus::Undone if undone.outcome.earlier == 0 => {
-            ui.line(format!("undone: the project is as it was before {}", undone.session));
-            ui.hint(format!("`agentworkforce sessions redo {}` applies it again", undone.session));
-        }
-        UndoStatus::Undone => {
-            let earlier = undone.outcome.earlier;
-            ui.line(format!("undone: the last apply of {}; {earlier} earlier one(s) stay", undone.session));
-            ui.hint(format!(
-                "`agentworkforce sessions undo {0}` takes back the one before, `sessions redo {0}` applies this one again",
-                undone.session
-            ));
-        }
-        UndoStatus::Redone => ui.line(format!("applied again: {}", undone.session)),
-        UndoStatus::Nothing => {
-            return Err(CommandError::usage(format!(
-                "nothing to undo or redo in session `{}`",
-                undone.session
-            )));
-        }
-        UndoStatus::Conflict => {
-            ui.say("nothing was changed: these have changed since");
-            for path in &undone.outcome.changed {
-                ui.say(&format!("  {}", crate::mount::changes::diff::printable_name(path.as_ref())));
-            }
-        }
-    }
-    Ok(undone.exit())
 }
 
 fn recover(sessions: &Sessions, id: Option<&str>, ui: &mut Ui) -> Result<Exit> {

@@ -3,6 +3,7 @@
 
 use super::record_file::{self, untrusted};
 use crate::model::raw_path::RawPath;
+use crate::mount::changes::content_store::ContentHash;
 use crate::mount::changes::earlier::{AgentsVersion, AppliedPath, Earlier};
 use crate::mount::changes::is_git_name;
 use crate::mount::changes::restored::Restored;
@@ -10,7 +11,7 @@ use crate::mount::fs::stat::{PERMISSIONS, Stat};
 use crate::mount::fs::tree::{self, Tree};
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
@@ -38,10 +39,21 @@ pub struct Journal {
     /// Directories that were to go and hold something that is not the agent's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept_directories: Vec<RawPath>,
+    /// What an undo takes back, if that is not the whole journal that its purpose names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
     /// Files that were taken out and put back untouched: a rename gives them a new ctime, and a later comparison with the
     /// base must know that this was not the user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restored: Vec<Restored>,
+}
+
+/// Some paths of an earlier journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Part {
+    pub of: u32,
+    pub paths: Vec<RawPath>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,6 +125,13 @@ pub struct Operation {
     /// What the path was when all was done; an undo must still find it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post: Option<Stat>,
+    /// What the file or link holds then, by which an undo knows it again, whatever its times are. `None` for directories and files
+    /// with holes, and in journals of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<ContentHash>,
+    /// A later undo of some paths took this one back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub taken_back: bool,
     /// The file as the agent had it: the base of what it changes after this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents: Option<AgentsVersion>,
@@ -182,10 +201,7 @@ impl Journal {
         for restored in journals.iter().flat_map(|journal| &journal.restored) {
             earlier.restored.entry(restored.path.0.clone()).or_default().push(restored.clone());
         }
-        let stands = |journal: &&Journal| {
-            journal.purpose.applies() && matches!(journal.state, State::Done | State::Committed)
-        };
-        for journal in journals.iter().filter(stands) {
+        for journal in journals.iter().filter(|journal| journal.purpose.applies() && journal.stands()) {
             // A redo brings what was applied once; the journal of that knows what the agent had.
             let known: HashMap<&RawPath, &Operation> = first_apply(&journals, journal)
                 .operations
@@ -193,7 +209,7 @@ impl Journal {
                 .filter(|known| known.agents.is_some() || known.merged)
                 .map(|known| (&known.path, known))
                 .collect();
-            for operation in &journal.operations {
+            for operation in journal.standing_operations() {
                 let known = known.get(&operation.path);
                 let applied = AppliedPath {
                     post: operation.post,
@@ -204,6 +220,31 @@ impl Journal {
             }
         }
         Ok(earlier)
+    }
+
+    /// Whether the project has what it did.
+    pub fn stands(&self) -> bool {
+        matches!(self.state, State::Done | State::Committed)
+    }
+
+    /// The operations that no later undo took back, of a journal that stands.
+    pub fn standing_operations(&self) -> impl Iterator<Item = &Operation> {
+        self.operations.iter().filter(|operation| !operation.taken_back)
+    }
+
+    /// Notes that a later journal took these paths back; `None` means all.
+    pub(super) fn take_back(&mut self, paths: Option<&[RawPath]>) {
+        let Some(paths) = paths else {
+            self.state = State::Undone;
+            return;
+        };
+        let paths: HashSet<&RawPath> = paths.iter().collect();
+        for operation in &mut self.operations {
+            operation.taken_back |= paths.contains(&operation.path);
+        }
+        if self.operations.iter().all(|operation| operation.taken_back) {
+            self.state = State::Undone;
+        }
     }
 
     pub fn next_number(session: &Path) -> anyhow::Result<u32> {
@@ -246,7 +287,7 @@ impl Journal {
 }
 
 /// The apply that a journal takes back and forth.
-fn first_apply<'a>(journals: &'a [Journal], journal: &'a Journal) -> &'a Journal {
+pub(super) fn first_apply<'a>(journals: &'a [Journal], journal: &'a Journal) -> &'a Journal {
     let mut first = journal;
     // The numbers only go down.
     while let Purpose::Undo { of } | Purpose::Redo { of } = first.purpose
@@ -315,9 +356,13 @@ fn check_names(session: &Path, number: u32, journal: &Journal) -> anyhow::Result
             return refuse(format!("{to:o} is not a mode that an apply sets"));
         }
     }
+    if let Some(part) = journal.parts.iter().find(|part| part.of >= number) {
+        return refuse(format!("it takes back journal {}, which is no earlier one", part.of));
+    }
     let operations = journal.operations.iter().map(|operation| &operation.path);
+    let parts = journal.parts.iter().flat_map(|part| &part.paths);
     let restored = journal.restored.iter().map(|restored| &restored.path);
-    for name in operations.chain(&journal.kept_directories).chain(restored) {
+    for name in operations.chain(&journal.kept_directories).chain(restored).chain(parts) {
         if !is_applicable(name) {
             return refuse(format!("`{}` is not a path that an apply changes", name.display()));
         }

@@ -3,7 +3,9 @@
 
 mod agents_versions;
 mod exchange;
+mod found;
 pub mod journal;
+mod kept_patch;
 mod lock;
 mod record_file;
 mod recover;
@@ -13,15 +15,18 @@ mod stage;
 mod steps;
 mod trust;
 mod undo;
+mod undo_choice;
 
+pub use kept_patch::{AppliedPatch, applied_patches};
 pub use recover::{Recovered, recover};
 pub use select::Selection;
-pub use undo::{UndoOutcome, UndoStatus, redo, undo};
+pub use undo::{UndoOutcome, UndoStatus, redo, undo, undo_with};
+pub use undo_choice::UndoRequest;
 
 use crate::model::raw_path::RawPath;
 use crate::mount::CrashPoints;
 use crate::mount::changes::compare::ConflictReason;
-use crate::mount::changes::{Change, Ignored, Review, ThreeWay, review};
+use crate::mount::changes::{Change, Ignored, Review, ThreeWay, patch, review};
 use crate::mount::fs::tree::Tree;
 use anyhow::bail;
 use journal::{Journal, Purpose};
@@ -113,8 +118,15 @@ pub fn apply(
     if steps.is_empty() {
         return Ok(outcome);
     }
-    let job =
-        Job { project: sides.project, mount: Some(sides.mount), purpose: Purpose::Apply, steps: &steps };
+    let patch = patch_of(sides, &chosen.changes);
+    let job = Job {
+        project: sides.project,
+        mount: Some(sides.mount),
+        purpose: Purpose::Apply,
+        steps: &steps,
+        parts: &[],
+        patch: patch.as_deref(),
+    };
     match run(context, &mut lock, &job)? {
         Ran::Done(journal) => {
             outcome.status = ApplyResult::Applied;
@@ -138,6 +150,13 @@ pub fn apply(
         }
     }
     Ok(outcome)
+}
+
+/// What is about to be applied. An apply is worth more than its patch, which is left out if it cannot be made.
+fn patch_of(sides: &ThreeWay<'_>, changes: &[&Change]) -> Option<Vec<u8>> {
+    patch::bounded(sides, changes)
+        .inspect_err(|error| tracing::warn!("the patch of what is applied is not kept: {error:#}"))
+        .ok()
 }
 
 /// The directory at the project's path must be the one that was mounted.

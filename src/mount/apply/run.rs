@@ -3,11 +3,11 @@
 
 use super::agents_versions::AgentsVersions;
 use super::exchange::{Done, Exchange, Refusal};
-use super::journal::{Action, Journal, Operation, Purpose, Stage, State, stage_name};
+use super::journal::{Action, Journal, Operation, Part, Purpose, Stage, State, stage_name};
 use super::lock::{ProjectLock, Underway};
 use super::stage::{Staging, copy_entry, sync_filesystem};
 use super::steps::Step;
-use super::{Context, Problem};
+use super::{Context, Problem, kept_patch};
 use crate::model::raw_path::RawPath;
 use crate::mount::changes::compare::ConflictReason;
 use crate::mount::changes::restored::Restored;
@@ -42,6 +42,10 @@ pub(super) struct Job<'a> {
     pub(super) mount: Option<&'a Tree>,
     pub(super) purpose: Purpose,
     pub(super) steps: &'a [Step],
+    /// Of an undo that does not take back a whole journal.
+    pub(super) parts: &'a [Part],
+    /// Of an apply: the same for people and for git.
+    pub(super) patch: Option<&'a [u8]>,
 }
 
 pub(super) fn run(context: &Context<'_>, lock: &mut ProjectLock, job: &Job<'_>) -> anyhow::Result<Ran> {
@@ -79,6 +83,7 @@ fn run_staged(
         },
         operations: Vec::new(),
         kept_directories: Vec::new(),
+        parts: job.parts.to_vec(),
         restored: Vec::new(),
     };
     context.crash_points.at("run: locked");
@@ -87,6 +92,11 @@ fn run_staged(
     context.crash_points.at("run: noted");
     journal.write(context.session, context.durable)?;
     context.crash_points.at("run: journal says staging");
+    if let Some(patch) = job.patch
+        && let Err(error) = kept_patch::write(context.session, number, patch)
+    {
+        tracing::warn!("the patch of what is applied is not kept: {error}");
+    }
     match stage_all(context, job, &mut journal) {
         Ok(stage) => exchange_all(context, lock, job, &mut journal, &stage),
         Err(error) => {
@@ -265,12 +275,21 @@ pub(super) fn put_away(
         tree::remove_all(project.fd(), OsStr::new(name))?;
     }
     if let Purpose::Undo { of } | Purpose::Redo { of } = journal.purpose {
-        let mut undone = Journal::read(context.session, of)?;
+        let mut undone = if journal.parts.is_empty() {
+            vec![(Journal::read(context.session, of)?, None)]
+        } else {
+            let read = |part: &Part| Ok((Journal::read(context.session, part.of)?, Some(part.paths.clone())));
+            journal.parts.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?
+        };
         if matches!(journal.purpose, Purpose::Undo { .. }) {
-            journal.restored = given_back(&undone, journal);
+            let operations = undone.iter().flat_map(|(undone, _)| undone.standing_operations());
+            journal.restored = given_back(operations, journal);
         }
-        undone.state = State::Undone;
-        undone.write(context.session, context.durable)?;
+        for (undone, paths) in &mut undone {
+            undone.take_back(paths.as_deref());
+            undone.write(context.session, context.durable)?;
+            context.crash_points.at_each("put away: one taken back");
+        }
     }
     context.crash_points.at("put away: all");
     Ok(())
@@ -305,12 +324,9 @@ pub(super) fn put_back_untouched(project: &Tree, operations: &[Operation]) -> an
 }
 
 /// The files that an undo gave back as the apply had found them.
-fn given_back(applied: &Journal, undo: &Journal) -> Vec<Restored> {
-    let before: HashMap<&Path, Stat> = applied
-        .operations
-        .iter()
-        .filter_map(|operation| Some((operation.path.0.as_path(), operation.old?)))
-        .collect();
+fn given_back<'a>(applied: impl Iterator<Item = &'a Operation>, undo: &Journal) -> Vec<Restored> {
+    let before: HashMap<&Path, Stat> =
+        applied.filter_map(|operation| Some((operation.path.0.as_path(), operation.old?))).collect();
     let given = undo.operations.iter().filter_map(|operation| {
         let (was, is) = (*before.get(operation.path.0.as_path())?, operation.post?);
         let is_ours = match (operation.action, operation.new) {

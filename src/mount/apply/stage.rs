@@ -6,8 +6,10 @@ use super::journal::{Action, Operation};
 use super::steps::{Content, Step};
 use crate::host::interruption;
 use crate::mount::CrashPoints;
+use crate::mount::changes::content_store::ContentHash;
 use crate::mount::changes::earlier::AgentsVersion;
 use crate::mount::fs::copy_file::{Stop, copy_bytes};
+use crate::mount::fs::data::has_holes;
 use crate::mount::fs::stat::{Kind, PERMISSIONS, Stat};
 use crate::mount::fs::tree::{self, Tree};
 use anyhow::Context;
@@ -16,6 +18,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// From here on one sync of the filesystem costs less than one for each file.
@@ -42,12 +45,13 @@ impl Staging<'_> {
             // Nothing of the project is touched yet, so it is not too late to stop.
             interruption::check()?;
             let slot = number.to_string();
-            let new = match &step.content {
+            let staged = match &step.content {
                 None => None,
                 Some(content) => Some(self.stage_entry(step, content, &slot, each).with_context(|| {
                     format!("cannot prepare {}", self.project.path().join(&step.path).display())
                 })?),
             };
+            let (new, written) = staged.map_or((None, None), |(new, written)| (Some(new), written));
             if let (Some(Content::Directory { mode, .. }), Some(new)) = (&step.content, &new)
                 && new.permissions() != *mode
             {
@@ -61,6 +65,8 @@ impl Staging<'_> {
                 old: step.old,
                 new,
                 post: None,
+                written,
+                taken_back: false,
                 merged: step.merged.is_some(),
             });
         }
@@ -76,6 +82,8 @@ impl Staging<'_> {
                 old: None,
                 new: None,
                 post: None,
+                written: None,
+                taken_back: false,
                 agents: None,
                 merged: false,
             });
@@ -96,23 +104,35 @@ impl Staging<'_> {
         agents.keep(self.stage, mount, step, slot)
     }
 
-    fn stage_entry(&self, step: &Step, content: &Content, slot: &str, sync: bool) -> anyhow::Result<Stat> {
+    /// Gives back what was staged, and the hash of what it holds.
+    fn stage_entry(
+        &self,
+        step: &Step,
+        content: &Content,
+        slot: &str,
+        sync: bool,
+    ) -> anyhow::Result<(Stat, Option<ContentHash>)> {
         let stage = self.stage.fd();
-        match content {
+        let written = match content {
             Content::MountFile { mode } => {
                 let mount = self.mount.context("there is no mount to take it from")?;
                 let (source, _) = mount.open_file(&step.path)?;
                 let file = self.new_file(slot)?;
                 copy_bytes(source.as_fd(), file.as_fd(), interruption::check)?;
                 self.finish_file(step, &file, *mode, sync)?;
+                hash_of(&file)?
             }
             Content::MergedFile { merged, mode } => {
                 let text = merged.text.as_ref().context("there is no merged text")?;
                 let mut file = self.new_file(slot)?;
                 file.write_all(&text.result)?;
                 self.finish_file(step, &file, *mode, sync)?;
+                Some(ContentHash::of(&text.result))
             }
-            Content::Symlink { target } => rustix::fs::symlinkat(target, stage, slot)?,
+            Content::Symlink { target } => {
+                rustix::fs::symlinkat(target, stage, slot)?;
+                Some(ContentHash::of(target.as_bytes()))
+            }
             Content::Directory { mode, owner } => {
                 rustix::fs::mkdirat(stage, slot, Mode::RWXU)?;
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -123,11 +143,16 @@ impl Staging<'_> {
                 }
                 // Open to us until it is filled.
                 rustix::fs::fchmod(&dir, Mode::from_raw_mode((mode | 0o700) as _))?;
+                None
             }
-            Content::Undo { slot: taken } => self.give_back(taken, slot, sync)?,
-        }
+            Content::Undo { slot: taken } => {
+                self.give_back(taken, slot, sync)?;
+                content_of(self.stage, Path::new(slot))
+            }
+        };
         self.crash_points.at_each("stage: one written");
-        tree::stat_at(stage, OsStr::new(slot))?.context("it went away")
+        let stat = tree::stat_at(stage, OsStr::new(slot))?.context("it went away")?;
+        Ok((stat, written))
     }
 
     /// Owner, attributes and mode of a file whose content is written.
@@ -179,6 +204,20 @@ fn give(file: BorrowedFd<'_>, uid: u32, gid: u32) {
         && (stat.st_uid, stat.st_gid) != (uid, gid)
     {
         let _ = rustix::fs::fchown(file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+    }
+}
+
+/// The hash of what a file holds. One with holes may be larger than anybody can read.
+fn hash_of(file: &File) -> std::io::Result<Option<ContentHash>> {
+    if has_holes(file)? { Ok(None) } else { ContentHash::of_file(file).map(Some) }
+}
+
+/// The hash of a file or link in a tree; `None` for anything else, and for what cannot be read.
+pub(super) fn content_of(tree: &Tree, path: &Path) -> Option<ContentHash> {
+    match tree.stat(path).ok()??.kind {
+        Kind::File => hash_of(&tree.open_file(path).ok()?.0).ok()?,
+        Kind::Symlink => Some(ContentHash::of(tree.read_link(path).ok()?.as_bytes())),
+        Kind::Dir | Kind::Special => None,
     }
 }
 

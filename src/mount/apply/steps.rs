@@ -1,11 +1,11 @@
 //! From chosen changes to steps in an order in which each can be done. Looks things up; changes nothing.
 
-use super::journal::{Action, Journal, Operation};
+use super::journal::{Action, Operation};
 use crate::model::change_kind::ChangeKind;
 use crate::mount::changes::compare::After;
 use crate::mount::changes::{Change, Merged, ThreeWay};
 use crate::mount::fs::stat::{Kind, PERMISSIONS, Stat};
-use crate::mount::fs::tree::Lookup;
+use crate::mount::fs::tree::{Lookup, Tree};
 use anyhow::Context;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -57,7 +57,7 @@ pub(super) fn for_changes(sides: &ThreeWay<'_>, changes: &[&Change]) -> anyhow::
     for change in changes {
         steps.extend(for_change(sides, change)?);
     }
-    add_missing_parents(sides, &mut steps)?;
+    add_missing_parents(sides.project, Some(sides.mount), &mut steps)?;
     Ok(ordered(steps))
 }
 
@@ -102,17 +102,19 @@ fn for_change(sides: &ThreeWay<'_>, change: &Change) -> anyhow::Result<Option<St
     })
 }
 
-/// A picked file may lie in a directory that was not picked, or that a rule keeps from being a change of its own.
-fn add_missing_parents(sides: &ThreeWay<'_>, steps: &mut Vec<Step>) -> anyhow::Result<()> {
+/// A picked file may lie in a directory that was not picked, or that a rule keeps from being a change of its own; what an undo
+/// restores, in one that the user removed.
+fn add_missing_parents(project: &Tree, mount: Option<&Tree>, steps: &mut Vec<Step>) -> anyhow::Result<()> {
     let mut made: HashSet<PathBuf> = steps.iter().map(|step| step.path.clone()).collect();
     let mut parents = Vec::new();
     for step in steps.iter().filter(|step| step.content.is_some()) {
         for parent in step.path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty()) {
-            if made.contains(parent) || matches!(sides.project.lookup(parent)?, Lookup::Present(_)) {
+            if made.contains(parent) || matches!(project.lookup(parent)?, Lookup::Present(_)) {
                 continue;
             }
-            let stat = sides.mount.stat(parent)?.filter(|stat| stat.kind == Kind::Dir);
-            let permissions = stat.map_or(0o755, |stat| stat.permissions());
+            let stat = mount.map(|mount| mount.stat(parent)).transpose()?.flatten();
+            let permissions =
+                stat.filter(|stat| stat.kind == Kind::Dir).map_or(0o755, |stat| stat.permissions());
             made.insert(parent.to_owned());
             parents.push(Step {
                 path: parent.to_owned(),
@@ -127,12 +129,20 @@ fn add_missing_parents(sides: &ThreeWay<'_>, steps: &mut Vec<Step>) -> anyhow::R
     Ok(())
 }
 
-/// The steps that take a finished journal back.
-pub(super) fn for_undo(journal: &Journal, undo: &Path) -> Vec<Step> {
-    let mut steps: Vec<Step> =
-        journal.operations.iter().filter_map(|operation| undo_step(operation, undo)).collect();
+/// An operation to take back, with what is at its path now.
+pub(super) struct TakenBack<'a> {
+    pub(super) operation: &'a Operation,
+    pub(super) now: Option<Stat>,
+    /// Where the journal of the operation has put what it took out of the project.
+    pub(super) undo: &'a Path,
+}
+
+/// The steps that take operations back.
+pub(super) fn for_undo(project: &Tree, taken: &[TakenBack<'_>]) -> anyhow::Result<Vec<Step>> {
+    let mut steps: Vec<Step> = taken.iter().filter_map(undo_step).collect();
     close_what_is_made(&mut steps);
-    ordered(steps)
+    add_missing_parents(project, None, &mut steps)?;
+    Ok(ordered(steps))
 }
 
 /// A directory that was opened and then removed comes back closed: with the mode that it is to have, not in two steps.
@@ -155,23 +165,29 @@ fn close_what_is_made(steps: &mut Vec<Step>) {
     steps.retain(|step| !(matches!(step.action, Action::Chmod { .. }) && made.contains(&step.path)));
 }
 
-fn undo_step(operation: &Operation, undo: &Path) -> Option<Step> {
-    let slot = || Content::Undo { slot: undo.join(&operation.slot) };
+/// From what is there now, whatever the user made of it, to what was there before. What comes out is kept, as ever.
+fn undo_step(taken: &TakenBack<'_>) -> Option<Step> {
+    let TakenBack { operation, now, undo } = taken;
     let content_of = |old: &Stat| match old.kind {
         Kind::Dir => Content::Directory { mode: old.permissions(), owner: Some((old.uid, old.gid)) },
-        _ => slot(),
+        _ => Content::Undo { slot: undo.join(&operation.slot) },
     };
-    let post = operation.post;
-    let (action, content) = match operation.action {
-        Action::Replace => (Action::Replace, operation.old.as_ref().map(content_of)),
-        Action::Create if post?.kind == Kind::Dir => (Action::RemoveDir, None),
-        Action::Create => (Action::Delete, None),
-        // A directory that was kept is still there.
-        Action::RemoveDir if post.is_some() => return None,
-        Action::Delete | Action::RemoveDir => (Action::Create, operation.old.as_ref().map(content_of)),
-        Action::Chmod { from, to } => (Action::Chmod { from: to, to: from }, None),
+    let (action, content) = match (operation.action, operation.old.as_ref(), now) {
+        (Action::Chmod { from: before, .. }, _, now) => {
+            let from = now.filter(|now| operation.post.is_none_or(|post| post.kind == now.kind))?;
+            (Action::Chmod { from: from.permissions(), to: before }, None)
+        }
+        (Action::Create, _, now) => {
+            let is_dir = now.as_ref()?.kind == Kind::Dir;
+            (if is_dir { Action::RemoveDir } else { Action::Delete }, None)
+        }
+        (_, Some(old), None) => (Action::Create, Some(content_of(old))),
+        // A directory that was kept, or is there again.
+        (_, Some(old), Some(now)) if old.kind == Kind::Dir && now.kind == Kind::Dir => return None,
+        (_, Some(old), Some(_)) => (Action::Replace, Some(content_of(old))),
+        (_, None, _) => return None,
     };
-    Some(Step { path: operation.path.0.clone(), action, old: post, content, merged: None })
+    Some(Step { path: operation.path.0.clone(), action, old: *now, content, merged: None })
 }
 
 /// - a directory that was closed and is to be opened, first;

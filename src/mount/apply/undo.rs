@@ -1,16 +1,20 @@
-//! Takes the last apply of a session back, or the last undo, if nothing that it wrote has changed since.
-//! Either is an apply itself: staged, journaled, and safe to kill.
+//! Takes back what a session applied, or its last undo, if nothing of it was changed since. Either is an apply itself: staged,
+//! journaled, and safe to kill. Which operations is chosen elsewhere.
 
-use super::journal::{Journal, Operation, Purpose, State};
+use super::found::{Found, found};
+use super::journal::{Journal, Purpose};
 use super::lock::ProjectLock;
 use super::recover::finish_left_over;
 use super::run::{Job, Ran, raw, run};
+use super::steps::TakenBack;
+use super::undo_choice::{Choice, UndoRequest, choose, standing_applies, whole};
 use super::{Context, PATIENCE, open_project, steps, trust};
 use crate::model::raw_path::RawPath;
-use crate::mount::fs::stat::{Kind, Stat};
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -20,9 +24,15 @@ pub struct UndoOutcome {
     pub restored: Vec<RawPath>,
     /// Why nothing was done: these were changed since.
     pub changed: Vec<RawPath>,
+    /// Changed since and taken back all the same, because that was asked for; a redo brings the changes back.
+    pub overwritten: Vec<RawPath>,
     /// Directories that the apply made and that hold something else by now.
     pub kept_directories: Vec<RawPath>,
     pub preserved: Vec<RawPath>,
+    /// Named paths at which nothing of the session is in the project.
+    pub unknown: Vec<RawPath>,
+    /// How many paths of the same apply are still in the project; another undo takes them back.
+    pub remaining: usize,
     /// Earlier applies of the session that are still in the project; another undo takes the next one back.
     pub earlier: usize,
 }
@@ -41,68 +51,136 @@ pub enum UndoStatus {
 
 /// Takes the last apply back.
 pub fn undo(context: &Context<'_>) -> anyhow::Result<UndoOutcome> {
-    take_back_last(context, Purpose::applies, |of| Purpose::Undo { of }, UndoStatus::Undone)
+    undo_with(context, &UndoRequest::default())
+}
+
+/// Takes the last apply back, or what it wrote at some paths.
+pub fn undo_with(context: &Context<'_>, request: &UndoRequest) -> anyhow::Result<UndoOutcome> {
+    take_back(context, request, Direction::Undo)
 }
 
 /// Takes the last undo back. It needs no mount: what the undo took out of the project is in the session.
 pub fn redo(context: &Context<'_>) -> anyhow::Result<UndoOutcome> {
-    let is_undo = |purpose| matches!(purpose, Purpose::Undo { .. });
-    take_back_last(context, is_undo, |of| Purpose::Redo { of }, UndoStatus::Redone)
+    take_back(context, &UndoRequest::default(), Direction::Redo)
 }
 
-fn take_back_last(
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Undo,
+    Redo,
+}
+
+impl Direction {
+    fn choose<'a>(self, journals: &'a [Journal], only: &[PathBuf], session: &Path) -> Option<Choice<'a>> {
+        match self {
+            Direction::Undo => choose(journals, only, session),
+            Direction::Redo => {
+                let is_undo = |journal: &&Journal| matches!(journal.purpose, Purpose::Undo { .. });
+                // One that found everything taken back already has nothing to bring.
+                let has_work = |journal: &&Journal| journal.stands() && !journal.operations.is_empty();
+                journals.iter().filter(is_undo).rfind(has_work).map(whole)
+            }
+        }
+    }
+
+    fn purpose(self, of: u32) -> Purpose {
+        match self {
+            Direction::Undo => Purpose::Undo { of },
+            Direction::Redo => Purpose::Redo { of },
+        }
+    }
+}
+
+fn take_back(
     context: &Context<'_>,
-    is_wanted: impl Fn(Purpose) -> bool,
-    purpose: impl Fn(u32) -> Purpose,
-    status: UndoStatus,
+    request: &UndoRequest,
+    direction: Direction,
 ) -> anyhow::Result<UndoOutcome> {
     let mut outcome = UndoOutcome {
         status: UndoStatus::Nothing,
         restored: Vec::new(),
         changed: Vec::new(),
+        overwritten: Vec::new(),
         kept_directories: Vec::new(),
         preserved: Vec::new(),
+        unknown: Vec::new(),
+        remaining: 0,
         earlier: 0,
     };
-    let Some(last) = standing(context, &is_wanted)?.last() else { return Ok(outcome) };
-    trust::check(context.session, &last)?;
-    let project = open_project(&last.root)?;
+    let journals = Journal::all(context.session)?;
+    let Some(journal) = first_chosen(direction.choose(&journals, &request.only, context.session)) else {
+        outcome.unknown = request.only.iter().map(RawPath::from).collect();
+        return Ok(outcome);
+    };
+    trust::check(context.session, journal)?;
+    let project = open_project(&journal.root)?;
     let root = project.root_stat()?;
-    if root.ino != last.root_ino {
+    if root.ino != journal.root_ino {
         bail!(
             "{} is not the directory that was applied to any more; nothing was changed",
-            last.root.display()
+            journal.root.display()
         );
     }
     let mut lock = ProjectLock::take(context.locks, &root, PATIENCE)?;
     finish_left_over(context, &mut lock, &project)?;
     // The left-over may have been this session's.
-    let Some(mut last) = standing(context, &is_wanted)?.last() else { return Ok(outcome) };
-    trust::check(context.session, &last)?;
-    for operation in &mut last.operations {
-        let now = project.stat(&operation.path)?;
-        if !is_as_applied(operation, now) {
-            outcome.changed.push(operation.path.clone());
-        }
-        operation.post = now;
+    let journals = Journal::all(context.session)?;
+    let Some(choice) = direction.choose(&journals, &request.only, context.session) else {
+        return Ok(outcome);
+    };
+    let numbers: BTreeSet<u32> = choice.pieces.iter().map(|piece| piece.journal.number).collect();
+    for journal in journals.iter().filter(|journal| numbers.contains(&journal.number)) {
+        trust::check(context.session, journal)?;
     }
-    if !outcome.changed.is_empty() {
+    let is_known = |named: &Path| choice.pieces.iter().any(|piece| piece.operation.path.starts_with(named));
+    outcome.unknown = request.only.iter().filter(|named| !is_known(named)).map(RawPath::from).collect();
+    let undo_paths: Vec<PathBuf> =
+        choice.pieces.iter().map(|piece| piece.journal.undo_path(context.session)).collect();
+    let mut taken = Vec::with_capacity(choice.pieces.len());
+    let mut changed = BTreeSet::new();
+    for (piece, undo) in choice.pieces.iter().zip(&undo_paths) {
+        let operation = piece.operation;
+        let cannot_read = || format!("cannot read {}", project.path().join(&operation.path).display());
+        let now = project.stat(&operation.path).with_context(cannot_read)?;
+        let found = found(&project, operation, now.as_ref(), undo).with_context(cannot_read)?;
+        if found == Found::Changed {
+            changed.insert(operation.path.clone());
+        }
+        match found {
+            Found::AsBefore => outcome.restored.push(operation.path.clone()),
+            Found::AsWritten | Found::Changed => taken.push(TakenBack { operation, now, undo }),
+        }
+    }
+    if !changed.is_empty() && !request.force {
         outcome.status = UndoStatus::Conflict;
+        outcome.restored.clear();
+        outcome.changed = changed.into_iter().collect();
         return Ok(outcome);
     }
-    let steps = steps::for_undo(&last, &last.undo_path(context.session));
+    let steps = steps::for_undo(&project, &taken)?;
     context.crash_points.at("undo: planned");
-    let job = Job { project: &project, mount: None, purpose: purpose(last.number), steps: &steps };
+    let purpose = direction.purpose(choice.of);
+    let job =
+        Job { project: &project, mount: None, purpose, steps: &steps, parts: &choice.parts, patch: None };
     match run(context, &mut lock, &job)? {
         Ran::Done(journal) => {
-            outcome.status = status;
-            outcome.restored = steps.into_iter().map(|step| step.path.into()).collect();
+            outcome.restored.extend(steps.into_iter().map(|step| RawPath::from(step.path)));
+            outcome.restored.sort();
+            outcome.restored.dedup();
+            outcome.overwritten = changed.into_iter().collect();
             outcome.kept_directories = journal.kept_directories;
-            let standing = standing(context, Purpose::applies)?.count();
-            outcome.earlier = standing - usize::from(status == UndoStatus::Redone).min(standing);
+            outcome.remaining = choice.remaining;
+            let standing = standing_applies(&Journal::all(context.session)?);
+            let own = direction == Direction::Redo || choice.remaining > 0;
+            outcome.earlier = standing - usize::from(own).min(standing);
+            outcome.status = match direction {
+                Direction::Undo => UndoStatus::Undone,
+                Direction::Redo => UndoStatus::Redone,
+            };
         }
         Ran::Refused { conflicts, preserved } => {
             outcome.status = UndoStatus::Conflict;
+            outcome.restored.clear();
             outcome.changed = conflicts.into_iter().map(|(path, _)| path.into()).collect();
             outcome.preserved = raw(preserved);
         }
@@ -110,26 +188,6 @@ fn take_back_last(
     Ok(outcome)
 }
 
-/// The journals of this kind whose work stands, in their order.
-fn standing(
-    context: &Context<'_>,
-    is_wanted: impl Fn(Purpose) -> bool,
-) -> anyhow::Result<impl Iterator<Item = Journal>> {
-    let stands = move |journal: &Journal| {
-        is_wanted(journal.purpose) && matches!(journal.state, State::Done | State::Committed)
-    };
-    Ok(Journal::all(context.session)?.into_iter().filter(stands))
-}
-
-fn is_as_applied(operation: &Operation, now: Option<Stat>) -> bool {
-    match (&operation.post, &now) {
-        (None, None) => true,
-        (Some(post), Some(now)) => {
-            // Not the ctime, nor which inode a directory is: an undo that was taken back has changed both. What comes
-            // out is kept in any case.
-            let is_same_dir = now.kind == Kind::Dir && post.kind == Kind::Dir;
-            (is_same_dir || now.is_same_content(post)) && now.mode == post.mode
-        }
-        _ => false,
-    }
+fn first_chosen(choice: Option<Choice<'_>>) -> Option<&Journal> {
+    choice?.pieces.first().map(|piece| piece.journal)
 }

@@ -7,9 +7,9 @@ use crate::host::interruption;
 use anyhow::bail;
 use serde::{Deserialize, Serialize};
 use std::fs::{DirBuilder, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// In the session directory.
@@ -44,17 +44,21 @@ impl ContentHash {
         blake3::hash(bytes).into()
     }
 
-    /// Of what an open file holds, which may be much.
-    pub fn of_file(mut file: &File) -> io::Result<ContentHash> {
+    /// Of what an open file holds, which may be much; where it is read does not move.
+    pub fn of_file(file: &File) -> io::Result<ContentHash> {
         let mut hasher = blake3::Hasher::new();
         let mut buffer = vec![0; 64 * 1024];
+        let mut position = 0;
         loop {
             interruption::check()?;
-            let length = file.read(&mut buffer)?;
-            if length == 0 {
-                return Ok(hasher.finalize().into());
-            }
+            let length = match file.read_at(&mut buffer, position) {
+                Ok(0) => return Ok(hasher.finalize().into()),
+                Ok(length) => length,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
             hasher.update(&buffer[..length]);
+            position += length as u64;
         }
     }
 }

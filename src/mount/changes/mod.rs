@@ -18,6 +18,7 @@ pub(crate) mod manifest_take;
 pub mod merge;
 mod moved;
 mod own;
+pub mod patch;
 pub mod restored;
 mod review;
 mod settle;

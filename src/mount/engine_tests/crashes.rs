@@ -7,7 +7,10 @@ use super::snapshot::{Snapshot, snapshot};
 use super::texts::{Outcome, Texts};
 use super::world::{Home, Run, World};
 use crate::mount::CrashPoints;
-use crate::mount::apply::{ApplyResult, Selection, apply, recover, undo};
+use crate::mount::apply::journal::Journal;
+use crate::mount::apply::{
+    ApplyResult, Selection, UndoRequest, UndoStatus, apply, recover, redo, undo, undo_with,
+};
 use crate::mount::changes::Ignored;
 use pretty_assertions::assert_eq;
 use std::os::unix::process::ExitStatusExt;
@@ -36,6 +39,12 @@ fn act(run: &Run, deed: &str, crash_points: &CrashPoints) {
         }
         "undo" => {
             undo(&context).unwrap();
+        }
+        "undo some" => {
+            undo_with(&context, &some_paths(run)).unwrap();
+        }
+        "redo" => {
+            redo(&context).unwrap();
         }
         "recover" => {
             recover(&context).unwrap();
@@ -167,6 +176,56 @@ fn an_undo_killed_at_any_instant_is_undone_or_not_undone() {
         }
     }
     assert!(tried >= 100, "only {tried} crash_points");
+}
+
+/// Every second path of the first journal, one of which the user has edited.
+fn some_paths(run: &Run) -> UndoRequest {
+    let journal = &Journal::all(&run.session).unwrap()[0];
+    let paths = journal.operations.iter().map(|operation| operation.path.0.clone());
+    UndoRequest { only: paths.step_by(2).chain(["text0".into()]).collect(), force: true }
+}
+
+#[test]
+fn an_undo_of_some_paths_killed_at_any_instant_is_done_or_not_done() {
+    let mut tried = 0;
+    for (kind, from) in [(0, 400), (2, 500)] {
+        let (seed, world) = rich_world(from);
+        let (world, _) = with_texts(world);
+        let prepared = || {
+            let run = make(&world, kind, seed);
+            let before = snapshot(&run.project);
+            assert_eq!(run.apply().status, ApplyResult::Applied);
+            std::fs::write(run.project.join("text0"), "edited since the apply").unwrap();
+            (before, run)
+        };
+        let (_, model) = prepared();
+        let whole = snapshot(&model.project);
+        let total = instants_of(&model, "undo some");
+        let some = snapshot(&model.project);
+        assert!(some != whole);
+        let redone = instants_of(&model, "redo");
+        assert_eq!(snapshot(&model.project), whole);
+        for instant in (1..=total).chain(1..=redone) {
+            let (before, run) = prepared();
+            let deed = if tried < total { "undo some" } else { "redo" };
+            if deed == "redo" {
+                act(&run, "undo some", &CrashPoints::none());
+            }
+            assert!(killed(&run, deed, instant), "{deed} {instant}");
+            let _ = killed(&run, "recover", instant % 7 + 1);
+            recover_here(&run);
+            check_one_of(&snapshot(&run.project), &whole, &some, instant);
+            // Whatever it was, all can be taken back, and brought again.
+            let rest = UndoRequest { only: Vec::new(), force: true };
+            let rest = undo_with(&run.context(&CrashPoints::none()), &rest).unwrap();
+            assert_eq!((rest.status, rest.earlier), (UndoStatus::Undone, 0), "{deed} {instant}");
+            assert_eq!(snapshot(&run.project), before, "{deed} {instant}");
+            while redo(&run.context(&CrashPoints::none())).unwrap().status == UndoStatus::Redone {}
+            assert_eq!(snapshot(&run.project), whole, "{deed} {instant}");
+            tried += 1;
+        }
+        tried = 0;
+    }
 }
 
 /// Without reading whiteouts, which are no files.

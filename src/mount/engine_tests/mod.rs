@@ -6,9 +6,11 @@ mod full_disk;
 mod judgement;
 mod laws;
 mod merging;
+mod patches;
 mod script;
 mod snapshot;
 mod texts;
+mod undoing;
 mod world;
 
 pub(crate) use world::scratch;

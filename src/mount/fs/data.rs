@@ -90,7 +90,8 @@ fn read_full(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize>
     Ok(filled)
 }
 
-fn has_holes(file: &File) -> io::Result<bool> {
+/// Whether a file is larger than what it takes on the disk.
+pub(crate) fn has_holes(file: &File) -> io::Result<bool> {
     let metadata = file.metadata()?;
     Ok(metadata.blocks().saturating_mul(512) < metadata.len())
 }

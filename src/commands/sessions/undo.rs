@@ -1,0 +1,107 @@
+//! Says what an undo or a redo came to.
+
+use super::answer;
+use crate::error::{CommandError, Result};
+use crate::exit::Exit;
+use crate::model::warning::{Warning, WarningCode};
+use crate::mount::apply::UndoStatus;
+use crate::mount::changes::diff::printable_name;
+use crate::session::undo::{Action, Undone};
+use crate::ui::{Ui, printable};
+use serde_json::json;
+
+pub(super) fn say(undone: &Undone, ui: &mut Ui) -> Result<Exit> {
+    let outcome = &undone.outcome;
+    let session = &undone.session;
+    let names =
+        |paths: &[crate::model::raw_path::RawPath]| paths.iter().map(|path| printable_name(path)).collect();
+    if outcome.status == UndoStatus::Nothing && !ui.is_json() {
+        return Err(nothing(undone));
+    }
+    let warnings: Vec<Warning> = outcome
+        .unknown
+        .iter()
+        .map(|path| {
+            let message = format!("nothing that the last apply wrote is at `{}`", printable_name(path));
+            Warning::new(WarningCode::NoMatch, message)
+        })
+        .collect();
+    if ui.is_json() {
+        let mut whole = serde_json::to_value(undone).unwrap_or_default();
+        whole["warnings"] = json!(warnings);
+        answer(&whole, ui);
+        return Ok(undone.exit());
+    }
+    for warning in &warnings {
+        ui.warning(printable(&warning.message));
+    }
+    match outcome.status {
+        UndoStatus::Nothing => {}
+        UndoStatus::Undone if outcome.remaining > 0 => {
+            let (count, rest) = (outcome.restored.len(), outcome.remaining);
+            ui.line(format!("undone: {count} path(s) of {session}; {rest} stay applied"));
+            ui.flush();
+            list(&outcome.restored, ui);
+            ui.hint(format!(
+                "`agentworkforce sessions undo {session}` undoes the rest, `sessions redo {session}` applies these again"
+            ));
+        }
+        UndoStatus::Undone if outcome.earlier == 0 => {
+            ui.line(format!("undone: the project is as it was before {session}"));
+            ui.flush();
+            ui.hint(format!("`agentworkforce sessions redo {session}` applies it again"));
+        }
+        UndoStatus::Undone => {
+            let earlier = outcome.earlier;
+            ui.line(format!("undone: the last apply of {session}; {earlier} earlier one(s) stay"));
+            ui.flush();
+            ui.hint(format!(
+                "`agentworkforce sessions undo {session}` takes back the one before, `sessions redo {session}` applies this one again"
+            ));
+        }
+        UndoStatus::Redone => ui.line(format!("applied again: {session}")),
+        UndoStatus::Conflict => {
+            let (action, since) = match undone.action {
+                Action::Undo => ("undo", "apply"),
+                Action::Redo => ("redo", "undo"),
+            };
+            ui.say(&format!("{action} refused, nothing touched; edited since the {since}:"));
+            list(&outcome.changed, ui);
+            if undone.action == Action::Undo {
+                ui.hint(format!("`agentworkforce sessions undo {session} --only PATH` undoes other paths"));
+                ui.hint(format!(
+                    "`agentworkforce sessions undo {session} --force` undoes these, too; `sessions redo` brings your edits back"
+                ));
+            }
+        }
+    }
+    if !outcome.overwritten.is_empty() {
+        let names: Vec<String> = names(&outcome.overwritten);
+        ui.say(&format!("your edits since the apply are in the session: {}", names.join(", ")));
+    }
+    for path in &outcome.kept_directories {
+        ui.say(&format!("  not removed: {} holds something else", printable_name(path)));
+    }
+    for path in &outcome.preserved {
+        ui.say(&format!("  put aside: {}", printable_name(path)));
+    }
+    Ok(undone.exit())
+}
+
+fn nothing(undone: &Undone) -> CommandError {
+    let session = &undone.session;
+    match (undone.action, undone.outcome.unknown.first()) {
+        (Action::Redo, _) => CommandError::usage(format!("nothing to redo in session `{session}`: nothing was undone")),
+        (Action::Undo, None) => CommandError::usage(format!("nothing to undo in session `{session}`")),
+        (Action::Undo, Some(path)) => {
+            CommandError::usage(format!("nothing that session `{session}` applied is at `{}`", printable_name(path)))
+                .hint(format!("`agentworkforce sessions show {session}` lists the paths; they are relative to the project's root"))
+        }
+    }
+}
+
+fn list(paths: &[crate::model::raw_path::RawPath], ui: &mut Ui) {
+    for path in paths {
+        ui.say(&format!("  {}", printable_name(path)));
+    }
+}

@@ -1,0 +1,151 @@
+//! `sessions undo` through the program and its real backends: by content, for single paths, and by force.
+
+use crate::support::mount::{Identity, World, identities, read};
+use crate::support::sessions::{BACKENDS, paths, snapshot};
+use pretty_assertions::assert_eq;
+use serde_json::json;
+use std::fs;
+use std::process::Stdio;
+
+/// A session that is applied.
+fn for_each_applied(test: impl Fn(&World, &str)) {
+    for who in identities() {
+        for backend in BACKENDS {
+            eprintln!("as {who:?}, {backend}");
+            let world = World::new(who);
+            world.repository(&[("a", "a\n"), ("b", "b\n"), ("dir/gone", "gone\n"), ("tool", "tool\n")]);
+            let script = "echo agent > a; echo agent > b; rm -r dir; echo new > new; chmod +x tool";
+            world.mounted(&["--mount", backend], script).ends(0);
+            test(&world, &world.only_session());
+        }
+    }
+}
+
+fn now(world: &World, name: &str) -> String {
+    read(world.project().join(name))
+}
+
+#[test]
+fn touched_and_restored_files_are_undone() {
+    for_each_applied(|world, id| {
+        world.outside("touch a; cp b b.keep; echo other > b; mv b.keep b; git stash -q && git stash pop -q");
+        world.aw(["sessions", "undo", id]).ends(0).says("undone: the project is as it was before");
+        assert_eq!(
+            (now(world, "a"), now(world, "b"), now(world, "dir/gone")),
+            ("a\n".into(), "b\n".into(), "gone\n".into())
+        );
+        world.aw(["sessions", "redo", id]).ends(0).says("applied again");
+        assert_eq!(now(world, "a"), "agent\n");
+        world.aw(["sessions", "redo", id]).ends(2).says("nothing was undone");
+    });
+}
+
+#[test]
+fn an_edited_file_is_named_and_only_force_undoes_it() {
+    for_each_applied(|world, id| {
+        world.outside("echo user >> a");
+        let before = snapshot(&world.project());
+        let refused = world.aw(["sessions", "undo", id]).ends(3);
+        assert_eq!(refused.stdout, "");
+        assert!(
+            refused.stderr.starts_with("undo refused, nothing touched; edited since the apply:\n  a\nhint: "),
+            "{refused:?}"
+        );
+        let refused = world.aw(["sessions", "undo", id, "--json"]).ends(3).json();
+        assert_eq!(
+            (&refused["outcome"]["status"], &refused["outcome"]["changed"], &refused["state"]),
+            (&json!("conflict"), &json!(["a"]), &json!("applied"))
+        );
+        assert_eq!(snapshot(&world.project()), before);
+        let forced = world.aw(["sessions", "undo", id, "--force"]).ends(0);
+        forced
+            .says("undone: the project is as it was")
+            .says("your edits since the apply are in the session: a");
+        assert_eq!(now(world, "a"), "a\n");
+        world.aw(["sessions", "redo", id]).ends(0);
+        assert_eq!(snapshot(&world.project()), before, "the edit is there again");
+    });
+}
+
+#[test]
+fn single_paths_are_undone_and_the_rest_later() {
+    for_each_applied(|world, id| {
+        world.outside("echo user >> b");
+        world.aw(["sessions", "undo", id, "--only", "nowhere"]).ends(2).says("applied is at `nowhere`");
+        // However it is written.
+        let whole = world.project().join("dir/gone");
+        let some = world
+            .aw([
+                "sessions",
+                "undo",
+                id,
+                "--only",
+                "./a",
+                "--only",
+                whole.to_str().unwrap(),
+                "--only",
+                "nowhere",
+                "--json",
+            ])
+            .ends(0)
+            .json();
+        assert_eq!(paths_of(&some["outcome"]["restored"]), ["a", "dir", "dir/gone"]);
+        assert_eq!((&some["outcome"]["remaining"], &some["state"]), (&json!(3), &json!("applied")));
+        assert_eq!(some["warnings"][0]["code"], "no-match", "{some:#}");
+        assert_eq!((now(world, "a"), now(world, "new")), ("a\n".into(), "new\n".into()));
+        let shown = world.aw(["sessions", "show", id, "--json"]).ends(0).json();
+        assert_eq!(paths_of(&shown["journals"][0]["undone"]).len(), 3, "{shown:#}");
+        // What was undone is nowhere else.
+        world.aw(["sessions", "prune", "--older-than", "0s"]).ends(0).says("exist only here");
+        let said = world.aw(["sessions", "undo", id, "--only", "tool"]).ends(0);
+        assert!(said.stdout.starts_with(&format!("undone: 1 path(s) of {id}; 2 stay applied\n")), "{said:?}");
+        world.aw(["sessions", "undo", id]).ends(3).says("  b\n");
+        world.outside("printf 'agent\\n' > b");
+        let rest = world.aw(["sessions", "undo", id, "--json"]).ends(0).json();
+        assert_eq!((&rest["outcome"]["remaining"], &rest["state"]), (&json!(0), &json!("undone")));
+        assert_eq!(world.outside("git status --porcelain"), "");
+        for _ in 0..3 {
+            world.aw(["sessions", "redo", id]).ends(0);
+        }
+        assert_eq!((now(world, "a"), now(world, "b")), ("agent\n".into(), "agent\n".into()));
+        world.aw(["sessions", "undo", id]).ends(0).says("the project is as it was before");
+        assert_eq!(world.outside("git status --porcelain"), "");
+    });
+}
+
+fn paths_of(value: &serde_json::Value) -> Vec<&str> {
+    value.as_array().map_or(Vec::new(), |paths| paths.iter().filter_map(|path| path.as_str()).collect())
+}
+
+#[test]
+fn the_next_run_knows_what_was_undone() {
+    for backend in BACKENDS {
+        let world = World::new(Identity::Own);
+        world.repository(&[("a", "a\n"), ("b", "b\n")]);
+        world.mounted(&["--mount", backend, "--keep"], "echo agent > a; echo agent > b").ends(0);
+        let id = world.only_session();
+        world.aw(["sessions", "undo", &id, "--only", "a"]).ends(0);
+        let shown = world.aw(["sessions", "show", &id, "--json"]).ends(0).json();
+        assert_eq!(paths(&shown["review"]["changes"]), ["a"], "it can be applied again: {shown:#}");
+        world.aw(["sessions", "apply", &id, "--keep"]).ends(0);
+        assert_eq!(now(&world, "a"), "agent\n");
+        world.aw(["sessions", "undo", &id]).ends(0).says("1 earlier one(s) stay");
+        world.aw(["sessions", "undo", &id]).ends(0);
+        assert_eq!(world.outside("git status --porcelain"), "");
+    }
+}
+
+#[test]
+fn two_undos_at_once_undo_once() {
+    for_each_applied(|world, id| {
+        let undo = || {
+            let mut command = world.aw_command(["sessions", "undo", id, "--only", "a"]);
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        };
+        let codes: Vec<Option<i32>> =
+            [undo(), undo(), undo()].map(|mut child| child.wait().unwrap().code()).into_iter().collect();
+        assert_eq!(codes.iter().filter(|code| **code == Some(0)).count(), 1, "{codes:?}");
+        assert_eq!((now(world, "a"), now(world, "b")), ("a\n".into(), "agent\n".into()));
+        assert!(fs::read_dir(world.sessions().join(id).join("journal")).unwrap().count() >= 2);
+    });
+}
