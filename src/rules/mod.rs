@@ -9,6 +9,7 @@
 //!
 //! Persona layers, rule files and git settings are judged before *readonly*, and nothing in the other lists makes them writable.
 
+pub mod glob;
 pub mod layer;
 pub(crate) mod quick;
 
@@ -229,7 +230,7 @@ impl RuleList {
                 return Err(error(format!("`{start}...` is longer than {LONGEST} bytes")));
             }
             // `from` is the only thing that comes back with a match, so the index travels in it.
-            let pattern = with_literal_braces(&rule.pattern);
+            let pattern = glob::for_globset(&rule.pattern);
             builder.add_line(Some(PathBuf::from(index.to_string())), &pattern).map_err(|cause| {
                 error(format!("`{}` is not a valid pattern: {}", rule.pattern, innermost(&cause)))
             })?;
@@ -257,38 +258,6 @@ impl RuleList {
 /// No path is longer. The project's own files have patterns, and a hostile one must not cost more than a moment.
 const LONGEST: usize = 4096;
 const MOST_RULES: usize = 20_000;
-
-/// Braces are ordinary characters in gitignore grammar (`{{name}}/` is a real directory of a template), but
-/// alternatives to `globset`.
-fn with_literal_braces(pattern: &str) -> String {
-    let mut result = String::with_capacity(pattern.len() + 4);
-    let mut rest = pattern.chars();
-    while let Some(c) = rest.next() {
-        match c {
-            '\\' => {
-                result.push(c);
-                result.extend(rest.next());
-            }
-            // A class is passed on whole; its first character may be a `]` that does not close it.
-            '[' => {
-                let text = rest.as_str();
-                let first = text.trim_start_matches(['!', '^']).chars().next().map_or(0, char::len_utf8);
-                let skip = text.len() - text.trim_start_matches(['!', '^']).len() + first;
-                result.push(c);
-                if let Some(end) = text[skip..].find(']') {
-                    result.push_str(&text[..skip + end]);
-                    rest = text[skip + end..].chars();
-                }
-            }
-            '{' | '}' => {
-                result.push('\\');
-                result.push(c);
-            }
-            _ => result.push(c),
-        }
-    }
-    result
-}
 
 /// The part of an `ignore` error that says what is wrong, without the path that we put our index in.
 fn innermost(error: &ignore::Error) -> String {

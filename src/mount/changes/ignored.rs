@@ -7,6 +7,7 @@ use crate::git;
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::{Lookup, Tree};
 use crate::mount::git::repository::{LARGEST_SETTINGS, Repository};
+use crate::rules::glob::for_globset;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -232,7 +233,7 @@ fn patterns(text: &str) -> Gitignore {
     let mut builder = GitignoreBuilder::new("");
     for line in text.trim_start_matches('\u{feff}').lines() {
         // A pattern that git does not understand ignores nothing.
-        let _ = builder.add_line(None, line);
+        let _ = builder.add_line(None, &for_globset(line));
     }
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }

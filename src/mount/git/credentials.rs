@@ -20,13 +20,17 @@ pub(crate) fn without_credentials(config: &[u8]) -> Option<Vec<u8>> {
                 None => break,
             }
         }
+        let is_continued = whole.len() > line.len();
         let (header, rest) = split_header(&whole);
         if let Some(header) = header {
             section = String::from_utf8_lossy(header).to_ascii_lowercase();
             kept.extend(without_userinfo(header));
         }
         if !is_secret(&section, rest) {
-            kept.extend(without_userinfo(rest));
+            let joined = if is_continued { joined(rest) } else { rest.to_vec() };
+            let without = without_userinfo(&joined);
+            // The lines stay as they are where nothing was taken out.
+            kept.extend_from_slice(if without == joined { rest } else { &without });
         } else if header.is_some() {
             kept.push(b'\n');
         }
@@ -90,27 +94,64 @@ fn is_secret(section: &str, line: &[u8]) -> bool {
         "helper" => {
             section.starts_with("credential") && (text.contains("password") || text.contains("token"))
         }
-        "password" | "token" | "oauthtoken" => true,
-        _ => false,
+        "auth" | "authorization" | "pat" => true,
+        _ => {
+            let key: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
+            WORDS.iter().any(|word| key.contains(word)) || COMMANDS.iter().any(|word| text.contains(word))
+        }
     }
 }
 
-/// Urls without what stands before the host: `https://user:password@host` is `https://host`. The user of ssh stays.
+/// In the name of a setting or of a part of a url, without what separates words.
+const WORDS: [&str; 4] = ["pass", "token", "secret", "apikey"];
+/// In a command line: programs and headers that a credential follows.
+const COMMANDS: [&str; 3] = ["sshpass", "authorization:", "private-token:"];
+
+/// A value that goes on in the next line, as one.
+fn joined(lines: &[u8]) -> Vec<u8> {
+    let mut whole = Vec::with_capacity(lines.len());
+    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        match ends_with_backslash(line) {
+            true => {
+                whole.extend_from_slice(&line[..line.iter().rposition(|byte| *byte == b'\\').unwrap_or(0)])
+            }
+            false => whole.extend_from_slice(line),
+        }
+    }
+    whole
+}
+
+/// Urls without what stands before the host: `https://user:password@host` is `https://host`. The user of ssh stays. A query that has
+/// a token in it goes as a whole.
 fn without_userinfo(text: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = memchr::memmem::find(rest, b"://") {
         let (before, after) = rest.split_at(at + 3);
         kept.extend_from_slice(before);
-        let is_end = |byte: &u8| byte.is_ascii_whitespace() || b"/?#\"'".contains(byte);
+        let is_end = |byte: &u8| byte.is_ascii_whitespace() || b"/?#'".contains(byte);
         let authority = &after[..after.iter().position(is_end).unwrap_or(after.len())];
         let scheme = before[..at].rsplit(|byte| !byte.is_ascii_alphanumeric()).next().unwrap_or_default();
         let user = authority.iter().rposition(|byte| *byte == b'@');
         let skip = user.filter(|end| scheme.starts_with(b"http") || authority[..*end].contains(&b':'));
         rest = skip.map_or(after, |end| &after[end + 1..]);
+        let url = rest.iter().position(|byte| byte.is_ascii_whitespace() || b"\"'".contains(byte));
+        let url = &rest[..url.unwrap_or(rest.len())];
+        if let Some(query) = url.iter().position(|byte| *byte == b'?')
+            && has_secret(&url[query..])
+        {
+            kept.extend_from_slice(&rest[..query]);
+            rest = &rest[url.len()..];
+        }
     }
     kept.extend_from_slice(rest);
     kept
+}
+
+fn has_secret(query: &[u8]) -> bool {
+    let names = query.iter().filter(|byte| byte.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase);
+    let names: Vec<u8> = names.collect();
+    WORDS.iter().any(|word| memchr::memmem::find(&names, word.as_bytes()).is_some())
 }
 
 #[cfg(test)]
@@ -152,6 +193,19 @@ mod tests {
                 "[url \"https://h.example/\"]\n\tinsteadOf = git@h.example:\n",
             ),
             ("[http]\n\tproxy = http://u:S@p.example:1\n", "[http]\n\tproxy = http://p.example:1\n"),
+            (
+                "[sendemail]\n\tsmtpPass = S\n\tsmtpUser = u\n[imap]\n\tpass = S\n[github]\n\toauth-token = S\n",
+                "[sendemail]\n\tsmtpUser = u\n[imap]\n[github]\n",
+            ),
+            ("[core]\n\tsshCommand = sshpass -p S ssh\n\tbare = false\n", "[core]\n\tbare = false\n"),
+            (
+                "[remote \"o\"]\n\turl = https://h.example/x?private_token=S\n\tpushurl = https://u:S\\\nS@h.example/x\n",
+                "[remote \"o\"]\n\turl = https://h.example/x\n\tpushurl = https://h.example/x\n",
+            ),
+            (
+                "[remote \"o\"]\n\turl = https://u:\"S\"S@h.example/x\n",
+                "[remote \"o\"]\n\turl = https://h.example/x\n",
+            ),
             (
                 "[credential]\n\thelper = \"!f() { echo password=S; }; f\"\n\tuseHttpPath = true\n",
                 "[credential]\n\tuseHttpPath = true\n",

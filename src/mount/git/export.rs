@@ -29,6 +29,8 @@ const MOST_COMMITS: usize = 5000;
 
 /// Branches with new commits that are exported; more are held.
 const MOST_BRANCHES: usize = 64;
+/// Commits that a command names one by one.
+const MOST_PICKED: usize = 50;
 /// How long the agent's branches may take in sum, and one git command.
 const TIME: Duration = Duration::from_mins(1);
 const TIME_OF_ONE: Duration = Duration::from_secs(20);
@@ -206,7 +208,7 @@ impl Job<'_> {
             branch: PathBuf::from(branch).into(),
             tip: tip.to_owned(),
             commits: self.describe(&commits)?,
-            command: self.command(&reference, tip),
+            command: self.command(&reference, tip, &commits),
             reference: PathBuf::from(reference).into(),
         })))
     }
@@ -280,24 +282,38 @@ impl Job<'_> {
         Ok(commits.iter().map(bare).collect())
     }
 
-    /// A reset when `HEAD` has not moved, a cherry-pick otherwise; a merge would refuse after an apply.
-    fn command(&self, reference: &OsStr, tip: &str) -> String {
+    /// A reset when `HEAD` has not moved, a cherry-pick otherwise; a merge would refuse after an apply. It brings the commits that
+    /// were judged and no others: the agent may have begun at a branch that the user has not merged.
+    fn command(&self, reference: &OsStr, tip: &str, judged: &[String]) -> String {
         let mut head = git::command(&self.repository.git_dir);
         head.arg("--git-dir").arg(&self.repository.git_dir.0).args(["rev-parse", "--verify", "-q", "HEAD"]);
         let head =
             git::run(head).ok().and_then(|output| object_name(&String::from_utf8_lossy(&output.stdout)));
         let name = shlex::try_quote(&reference.to_string_lossy()).map_or_else(|_| tip.to_owned(), Into::into);
         let git = self.git_words();
-        let Some(head) = head else { return format!("{git} reset {name}") };
-        let mut base = self.git(false);
-        base.args(["merge-base", &head, tip]);
-        let base =
-            git::run(base).ok().and_then(|output| object_name(&String::from_utf8_lossy(&output.stdout)));
         // Files that are applied are in the way of a cherry-pick, which brings them itself.
         let pick = |what: String| {
             format!("agentworkforce sessions undo {} && {git} cherry-pick {what}", self.session_id)
         };
+        let one_by_one = || match judged {
+            [_, .., _] if judged.len() > MOST_PICKED => format!("{git} log {name}"),
+            _ => pick(judged.iter().rev().map(|id| &id[..12]).collect::<Vec<_>>().join(" ")),
+        };
+        let brings_more = |range: &str| {
+            let mut count = self.git(false);
+            count.args(["rev-list", "--count", range]);
+            let count = bounded(count).ok().and_then(|done| lines(&done.stdout).first()?.parse().ok());
+            count != Some(judged.len())
+        };
+        let Some(head) = head else {
+            return if brings_more(tip) { one_by_one() } else { format!("{git} reset {name}") };
+        };
+        let mut base = self.git(false);
+        base.args(["merge-base", &head, tip]);
+        let base =
+            git::run(base).ok().and_then(|output| object_name(&String::from_utf8_lossy(&output.stdout)));
         match base {
+            Some(base) if brings_more(&format!("{base}..{tip}")) => one_by_one(),
             Some(base) if base == head => format!("{git} reset {name}"),
             Some(base) => pick(format!("{}..{name}", &base[..12])),
             None => pick(name),

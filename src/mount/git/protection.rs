@@ -1,9 +1,10 @@
-//! Whether a branch of the agent's would bring what a review refuses: protected paths, injected files, what git takes settings from
-//! or runs, directories that git takes for repositories. It reads names alone and exports nothing.
+//! Whether a branch of the agent's would bring what a review refuses: protected paths, injected files, what git ignores, takes
+//! settings from or runs, directories that git takes for repositories. It reads names alone and exports nothing.
 
 use super::git_directory::{GitDirectories, MARKS};
 use super::refs::read;
-use super::repository::LARGEST_POINTER;
+use super::repository::{LARGEST_POINTER, Repository};
+use super::work_trees::WorkTree;
 use super::{settings_now, work_trees};
 use crate::files::regular;
 use crate::git::{self, Limits};
@@ -98,7 +99,7 @@ impl<'a> Protection<'a> {
         let list = settings_now::with_rules(self.record, self.rules, paths.iter().map(PathBuf::as_path));
         let rules = PathRules::compile(&list).map_err(|error| anyhow!("{error}"))?;
         // Another worktree that is protected as a whole says nothing about a branch that is not in it.
-        let trees: Vec<PathBuf> = trees
+        let trees: Vec<WorkTree> = trees
             .into_iter()
             .filter(|tree| {
                 [&*brought.repository.git_dir, &*brought.repository.common_dir]
@@ -106,8 +107,9 @@ impl<'a> Protection<'a> {
                     || rules.decide(&tree.path, true).visibility == Visibility::Writable
                     || brought.is_checked_out(&tree.git_dir)
             })
-            .map(|tree| tree.path)
             .collect();
+        let ignored = self.first_ignored(brought, &trees, &changed)?;
+        let trees: Vec<PathBuf> = trees.into_iter().map(|tree| tree.path).collect();
         let place = |tree: &PathBuf, one: &Changed| Changed { path: tree.join(&one.path), ..one.clone() };
         let places: List = changed
             .iter()
@@ -122,6 +124,9 @@ impl<'a> Protection<'a> {
         };
         if let Some((found, rule)) = self.first_protected(&places, &list, &rules) {
             return Ok(Some(refused(found, "it changes a path that is protected", rule)));
+        }
+        if let Some(found) = ignored {
+            return Ok(Some(refused(found, "it changes a path that git ignores", None)));
         }
         let found = self.first_in_git_directory(brought, &trees, &changed, &places)?;
         let reason = "it changes a directory that git takes for a repository";
@@ -157,6 +162,32 @@ impl<'a> Protection<'a> {
             }
         }
         None
+    }
+
+    /// The first path that git ignores in a work tree, and that is not tracked there. A review leaves such changes out; git
+    /// would overwrite what the user has there, because it takes ignored files for expendable.
+    fn first_ignored(
+        &self,
+        brought: &Brought<'_>,
+        trees: &[WorkTree],
+        changed: &List,
+    ) -> anyhow::Result<Option<(PathBuf, usize)>> {
+        for tree in trees {
+            let repository = Repository {
+                work_tree: self.record.root.join(&tree.path),
+                git_dir: tree.git_dir.clone(),
+                common_dir: brought.repository.common_dir.0.clone(),
+            };
+            if !repository.work_tree.is_dir() {
+                continue;
+            }
+            let paths = changed.iter().map(|(one, _)| one.path.as_path());
+            let ignored: HashSet<PathBuf> = repository.expendable(paths)?.into_iter().collect();
+            if let Some((one, commit)) = changed.iter().find(|(one, _)| ignored.contains(&one.path)) {
+                return Ok(Some((tree.path.join(&one.path), *commit)));
+            }
+        }
+        Ok(None)
     }
 
     /// The first path in a directory that git would take for a repository, by what the branches, the project and earlier sessions

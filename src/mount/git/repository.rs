@@ -5,6 +5,7 @@ use crate::files::regular;
 use crate::git::{self, Limits};
 use crate::mount::git::index_file::IndexFile;
 use crate::tool;
+use anyhow::bail;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -126,21 +127,37 @@ impl Repository {
         if paths.is_empty() {
             return Some(Vec::new());
         }
+        // With the slash a pattern like `target/` matches whatever git finds on disk.
+        let found = self.check_ignore(&["--no-index"], paths, b"/\0").ok()?;
+        let strip = |path: PathBuf| path.components().collect::<PathBuf>();
+        Some(found.into_iter().map(strip).collect())
+    }
+
+    /// Of some paths, those that git ignores and does not track: it would overwrite what is there without a word.
+    pub fn expendable<'a>(&self, paths: impl Iterator<Item = &'a Path>) -> anyhow::Result<Vec<PathBuf>> {
+        self.check_ignore(&[], paths, b"\0")
+    }
+
+    fn check_ignore(
+        &self,
+        options: &[&str],
+        paths: impl IntoIterator<Item = impl AsRef<Path>>,
+        end: &[u8],
+    ) -> anyhow::Result<Vec<PathBuf>> {
         let mut command = self.git(&self.git_dir);
-        command.args(["check-ignore", "-z", "--stdin", "--no-index"]);
-        let bytes: Vec<u8> = paths
-            .iter()
-            // With the slash a pattern like `target/` matches whatever git finds on disk.
-            .flat_map(|path| path.as_os_str().as_bytes().iter().copied().chain(*b"/\0"))
-            .collect();
+        command.args(["check-ignore", "-z", "--stdin"]).args(options);
+        let mut bytes = Vec::new();
+        for path in paths {
+            bytes.extend_from_slice(path.as_ref().as_os_str().as_bytes());
+            bytes.extend_from_slice(end);
+        }
         let limits = Limits { time: CHECK_IGNORE, ..Limits::default() };
-        let output = git::output_of(command, Some(tool::input(&bytes).ok()?), limits).ok()?;
+        let output = git::output_of(command, Some(tool::input(&bytes)?), limits)?;
         // 1 says that none is ignored.
         if !matches!(output.status.code(), Some(0 | 1)) {
-            return None;
+            bail!("git check-ignore: {}", output.stderr.trim());
         }
-        let strip = |path: PathBuf| path.components().collect::<PathBuf>();
-        Some(split_zeros(&output.stdout).into_iter().map(strip).collect())
+        Ok(split_zeros(&output.stdout))
     }
 
     /// git with this repository named outright (so that it neither searches nor asks who owns it) and nothing of the repository

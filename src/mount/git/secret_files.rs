@@ -32,6 +32,7 @@ impl SecretFiles {
         while let Some((dir, depth)) = dirs.pop().filter(|_| looked_at < MOST) {
             looked_at += 1;
             pending.extend(CONFIGS.map(|name| dir.join(name)));
+            pending.extend(copies_of_configs(&dir));
             if depth >= DEEPEST {
                 continue;
             }
@@ -66,6 +67,12 @@ impl SecretFiles {
         found.configs.retain(|config| !found.stores.contains(config));
         found
     }
+}
+
+/// What editors and tools leave beside a configuration: `config.bak`, `config~`.
+fn copies_of_configs(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(|path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"config")))
 }
 
 /// The real place of a file, if it is in the directory.

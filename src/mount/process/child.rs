@@ -87,13 +87,14 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// For another view, which is thrown away: what is written to it is not limited.
+    /// For another view, which is thrown away: what is written to it is not limited, and no harness with a sandbox of its own runs
+    /// in it.
     pub fn try_clone(&self) -> std::io::Result<Helper> {
         let lock = self.lock.as_ref().map(File::try_clone).transpose()?;
         let control_group = self.control_group.clone();
         Ok(Helper {
             program: self.program.clone(),
-            spec: self.spec.clone(),
+            spec: HelperSpec { nested_sandbox: false, ..self.spec.clone() },
             lock,
             control_group,
             disk_limit: None,

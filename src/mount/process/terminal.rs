@@ -2,7 +2,9 @@
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use nix::unistd::{Pid, getpgrp, getpid, getppid, getsid, setpgid, tcgetpgrp, tcsetpgrp};
-use rustix::termios::{OptionalActions, QueueSelector, Termios, isatty, tcflush, tcgetattr, tcsetattr};
+use rustix::termios::{
+    Action, OptionalActions, QueueSelector, Termios, isatty, tcflow, tcflush, tcgetattr, tcsetattr,
+};
 use std::io::stdin;
 
 /// The terminal that is our input, while a child shares it.
@@ -55,6 +57,8 @@ impl SharedTerminal {
                 group = getpid();
             }
             let _ = tcsetpgrp(stdin(), group);
+            // If output is stopped, whatever waits for it waits for ever.
+            let _ = tcflow(stdin(), Action::OOn);
             if let Some(settings) = &self.settings {
                 let _ = tcsetattr(stdin(), OptionalActions::Drain, settings);
             }

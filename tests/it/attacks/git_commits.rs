@@ -65,6 +65,61 @@ fn commits_that_bring_a_directory_that_git_takes_for_a_repository_are_held() {
     });
 }
 
+/// Git takes ignored files for expendable: a merge or cherry-pick overwrites what the user has there.
+#[test]
+fn commits_that_bring_what_git_ignores_are_held() {
+    for_each_identity(|world| {
+        world.repository(&[
+            ("a.txt", "one\n"),
+            ("kept.log", "tracked\n"),
+            (".gitignore", "local.db\n.venv/\nnew/\n*.log\n"),
+        ]);
+        world.outside("git add -f kept.log; git commit -qm kept; mkdir .venv; echo precious | tee local.db > .venv/activate");
+        for backend in BACKENDS {
+            let flags = ["--mount", backend, "--json"];
+            let commit = |path: &str| {
+                format!("mkdir -p $(dirname {path}); echo evil > {path}; git add -f {path}; git commit -qm x")
+            };
+            for path in ["local.db", ".venv/activate", "new/x"] {
+                is_held(&world.mounted(&flags, &commit(path)).ends(0), path);
+                // What the agent makes of the ignore files does not count.
+                let attack =
+                    format!("echo > .gitignore; {}; git checkout -q HEAD~1 .gitignore", commit(path));
+                is_held(&world.mounted(&flags, &attack).ends(0), path);
+            }
+            let git = commits(&world.mounted(&flags, &commit("kept.log")).ends(0));
+            assert_eq!(git["held"], serde_json::json!([]), "{git:#}");
+            world.outside("git checkout -q kept.log");
+        }
+        assert_eq!(world.outside("cat local.db .venv/activate"), "precious\nprecious\n");
+    });
+}
+
+/// A pull request that was only fetched is known to git, but nobody has looked at it.
+#[test]
+fn the_command_for_commits_brings_no_others() {
+    for_each_identity(|world| {
+        world.repository(&[("a", "one\n"), (".githooks/pre-commit", "#!/bin/sh\n")]);
+        world.outside(
+            "git config core.hooksPath .githooks; git checkout -q -b evil; echo evil >> .githooks/pre-commit; git commit -qam evil
+             git update-ref refs/remotes/origin/pr-5 HEAD; git checkout -q -; git branch -qD evil",
+        );
+        let attack = "git checkout -q -b work origin/pr-5; for c in c d; do echo x > $c; git add $c; git commit -qm $c; done";
+        for moves in [false, true] {
+            if moves {
+                world.outside("echo 2 > b; git add b; git commit -qm two");
+            }
+            let git = commits(&world.mounted(&["--json"], attack).ends(0));
+            let branch = &git["exported"][0];
+            let ids: Vec<&str> =
+                branch["commits"].as_array().unwrap().iter().map(|c| c["id"].as_str().unwrap()).collect();
+            let command = branch["command"].as_str().unwrap();
+            let expected = format!("git cherry-pick {} {}", &ids[1][..12], &ids[0][..12]);
+            assert!(command.ends_with(&expected) && ids.len() == 2, "{git:#}");
+        }
+    });
+}
+
 #[test]
 fn commits_beside_a_repository_that_the_project_tracks_are_not_held() {
     for_each_identity(|world| {

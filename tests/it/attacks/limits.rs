@@ -94,7 +94,7 @@ fn nothing_inside_leaves_its_control_group() {
         let script = format!(
             "perl way-out.pl {dir} write; perl way-out.pl {dir} clone3
              unshare -UrCm sh -c 'mount -t cgroup2 none dir && mkdir dir/aw-attack && rmdir dir/aw-attack && echo made' 2>/dev/null
-             cp /bin/true copied && ./copied && unshare -Urm true && echo works",
+             cp /bin/true copied && ./copied && unshare -Ur true && echo works",
             dir = group.dir.display()
         );
         let told = |at: &str| format!("write: 0::{at}\nclone3: 0::{at}\n");

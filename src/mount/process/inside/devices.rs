@@ -55,12 +55,16 @@ pub(super) fn make_minimal(allowed: &[Device]) -> io::Result<()> {
     Ok(mount_remount(DEV, MountFlags::BIND | MountFlags::RDONLY | flags, "")?)
 }
 
-/// Character devices that lead to a disk, to memory, or to a filesystem whose server can keep others waiting for ever; a watchdog
+/// Character devices that lead to a disk, to memory, to a console's screen, or to a filesystem whose server can keep others waiting for ever; a watchdog
 /// that is opened resets the machine. With or without numbers: `sg0`, `ng0n1`, `ubi0_0`, `mmcblk0rpmb`.
-const RAW: [&str; 15] = [
+const RAW: [&str; 22] = [
+    "autofs",
+    "btrfs#control",
     "fuse",
     "kmem",
     "kmsg",
+    "loop#control",
+    "mapper#control",
     "mem",
     "mmcblk#rpmb",
     "mtd",
@@ -72,27 +76,55 @@ const RAW: [&str; 15] = [
     "sg",
     "ubi",
     "ubi#ctrl",
+    "vcs",
+    "vcsa",
+    "vcsu",
     "watchdog",
 ];
 /// Directories of such devices.
 const RAW_DIRS: [&str; 1] = ["bsg"];
 
-/// Covers what would show root a hidden file on its disk: block devices, and character devices that are as good.
-pub(super) fn cover_disks() -> io::Result<()> {
+/// Replaces `/dev`, to which the kernel adds devices at any time, by what it has now, except for what would show root a hidden file
+/// on its disk: block devices, and character devices that are as good.
+pub(super) fn leave_out_disks() -> io::Result<()> {
+    let (mut held, mut links) = (Vec::new(), Vec::new());
+    for entry in fs::read_dir(DEV)? {
+        let entry = entry?;
+        let (kind, path) = (entry.file_type()?, entry.path());
+        if kind.is_symlink() {
+            links.push((fs::read_link(&path)?, path));
+        } else if !leads_to_disk(kind, &path) {
+            if kind.is_dir() {
+                cover_disks_in(&path)?;
+            }
+            held.push((hold(&path)?, PathBuf::from(entry.file_name())));
+        }
+    }
+    mount("agentworkforce", DEV, "tmpfs", MountFlags::NOSUID, c"mode=0755")?;
+    held.iter().try_for_each(|(tree, name)| show(name, tree))?;
+    links.iter().try_for_each(|(target, path)| symlink(target, path))
+}
+
+/// Covers them one by one where the kernel has put them into a directory.
+fn cover_disks_in(dir: &Path) -> io::Result<()> {
     let device = stat(DEV)?.st_dev;
-    let mut waiting = vec![PathBuf::from(DEV)];
-    while let Some(dir) = waiting.pop() {
+    let mut waiting = vec![dir.to_owned()];
+    while let Some(dir) = waiting.pop().filter(|dir| stat(dir).is_ok_and(|stat| stat.st_dev == device)) {
         for entry in fs::read_dir(&dir)? {
             let entry = entry?;
             let (kind, path) = (entry.file_type()?, entry.path());
-            if kind.is_block_device() || (kind.is_char_device() && is_raw(&path)) {
+            if leads_to_disk(kind, &path) {
                 cover_file(&path)?;
-            } else if kind.is_dir() && stat(&path).is_ok_and(|stat| stat.st_dev == device) {
+            } else if kind.is_dir() {
                 waiting.push(path);
             }
         }
     }
     Ok(())
+}
+
+fn leads_to_disk(kind: fs::FileType, path: &Path) -> bool {
+    kind.is_block_device() || (kind.is_char_device() && is_raw(path))
 }
 
 /// Whether a character device is one of those.
@@ -178,6 +210,9 @@ mod tests {
             "watchdog",
             "watchdog0",
             "bsg/0:0:0:0",
+            "loop-control",
+            "btrfs-control",
+            "mapper/control",
         ];
         for name in raw {
             assert!(is_raw(&Path::new(DEV).join(name)), "{name}");

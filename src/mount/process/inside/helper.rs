@@ -74,8 +74,8 @@ fn prepare(spec: &HelperSpec, argv: &[OsString]) -> Result<(), Failure> {
                 .map_err(|errno| failure(Stage::Namespace, "shared memory cannot be left", &errno.into()))?;
         } else if is_overlay_of_root(spec) {
             close_kernels_elsewhere()?;
-            devices::cover_disks()
-                .map_err(|error| failure(Stage::Mount, "the disks cannot be covered", &error))?;
+            devices::leave_out_disks()
+                .map_err(|error| failure(Stage::Mount, "the disks cannot be left out", &error))?;
             kernel_interfaces::make_sys_read_only()
                 .map_err(|error| failure(Stage::Mount, "`/sys` cannot be made read-only", &error))?;
         }

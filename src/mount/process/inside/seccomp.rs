@@ -1,5 +1,5 @@
-//! The filters of system calls: nothing inside may type into a terminal (`TIOCSTI`) or paste into a console (`TIOCLINUX`), at
-//! `strict` nothing may use keyrings or leases, and nobody whom that would free may make a namespace for mounts or control groups, or start
+//! The filters of system calls: nothing inside may type into a terminal (`TIOCSTI`), paste into a console (`TIOCLINUX`) or
+//! make a terminal unusable; at `strict` nothing may use keyrings or leases, and nobody whom that would free may make a namespace for mounts or control groups, or start
 //! a process in another group. They are not the sandbox: every other call is left to the mounts and capabilities.
 
 use seccompiler::{apply_filter, sock_filter};
@@ -7,6 +7,10 @@ use std::io;
 
 const TIOCSTI: u32 = 0x5412;
 const TIOCLINUX: u32 = 0x541C;
+/// Another line discipline makes a terminal deaf, and an exclusive one cannot be opened again.
+const TIOCSETD: u32 = 0x5423;
+const TIOCEXCL: u32 = 0x540C;
+const DENIED_REQUESTS: [u32; 4] = [TIOCSTI, TIOCLINUX, TIOCSETD, TIOCEXCL];
 
 /// Offsets in the kernel's `seccomp_data`: the call's number, its ABI, and the low half of its second argument. `ioctl` looks
 /// at no more than that half.
@@ -68,7 +72,7 @@ const NOT_THERE: u32 = 0x0005_0026;
 /// Holds from now on for this process and all that it starts; nothing can lift it. It takes away that a program becomes somebody
 /// else by being run (`no_new_privs`: sudo, su), because otherwise such a program would run under a filter that it does not know.
 pub(super) fn deny_typing() -> io::Result<()> {
-    apply_filter(&request_filter(IOCTL, &[TIOCSTI, TIOCLINUX])).map_err(io::Error::other)
+    apply_filter(&request_filter(IOCTL, &DENIED_REQUESTS)).map_err(io::Error::other)
 }
 
 /// For root in an overlay: in a namespace for control groups of its own it could mount a writable view of the groups that the runner
@@ -196,7 +200,7 @@ mod tests {
 
     fn verdict(abi: u32, number: u32, request: u64) -> u32 {
         let low = u32::try_from(request & 0xffff_ffff).unwrap();
-        run(&request_filter(IOCTL, &[TIOCSTI, TIOCLINUX]), abi, number, 0, low)
+        run(&request_filter(IOCTL, &DENIED_REQUESTS), abi, number, 0, low)
     }
 
     #[test]
@@ -271,7 +275,7 @@ mod tests {
     fn typing_is_denied_in_every_abi_and_everything_else_is_allowed() {
         for (abi, numbers) in IOCTL {
             for &number in numbers {
-                for request in [0x5412, 0x541C, 0x1_0000_5412, 0xFFFF_FFFF_0000_541C] {
+                for request in [0x5412, 0x541C, 0x5423, 0x540C, 0x1_0000_5412, 0xFFFF_FFFF_0000_541C] {
                     assert_eq!(verdict(abi, number, request), DENY, "{abi:x} {number} {request:x}");
                     assert_eq!(verdict(abi, number | X32, request), DENY, "{abi:x} {number} {request:x}");
                 }
