@@ -70,7 +70,8 @@ impl Set {
             let (low, after) = member(rest)?;
             let end = after.strip_prefix('-').filter(|end| !end.starts_with(']')).and_then(member);
             let (high, after) = end.unwrap_or((low, after));
-            set.ranges.push((low, high));
+            // The wrong way round, it has its start in it all the same.
+            set.ranges.push((low, high.max(low)));
             rest = after;
         }
         Some((set, &rest[1..]))
