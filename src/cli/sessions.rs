@@ -45,10 +45,13 @@ pub enum SessionsCommand {
         #[arg(long)]
         keep: bool,
     },
-    /// Discard a session's changes
+    /// Discard a session's changes, after a question on a terminal
     Discard {
         /// The session, or the start of its name
         id: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
     },
     /// Restore the files as they were before an apply, if they have not changed since
     Undo {

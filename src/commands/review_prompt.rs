@@ -1,6 +1,7 @@
 //! The review of what a run changed: a summary, and on a terminal a prompt that decides what becomes of it.
 
 use super::prompter::{Answer, Prompter};
+use crate::host::terminal::UserTerminal;
 use crate::mount::apply::Selection;
 use crate::mount::changes::diff::{TOUCHED, printable_name};
 use crate::mount::changes::{Change, ProtectedWhy, Review};
@@ -11,30 +12,25 @@ use crate::ui::{BOLD, Ui, patch, printable};
 use anyhow::Result;
 use std::path::PathBuf;
 
-/// Asks the person at the terminal.
-pub struct ReviewPrompt {
-    ui: Ui,
-}
-
-impl ReviewPrompt {
-    pub fn new() -> ReviewPrompt {
-        ReviewPrompt { ui: Ui::new(false) }
-    }
-}
+/// Asks the person at the terminal, wherever input and output were redirected to.
+pub struct ReviewPrompt;
 
 impl Decider for ReviewPrompt {
     fn decide(&mut self, offer: &Offer<'_>, signals: &mut dyn Signals) -> Result<Decision> {
-        let (found, ui) = (offer.review, &mut self.ui);
+        let found = offer.review;
         if found.changes.is_empty() {
-            say_kept_out(found, ui);
             return Ok(Decision::Apply(Selection::all()));
         }
+        let Some(terminal) = UserTerminal::open().filter(UserTerminal::is_ours) else {
+            return Ok(Decision::NobodyToAsk);
+        };
+        let ui = &mut Ui::at_terminal(terminal.output()?);
         ui.reset_terminal();
         say_changes(found, ui);
-        let mut prompter = Prompter::new(signals);
+        let mut prompter = Prompter::new(&terminal, Some(signals));
         loop {
-            ui.say("[a]pply, [d]iff, [p]ick files, [k]eep for later (Enter), discard with [x]?");
-            let answer = match prompter.line() {
+            let question = "[a]pply, [d]iff, [p]ick files, [k]eep for later (Enter), [x] discard?";
+            let answer = match prompter.ask(question, ui) {
                 Answer::Line(line) => line,
                 Answer::End => return Ok(Decision::Keep),
                 Answer::Signal(signal) => return Ok(Decision::Interrupted(signal)),
@@ -57,9 +53,8 @@ impl Decider for ReviewPrompt {
                 }
                 "k" | "keep" | "" => return Ok(Decision::Keep),
                 "x" | "discard" => {
-                    ui.say(&format!("discard {} change(s) for good? [y/N]", found.changes.len()));
-                    if matches!(prompter.line(), Answer::Line(sure) if matches!(sure.trim(), "y" | "Y" | "yes"))
-                    {
+                    let question = format!("discard {} change(s) for good?", found.changes.len());
+                    if prompter.confirms(&question, ui) {
                         return Ok(Decision::Discard);
                     }
                 }
@@ -73,8 +68,8 @@ fn pick(found: &Review, prompter: &mut Prompter<'_>, ui: &mut Ui) -> Option<Vec<
     for (index, change) in found.changes.iter().enumerate() {
         ui.say(&format!("{:>4}  {}", index + 1, line(change)));
     }
-    ui.say("Numbers separated by spaces (Enter to go back):");
-    let Answer::Line(answer) = prompter.line() else { return None };
+    let question = "Numbers separated by spaces (Enter to go back):";
+    let Answer::Line(answer) = prompter.ask(question, ui) else { return None };
     let mut picked = Vec::new();
     for word in answer.split([' ', ',']).map(str::trim).filter(|word| !word.is_empty()) {
         let change = word.parse::<usize>().ok().and_then(|number| found.changes.get(number.checked_sub(1)?));

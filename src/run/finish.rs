@@ -18,6 +18,10 @@ use anyhow::Result;
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
 
+/// Why changes are held at a terminal that nobody could be asked at.
+const NOBODY_TO_ASK: &str = "the run is in the background of its terminal, so nobody could be asked: the work is held until you apply \
+     it; `--apply auto` applies without a question";
+
 /// Whether the changes may be applied at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApplyGate {
@@ -34,7 +38,7 @@ pub struct Changes {
     pub applied: Option<Applied>,
     /// The signal that ended the question about them; they are kept.
     pub interrupted_by: Option<i32>,
-    /// Held although they would have been applied: they change what agents may do, and a person has to look first.
+    /// Held until a person looks: nobody could be asked, or what would have been applied unasked changes what agents may do.
     pub needs_approval: bool,
     pub state: SessionState,
 }
@@ -64,7 +68,14 @@ impl OpenRun<'_> {
         if self.mount.record.backend != Backend::None {
             let decision = self.decision(gate, decider)?;
             tracing::info!(?decision, "decided about the changes");
-            changes.needs_approval = matches!(decision, Decision::Keep) && self.needs_approval(gate)?;
+            changes.needs_approval = match decision {
+                Decision::Keep => self.needs_approval(gate)?,
+                Decision::NobodyToAsk => {
+                    self.report.warnings.push(Warning::new(WarningCode::NotApplied, NOBODY_TO_ASK));
+                    true
+                }
+                _ => false,
+            };
             self.carry_out(decision, &mut changes)?;
             self.engine.crash_points.at("settled");
         }
@@ -159,7 +170,7 @@ impl OpenRun<'_> {
                 };
                 changes.applied = Some(sessions.apply_locked(&self.session, &request)?);
             }
-            Decision::Keep => {}
+            Decision::Keep | Decision::NobodyToAsk => {}
             Decision::Interrupted(signal) => changes.interrupted_by = Some(signal),
             Decision::Discard => {
                 self.session.set_state(host, SessionState::Discarded)?;

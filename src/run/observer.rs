@@ -59,6 +59,8 @@ pub struct Offer<'a> {
 pub enum Decision {
     Apply(Selection),
     Keep,
+    /// Keep, because whoever is to decide has the terminal in use for something else.
+    NobodyToAsk,
     Discard,
     /// Keep, because this signal tells us to end.
     Interrupted(i32),

@@ -57,6 +57,7 @@ mod plans;
 mod readme;
 mod recording;
 mod refusals;
+mod review_terminal;
 mod roles;
 mod sidecars;
 mod soak;

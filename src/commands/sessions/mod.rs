@@ -1,5 +1,7 @@
 //! `sessions`: what runs left behind, and what becomes of it.
 
+mod discard;
+
 use super::review_prompt;
 use crate::cli::SessionsCommand;
 use crate::error::{CommandError, Result};
@@ -55,15 +57,7 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
             }
             Ok(applied.exit())
         }
-        SessionsCommand::Discard { id } => {
-            let entry = sessions.discard(id)?;
-            if ui.is_json() {
-                answer(&entry, ui);
-            } else {
-                ui.line(format!("discarded {}", entry.id));
-            }
-            Ok(Exit::Done)
-        }
+        SessionsCommand::Discard { id, yes } => discard::run(&sessions, id, *yes, ui),
         SessionsCommand::Undo { id } => taken_back(&sessions.undo(id)?, ui),
         SessionsCommand::Redo { id } => taken_back(&sessions.redo(id)?, ui),
         SessionsCommand::Recover { id } => recover(&sessions, id.as_deref(), ui),
