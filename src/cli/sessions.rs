@@ -35,6 +35,9 @@ pub enum SessionsCommand {
         /// Keep your version of a path in conflict; may be repeated
         #[arg(long, value_name = "PATH")]
         ours: Vec<PathBuf>,
+        /// Write both versions of a text in conflict, with conflict markers; may be repeated
+        #[arg(long, value_name = "PATH")]
+        markers: Vec<PathBuf>,
         /// Include paths that git ignores
         #[arg(long)]
         include_ignored: bool,

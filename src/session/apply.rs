@@ -6,6 +6,7 @@ use super::store::{Session, SessionEntry};
 use crate::exit::Exit;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::apply::{self, ApplyOutcome, ApplyResult, Selection};
+use crate::mount::changes::diff::printable_name;
 use crate::mount::git::export::{GitExport, export};
 use anyhow::Result;
 use schemars::JsonSchema;
@@ -57,6 +58,11 @@ impl Sessions<'_> {
         for path in request.selection.unknown(&outcome.review) {
             let message = format!("the agent changed nothing at `{}`", path.display());
             warnings.push(Warning::new(WarningCode::NoMatch, message));
+        }
+        for change in request.selection.without_markers(&outcome.review) {
+            let name = printable_name(change.path.as_ref());
+            let message = format!("{name} cannot have conflict markers: it is not text on both sides");
+            warnings.push(Warning::new(WarningCode::NotApplied, message));
         }
         self.crash_points.at("apply: ended");
         let mut git = GitExport::default();

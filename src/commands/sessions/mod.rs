@@ -11,15 +11,17 @@ use crate::load::config;
 use crate::load::layers::config_path;
 use crate::mount::CrashPoints;
 use crate::mount::apply::{ApplyResult, Selection, UndoStatus};
-use crate::mount::changes::Merging;
+use crate::mount::changes::compare::ConflictReason;
+use crate::mount::changes::{Change, Merging};
 use crate::session::prune::PruneRequest;
 use crate::session::recover::Recovery;
 use crate::session::undo::Undone;
 use crate::session::{Applied, ApplyRequest, SessionState, SessionStore, Sessions};
+use crate::ui::text::shell_word;
 use crate::ui::{Table, Ui, patch, printable};
 use serde::Serialize;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
@@ -33,15 +35,15 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
         SessionsCommand::Diff { id, path, include_ignored } => {
             diff(&sessions, id, path.as_ref(), *include_ignored, ui)
         }
-        SessionsCommand::Apply { id, only, theirs, ours, include_ignored, keep, .. } => {
+        SessionsCommand::Apply { id, only, theirs, ours, markers, include_ignored, keep, .. } => {
             let request = ApplyRequest {
                 session: id.clone(),
                 selection: Selection {
-                    only: (!only.is_empty()).then(|| only.clone()),
-                    exact: false,
-                    theirs: theirs.clone(),
-                    ours: ours.clone(),
-                    shown: None,
+                    only: (!only.is_empty()).then(|| named(only)),
+                    theirs: named(theirs),
+                    ours: named(ours),
+                    markers: named(markers),
+                    ..Selection::all()
                 },
                 include_ignored: *include_ignored,
                 keep: *keep,
@@ -63,6 +65,13 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
         SessionsCommand::Recover { id } => recover(&sessions, id.as_deref(), ui),
         SessionsCommand::Prune { older_than, force } => prune(&sessions, older_than, *force, ui),
     }
+}
+
+/// Paths of the project as they were typed, `./` or not.
+fn named(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let named =
+        |path: &PathBuf| path.components().filter(|part| !matches!(part, Component::CurDir)).collect();
+    paths.iter().map(named).collect()
 }
 
 /// What the command line and the config say about merging.
@@ -169,20 +178,16 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
     let outcome = &applied.outcome;
     match outcome.status {
         ApplyResult::Conflict => {
-            let conflicts: Vec<&crate::mount::changes::Change> = outcome.review.conflicts().collect();
+            let conflicts: Vec<&Change> = outcome.review.conflicts().collect();
             ui.say(&format!(
                 "{} conflict(s): nothing was applied, the work is held in session {}",
                 conflicts.len(),
                 applied.session
             ));
-            for change in conflicts {
+            for change in &conflicts {
                 ui.say(&format!("  {}", review_prompt::line(change)));
             }
-            ui.hint(format!("`agentworkforce sessions diff {}` shows both sides", applied.session));
-            ui.hint(format!(
-                "`agentworkforce sessions apply {} --theirs PATH --ours PATH` takes the agent's or keeps yours",
-                applied.session
-            ));
+            hint_at_settling(&applied.session, &conflicts, ui);
         }
         ApplyResult::Nothing => ui.say("nothing to apply"),
         ApplyResult::Applied => {
@@ -205,6 +210,24 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
     for branch in &applied.git.held {
         let name = crate::mount::changes::diff::printable_name(branch.branch.as_ref());
         ui.say(&format!("commits on {name} are held: {}", printable(&branch.reason)));
+    }
+}
+
+/// How a conflict is settled, with commands that can be pasted.
+fn hint_at_settling(session: &str, conflicts: &[&Change], ui: &mut Ui) {
+    let Some(first) = conflicts.first() else { return };
+    // A name that begins with a dash is no flag behind this.
+    let dot = if first.path.0.as_os_str().as_encoded_bytes().starts_with(b"-") { "./" } else { "" };
+    let path = shell_word(&Path::new(dot).join(&first.path));
+    ui.hint(format!("`agentworkforce sessions diff {session} {path}` shows what you and the agent changed"));
+    let apply = format!("agentworkforce sessions apply {session}");
+    ui.hint(format!("`{apply} --theirs {path}` takes the agent's version"));
+    ui.hint(format!("`{apply} --ours {path}` keeps yours"));
+    if first.conflict == Some(ConflictReason::BothChanged) {
+        ui.hint(format!("`{apply} --markers {path}` writes both, with conflict markers"));
+    }
+    if conflicts.len() > 1 {
+        ui.hint("each conflict needs such a flag; a directory stands for all below it");
     }
 }
 

@@ -2,6 +2,7 @@
 //! Every step is journaled in the session first; whatever the user did meanwhile is a conflict and never overwritten.
 
 mod agents_versions;
+pub mod decided;
 mod exchange;
 pub mod journal;
 mod lock;
@@ -92,7 +93,7 @@ pub fn apply(
     let earlier = Journal::earlier(context.session)?;
     let sides = &ThreeWay { earlier, ..*sides };
     let mut review = review(sides, ignored)?;
-    selection.take_theirs(&mut review);
+    decided::settle(selection, sides, &mut review)?;
     let chosen = selection.choose(&review);
     let mut outcome = ApplyOutcome {
         status: ApplyResult::Nothing,

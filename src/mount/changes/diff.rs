@@ -2,6 +2,7 @@
 //! said and not dumped. It reads both sides and decides nothing.
 
 use super::change::{Change, Merged, Review};
+use super::conflict_base::base_of_conflict;
 use super::three_way::ThreeWay;
 use crate::model::change_kind::ChangeKind;
 use crate::model::printable::printable;
@@ -91,21 +92,22 @@ fn diff_of(sides: &ThreeWay<'_>, change: &Change) -> anyhow::Result<FileDiff> {
     if change.touched {
         let _ = writeln!(text, "touched: {TOUCHED}");
     }
-    let _ = writeln!(text, "diff a/{name} b/{name}");
-    modes(change, now, &mut text);
-    let (mut added, mut removed) = (None, None);
-    match (&before, &after) {
-        (Side::Text(_) | Side::Nothing | Side::Directory, Side::Text(_))
-        | (Side::Text(_), Side::Nothing | Side::Directory) => {
-            let counts = lines(&name, &before, &after, &mut text);
-            added = Some(counts.0);
-            removed = Some(counts.1);
+    let counts = match base_of_conflict(sides, change)?.map(text_of) {
+        Some(base) => {
+            let _ = writeln!(text, "diff a/{name} b/{name}: what you changed");
+            compared(&name, &base, &before, &mut text);
+            let _ = writeln!(text, "diff a/{name} b/{name}: what the agent changed");
+            modes(change, now, &mut text);
+            compared(&name, &base, &after, &mut text)
         }
-        (Side::Nothing | Side::Directory, Side::Nothing | Side::Directory) => {}
-        _ => {
-            let _ = writeln!(text, "{} ({} -> {})", not_shown(&before, &after), size(&before), size(&after));
+        None => {
+            let note = if change.conflict.is_some() { ": from your version to the agent's" } else { "" };
+            let _ = writeln!(text, "diff a/{name} b/{name}{note}");
+            modes(change, now, &mut text);
+            compared(&name, &before, &after, &mut text)
         }
-    }
+    };
+    let (added, removed) = counts.unzip();
     Ok(FileDiff {
         path: change.path.clone(),
         kind: change.kind,
@@ -116,6 +118,19 @@ fn diff_of(sides: &ThreeWay<'_>, change: &Change) -> anyhow::Result<FileDiff> {
         removed,
         text,
     })
+}
+
+/// The lines that differ, or a sentence; with their numbers, where lines mean something.
+fn compared(name: &str, before: &Side, after: &Side, text: &mut String) -> Option<(usize, usize)> {
+    match (before, after) {
+        (Side::Text(_) | Side::Nothing | Side::Directory, Side::Text(_))
+        | (Side::Text(_), Side::Nothing | Side::Directory) => Some(lines(name, before, after, text)),
+        (Side::Nothing | Side::Directory, Side::Nothing | Side::Directory) => None,
+        _ => {
+            let _ = writeln!(text, "{} ({} -> {})", not_shown(before, after), size(before), size(after));
+            None
+        }
+    }
 }
 
 fn lines(name: &str, before: &Side, after: &Side, text: &mut String) -> (usize, usize) {

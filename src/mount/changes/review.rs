@@ -385,6 +385,7 @@ fn add(rules: &PathRules, settled: Settled, judged: Judged, review: &mut Review)
         conflict,
         merged,
         touched,
+        partly: false,
         after,
         now,
     });
