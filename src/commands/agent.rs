@@ -1,7 +1,7 @@
 //! `agent`: asks the engine for a run, and prints the plan of it or carries it out.
 
 use super::observe::RunObserver;
-use super::review_prompt::ReviewPrompt;
+use super::review::ReviewPrompt;
 use super::{explain, observe, piped, request};
 use crate::cli::AgentArgs;
 use crate::error::{CommandError, Result};
@@ -107,7 +107,7 @@ pub fn carry_out(
     }
     let prepared = engine.prepare(request, Probing::Keep)?;
     let stream = how == How::Stream;
-    let mut prompt = ReviewPrompt;
+    let mut prompt = ReviewPrompt { host: &workforce.host };
     let finished = {
         let mut observer = RunObserver::new(ui, stream, workforce.host.stderr_is_terminal);
         engine.run(prepared, &mut observer, &mut prompt)

@@ -31,7 +31,7 @@ mod piped;
 mod prompter;
 mod request;
 mod reset;
-mod review_prompt;
+mod review;
 mod role;
 mod say;
 mod schema;

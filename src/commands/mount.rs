@@ -1,7 +1,7 @@
 //! `mount`: runs any command in a private view of the project, then brings its work back or holds it.
 
 use super::observe::{self, RunObserver};
-use super::review_prompt::ReviewPrompt;
+use super::review::ReviewPrompt;
 use super::{explain, request, say};
 use crate::cli::MountArgs;
 use crate::error::Result;
@@ -51,7 +51,7 @@ pub fn run(args: &MountArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<
     let request = RunRequest { reserve_stdout: ui.is_json(), ..request };
     let engine = Engine::new(&workforce, log)?;
     let prepared = engine.prepare(&request, Probing::Keep)?;
-    let mut prompt = ReviewPrompt;
+    let mut prompt = ReviewPrompt { host };
     let finished = {
         let on_terminal = host.stdin_is_terminal && host.stderr_is_terminal;
         let mut observer = RunObserver::new(ui, false, on_terminal);

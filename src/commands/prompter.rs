@@ -37,21 +37,31 @@ pub struct Prompter<'a> {
     began: Instant,
     /// What was typed beyond the last line.
     typed: Vec<u8>,
+    /// The signal that told us to end: no further question is asked.
+    ended_by: Option<i32>,
 }
 
 impl<'a> Prompter<'a> {
     pub fn new(terminal: &'a UserTerminal, signals: Option<&'a mut dyn Signals>) -> Prompter<'a> {
-        let mut prompter = Prompter { terminal, signals, began: Instant::now(), typed: Vec::new() };
+        let mut prompter =
+            Prompter { terminal, signals, began: Instant::now(), typed: Vec::new(), ended_by: None };
         prompter.forget();
         prompter
     }
 
     /// The answer to a question. What came before it is no answer.
     pub fn ask(&mut self, question: &str, ui: &mut Ui) -> Answer {
+        if let Some(signal) = self.ended_by {
+            return Answer::Signal(signal);
+        }
         self.terminal.forget_typed();
         self.typed.clear();
         ui.say(question);
-        self.line()
+        let answer = self.line();
+        if let Answer::Signal(signal) = answer {
+            self.ended_by = Some(signal);
+        }
+        answer
     }
 
     /// Whether the answer is yes.

@@ -1,9 +1,12 @@
 //! The terminal of the person who started us, wherever stdin, stdout and stderr lead to. It is found and opened here; who is asked
 //! what is decided elsewhere.
 
-use nix::unistd::{getpgrp, tcgetpgrp};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+use nix::unistd::{Pid, getpgrp, tcgetpgrp, tcsetpgrp};
 use rustix::fs::{Mode, OFlags};
-use rustix::termios::{QueueSelector, isatty, tcflush, tcgetwinsize};
+use rustix::termios::{
+    OptionalActions, QueueSelector, Termios, isatty, tcflush, tcgetattr, tcgetwinsize, tcsetattr,
+};
 use std::fs::File;
 use std::io::{self, stderr, stdin};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -54,10 +57,53 @@ impl UserTerminal {
         let _ = tcflush(&self.input, QueueSelector::IFlush);
     }
 
+    /// Lends it to another process group until it is taken back.
+    pub fn lend(&self, group: Pid) {
+        if self.is_controlling {
+            without_being_stopped(|| {
+                let _ = tcsetpgrp(&self.input, group);
+            });
+        }
+    }
+
+    /// Puts our process group into the foreground again, and the settings back to what they were.
+    pub fn take_back(&self, settings: Option<&Termios>) {
+        without_being_stopped(|| {
+            if self.is_controlling {
+                let _ = tcsetpgrp(&self.input, getpgrp());
+            }
+            if let Some(settings) = settings {
+                let _ = tcsetattr(&self.input, OptionalActions::Drain, settings);
+            }
+        });
+        self.forget_typed();
+    }
+
+    /// How it treats what is typed.
+    pub fn settings(&self) -> Option<Termios> {
+        tcgetattr(&self.input).ok()
+    }
+
+    /// Whether there are jobs that it can be lent to.
+    pub fn is_controlling(&self) -> bool {
+        self.is_controlling
+    }
+
     /// Rows and columns, if it knows them.
     pub fn size(&self) -> Option<(u16, u16)> {
         let size = tcgetwinsize(&self.output).ok()?;
         (size.ws_row > 0 && size.ws_col > 0).then_some((size.ws_row, size.ws_col))
+    }
+}
+
+/// A background process that touches the terminal is stopped by SIGTTOU, unless it holds that signal back.
+pub fn without_being_stopped(action: impl FnOnce()) {
+    let mut held = SigSet::empty();
+    held.add(Signal::SIGTTOU);
+    let before = held.thread_swap_mask(SigmaskHow::SIG_BLOCK);
+    action();
+    if let Ok(before) = before {
+        let _ = before.thread_set_mask();
     }
 }
 

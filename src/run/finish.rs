@@ -10,12 +10,15 @@ use crate::model::plan::{ApplyPolicy, Mode};
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::SignalInbox;
 use crate::mount::apply::Selection;
-use crate::mount::changes::Change;
 use crate::mount::changes::diff::printable_name;
+use crate::mount::changes::{Change, Review, ThreeWay};
+use crate::mount::fs::stat::Stat;
 use crate::session::SessionState;
 use crate::session::{Applied, ApplyRequest, Sessions};
 use anyhow::Result;
+use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// Why changes are held at a terminal that nobody could be asked at.
@@ -112,9 +115,16 @@ impl OpenRun<'_> {
             }
             ApplyPolicy::Auto | ApplyPolicy::Never => Ok(Decision::Keep),
             ApplyPolicy::Ask => {
-                let diff = || reviewed.diff();
-                let offer = Offer { review: &reviewed.review, diff: &diff };
-                decider.decide(&offer, &mut self.signals)
+                let sides = &reviewed.work.three_way(reviewed.merging)?;
+                let (session, scratch) = (self.session.id.as_str(), self.session.dir.as_path());
+                let review = &reviewed.review;
+                let seen = seen(sides, review)?;
+                let offer = Offer { session, scratch, review, sides };
+                let mut decision = decider.decide(&offer, &mut self.signals)?;
+                if let Decision::Apply(selection) = &mut decision {
+                    selection.seen = seen;
+                }
+                Ok(decision)
             }
         }
     }
@@ -195,6 +205,12 @@ impl OpenRun<'_> {
         }
         Ok(())
     }
+}
+
+/// The agent's side of what is about to be looked at.
+fn seen(sides: &ThreeWay<'_>, review: &Review) -> Result<BTreeMap<PathBuf, Option<Stat>>> {
+    let seen = |change: &Change| Ok((change.path.0.clone(), sides.mount.stat(&change.path)?));
+    review.changes.iter().map(seen).collect()
 }
 
 /// The first path of some changes, and how many more there are.

@@ -7,6 +7,7 @@ use crate::exit::Exit;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::apply::{self, ApplyOutcome, ApplyResult, Selection};
 use crate::mount::changes::diff::printable_name;
+use crate::mount::changes::{Review, ThreeWay, review};
 use crate::mount::git::export::{GitExport, export};
 use anyhow::Result;
 use schemars::JsonSchema;
@@ -44,6 +45,20 @@ impl Sessions<'_> {
         let mut session = self.store.find(&request.session)?;
         session.lock()?;
         self.apply_locked(&session, request)
+    }
+
+    /// What an apply would look at, for somebody who decides about it first. Nobody else changes the session meanwhile.
+    pub fn look<T>(
+        &self,
+        request: &ApplyRequest,
+        then: impl FnOnce(&Session, &ThreeWay<'_>, &Review) -> Result<T>,
+    ) -> Result<T> {
+        let mut session = self.store.find(&request.session)?;
+        session.lock()?;
+        let work = session.work()?.ok_or_else(|| session.no_mount())?;
+        let sides = work.three_way(self.merging)?;
+        let review = review(&sides, ignored(request.include_ignored))?;
+        then(&session, &sides, &review)
     }
 
     /// For the runner, which holds the session already.

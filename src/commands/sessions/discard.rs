@@ -2,7 +2,7 @@
 
 use super::{Sessions, answer};
 use crate::commands::prompter::Prompter;
-use crate::commands::review_prompt;
+use crate::commands::review::list;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::terminal::{self, UserTerminal};
@@ -38,8 +38,8 @@ fn is_confirmed(sessions: &Sessions, id: &str) -> Result<bool> {
     };
     let mut ui = Ui::at_terminal(terminal.output()?);
     if let Some(review) = &shown.review {
-        review_prompt::say_changes(review, &mut ui);
+        list::say_changes(&shown.entry.id, review, &[], &mut ui);
     }
-    let question = format!("discard the work of session {} for good?", shown.entry.id);
-    Ok(Prompter::new(&terminal, None).confirms(&question, &mut ui))
+    let question = "discard the work of this session for good?";
+    Ok(Prompter::new(&terminal, None).confirms(question, &mut ui))
 }

@@ -1,8 +1,11 @@
 //! `sessions`: what runs left behind, and what becomes of it.
 
+mod apply;
 mod discard;
 
-use super::review_prompt;
+pub use apply::say_applied;
+
+use super::review::list as review_list;
 use crate::cli::SessionsCommand;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -10,18 +13,16 @@ use crate::host::Host;
 use crate::load::config;
 use crate::load::layers::config_path;
 use crate::mount::CrashPoints;
-use crate::mount::apply::{ApplyResult, Selection, UndoStatus};
-use crate::mount::changes::compare::ConflictReason;
-use crate::mount::changes::{Change, Merging};
+use crate::mount::apply::UndoStatus;
+use crate::mount::changes::Merging;
 use crate::session::prune::PruneRequest;
 use crate::session::recover::Recovery;
 use crate::session::undo::Undone;
-use crate::session::{Applied, ApplyRequest, SessionState, SessionStore, Sessions};
-use crate::ui::text::shell_word;
+use crate::session::{SessionState, SessionStore, Sessions};
 use crate::ui::{Table, Ui, patch, printable};
 use serde::Serialize;
 use serde_json::json;
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
@@ -35,43 +36,13 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
         SessionsCommand::Diff { id, path, include_ignored } => {
             diff(&sessions, id, path.as_ref(), *include_ignored, ui)
         }
-        SessionsCommand::Apply { id, only, theirs, ours, markers, include_ignored, keep, .. } => {
-            let request = ApplyRequest {
-                session: id.clone(),
-                selection: Selection {
-                    only: (!only.is_empty()).then(|| named(only)),
-                    theirs: named(theirs),
-                    ours: named(ours),
-                    markers: named(markers),
-                    ..Selection::all()
-                },
-                include_ignored: *include_ignored,
-                keep: *keep,
-            };
-            let applied = sessions.apply(&request)?;
-            if ui.is_json() {
-                answer(&applied, ui);
-            } else {
-                for warning in &applied.warnings {
-                    ui.warning(printable(&warning.message));
-                }
-                say_applied(&applied, ui);
-            }
-            Ok(applied.exit())
-        }
+        SessionsCommand::Apply { .. } => apply::run(command, &sessions, ui),
         SessionsCommand::Discard { id, yes } => discard::run(&sessions, id, *yes, ui),
         SessionsCommand::Undo { id } => taken_back(&sessions.undo(id)?, ui),
         SessionsCommand::Redo { id } => taken_back(&sessions.redo(id)?, ui),
         SessionsCommand::Recover { id } => recover(&sessions, id.as_deref(), ui),
         SessionsCommand::Prune { older_than, force } => prune(&sessions, older_than, *force, ui),
     }
-}
-
-/// Paths of the project as they were typed, `./` or not.
-fn named(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let named =
-        |path: &PathBuf| path.components().filter(|part| !matches!(part, Component::CurDir)).collect();
-    paths.iter().map(named).collect()
 }
 
 /// What the command line and the config say about merging.
@@ -135,10 +106,10 @@ fn show(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
         ui.warning(printable(problem));
     }
     if let Some(review) = &shown.review {
-        for change in &review.changes {
-            ui.line(format!("  {}", review_prompt::line(change)));
+        for row in review_list::rows(&review.changes, &[]) {
+            ui.line(format!("  {}", row.text));
         }
-        review_prompt::say_kept_out(review, ui);
+        review_list::say_kept_out(review, ui);
     }
     for journal in &shown.journals {
         let what = if journal.is_undo { "undo" } else { "apply" };
@@ -171,64 +142,6 @@ fn diff(
         ui.say("no changes");
     }
     Ok(Exit::Done)
-}
-
-/// What an apply did, for people.
-pub fn say_applied(applied: &Applied, ui: &mut Ui) {
-    let outcome = &applied.outcome;
-    match outcome.status {
-        ApplyResult::Conflict => {
-            let conflicts: Vec<&Change> = outcome.review.conflicts().collect();
-            ui.say(&format!(
-                "{} conflict(s): nothing was applied, the work is held in session {}",
-                conflicts.len(),
-                applied.session
-            ));
-            for change in &conflicts {
-                ui.say(&format!("  {}", review_prompt::line(change)));
-            }
-            hint_at_settling(&applied.session, &conflicts, ui);
-        }
-        ApplyResult::Nothing => ui.say("nothing to apply"),
-        ApplyResult::Applied => {
-            ui.say(&format!("applied {} change(s) of session {}", outcome.applied.len(), applied.session));
-            for change in &outcome.applied {
-                ui.say(&format!("  {}", review_prompt::line(change)));
-            }
-            if !outcome.remaining.is_empty() {
-                ui.say(&format!("{} change(s) stay in the session", outcome.remaining.len()));
-            }
-            ui.hint(format!("`agentworkforce sessions undo {}` undoes it", applied.session));
-        }
-    }
-    review_prompt::say_kept_out(&outcome.review, ui);
-    for branch in &applied.git.exported {
-        let reference = crate::mount::changes::diff::printable_name(branch.reference.as_ref());
-        ui.say(&format!("{} commit(s) of the agent are kept as {reference}", branch.commits.len()));
-        ui.hint(printable(&branch.command));
-    }
-    for branch in &applied.git.held {
-        let name = crate::mount::changes::diff::printable_name(branch.branch.as_ref());
-        ui.say(&format!("commits on {name} are held: {}", printable(&branch.reason)));
-    }
-}
-
-/// How a conflict is settled, with commands that can be pasted.
-fn hint_at_settling(session: &str, conflicts: &[&Change], ui: &mut Ui) {
-    let Some(first) = conflicts.first() else { return };
-    // A name that begins with a dash is no flag behind this.
-    let dot = if first.path.0.as_os_str().as_encoded_bytes().starts_with(b"-") { "./" } else { "" };
-    let path = shell_word(&Path::new(dot).join(&first.path));
-    ui.hint(format!("`agentworkforce sessions diff {session} {path}` shows what you and the agent changed"));
-    let apply = format!("agentworkforce sessions apply {session}");
-    ui.hint(format!("`{apply} --theirs {path}` takes the agent's version"));
-    ui.hint(format!("`{apply} --ours {path}` keeps yours"));
-    if first.conflict == Some(ConflictReason::BothChanged) {
-        ui.hint(format!("`{apply} --markers {path}` writes both, with conflict markers"));
-    }
-    if conflicts.len() > 1 {
-        ui.hint("each conflict needs such a flag; a directory stands for all below it");
-    }
 }
 
 /// What an undo or a redo came to.

@@ -10,6 +10,7 @@ mod record_file;
 mod recover;
 mod run;
 mod select;
+mod settle;
 mod stage;
 mod steps;
 mod trust;
@@ -93,7 +94,7 @@ pub fn apply(
     let earlier = Journal::earlier(context.session)?;
     let sides = &ThreeWay { earlier, ..*sides };
     let mut review = review(sides, ignored)?;
-    decided::settle(selection, sides, &mut review)?;
+    settle::settle(selection, sides, &mut review)?;
     let chosen = selection.choose(&review);
     let mut outcome = ApplyOutcome {
         status: ApplyResult::Nothing,

@@ -54,6 +54,13 @@ impl Selection {
             .collect()
     }
 
+    /// Which of the changes are conflicts that nobody has decided.
+    pub fn undecided(&self, review: &Review) -> Vec<usize> {
+        let undecided = self.choose(review).undecided;
+        let is_undecided = |change: &Change| undecided.iter().any(|one| one.path == change.path);
+        (0..review.changes.len()).filter(|&number| is_undecided(&review.changes[number])).collect()
+    }
+
     /// Paths that were to get conflict markers and cannot.
     pub fn without_markers<'a>(&self, review: &'a Review) -> impl Iterator<Item = &'a Change> {
         review.conflicts().filter(|change| covers(&self.markers, &change.path))
@@ -89,7 +96,7 @@ impl Selection {
         chosen
     }
 
-    /// A file in a directory that the agent made out of a file needs that change; a directory that became a file needs
+    /// Half of a rename needs the other half; a file in a directory that the agent made out of a file needs that change; a directory that became a file needs
     /// all the deletions below it.
     fn with_what_they_need(&self, review: &Review) -> Option<BTreeSet<PathBuf>> {
         let only = self.only.as_ref()?;
@@ -104,6 +111,14 @@ impl Selection {
             .map(|change| change.path.0.clone())
             .filter(|path| is_forced(path))
             .collect();
+        let is_picked = |change: &&Change| picked.contains(&change.path.0);
+        let halves: Vec<PathBuf> = review
+            .changes
+            .iter()
+            .filter(is_picked)
+            .filter_map(|change| change.other_half().map(Path::to_owned))
+            .collect();
+        picked.extend(halves);
         for change in &review.changes {
             let path = change.path.0.as_path();
             let becomes_directory = change.node == Kind::Dir && change.after != After::Absent;

@@ -40,6 +40,12 @@ pub struct Change {
     /// The user saved the file and restored it while the agent had it: the agent's version may hold what was saved in between.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub touched: bool,
+    /// It was this file before: the other half is its deletion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed_from: Option<RawPath>,
+    /// It is this file now: the other half is an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed_to: Option<RawPath>,
     /// Only some hunks of it were picked; the others stay in the session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partly: bool,
@@ -84,6 +90,11 @@ impl Change {
             self.after = merged.agents.clone();
         }
         self
+    }
+
+    /// The path of the other half of a rename.
+    pub fn other_half(&self) -> Option<&Path> {
+        self.renamed_from.as_ref().or(self.renamed_to.as_ref()).map(|path| path.0.as_path())
     }
 
     /// The agent's side of it by itself.

@@ -2,7 +2,7 @@
 
 use super::change::Change;
 use super::compare::After;
-use super::review::base_of;
+use super::path_states::base_of;
 use super::three_way::ThreeWay;
 use super::versions::base_text;
 

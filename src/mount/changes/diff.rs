@@ -63,16 +63,37 @@ enum Side {
     Directory,
 }
 
+/// How the two halves of a rename are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Renames {
+    /// A deletion and an addition.
+    Apart,
+    /// What changed from the old name to the new one; the deletion has no text.
+    Together,
+}
+
 /// The diffs of all changes, or of those at or below one path.
 pub fn diff(sides: &ThreeWay<'_>, review: &Review, below: Option<&Path>) -> anyhow::Result<Vec<FileDiff>> {
     let wanted = |change: &&Change| below.is_none_or(|below| change.path.starts_with(below));
-    review.changes.iter().filter(wanted).map(|change| diff_of(sides, change)).collect()
+    review.changes.iter().filter(wanted).map(|change| diff_of(sides, change, Renames::Apart)).collect()
 }
 
-fn diff_of(sides: &ThreeWay<'_>, change: &Change) -> anyhow::Result<FileDiff> {
+/// The diffs of all changes, with renames as such.
+pub fn diff_with_renames(sides: &ThreeWay<'_>, review: &Review) -> anyhow::Result<Vec<FileDiff>> {
+    review.changes.iter().map(|change| diff_of(sides, change, Renames::Together)).collect()
+}
+
+fn diff_of(sides: &ThreeWay<'_>, change: &Change, renames: Renames) -> anyhow::Result<FileDiff> {
     let path = change.path.0.as_path();
     let now = change.now.map(|stat| stat.kind);
-    let before = side(sides.project, path, now).with_context(|| cannot_read(sides.project, path))?;
+    let is_together = renames == Renames::Together;
+    let from = change.renamed_from.as_ref().filter(|_| is_together).map(|from| from.0.as_path());
+    let before = match from {
+        Some(from) => {
+            side(sides.project, from, Some(Kind::File)).with_context(|| cannot_read(sides.project, from))?
+        }
+        None => side(sides.project, path, now).with_context(|| cannot_read(sides.project, path))?,
+    };
     let after = match change.merged.as_deref() {
         Some(Merged { text: Some(text), .. }) => text_of(text.result.clone()),
         // Only the mode is the agent's.
@@ -95,16 +116,23 @@ fn diff_of(sides: &ThreeWay<'_>, change: &Change) -> anyhow::Result<FileDiff> {
     let counts = match base_of_conflict(sides, change)?.map(text_of) {
         Some(base) => {
             let _ = writeln!(text, "diff a/{name} b/{name}: what you changed");
-            compared(&name, &base, &before, &mut text);
+            compared((&name, &name), &base, &before, &mut text);
             let _ = writeln!(text, "diff a/{name} b/{name}: what the agent changed");
             modes(change, now, &mut text);
-            compared(&name, &base, &after, &mut text)
+            compared((&name, &name), &base, &after, &mut text)
+        }
+        // The other half tells it.
+        None if is_together && change.renamed_to.is_some() => Some((0, 0)),
+        None if from.is_some() => {
+            let old = from.map_or_else(String::new, printable_name);
+            let _ = writeln!(text, "diff a/{old} b/{name}\nrenamed from {old}");
+            compared((&old, &name), &before, &after, &mut text)
         }
         None => {
             let note = if change.conflict.is_some() { ": from your version to the agent's" } else { "" };
             let _ = writeln!(text, "diff a/{name} b/{name}{note}");
             modes(change, now, &mut text);
-            compared(&name, &before, &after, &mut text)
+            compared((&name, &name), &before, &after, &mut text)
         }
     };
     let (added, removed) = counts.unzip();
@@ -121,10 +149,10 @@ fn diff_of(sides: &ThreeWay<'_>, change: &Change) -> anyhow::Result<FileDiff> {
 }
 
 /// The lines that differ, or a sentence; with their numbers, where lines mean something.
-fn compared(name: &str, before: &Side, after: &Side, text: &mut String) -> Option<(usize, usize)> {
+fn compared(names: (&str, &str), before: &Side, after: &Side, text: &mut String) -> Option<(usize, usize)> {
     match (before, after) {
         (Side::Text(_) | Side::Nothing | Side::Directory, Side::Text(_))
-        | (Side::Text(_), Side::Nothing | Side::Directory) => Some(lines(name, before, after, text)),
+        | (Side::Text(_), Side::Nothing | Side::Directory) => Some(lines(names, before, after, text)),
         (Side::Nothing | Side::Directory, Side::Nothing | Side::Directory) => None,
         _ => {
             let _ = writeln!(text, "{} ({} -> {})", not_shown(before, after), size(before), size(after));
@@ -133,12 +161,12 @@ fn compared(name: &str, before: &Side, after: &Side, text: &mut String) -> Optio
     }
 }
 
-fn lines(name: &str, before: &Side, after: &Side, text: &mut String) -> (usize, usize) {
+fn lines(names: (&str, &str), before: &Side, after: &Side, text: &mut String) -> (usize, usize) {
     let content = |side: &Side| match side {
         Side::Text(text) => text.clone(),
         _ => String::new(),
     };
-    let label = |side: &Side, prefix: &str| match side {
+    let label = |side: &Side, prefix: &str, name: &str| match side {
         Side::Nothing | Side::Directory => "/dev/null".to_owned(),
         _ => format!("{prefix}/{name}"),
     };
@@ -154,7 +182,7 @@ fn lines(name: &str, before: &Side, after: &Side, text: &mut String) -> (usize, 
     }
     if counts != (0, 0) {
         let hunks = diff.unified_diff().context_radius(3).to_string();
-        let _ = writeln!(text, "--- {}\n+++ {}", label(before, "a"), label(after, "b"));
+        let _ = writeln!(text, "--- {}\n+++ {}", label(before, "a", names.0), label(after, "b", names.1));
         text.push_str(&printable(&hunks));
     }
     counts

@@ -17,7 +17,7 @@ const CONTEXT: usize = 3;
 pub struct Hunks {
     versions: TextVersions,
     base: Vec<u8>,
-    hunks: Vec<Hunk>,
+    found: Vec<Hunk>,
 }
 
 /// What was made of some of them.
@@ -47,18 +47,18 @@ impl Hunks {
         std::str::from_utf8(&versions.theirs).ok()?;
         let mut lines = Lines::default();
         let (old, new) = (lines.number(&base), lines.number(&versions.theirs));
-        let hunks = WAYS[0].compare(&old, &new);
-        (!hunks.is_empty() && hunks.len() <= MOST).then_some(Hunks { versions, base, hunks })
+        let found = WAYS[0].compare(&old, &new);
+        (!found.is_empty() && found.len() <= MOST).then_some(Hunks { versions, base, found })
     }
 
     pub fn count(&self) -> usize {
-        self.hunks.len()
+        self.found.len()
     }
 
     /// One hunk with the lines around it, ready for a terminal.
     pub fn shown(&self, number: usize) -> String {
         let (old, new) = (lines_of(&self.base), lines_of(&self.versions.theirs));
-        let Hunk { old: removed, new: added } = &self.hunks[number];
+        let Hunk { old: removed, new: added } = &self.found[number];
         let before = removed.start.saturating_sub(CONTEXT)..removed.start;
         let after = removed.end..(removed.end + CONTEXT).min(old.len());
         let around = before.len() + after.len();
@@ -110,7 +110,7 @@ impl Hunks {
             }
         };
         let mut at = 0;
-        for (hunk, picked) in self.hunks.iter().zip(is_picked) {
+        for (hunk, picked) in self.found.iter().zip(is_picked) {
             push(&old[at..hunk.old.start]);
             push(if *picked { &new[hunk.new.clone()] } else { &old[hunk.old.clone()] });
             at = hunk.old.end;

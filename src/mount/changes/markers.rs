@@ -162,7 +162,7 @@ mod tests {
 
     fn marked(base: Option<&str>, ours: &str, theirs: &str) -> (String, Marked) {
         let versions = TextVersions {
-            base: base.map(|base| base.into()),
+            base: base.map(Into::into),
             ours: ours.into(),
             theirs: theirs.into(),
             mode: 0o644,

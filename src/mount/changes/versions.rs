@@ -6,7 +6,7 @@ use super::compare::{After, Base};
 use super::content::unreadable;
 use super::manifest::Entry;
 use super::merge::{LARGEST, is_text};
-use super::review::base_of;
+use super::path_states::base_of;
 use super::three_way::ThreeWay;
 use crate::files::regular;
 use crate::model::change_kind::ChangeKind;
