@@ -3,7 +3,7 @@
 use super::answer;
 use crate::cli::SessionsCommand;
 use crate::commands::review::{self, list};
-use crate::error::Result;
+use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::model::printable::printable;
 use crate::mount::apply::{ApplyResult, Selection};
@@ -21,6 +21,12 @@ pub(super) fn run(command: &SessionsCommand, sessions: &Sessions, ui: &mut Ui) -
     else {
         unreachable!("it is called for this command alone");
     };
+    if let Some(path) = decided_twice([theirs, ours, markers]) {
+        let name = printable_name(path);
+        return Err(CommandError::usage(format!(
+            "`{name}` is named by two of --theirs, --ours and --markers"
+        )));
+    }
     let mut request = ApplyRequest {
         session: id.clone(),
         selection: Selection {
@@ -48,6 +54,13 @@ pub(super) fn run(command: &SessionsCommand, sessions: &Sessions, ui: &mut Ui) -
         say_applied(&applied, ui);
     }
     Ok(applied.exit())
+}
+
+/// A path that more than one of the lists has.
+fn decided_twice(lists: [&Vec<PathBuf>; 3]) -> Option<&Path> {
+    let is_in = |list: &Vec<PathBuf>, path: &PathBuf| list.contains(path);
+    let mut paths = lists.into_iter().flatten();
+    paths.find(|path| lists.iter().filter(|list| is_in(list, path)).count() > 1).map(PathBuf::as_path)
 }
 
 /// Paths of the project as they were typed, `./` or not.
