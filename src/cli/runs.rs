@@ -22,7 +22,7 @@ impl ProjectFrom {
 /// What happens to a run's changes.
 #[derive(Debug, Args)]
 pub struct ChangesArgs {
-    /// When to apply the changes; by default, ask on a terminal, else auto
+    /// When to apply the changes; by default, ask at the terminal; auto only if there is none
     #[arg(long, value_enum, value_name = "WHEN")]
     pub apply: Option<ApplyArg>,
     /// Also apply changes to paths that git ignores

@@ -35,6 +35,9 @@ pub enum SessionsCommand {
         /// Keep your version of a path in conflict; may be repeated
         #[arg(long, value_name = "PATH")]
         ours: Vec<PathBuf>,
+        /// Write both versions of a text in conflict, with conflict markers; may be repeated
+        #[arg(long, value_name = "PATH")]
+        markers: Vec<PathBuf>,
         /// Include paths that git ignores
         #[arg(long)]
         include_ignored: bool,
@@ -45,10 +48,13 @@ pub enum SessionsCommand {
         #[arg(long)]
         keep: bool,
     },
-    /// Discard a session's changes
+    /// Discard a session's changes, after a question on a terminal
     Discard {
         /// The session, or the start of its name
         id: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
     },
     /// Restore the files as they were before an apply; refused if you have edited one of them since
     Undo {

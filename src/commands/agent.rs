@@ -1,7 +1,7 @@
 //! `agent`: asks the engine for a run, and prints the plan of it or carries it out.
 
 use super::observe::RunObserver;
-use super::review_prompt::ReviewPrompt;
+use super::review::ReviewPrompt;
 use super::{explain, observe, piped, request};
 use crate::cli::AgentArgs;
 use crate::error::{CommandError, Result};
@@ -40,7 +40,7 @@ pub fn run(args: &AgentArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<
         return Err(CommandError::usage("no task given and stdin is not a terminal")
             .hint("add `-p \"...\"` or `--prompt-file FILE`, or run it in a terminal"));
     }
-    let request = request::of_agent(args, persona, task, super::is_attended(host, ui))?;
+    let request = request::of_agent(args, persona, task, super::is_attended())?;
     let request = RunRequest { warnings, ..request };
     super::say::persona_ref(&workforce, ui);
     let how = if args.dry_run {
@@ -107,7 +107,7 @@ pub fn carry_out(
     }
     let prepared = engine.prepare(request, Probing::Keep)?;
     let stream = how == How::Stream;
-    let mut prompt = ReviewPrompt::new();
+    let mut prompt = ReviewPrompt { host: &workforce.host };
     let finished = {
         let mut observer = RunObserver::new(ui, stream, workforce.host.stderr_is_terminal);
         engine.run(prepared, &mut observer, &mut prompt)

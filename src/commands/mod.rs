@@ -3,7 +3,7 @@
 use crate::cli::{Cli, Command, HarnessCommand};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
-use crate::host::Host;
+use crate::host::{Host, terminal};
 use crate::model::features::Feature;
 use crate::model::selector::Selector;
 use crate::run::RunRequest;
@@ -31,7 +31,7 @@ mod piped;
 mod prompter;
 mod request;
 mod reset;
-mod review_prompt;
+mod review;
 mod role;
 mod say;
 mod schema;
@@ -96,8 +96,14 @@ fn bare(host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
     agent::carry_out(&request, agent::How::Run, &Workforce::open(host)?, log, ui)
 }
 
-/// Whether a person at a terminal can answer questions.
-fn is_attended(host: &Host, ui: &Ui) -> bool {
+/// Whether a person may be at a terminal, wherever our input and output lead to: then nothing is applied unasked. If the terminal is
+/// in use for something else when the question comes, the changes are held.
+fn is_attended() -> bool {
+    terminal::is_there()
+}
+
+/// Whether input and messages are at a terminal.
+fn is_interactive(host: &Host, ui: &Ui) -> bool {
     host.stdin_is_terminal && host.stderr_is_terminal && !ui.is_json()
 }
 

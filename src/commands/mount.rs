@@ -1,7 +1,7 @@
 //! `mount`: runs any command in a private view of the project, then brings its work back or holds it.
 
 use super::observe::{self, RunObserver};
-use super::review_prompt::ReviewPrompt;
+use super::review::ReviewPrompt;
 use super::{explain, request, say};
 use crate::cli::MountArgs;
 use crate::error::Result;
@@ -46,12 +46,12 @@ struct ReportedOutcome {
 pub fn run(args: &MountArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
     let workforce = Workforce::open_at(host, args.from.persona_ref())?;
     say::persona_ref(&workforce, ui);
-    let request = request::of_mount(args, super::is_attended(host, ui))?;
+    let request = request::of_mount(args, super::is_attended())?;
     // The object is all that may be on our stdout.
     let request = RunRequest { reserve_stdout: ui.is_json(), ..request };
     let engine = Engine::new(&workforce, log)?;
     let prepared = engine.prepare(&request, Probing::Keep)?;
-    let mut prompt = ReviewPrompt::new();
+    let mut prompt = ReviewPrompt { host };
     let finished = {
         let on_terminal = host.stdin_is_terminal && host.stderr_is_terminal;
         let mut observer = RunObserver::new(ui, false, on_terminal);

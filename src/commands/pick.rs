@@ -33,8 +33,7 @@ pub fn run(args: &PickArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<E
     let ranked = rank(&task, &choices);
     let shown = &ranked[..ranked.len().min(args.limit.into())];
     let words = shown.first().map(|best| command(best.id, &task));
-    let attended = super::is_attended(host, ui);
-    let starts = args.launch && attended && !args.dry_run;
+    let starts = args.launch && super::is_interactive(host, ui) && !args.dry_run;
     let plans = args.launch && args.dry_run;
     if ui.is_json() {
         let plan = match shown.first().filter(|_| plans) {
@@ -65,7 +64,7 @@ pub fn run(args: &PickArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<E
     if starts || plans {
         let how = if plans { How::DryRun } else { How::Run };
         let workforce = Workforce::open(host)?;
-        return agent::carry_out(&request(best.id, &task, attended), how, &workforce, log, ui);
+        return agent::carry_out(&request(best.id, &task, super::is_attended()), how, &workforce, log, ui);
     }
     if args.launch {
         ui.line(printable(&quoted(&command(best.id, &task))));

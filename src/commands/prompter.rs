@@ -1,6 +1,8 @@
 //! Asks the person at the terminal for a line, and watches for signals meanwhile: a prompt must not block them.
 
+use crate::host::terminal::UserTerminal;
 use crate::run::observer::Signals;
+use crate::ui::Ui;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::getpid;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -27,38 +29,70 @@ pub fn forget_typed() {
     let _ = rustix::termios::tcflush(stdin(), rustix::termios::QueueSelector::IFlush);
 }
 
+/// Asks at a terminal that is ours.
 pub struct Prompter<'a> {
-    signals: &'a mut dyn Signals,
+    terminal: &'a UserTerminal,
+    /// `None` where signals have their usual effect.
+    signals: Option<&'a mut dyn Signals>,
     began: Instant,
     /// What was typed beyond the last line.
     typed: Vec<u8>,
+    /// The signal that told us to end: no further question is asked.
+    ended_by: Option<i32>,
 }
 
 impl<'a> Prompter<'a> {
-    pub fn new(signals: &'a mut dyn Signals) -> Prompter<'a> {
-        // What came before the question is no answer to it.
-        forget_typed();
-        signals.take();
-        Prompter { signals, began: Instant::now(), typed: Vec::new() }
+    pub fn new(terminal: &'a UserTerminal, signals: Option<&'a mut dyn Signals>) -> Prompter<'a> {
+        let mut prompter =
+            Prompter { terminal, signals, began: Instant::now(), typed: Vec::new(), ended_by: None };
+        prompter.forget();
+        prompter
     }
 
-    pub fn line(&mut self) -> Answer {
+    /// The answer to a question. What came before it is no answer.
+    pub fn ask(&mut self, question: &str, ui: &mut Ui) -> Answer {
+        if let Some(signal) = self.ended_by {
+            return Answer::Signal(signal);
+        }
+        self.terminal.forget_typed();
+        self.typed.clear();
+        ui.say(question);
+        let answer = self.line();
+        if let Answer::Signal(signal) = answer {
+            self.ended_by = Some(signal);
+        }
+        answer
+    }
+
+    /// Whether the answer is yes.
+    pub fn confirms(&mut self, question: &str, ui: &mut Ui) -> bool {
+        let answer = self.ask(&format!("{question} [y/N]"), ui);
+        matches!(answer, Answer::Line(sure) if matches!(sure.trim(), "y" | "Y" | "yes"))
+    }
+
+    /// Forgets what was typed, and the signals that came.
+    pub fn forget(&mut self) {
+        self.terminal.forget_typed();
+        self.typed.clear();
+        if let Some(signals) = &mut self.signals {
+            signals.take();
+        }
+    }
+
+    fn line(&mut self) -> Answer {
         loop {
             if let Some(end) = self.typed.iter().position(|&byte| byte == b'\n') {
                 let line: Vec<u8> = self.typed.drain(..=end).collect();
-                // Now, not when the next question is read: by then it may have been answered.
-                forget_typed();
-                self.typed.clear();
                 return Answer::Line(String::from_utf8_lossy(&line).into_owned());
             }
             if let Some(signal) = self.heard() {
                 return Answer::Signal(signal);
             }
-            let stdin = stdin();
-            let mut ready = [
-                PollFd::new(&stdin, PollFlags::IN),
-                PollFd::from_borrowed_fd(self.signals.wake_fd(), PollFlags::IN),
-            ];
+            let input = self.terminal.input();
+            let mut ready = vec![PollFd::from_borrowed_fd(input, PollFlags::IN)];
+            ready.extend(
+                self.signals.iter().map(|signals| PollFd::from_borrowed_fd(signals.wake_fd(), PollFlags::IN)),
+            );
             if !matches!(poll(&mut ready, None), Ok(_) | Err(rustix::io::Errno::INTR)) {
                 return Answer::End;
             }
@@ -66,7 +100,7 @@ impl<'a> Prompter<'a> {
                 continue;
             }
             let mut bytes = [0_u8; 1024];
-            match rustix::io::read(&stdin, &mut bytes) {
+            match rustix::io::read(input, &mut bytes) {
                 Ok(0) => return Answer::End,
                 Ok(count) => self.typed.extend_from_slice(&bytes[..count]),
                 Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
@@ -78,7 +112,7 @@ impl<'a> Prompter<'a> {
 
     /// The signal that ends us, if one came. Ctrl-Z stops us here, where nobody else is in the foreground.
     fn heard(&mut self) -> Option<i32> {
-        for signal in self.signals.take() {
+        for signal in self.signals.as_mut().map(|signals| signals.take()).unwrap_or_default() {
             match signal {
                 SIGTSTP => {
                     let _ = kill(getpid(), Signal::SIGSTOP);

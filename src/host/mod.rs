@@ -3,6 +3,7 @@
 
 pub mod interruption;
 pub mod own_project;
+pub mod terminal;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -10,13 +10,20 @@ use crate::model::plan::{ApplyPolicy, Mode};
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::SignalInbox;
 use crate::mount::apply::Selection;
-use crate::mount::changes::Change;
 use crate::mount::changes::diff::printable_name;
+use crate::mount::changes::{Change, Review, ThreeWay};
+use crate::mount::fs::stat::Stat;
 use crate::session::SessionState;
 use crate::session::{Applied, ApplyRequest, Sessions};
 use anyhow::Result;
+use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
 use std::time::Instant;
+
+/// Why changes are held at a terminal that nobody could be asked at.
+const NOBODY_TO_ASK: &str = "the run is in the background of its terminal, so nobody could be asked: the work is held until you apply \
+     it; `--apply auto` applies without a question";
 
 /// Whether the changes may be applied at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +41,7 @@ pub struct Changes {
     pub applied: Option<Applied>,
     /// The signal that ended the question about them; they are kept.
     pub interrupted_by: Option<i32>,
-    /// Held although they would have been applied: they change what agents may do, and a person has to look first.
+    /// Held until a person looks: nobody could be asked, or what would have been applied unasked changes what agents may do.
     pub needs_approval: bool,
     pub state: SessionState,
 }
@@ -64,7 +71,14 @@ impl OpenRun<'_> {
         if self.mount.record.backend != Backend::None {
             let decision = self.decision(gate, decider)?;
             tracing::info!(?decision, "decided about the changes");
-            changes.needs_approval = matches!(decision, Decision::Keep) && self.needs_approval(gate)?;
+            changes.needs_approval = match decision {
+                Decision::Keep => self.needs_approval(gate)?,
+                Decision::NobodyToAsk => {
+                    self.report.warnings.push(Warning::new(WarningCode::NotApplied, NOBODY_TO_ASK));
+                    true
+                }
+                _ => false,
+            };
             self.carry_out(decision, &mut changes)?;
             self.engine.crash_points.at("settled");
         }
@@ -101,9 +115,16 @@ impl OpenRun<'_> {
             }
             ApplyPolicy::Auto | ApplyPolicy::Never => Ok(Decision::Keep),
             ApplyPolicy::Ask => {
-                let diff = || reviewed.diff();
-                let offer = Offer { review: &reviewed.review, diff: &diff };
-                decider.decide(&offer, &mut self.signals)
+                let sides = &reviewed.work.three_way(reviewed.merging)?;
+                let (session, scratch) = (self.session.id.as_str(), self.session.dir.as_path());
+                let review = &reviewed.review;
+                let seen = seen(sides, review)?;
+                let offer = Offer { session, scratch, review, sides };
+                let mut decision = decider.decide(&offer, &mut self.signals)?;
+                if let Decision::Apply(selection) = &mut decision {
+                    selection.seen = seen;
+                }
+                Ok(decision)
             }
         }
     }
@@ -159,7 +180,7 @@ impl OpenRun<'_> {
                 };
                 changes.applied = Some(sessions.apply_locked(&self.session, &request)?);
             }
-            Decision::Keep => {}
+            Decision::Keep | Decision::NobodyToAsk => {}
             Decision::Interrupted(signal) => changes.interrupted_by = Some(signal),
             Decision::Discard => {
                 self.session.set_state(host, SessionState::Discarded)?;
@@ -184,6 +205,12 @@ impl OpenRun<'_> {
         }
         Ok(())
     }
+}
+
+/// The agent's side of what is about to be looked at.
+fn seen(sides: &ThreeWay<'_>, review: &Review) -> Result<BTreeMap<PathBuf, Option<Stat>>> {
+    let seen = |change: &Change| Ok((change.path.0.clone(), sides.mount.stat(&change.path)?));
+    review.changes.iter().map(seen).collect()
 }
 
 /// The first path of some changes, and how many more there are.

@@ -7,9 +7,10 @@ use crate::model::plan::RunPlan;
 use crate::model::report::{ReportedCheck, ReportedLeak};
 use crate::model::warning::Warning;
 use crate::mount::apply::Selection;
-use crate::mount::changes::Review;
-use crate::mount::changes::diff::FileDiff;
+use crate::mount::changes::diff::{FileDiff, diff_with_renames};
+use crate::mount::changes::{Review, ThreeWay};
 use std::os::fd::BorrowedFd;
+use std::path::Path;
 
 /// Something that happened.
 #[derive(Debug)]
@@ -49,9 +50,19 @@ pub struct Live<'a> {
 
 /// The changes of a run, offered to a person.
 pub struct Offer<'a> {
+    pub session: &'a str,
+    /// A directory that no agent can reach, for files that the person edits.
+    pub scratch: &'a Path,
     pub review: &'a Review,
-    /// Made only when it is asked for: it reads every changed file.
-    pub diff: &'a dyn Fn() -> anyhow::Result<Vec<FileDiff>>,
+    /// What was compared.
+    pub sides: &'a ThreeWay<'a>,
+}
+
+impl Offer<'_> {
+    /// Reads every changed file.
+    pub fn diff(&self) -> anyhow::Result<Vec<FileDiff>> {
+        diff_with_renames(self.sides, self.review)
+    }
 }
 
 /// What is to become of the changes.
@@ -59,6 +70,8 @@ pub struct Offer<'a> {
 pub enum Decision {
     Apply(Selection),
     Keep,
+    /// Keep, because whoever is to decide has the terminal in use for something else.
+    NobodyToAsk,
     Discard,
     /// Keep, because this signal tells us to end.
     Interrupted(i32),

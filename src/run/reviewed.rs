@@ -1,19 +1,11 @@
 //! The changes of a run as they were found, for everyone who shows them.
 
-use crate::mount::changes::diff::{FileDiff, diff};
 use crate::mount::changes::{Merging, Review};
 use crate::session::work::Work;
-use anyhow::Result;
 
 /// The changes of a run, with the trees that they were found in.
 pub(super) struct Reviewed {
     pub(super) work: Work,
     pub(super) review: Review,
     pub(super) merging: Merging,
-}
-
-impl Reviewed {
-    pub(super) fn diff(&self) -> Result<Vec<FileDiff>> {
-        diff(&self.work.three_way(self.merging)?, &self.review, None)
-    }
 }

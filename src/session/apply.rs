@@ -6,6 +6,8 @@ use super::store::{Session, SessionEntry};
 use crate::exit::Exit;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::apply::{self, ApplyOutcome, ApplyResult, Selection};
+use crate::mount::changes::diff::printable_name;
+use crate::mount::changes::{Review, ThreeWay, review};
 use crate::mount::git::export::{GitExport, export};
 use anyhow::Result;
 use schemars::JsonSchema;
@@ -45,6 +47,20 @@ impl Sessions<'_> {
         self.apply_locked(&session, request)
     }
 
+    /// What an apply would look at, for somebody who decides about it first. Nobody else changes the session meanwhile.
+    pub fn look<T>(
+        &self,
+        request: &ApplyRequest,
+        then: impl FnOnce(&Session, &ThreeWay<'_>, &Review) -> Result<T>,
+    ) -> Result<T> {
+        let mut session = self.store.find(&request.session)?;
+        session.lock()?;
+        let work = session.work()?.ok_or_else(|| session.no_mount())?;
+        let sides = work.three_way(self.merging)?;
+        let review = review(&sides, ignored(request.include_ignored))?;
+        then(&session, &sides, &review)
+    }
+
     /// For the runner, which holds the session already.
     pub fn apply_locked(&self, session: &Session, request: &ApplyRequest) -> Result<Applied> {
         self.end_journals(session)?;
@@ -57,6 +73,11 @@ impl Sessions<'_> {
         for path in request.selection.unknown(&outcome.review) {
             let message = format!("the agent changed nothing at `{}`", path.display());
             warnings.push(Warning::new(WarningCode::NoMatch, message));
+        }
+        for change in request.selection.without_markers(&outcome.review) {
+            let name = printable_name(change.path.as_ref());
+            let message = format!("{name} cannot have conflict markers: it is not text on both sides");
+            warnings.push(Warning::new(WarningCode::NotApplied, message));
         }
         self.crash_points.at("apply: ended");
         let mut git = GitExport::default();

@@ -1,6 +1,7 @@
 //! Runs a helper program (git, npx, `<harness> --version`) with a time limit and no terminal, and ends all of it.
 //! It knows no program by name; harnesses themselves are run by others.
 
+pub mod at_terminal;
 pub mod guard;
 pub mod version;
 

@@ -7,6 +7,7 @@ use crate::model::report::Status;
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
+use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 pub mod diagnostics;
@@ -45,9 +46,44 @@ pub struct Ui {
     /// What the command answers with where it is a run.
     run: Option<RunAnswer>,
     out: BufWriter<AutoStream<io::Stdout>>,
-    err: AutoStream<io::Stderr>,
+    err: Told,
     /// The first failure to write that is not a closed pipe: output is missing, so the exit code must say so.
     failure: Option<io::Error>,
+}
+
+/// Where things are said: to whoever reads stderr, or to the person at a terminal, wherever stderr leads to.
+enum Told {
+    Stderr(AutoStream<io::Stderr>),
+    Terminal(AutoStream<File>),
+}
+
+impl Told {
+    /// Past any colour handling, if it is a terminal.
+    fn command(&mut self, text: &str) {
+        let _ = match self {
+            Told::Stderr(_) if !io::stderr().is_terminal() => Ok(()),
+            Told::Stderr(_) => io::stderr().write_all(text.as_bytes()),
+            Told::Terminal(stream) => {
+                stream.as_inner().try_clone().and_then(|mut file| file.write_all(text.as_bytes()))
+            }
+        };
+    }
+}
+
+impl Write for Told {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Told::Stderr(stream) => stream.write(bytes),
+            Told::Terminal(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Told::Stderr(stream) => stream.flush(),
+            Told::Terminal(stream) => stream.flush(),
+        }
+    }
 }
 
 /// How a run answers in JSON: one object, or a line for every event with the report last.
@@ -113,9 +149,14 @@ impl Ui {
             json,
             run: None,
             out: BufWriter::new(AutoStream::auto(io::stdout())),
-            err: AutoStream::auto(io::stderr()),
+            err: Told::Stderr(AutoStream::auto(io::stderr())),
             failure: None,
         }
+    }
+
+    /// Says everything at this terminal. What was redirected gets none of it.
+    pub fn at_terminal(terminal: File) -> Ui {
+        Ui { err: Told::Terminal(AutoStream::auto(terminal)), ..Ui::new(false) }
     }
 
     /// From here on an error is the end of a run that was not started, and says so where a report would.
@@ -252,9 +293,7 @@ impl Ui {
 
     /// Sets a terminal back that others wrote to: whatever region, mode or colour they left, every line that follows can be read.
     pub fn reset_terminal(&mut self) {
-        if io::stderr().is_terminal() {
-            let _ = io::stderr().write_all(TERMINAL_RESET.as_bytes());
-        }
+        self.err.command(TERMINAL_RESET);
     }
 
     /// A line on a terminal that the next one replaces.

@@ -7,6 +7,11 @@ const PLACE: Style = AnsiColor::Cyan.on_default();
 const ADDED: Style = AnsiColor::Green.on_default();
 const REMOVED: Style = AnsiColor::Red.on_default();
 
+/// How many lines came and went, behind a name.
+pub fn counts(added: usize, removed: usize) -> String {
+    format!("  {ADDED}+{added}{ADDED:#} {REMOVED}-{removed}{REMOVED:#}")
+}
+
 /// A diff as people read it: nothing in it can command the terminal, and each kind of line has its colour.
 pub fn coloured(text: &str) -> String {
     let mut inside = false;

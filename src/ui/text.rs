@@ -1,4 +1,8 @@
-//! Makes text short enough for a terminal.
+//! Makes text short enough for a terminal, and names fit for a shell.
+
+use super::printable;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// The first `width` characters on one line, with an ellipsis where something was cut.
 pub fn shortened(text: &str, width: usize) -> String {
@@ -12,9 +16,38 @@ pub fn shortened(text: &str, width: usize) -> String {
     short
 }
 
+/// A path as one word of a shell's command line, to be pasted: nothing in it can command the terminal or the shell.
+pub fn shell_word(path: &Path) -> String {
+    let plain = path.to_str().filter(|text| *printable(text) == **text && !text.contains(['\n', '\t', '`']));
+    if let Some(quoted) = plain.and_then(|text| shlex::try_quote(text).ok()) {
+        return quoted.into_owned();
+    }
+    let escaped = |byte: &u8| match byte {
+        b'\\' | b'\'' | b'`' | 0..0x20 | 0x7f.. => format!("\\x{byte:02x}"),
+        plain => char::from(*plain).to_string(),
+    };
+    format!("$'{}'", path.as_os_str().as_bytes().iter().map(escaped).collect::<String>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_for_the_shell_is_the_path_again() {
+        for (path, word) in [
+            ("src/a-b.rs", "src/a-b.rs"),
+            ("with space", "'with space'"),
+            ("it's; rm", "\"it's; rm\""),
+            ("a\nb\x1b[2J", "$'a\\x0ab\\x1b[2J'"),
+            ("a`id`", "$'a\\x60id\\x60'"),
+        ] {
+            assert_eq!(shell_word(Path::new(path)), word);
+            let output =
+                std::process::Command::new("bash").args(["-c", &format!("printf %s {word}")]).output();
+            assert_eq!(output.unwrap().stdout, path.as_bytes());
+        }
+    }
 
     #[test]
     fn long_text_is_cut_at_a_character() {

@@ -215,7 +215,7 @@ fn the_review_at_a_terminal_applies_shows_picks_keeps_and_discards() {
     terminal.asks("for good? [y/N]");
     terminal.line("n");
     // What is typed before the question is no answer to it.
-    terminal.asks("discard with [x]?");
+    terminal.asks("[x] discard?");
     terminal.line("x");
     terminal.asks("for good? [y/N]");
     terminal.line("y");

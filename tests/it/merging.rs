@@ -210,3 +210,30 @@ fn too_many_files_to_keep_are_told() {
     let warnings = report["warnings"].to_string();
     assert!(warnings.contains("too many to keep"), "{warnings}");
 }
+
+#[test]
+fn conflicts_are_settled_by_flags_and_the_hints_can_be_pasted() {
+    for_each(|world, backend| {
+        world.files(&[("with space.txt", "base\n")]);
+        world
+            .mounted(&["--mount", backend, "--apply", "never"], "echo agents | tee 'with space.txt' > other")
+            .ends(0);
+        world.outside("echo mine | tee 'with space.txt' > other");
+        let id = world.listed()[0]["id"].as_str().unwrap().to_owned();
+        let held = world.aw(["sessions", "apply", &id]).ends(3);
+        held.says(&format!("`agentworkforce sessions apply {id} --theirs other` takes the agent's version"));
+        let held = world.aw(["sessions", "apply", &id, "--markers", "./other"]).ends(3);
+        held.says("--markers 'with space.txt'` writes both");
+        world
+            .aw(["sessions", "apply", &id, "--ours", "other", "--markers", "other"])
+            .ends(2)
+            .says("named by two");
+        let done =
+            world.aw(["sessions", "apply", &id, "--markers", "other", "--theirs", "with space.txt"]).ends(0);
+        done.says("merged    other");
+        let both = "<<<<<<< yours\nmine\n=======\nagents\n>>>>>>> the agent's\n";
+        assert_eq!(world.outside("cat other 'with space.txt'"), format!("{both}agents\n"));
+        world.aw(["sessions", "undo", &id]).ends(0);
+        assert_eq!(world.outside("cat other 'with space.txt'"), "mine\nmine\n");
+    });
+}

@@ -1,6 +1,7 @@
 //! The README and `docs` as a user follows them: every console example is run, in order, and says what is shown there.
 
 use crate::support::TestEnv;
+use crate::support::terminal::without_terminal;
 use serde_json::json;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -83,7 +84,10 @@ fn follow(path: &str, examples: &[Example]) {
     let path_variable =
         format!("{}:{}:{}", bin.display(), stand_in.display(), std::env::var("PATH").unwrap_or_default());
     for example in examples {
-        let output = Command::new("bash")
+        let mut words = without_terminal();
+        words.push("bash");
+        let output = Command::new(words[0])
+            .args(&words[1..])
             .args(["-euo", "pipefail", "-c", &example.command])
             .current_dir(env.project())
             .env_clear()

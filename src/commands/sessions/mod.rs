@@ -1,9 +1,13 @@
 //! `sessions`: what runs left behind, and what becomes of it.
 
+mod apply;
 mod diff;
+mod discard;
 mod undo;
 
-use super::review_prompt;
+pub use apply::say_applied;
+
+use super::review::list as review_list;
 use crate::cli::SessionsCommand;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -11,11 +15,11 @@ use crate::host::Host;
 use crate::load::config;
 use crate::load::layers::config_path;
 use crate::mount::CrashPoints;
-use crate::mount::apply::{ApplyResult, Selection, UndoRequest};
+use crate::mount::apply::UndoRequest;
 use crate::mount::changes::Merging;
 use crate::session::prune::PruneRequest;
 use crate::session::recover::Recovery;
-use crate::session::{Applied, ApplyRequest, SessionState, SessionStore, Sessions};
+use crate::session::{SessionState, SessionStore, Sessions};
 use crate::ui::{Table, Ui, printable};
 use serde::Serialize;
 use serde_json::json;
@@ -32,39 +36,8 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
         SessionsCommand::Diff { id, path, include_ignored } => {
             diff::diff(&sessions, id, path.as_ref(), *include_ignored, ui)
         }
-        SessionsCommand::Apply { id, only, theirs, ours, include_ignored, keep, .. } => {
-            let request = ApplyRequest {
-                session: id.clone(),
-                selection: Selection {
-                    only: (!only.is_empty()).then(|| only.clone()),
-                    exact: false,
-                    theirs: theirs.clone(),
-                    ours: ours.clone(),
-                    shown: None,
-                },
-                include_ignored: *include_ignored,
-                keep: *keep,
-            };
-            let applied = sessions.apply(&request)?;
-            if ui.is_json() {
-                answer(&applied, ui);
-            } else {
-                for warning in &applied.warnings {
-                    ui.warning(printable(&warning.message));
-                }
-                say_applied(&applied, ui);
-            }
-            Ok(applied.exit())
-        }
-        SessionsCommand::Discard { id } => {
-            let entry = sessions.discard(id)?;
-            if ui.is_json() {
-                answer(&entry, ui);
-            } else {
-                ui.line(format!("discarded {}", entry.id));
-            }
-            Ok(Exit::Done)
-        }
+        SessionsCommand::Apply { .. } => apply::run(command, &sessions, ui),
+        SessionsCommand::Discard { id, yes } => discard::run(&sessions, id, *yes, ui),
         SessionsCommand::Undo { id, only, force } => {
             let request = UndoRequest { only: only.clone(), force: *force };
             undo::say(&sessions.undo(id, &request)?, ui)
@@ -136,10 +109,10 @@ fn show(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
         ui.warning(printable(problem));
     }
     if let Some(review) = &shown.review {
-        for change in &review.changes {
-            ui.line(format!("  {}", review_prompt::line(change)));
+        for row in review_list::rows(&review.changes, &[]) {
+            ui.line(format!("  {}", row.text));
         }
-        review_prompt::say_kept_out(review, ui);
+        review_list::say_kept_out(review, ui);
     }
     for journal in &shown.journals {
         let what = if journal.is_undo { "undo" } else { "apply" };
@@ -159,50 +132,6 @@ fn show(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
         ));
     }
     Ok(Exit::Done)
-}
-
-/// What an apply did, for people.
-pub fn say_applied(applied: &Applied, ui: &mut Ui) {
-    let outcome = &applied.outcome;
-    match outcome.status {
-        ApplyResult::Conflict => {
-            let conflicts: Vec<&crate::mount::changes::Change> = outcome.review.conflicts().collect();
-            ui.say(&format!(
-                "{} conflict(s): nothing was applied, the work is held in session {}",
-                conflicts.len(),
-                applied.session
-            ));
-            for change in conflicts {
-                ui.say(&format!("  {}", review_prompt::line(change)));
-            }
-            ui.hint(format!("`agentworkforce sessions diff {}` shows both sides", applied.session));
-            ui.hint(format!(
-                "`agentworkforce sessions apply {} --theirs PATH --ours PATH` takes the agent's or keeps yours",
-                applied.session
-            ));
-        }
-        ApplyResult::Nothing => ui.say("nothing to apply"),
-        ApplyResult::Applied => {
-            ui.say(&format!("applied {} change(s) of session {}", outcome.applied.len(), applied.session));
-            for change in &outcome.applied {
-                ui.say(&format!("  {}", review_prompt::line(change)));
-            }
-            if !outcome.remaining.is_empty() {
-                ui.say(&format!("{} change(s) stay in the session", outcome.remaining.len()));
-            }
-            ui.hint(format!("`agentworkforce sessions undo {}` undoes it", applied.session));
-        }
-    }
-    review_prompt::say_kept_out(&outcome.review, ui);
-    for branch in &applied.git.exported {
-        let reference = crate::mount::changes::diff::printable_name(branch.reference.as_ref());
-        ui.say(&format!("{} commit(s) of the agent are kept as {reference}", branch.commits.len()));
-        ui.hint(printable(&branch.command));
-    }
-    for branch in &applied.git.held {
-        let name = crate::mount::changes::diff::printable_name(branch.branch.as_ref());
-        ui.say(&format!("commits on {name} are held: {}", printable(&branch.reason)));
-    }
 }
 
 fn recover(sessions: &Sessions, id: Option<&str>, ui: &mut Ui) -> Result<Exit> {

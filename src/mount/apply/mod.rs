@@ -2,6 +2,7 @@
 //! Every step is journaled in the session first; whatever the user did meanwhile is a conflict and never overwritten.
 
 mod agents_versions;
+pub mod decided;
 mod exchange;
 mod found;
 pub mod journal;
@@ -11,6 +12,7 @@ mod record_file;
 mod recover;
 mod run;
 mod select;
+mod settle;
 mod stage;
 mod steps;
 mod trust;
@@ -97,7 +99,7 @@ pub fn apply(
     let earlier = Journal::earlier(context.session)?;
     let sides = &ThreeWay { earlier, ..*sides };
     let mut review = review(sides, ignored)?;
-    selection.take_theirs(&mut review);
+    settle::settle(selection, sides, &mut review)?;
     let chosen = selection.choose(&review);
     let mut outcome = ApplyOutcome {
         status: ApplyResult::Nothing,

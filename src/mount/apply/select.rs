@@ -1,11 +1,12 @@
 //! Which of the changes are to be applied: all, those that were picked, and conflicts that the user decided.
 //! Pure; a choice that would need another change takes that with it.
 
+use super::decided::{Choice, Decided};
 use crate::model::change_kind::ChangeKind;
 use crate::mount::changes::compare::{After, ConflictReason};
 use crate::mount::changes::{Change, Review};
-use crate::mount::fs::stat::Kind;
-use std::collections::BTreeSet;
+use crate::mount::fs::stat::{Kind, Stat};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Paths mean themselves and everything below them.
@@ -19,9 +20,15 @@ pub struct Selection {
     pub theirs: Vec<PathBuf>,
     /// Keep the project's version and leave the agent's in the session.
     pub ours: Vec<PathBuf>,
+    /// Write both versions with conflict markers.
+    pub markers: Vec<PathBuf>,
+    /// What a person has decided about single paths.
+    pub decided: BTreeMap<PathBuf, Decided>,
     /// What was looked at before it was decided; `None` if nothing was. What has become a change since then is left in the
     /// session.
     pub shown: Option<BTreeSet<PathBuf>>,
+    /// The agent's side of what a person looked at. If it is not that any more, nothing is applied.
+    pub seen: BTreeMap<PathBuf, Option<Stat>>,
 }
 
 pub(super) struct Chosen<'a> {
@@ -40,20 +47,23 @@ impl Selection {
 
     /// Paths that were named and that no change is at or below: most likely a slip.
     pub fn unknown<'a>(&'a self, review: &Review) -> Vec<&'a Path> {
-        let named = self.only.iter().flatten().chain(&self.theirs).chain(&self.ours);
+        let named = self.only.iter().flatten().chain(&self.theirs).chain(&self.ours).chain(&self.markers);
         named
             .map(PathBuf::as_path)
             .filter(|path| !review.changes.iter().any(|change| change.path.starts_with(path)))
             .collect()
     }
 
-    /// Where the agent's version was asked for, it is taken as it is and not merged.
-    pub(super) fn take_theirs(&self, review: &mut Review) {
-        for change in &mut review.changes {
-            if change.merged.is_some() && covers(&self.theirs, &change.path) {
-                *change = change.clone().unmerged();
-            }
-        }
+    /// Which of the changes are conflicts that nobody has decided.
+    pub fn undecided(&self, review: &Review) -> Vec<usize> {
+        let undecided = self.choose(review).undecided;
+        let is_undecided = |change: &Change| undecided.iter().any(|one| one.path == change.path);
+        (0..review.changes.len()).filter(|&number| is_undecided(&review.changes[number])).collect()
+    }
+
+    /// Paths that were to get conflict markers and cannot.
+    pub fn without_markers<'a>(&self, review: &'a Review) -> impl Iterator<Item = &'a Change> {
+        review.conflicts().filter(|change| covers(&self.markers, &change.path))
     }
 
     pub(super) fn choose<'a>(&self, review: &'a Review) -> Chosen<'a> {
@@ -63,16 +73,21 @@ impl Selection {
             let path = change.path.0.as_path();
             let is_picked = picked.as_ref().is_none_or(|picked| picked.contains(path))
                 && self.shown.as_ref().is_none_or(|shown| shown.contains(path));
-            if !is_picked || covers(&self.ours, path) {
+            let decided = self.decided.get(path).map(|decided| &decided.choice);
+            if !is_picked || covers(&self.ours, path) || decided == Some(&Choice::Ours) {
                 chosen.rest.push(change);
                 continue;
             }
             let is_decided = change.conflict.is_none_or(|reason| {
-                // To force this would delete what the agent never saw.
-                reason != ConflictReason::NotEmpty && covers(&self.theirs, path)
+                // To force the first would delete what the agent never saw, and the second was not looked at.
+                let is_open = matches!(reason, ConflictReason::NotEmpty | ConflictReason::ChangedSinceReview);
+                !is_open && (covers(&self.theirs, path) || decided == Some(&Choice::Theirs))
             });
             if is_decided {
                 chosen.changes.push(change);
+                if change.partly {
+                    chosen.rest.push(change);
+                }
             } else {
                 chosen.undecided.push(change);
                 chosen.rest.push(change);
@@ -81,20 +96,29 @@ impl Selection {
         chosen
     }
 
-    /// A file in a directory that the agent made out of a file needs that change; a directory that became a file needs
+    /// Half of a rename needs the other half; a file in a directory that the agent made out of a file needs that change; a directory that became a file needs
     /// all the deletions below it.
     fn with_what_they_need(&self, review: &Review) -> Option<BTreeSet<PathBuf>> {
         let only = self.only.as_ref()?;
         let is_named = |path: &Path| {
             if self.exact { only.iter().any(|named| named == path) } else { covers(only, path) }
         };
-        let is_forced = |path: &Path| is_named(path) || covers(&self.theirs, path);
+        let is_forced =
+            |path: &Path| is_named(path) || covers(&self.theirs, path) || covers(&self.markers, path);
         let mut picked: BTreeSet<PathBuf> = review
             .changes
             .iter()
             .map(|change| change.path.0.clone())
             .filter(|path| is_forced(path))
             .collect();
+        let is_picked = |change: &&Change| picked.contains(&change.path.0);
+        let halves: Vec<PathBuf> = review
+            .changes
+            .iter()
+            .filter(is_picked)
+            .filter_map(|change| change.other_half().map(Path::to_owned))
+            .collect();
+        picked.extend(halves);
         for change in &review.changes {
             let path = change.path.0.as_path();
             let becomes_directory = change.node == Kind::Dir && change.after != After::Absent;
@@ -118,6 +142,6 @@ impl Selection {
     }
 }
 
-fn covers(named: &[PathBuf], path: &Path) -> bool {
+pub(super) fn covers(named: &[PathBuf], path: &Path) -> bool {
     named.iter().any(|named| path.starts_with(named))
 }

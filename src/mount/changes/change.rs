@@ -40,6 +40,15 @@ pub struct Change {
     /// The user saved the file and restored it while the agent had it: the agent's version may hold what was saved in between.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub touched: bool,
+    /// It was this file before: the other half is its deletion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed_from: Option<RawPath>,
+    /// It is this file now: the other half is an addition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed_to: Option<RawPath>,
+    /// Only some hunks of it were picked; the others stay in the session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partly: bool,
     #[serde(skip)]
     #[schemars(skip)]
     pub after: After,
@@ -62,8 +71,10 @@ pub struct Merged {
 pub struct MergedText {
     /// What an apply writes.
     pub result: Vec<u8>,
-    /// The agent's version that it was made from.
+    /// The agent's version that it was made from: all of it, or the part of it that was picked.
     pub agents: Vec<u8>,
+    /// What both versions were made from; `None` if that is not known.
+    pub base: Option<Vec<u8>>,
 }
 
 impl Change {
@@ -78,6 +89,30 @@ impl Change {
             }
             self.after = merged.agents.clone();
         }
+        self
+    }
+
+    /// The path of the other half of a rename.
+    pub fn other_half(&self) -> Option<&Path> {
+        self.renamed_from.as_ref().or(self.renamed_to.as_ref()).map(|path| path.0.as_path())
+    }
+
+    /// The agent's side of it by itself.
+    pub fn agents_after(&self) -> &After {
+        self.merged.as_ref().map_or(&self.after, |merged| &merged.agents)
+    }
+
+    /// The same change with this text as its result: what the user settled or picked. It is staged like a merged one.
+    #[must_use]
+    pub(crate) fn with_text(mut self, text: MergedText, mode: u32) -> Change {
+        let After::File { mode: agents_mode, .. } = *self.agents_after() else { return self };
+        let agents = After::File { mode: agents_mode, size: text.agents.len() as u64 };
+        self.conflict = None;
+        self.kind = if self.now.is_some() { ChangeKind::Modified } else { ChangeKind::Added };
+        self.after = After::File { mode, size: text.result.len() as u64 };
+        self.mode = self.after.permissions();
+        self.size = Some(text.result.len() as u64);
+        self.merged = Some(Arc::new(Merged { agents, text: Some(text) }));
         self
     }
 

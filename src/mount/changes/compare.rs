@@ -89,6 +89,8 @@ pub enum ConflictReason {
     NotEmpty,
     /// The user changed it while it was being applied.
     ChangedDuringApply,
+    /// It is not what the user looked at before it was decided.
+    ChangedSinceReview,
 }
 
 impl ConflictReason {
@@ -103,6 +105,7 @@ impl ConflictReason {
                 "the agent replaced this directory, but it holds files that are not the agent's to delete"
             }
             ConflictReason::ChangedDuringApply => "changed in the project while the work was being applied",
+            ConflictReason::ChangedSinceReview => "changed after you looked at it",
         }
     }
 }

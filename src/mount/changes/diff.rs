@@ -2,6 +2,7 @@
 //! said and not dumped. It reads both sides and decides nothing.
 
 use super::change::{Change, Merged, Review};
+use super::conflict_base::base_of_conflict;
 use super::three_way::ThreeWay;
 use crate::model::change_kind::ChangeKind;
 use crate::model::printable::{self, printable};
@@ -62,16 +63,37 @@ enum Side {
     Directory,
 }
 
+/// How the two halves of a rename are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Renames {
+    /// A deletion and an addition.
+    Apart,
+    /// What changed from the old name to the new one; the deletion has no text.
+    Together,
+}
+
 /// The diffs of all changes, or of those at or below one path.
 pub fn diff(sides: &ThreeWay<'_>, review: &Review, below: Option<&Path>) -> anyhow::Result<Vec<FileDiff>> {
     let wanted = |change: &&Change| below.is_none_or(|below| change.path.starts_with(below));
-    review.changes.iter().filter(wanted).map(|change| diff_of(sides, change)).collect()
+    review.changes.iter().filter(wanted).map(|change| diff_of(sides, change, Renames::Apart)).collect()
 }
 
-fn diff_of(sides: &ThreeWay<'_>, change: &Change) -> anyhow::Result<FileDiff> {
+/// The diffs of all changes, with renames as such.
+pub fn diff_with_renames(sides: &ThreeWay<'_>, review: &Review) -> anyhow::Result<Vec<FileDiff>> {
+    review.changes.iter().map(|change| diff_of(sides, change, Renames::Together)).collect()
+}
+
+fn diff_of(sides: &ThreeWay<'_>, change: &Change, renames: Renames) -> anyhow::Result<FileDiff> {
     let path = change.path.0.as_path();
     let now = change.now.map(|stat| stat.kind);
-    let before = side(sides.project, path, now).with_context(|| cannot_read(sides.project, path))?;
+    let is_together = renames == Renames::Together;
+    let from = change.renamed_from.as_ref().filter(|_| is_together).map(|from| from.0.as_path());
+    let before = match from {
+        Some(from) => {
+            side(sides.project, from, Some(Kind::File)).with_context(|| cannot_read(sides.project, from))?
+        }
+        None => side(sides.project, path, now).with_context(|| cannot_read(sides.project, path))?,
+    };
     let after = match change.merged.as_deref() {
         Some(Merged { text: Some(text), .. }) => text_of(text.result.clone()),
         // Only the mode is the agent's.
@@ -91,21 +113,29 @@ fn diff_of(sides: &ThreeWay<'_>, change: &Change) -> anyhow::Result<FileDiff> {
     if change.touched {
         let _ = writeln!(text, "touched: {TOUCHED}");
     }
-    let _ = writeln!(text, "diff a/{name} b/{name}");
-    modes(change, now, &mut text);
-    let (mut added, mut removed) = (None, None);
-    match (&before, &after) {
-        (Side::Text(_) | Side::Nothing | Side::Directory, Side::Text(_))
-        | (Side::Text(_), Side::Nothing | Side::Directory) => {
-            let counts = lines(&name, &before, &after, &mut text);
-            added = Some(counts.0);
-            removed = Some(counts.1);
+    let counts = match base_of_conflict(sides, change)?.map(text_of) {
+        Some(base) => {
+            let _ = writeln!(text, "diff a/{name} b/{name}: what you changed");
+            compared((&name, &name), &base, &before, &mut text);
+            let _ = writeln!(text, "diff a/{name} b/{name}: what the agent changed");
+            modes(change, now, &mut text);
+            compared((&name, &name), &base, &after, &mut text)
         }
-        (Side::Nothing | Side::Directory, Side::Nothing | Side::Directory) => {}
-        _ => {
-            let _ = writeln!(text, "{} ({} -> {})", not_shown(&before, &after), size(&before), size(&after));
+        // The other half tells it.
+        None if is_together && change.renamed_to.is_some() => Some((0, 0)),
+        None if from.is_some() => {
+            let old = from.map_or_else(String::new, printable_name);
+            let _ = writeln!(text, "diff a/{old} b/{name}\nrenamed from {old}");
+            compared((&old, &name), &before, &after, &mut text)
         }
-    }
+        None => {
+            let note = if change.conflict.is_some() { ": from your version to the agent's" } else { "" };
+            let _ = writeln!(text, "diff a/{name} b/{name}{note}");
+            modes(change, now, &mut text);
+            compared((&name, &name), &before, &after, &mut text)
+        }
+    };
+    let (added, removed) = counts.unzip();
     Ok(FileDiff {
         path: change.path.clone(),
         kind: change.kind,
@@ -118,12 +148,25 @@ fn diff_of(sides: &ThreeWay<'_>, change: &Change) -> anyhow::Result<FileDiff> {
     })
 }
 
-fn lines(name: &str, before: &Side, after: &Side, text: &mut String) -> (usize, usize) {
+/// The lines that differ, or a sentence; with their numbers, where lines mean something.
+fn compared(names: (&str, &str), before: &Side, after: &Side, text: &mut String) -> Option<(usize, usize)> {
+    match (before, after) {
+        (Side::Text(_) | Side::Nothing | Side::Directory, Side::Text(_))
+        | (Side::Text(_), Side::Nothing | Side::Directory) => Some(lines(names, before, after, text)),
+        (Side::Nothing | Side::Directory, Side::Nothing | Side::Directory) => None,
+        _ => {
+            let _ = writeln!(text, "{} ({} -> {})", not_shown(before, after), size(before), size(after));
+            None
+        }
+    }
+}
+
+fn lines(names: (&str, &str), before: &Side, after: &Side, text: &mut String) -> (usize, usize) {
     let content = |side: &Side| match side {
         Side::Text(text) => text.clone(),
         _ => String::new(),
     };
-    let label = |side: &Side, prefix: &str| match side {
+    let label = |side: &Side, prefix: &str, name: &str| match side {
         Side::Nothing | Side::Directory => "/dev/null".to_owned(),
         _ => format!("{prefix}/{name}"),
     };
@@ -139,7 +182,7 @@ fn lines(name: &str, before: &Side, after: &Side, text: &mut String) -> (usize, 
     }
     if counts != (0, 0) {
         let hunks = diff.unified_diff().context_radius(3).to_string();
-        let _ = writeln!(text, "--- {}\n+++ {}", label(before, "a"), label(after, "b"));
+        let _ = writeln!(text, "--- {}\n+++ {}", label(before, "a", names.0), label(after, "b", names.1));
         text.push_str(&printable(&hunks));
     }
     counts

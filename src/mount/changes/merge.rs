@@ -90,13 +90,13 @@ fn have_same_line_ends(sides: [&[u8]; 3]) -> bool {
 
 /// Lines by number: equal lines have equal numbers.
 #[derive(Default)]
-struct Lines<'a> {
+pub(super) struct Lines<'a> {
     numbers: HashMap<&'a [u8], u32>,
-    lines: Vec<&'a [u8]>,
+    pub(super) lines: Vec<&'a [u8]>,
 }
 
 impl<'a> Lines<'a> {
-    fn number(&mut self, bytes: &'a [u8]) -> Vec<u32> {
+    pub(super) fn number(&mut self, bytes: &'a [u8]) -> Vec<u32> {
         let mut numbers = Vec::new();
         for line in bytes.split_inclusive(|&byte| byte == b'\n') {
             let next = u32::try_from(self.lines.len()).unwrap_or(u32::MAX);
@@ -124,7 +124,7 @@ impl<'a> Lines<'a> {
 
 /// A way to compare two versions. Each takes the other common lines where there is a choice.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+pub(super) struct Way {
     algorithm: Algorithm,
     /// From the last line to the first.
     is_backward: bool,
@@ -132,7 +132,7 @@ struct Way {
     is_inverse: bool,
 }
 
-const WAYS: [Way; 5] = [
+pub(super) const WAYS: [Way; 5] = [
     Way { algorithm: Algorithm::Myers, is_backward: false, is_inverse: false },
     Way { algorithm: Algorithm::Myers, is_backward: true, is_inverse: false },
     Way { algorithm: Algorithm::Myers, is_backward: false, is_inverse: true },
@@ -142,13 +142,13 @@ const WAYS: [Way; 5] = [
 
 /// Lines of the base, and the lines of the new version that stand in for them. Either may be none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Hunk {
-    old: Range<usize>,
-    new: Range<usize>,
+pub(super) struct Hunk {
+    pub(super) old: Range<usize>,
+    pub(super) new: Range<usize>,
 }
 
 impl Way {
-    fn hunks(self, old: &[u32], new: &[u32]) -> Vec<Hunk> {
+    pub(super) fn hunks(self, old: &[u32], new: &[u32]) -> Vec<Hunk> {
         let mut hunks = if self.is_inverse {
             let inverse = self.compare(new, old).into_iter();
             inverse.map(|hunk| Hunk { old: hunk.new, new: hunk.old }).collect()
@@ -165,7 +165,7 @@ impl Way {
         widened(hunks, old, new)
     }
 
-    fn compare(self, old: &[u32], new: &[u32]) -> Vec<Hunk> {
+    pub(super) fn compare(self, old: &[u32], new: &[u32]) -> Vec<Hunk> {
         let in_direction = |lines: &[u32]| -> Vec<u32> {
             if self.is_backward { lines.iter().rev().copied().collect() } else { lines.to_vec() }
         };
@@ -242,7 +242,7 @@ fn slide_down(lines: &[u32], range: &Range<usize>) -> usize {
 }
 
 /// One side on its way through the base.
-struct Cursor<'a> {
+pub(super) struct Cursor<'a> {
     lines: &'a [u32],
     /// Those that are still to come.
     hunks: &'a [Hunk],
@@ -254,16 +254,16 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    fn new((lines, hunks): (&'a [u32], &'a [Hunk])) -> Cursor<'a> {
+    pub(super) fn new((lines, hunks): (&'a [u32], &'a [Hunk])) -> Cursor<'a> {
         Cursor { lines, hunks, position: 0, old: 0, new: 0 }
     }
 
-    fn next_start(&self) -> Option<usize> {
+    pub(super) fn next_start(&self) -> Option<usize> {
         self.hunks.first().map(|hunk| hunk.old.start)
     }
 
     /// Whether its next hunk begins in this region of the base or right after it; the region grows then.
-    fn takes_part(&mut self, region: &mut Range<usize>) -> bool {
+    pub(super) fn takes_part(&mut self, region: &mut Range<usize>) -> bool {
         match self.hunks.split_first() {
             Some((hunk, rest)) if hunk.old.start <= region.end => {
                 region.end = region.end.max(hunk.old.end);
@@ -277,7 +277,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// What it has for a region that begins so many common lines from here.
-    fn version_of(&mut self, region: &Range<usize>, common: usize) -> &'a [u32] {
+    pub(super) fn version_of(&mut self, region: &Range<usize>, common: usize) -> &'a [u32] {
         let first = self.position + common;
         self.position = first + region.len() - self.old + self.new;
         (self.old, self.new) = (0, 0);

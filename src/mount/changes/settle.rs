@@ -6,10 +6,10 @@ use super::change::{Merged, MergedText};
 use super::compare::{After, Base, ConflictReason, Now, Verdict};
 use super::content::unreadable;
 use super::manifest::Entry;
-use super::merge::{LARGEST, Merge, is_text, merge};
+use super::merge::{Merge, merge};
 use super::three_way::{Merging, ThreeWay};
 use super::touched::Touched;
-use crate::files::regular;
+use super::versions::{agents_text, base_content, open_ours, our_text};
 use crate::model::change_kind::ChangeKind;
 use crate::model::mount::Backend;
 use crate::mount::fs::stat::{Kind, PERMISSIONS, Stat};
@@ -60,7 +60,10 @@ impl<'a> Settling<'a> {
         let Some(contents) = sides.contents else { return settling };
         let blobs: Vec<PathBuf> = conflicts
             .iter()
-            .filter(|judged| matches!(settling.base_content(judged), Some((_, BaseContent::Blob { .. }))))
+            .filter(|judged| {
+                let known = base_content(sides, &judged.one.path, &judged.base);
+                matches!(known, Some((_, BaseContent::Blob { .. })))
+            })
             .map(|judged| judged.one.path.clone())
             .collect();
         settling.converted = converted(contents, sides.project.path(), &blobs);
@@ -73,7 +76,7 @@ impl<'a> Settling<'a> {
         let path = judged.one.path.as_path();
         match (judged.now, &judged.one.after) {
             (Now::Present(now), After::File { mode, size }) if now.kind == Kind::File => {
-                let (ours, is_as_found) = self.open_ours(path, &now)?;
+                let (ours, is_as_found) = open_ours(self.sides, path, &now)?;
                 let versions = Versions {
                     base_mode: entry.mode & PERMISSIONS,
                     our_mode: now.permissions(),
@@ -85,7 +88,7 @@ impl<'a> Settling<'a> {
             }
             // The user's side is as it was, whatever the agent made of the path.
             (Now::Present(now), _) if now.kind == Kind::File => {
-                let (ours, is_as_found) = self.open_ours(path, &now)?;
+                let (ours, is_as_found) = open_ours(self.sides, path, &now)?;
                 let is_base = is_as_found
                     && now.permissions() == entry.mode & PERMISSIONS
                     && content.is_in(&ours, now.size)?;
@@ -146,7 +149,9 @@ impl<'a> Settling<'a> {
         if versions.ours_is_base {
             return Ok(with_agents_bytes());
         }
-        let (Some(ours), Some(theirs)) = (self.our_text(path, &now)?, self.agents_text(path, size)?) else {
+        let (Some(ours), Some(theirs)) =
+            (our_text(self.sides, path, &now)?, agents_text(self.sides, path, size)?)
+        else {
             return conflict();
         };
         if ours == theirs {
@@ -154,9 +159,8 @@ impl<'a> Settling<'a> {
         }
         let contents = self.sides.contents.context("there is a base")?;
         let base = content.bytes(contents, self.sides.project.path());
-        let Some(Merge::Clean(result)) = base.map(|base| merge(&base, &ours, &theirs)) else {
-            return conflict();
-        };
+        let merged = base.as_ref().map(|base| merge(base, &ours, &theirs));
+        let (Some(base), Some(Merge::Clean(result))) = (base, merged) else { return conflict() };
         if result == ours {
             return Ok(with_our_bytes(false));
         }
@@ -164,50 +168,17 @@ impl<'a> Settling<'a> {
             return Ok(with_agents_bytes());
         }
         let after = After::File { mode, size: result.len() as u64 };
-        let merged = Some(Arc::new(Merged { agents, text: Some(MergedText { result, agents: theirs }) }));
+        let merged = Some(Arc::new(Merged {
+            agents,
+            text: Some(MergedText { result, agents: theirs, base: Some(base) }),
+        }));
         Ok(Settled { verdict: Verdict::Apply(kind), after, merged, touched: false })
     }
 
     /// What the file held at launch or when it was applied, if that is known for sure.
     fn base_content(&self, judged: &Judged) -> Option<(Entry, BaseContent)> {
-        let Base::Known(entry) = judged.base else { return None };
-        let path = judged.one.path.as_path();
-        if entry.kind != Kind::File || self.converted.contains(path) {
-            return None;
-        }
-        let content = match self.sides.earlier.applied.get(path) {
-            Some(applied) => BaseContent::Kept { hash: applied.agents.as_ref()?.blake3.clone() },
-            None => self.sides.contents?.of(path, &entry)?,
-        };
-        Some((entry, content))
-    }
-
-    /// The user's file, and whether it is still the one that was compared.
-    fn open_ours(&self, path: &Path, now: &Stat) -> anyhow::Result<(File, bool)> {
-        let project = self.sides.project;
-        let (file, stat) = project.open_file(path).with_context(|| unreadable(project, path))?;
-        Ok((file, stat == *now))
-    }
-
-    /// `None` if it is no text, or changes while we read.
-    fn our_text(&self, path: &Path, now: &Stat) -> anyhow::Result<Option<Vec<u8>>> {
-        let (file, is_as_found) = self.open_ours(path, now)?;
-        if now.size > LARGEST || !is_as_found {
-            return Ok(None);
-        }
-        let bytes = regular::content(file, LARGEST).with_context(|| unreadable(self.sides.project, path))?;
-        let (_, is_as_found) = self.open_ours(path, now)?;
-        Ok((is_as_found && bytes.len() as u64 == now.size && is_text(&bytes)).then_some(bytes))
-    }
-
-    fn agents_text(&self, path: &Path, size: u64) -> anyhow::Result<Option<Vec<u8>>> {
-        if size > LARGEST {
-            return Ok(None);
-        }
-        let mount = self.sides.mount;
-        let (file, _) = mount.open_file(path).with_context(|| unreadable(mount, path))?;
-        let bytes = regular::content(file, LARGEST).with_context(|| unreadable(mount, path))?;
-        Ok(is_text(&bytes).then_some(bytes))
+        let is_converted = self.converted.contains(&judged.one.path);
+        base_content(self.sides, &judged.one.path, &judged.base).filter(|_| !is_converted)
     }
 
     fn agents_is(&self, path: &Path, content: &BaseContent, size: u64) -> anyhow::Result<bool> {

@@ -62,38 +62,38 @@ pub(super) fn check(seed: u64) {
     }
 }
 
-const BASE: &str = "one\ntwo\nthree\nfour\nfive\nsix\n";
+pub(super) const BASE: &str = "one\ntwo\nthree\nfour\nfive\nsix\n";
 
-fn text(text: &str) -> Node {
+pub(super) fn text(text: &str) -> Node {
     Node::File { bytes: text.as_bytes().to_vec(), mode: 0o644 }
 }
 
-fn edited(from: &str, to: &str) -> String {
+pub(super) fn edited(from: &str, to: &str) -> String {
     assert!(BASE.contains(from));
     BASE.replace(from, to)
 }
 
 /// One file, and what the agent made of it.
-fn world(base: &str, agent: Option<Node>) -> World {
+pub(super) fn world(base: &str, agent: Option<Node>) -> World {
     let base: Snapshot = [(PathBuf::from("f"), text(base))].into();
     let seen = visible(&base);
     let after = agent.map(|node| (PathBuf::from("f"), node)).into_iter().collect();
     World { base, seen, after }
 }
 
-fn both(world: &World) -> [Run; 2] {
+pub(super) fn both(world: &World) -> [Run; 2] {
     [Run::copied(world), Run::overlaid(world, &mut Rng::new(3))]
 }
 
-fn write(run: &Run, text: &str) {
+pub(super) fn write(run: &Run, text: &str) {
     std::fs::write(run.project.join("f"), text).unwrap();
 }
 
-fn read(run: &Run) -> String {
+pub(super) fn read(run: &Run) -> String {
     std::fs::read_to_string(run.project.join("f")).unwrap()
 }
 
-fn conflict(outcome: &ApplyOutcome) -> Option<ConflictReason> {
+pub(super) fn conflict(outcome: &ApplyOutcome) -> Option<ConflictReason> {
     outcome.remaining.first().and_then(|change| change.conflict)
 }
 

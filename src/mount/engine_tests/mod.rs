@@ -2,6 +2,7 @@
 
 mod concurrent;
 mod crashes;
+mod deciding;
 mod full_disk;
 mod judgement;
 mod laws;

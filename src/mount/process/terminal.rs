@@ -1,6 +1,6 @@
 //! Lends the terminal to a child and takes it back. It reads and writes no text.
 
-use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+use crate::host::terminal::without_being_stopped;
 use nix::unistd::{Pid, getpgrp, getpid, getppid, getsid, setpgid, tcgetpgrp, tcsetpgrp};
 use rustix::termios::{
     Action, OptionalActions, QueueSelector, Termios, isatty, tcflow, tcflush, tcgetattr, tcsetattr,
@@ -64,17 +64,6 @@ impl SharedTerminal {
             }
             let _ = tcflush(stdin(), QueueSelector::IFlush);
         });
-    }
-}
-
-/// A background process that touches the terminal is stopped by SIGTTOU, unless it holds that signal back.
-pub(super) fn without_being_stopped(action: impl FnOnce()) {
-    let mut held = SigSet::empty();
-    held.add(Signal::SIGTTOU);
-    let before = held.thread_swap_mask(SigmaskHow::SIG_BLOCK);
-    action();
-    if let Ok(before) = before {
-        let _ = before.thread_set_mask();
     }
 }
 

@@ -157,7 +157,7 @@ fn what_the_agent_did_to_the_screen_does_not_hide_the_review() {
         )]);
         let terminal = Terminal::open(&world);
         terminal.line("$AW mount -- sh evil.sh; echo ended $?");
-        terminal.shows("discard with [x]?");
+        terminal.shows("[x] discard?");
         let screen = terminal.screen();
         for line in ["3 change(s)", "Makefile", "zz_backdoor.sh"] {
             assert!(screen.contains(line), "{line} is not on the screen:\n{screen}");

@@ -133,8 +133,10 @@ impl TestEnv {
 
     /// The command with nothing of this process's environment but the path.
     pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_agentworkforce"));
-        command.args(args).current_dir(&self.cwd).env_clear().stdin(Stdio::null());
+        let mut words = terminal::without_terminal();
+        words.push(env!("CARGO_BIN_EXE_agentworkforce"));
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).args(args).current_dir(&self.cwd).env_clear().stdin(Stdio::null());
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = std::iter::once(self.root().join("harnesses")).chain(std::env::split_paths(&path));
         command.env("HOME", self.home()).env("PATH", std::env::join_paths(path).expect("no colon in it"));

@@ -1,6 +1,7 @@
 //! What the end-to-end tests share: a world with `mount` and `sessions` in it, snapshots, and somebody who edits meanwhile.
 
 use crate::support::mount::{BINARY, Identity, World, soon};
+use crate::support::terminal::without_terminal;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -62,7 +63,8 @@ impl World {
     pub(crate) fn aw_command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         // A test in the background of a script would start it with Ctrl-C ignored.
         let mut command = self.program("env");
-        command.args(["--default-signal=INT,QUIT,HUP,TERM", BINARY]).args(args).stdin(Stdio::null());
+        command.arg("--default-signal=INT,QUIT,HUP,TERM").args(without_terminal());
+        command.arg(BINARY).args(args).stdin(Stdio::null());
         command
     }
 

@@ -2,8 +2,15 @@
 
 use crate::support::mount::{BINARY, World};
 use crate::support::require;
+use std::fs::OpenOptions;
 use std::process::Command;
 use std::time::Duration;
+
+/// What a command has to start with so that no terminal of ours controls it: a run at a terminal asks there.
+pub(crate) fn without_terminal() -> Vec<&'static str> {
+    let is_there = OpenOptions::new().read(true).write(true).open("/dev/tty").is_ok();
+    if is_there { vec!["setsid", "--wait"] } else { Vec::new() }
+}
 
 /// A tmux server with one shell in it; ended with the value.
 pub(crate) struct Terminal {
@@ -13,6 +20,11 @@ pub(crate) struct Terminal {
 impl Terminal {
     #[track_caller]
     pub(crate) fn open(world: &World) -> Terminal {
+        Terminal::open_with(world, 150, 50)
+    }
+
+    #[track_caller]
+    pub(crate) fn open_with(world: &World, columns: u16, rows: u16) -> Terminal {
         require::program("tmux");
         let socket = world.path("tmux.sock").to_str().unwrap().to_owned();
         let terminal = Terminal { socket };
@@ -25,9 +37,9 @@ impl Terminal {
             "new-session",
             "-d",
             "-x",
-            "150",
+            &columns.to_string(),
             "-y",
-            "50",
+            &rows.to_string(),
         ]);
         command
             .args(["bash", "--norc", "-i"])

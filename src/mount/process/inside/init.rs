@@ -7,9 +7,9 @@ use super::protocol::{
     drain_lines, line,
 };
 use super::{caps, kernel_interfaces, scope, seccomp, temp};
+use crate::host::terminal::without_being_stopped;
 use crate::mount::process::descendants;
 use crate::mount::process::signals::SignalInbox;
-use crate::mount::process::terminal::without_being_stopped;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgid, getpid, tcsetpgrp};
 use rustix::event::{PollFd, PollFlags, poll};

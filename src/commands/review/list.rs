@@ -1,0 +1,110 @@
+//! The changes of a run as a list: what happened to which path, how many lines, and what is not applied. It asks nothing.
+
+use crate::mount::changes::diff::{FileDiff, TOUCHED, printable_name};
+use crate::mount::changes::{Change, ProtectedWhy, Review};
+use crate::run::report::{DROPPED_GIT, git_settings};
+use crate::ui::patch::counts;
+use crate::ui::{BOLD, Ui, printable};
+use std::collections::HashSet;
+use std::path::Path;
+
+/// One change on one line: what happened to which path.
+pub fn line(change: &Change) -> String {
+    format!("{}{}", named(change), notes(change))
+}
+
+fn named(change: &Change) -> String {
+    format!("{:<9} {}", change.word(), printable_name(change.path.as_ref()))
+}
+
+fn notes(change: &Change) -> String {
+    let conflict = change.conflict.map_or(String::new(), |reason| format!("  (conflict: {})", reason.text()));
+    let agents = if change.affects_agents { "  (changes what agents may do)" } else { "" };
+    let touched = if change.touched { format!("  ({TOUCHED})") } else { String::new() };
+    let partly = if change.partly { "  (some hunks)" } else { "" };
+    format!("{agents}{touched}{partly}{conflict}")
+}
+
+/// All changes with a headline. `diffs` are those of the changes, or none where there are too many to count their lines.
+pub fn say_changes(session: &str, found: &Review, diffs: &[FileDiff], ui: &mut Ui) {
+    let note = |count: usize, text: &str| match count {
+        0 => String::new(),
+        count => format!(", {count} {text}"),
+    };
+    let merged = found.changes.iter().filter(|change| change.merged.is_some()).count();
+    let note = note(merged, "merged with yours") + &note(found.conflicts().count(), "in conflict");
+    let sum = |of: fn(&FileDiff) -> Option<usize>| diffs.iter().filter_map(of).sum::<usize>();
+    let lines = if diffs.is_empty() {
+        String::new()
+    } else {
+        counts(sum(|diff| diff.added), sum(|diff| diff.removed))
+    };
+    let rows = rows(&found.changes, diffs);
+    ui.say(&format!("{BOLD}{} change(s){note}{BOLD:#}{lines} in session {session}", rows.len()));
+    // All of them: what is not shown is where an agent would hide something.
+    for row in &rows {
+        ui.say(&format!("  {}", row.text));
+    }
+    say_kept_out(found, ui);
+}
+
+/// A line of the list, for one change or both halves of a rename.
+pub struct Row {
+    /// Which of the changes it stands for.
+    pub number: usize,
+    pub text: String,
+}
+
+/// The lines of changes, with the numbers of their lines where their diffs are there.
+pub fn rows(changes: &[Change], diffs: &[FileDiff]) -> Vec<Row> {
+    let paths: HashSet<&Path> = changes.iter().map(|change| change.path.0.as_path()).collect();
+    let is_complete = |change: &Change| change.other_half().is_some_and(|other| paths.contains(other));
+    let row = |(number, change): (usize, &Change)| {
+        let is_rename = is_complete(change);
+        // The new name stands for both.
+        if is_rename && change.renamed_to.is_some() {
+            return None;
+        }
+        let diff = diffs.get(number).filter(|diff| diff.path == change.path);
+        let lines = diff.and_then(|diff| Some(counts(diff.added?, diff.removed?))).unwrap_or_default();
+        let name = match &change.renamed_from {
+            Some(from) if is_rename => {
+                let (from, to) = (printable_name(from.as_ref()), printable_name(change.path.as_ref()));
+                format!("renamed   {from} -> {to}")
+            }
+            _ => named(change),
+        };
+        Some(Row { number, text: format!("{name}{lines}{}", notes(change)) })
+    };
+    changes.iter().enumerate().filter_map(row).collect()
+}
+
+/// What will not be applied, whatever is answered: never silent.
+pub fn say_kept_out(found: &Review, ui: &mut Ui) {
+    for protected in &found.protected {
+        let why = match (&protected.rule, protected.why) {
+            (Some(rule), _) => format!("(protected by `{}`, {})", rule.pattern, rule.origin),
+            (None, ProtectedWhy::Moved) => "is not deleted: it was moved to a protected path".to_owned(),
+            (None, _) => "(protected path)".to_owned(),
+        };
+        ui.say(&format!("  not applied: {} {}", printable_name(protected.path.as_ref()), printable(&why)));
+    }
+    if !found.git_settings.is_empty() {
+        ui.say(&format!("  not applied: {}", git_settings(found)));
+    }
+    for path in &found.dropped_git {
+        ui.say(&format!("  not applied: {} {DROPPED_GIT}", printable_name(path.as_ref())));
+    }
+    if found.ignored.count > 0 {
+        ui.say(&format!(
+            "  not applied: {} path(s) that git ignores (`--include-ignored` applies them)",
+            found.ignored.count
+        ));
+    }
+    for path in &found.special {
+        ui.say(&format!("  not applied: {} is not a file, directory or link", printable_name(path.as_ref())));
+    }
+    for path in &found.unreadable {
+        ui.say(&format!("  not applied: {} cannot be read, or is too deep", printable_name(path.as_ref())));
+    }
+}

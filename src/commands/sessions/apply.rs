@@ -1,0 +1,153 @@
+//! `sessions apply`: applies the work of a session, and asks about conflicts where somebody is at the terminal.
+
+use super::answer;
+use crate::cli::SessionsCommand;
+use crate::commands::review::{self, list};
+use crate::error::{CommandError, Result};
+use crate::exit::Exit;
+use crate::model::printable::printable;
+use crate::mount::apply::{ApplyResult, Selection};
+use crate::mount::changes::Change;
+use crate::mount::changes::compare::ConflictReason;
+use crate::mount::changes::diff::printable_name;
+use crate::run::Offer;
+use crate::session::{Applied, ApplyRequest, Sessions};
+use crate::ui::Ui;
+use crate::ui::text::shell_word;
+use std::path::{Component, Path, PathBuf};
+
+pub(super) fn run(command: &SessionsCommand, sessions: &Sessions, ui: &mut Ui) -> Result<Exit> {
+    let SessionsCommand::Apply { id, only, theirs, ours, markers, include_ignored, keep, .. } = command
+    else {
+        unreachable!("it is called for this command alone");
+    };
+    if let Some(path) = decided_twice([theirs, ours, markers]) {
+        let name = printable_name(path);
+        return Err(CommandError::usage(format!(
+            "`{name}` is named by two of --theirs, --ours and --markers"
+        )));
+    }
+    let mut request = ApplyRequest {
+        session: id.clone(),
+        selection: Selection {
+            only: (!only.is_empty()).then(|| named(only)),
+            theirs: named(theirs),
+            ours: named(ours),
+            markers: named(markers),
+            ..Selection::all()
+        },
+        include_ignored: *include_ignored,
+        keep: *keep,
+    };
+    let mut applied = sessions.apply(&request)?;
+    let is_conflict = applied.outcome.status == ApplyResult::Conflict;
+    // A script gets its answer, and no question.
+    if is_conflict && !ui.is_json() && settle(sessions, &mut request)? {
+        applied = sessions.apply(&request)?;
+    }
+    if ui.is_json() {
+        answer(&applied, ui);
+    } else {
+        for warning in &applied.warnings {
+            ui.warning(printable(&warning.message));
+        }
+        say_applied(&applied, ui);
+    }
+    Ok(applied.exit())
+}
+
+/// A path that more than one of the lists has.
+fn decided_twice(lists: [&Vec<PathBuf>; 3]) -> Option<&Path> {
+    let is_in = |list: &Vec<PathBuf>, path: &PathBuf| list.contains(path);
+    let mut paths = lists.into_iter().flatten();
+    paths.find(|path| lists.iter().filter(|list| is_in(list, path)).count() > 1).map(PathBuf::as_path)
+}
+
+/// Paths of the project as they were typed, `./` or not.
+fn named(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let named =
+        |path: &PathBuf| path.components().filter(|part| !matches!(part, Component::CurDir)).collect();
+    paths.iter().map(named).collect()
+}
+
+/// Puts what is decided at the terminal into the request. Gives whether all conflicts are settled.
+fn settle(sessions: &Sessions, request: &mut ApplyRequest) -> Result<bool> {
+    let decided = sessions.look(request, |session, sides, found| {
+        let conflicts = request.selection.undecided(found);
+        if conflicts.is_empty() {
+            return Ok(None);
+        }
+        let mut seen = Vec::new();
+        for &number in &conflicts {
+            let path = &found.changes[number].path;
+            seen.push((path.0.clone(), sides.mount.stat(path)?));
+        }
+        let (id, scratch) = (session.id.as_str(), session.dir.as_path());
+        let offer = Offer { session: id, scratch, review: found, sides };
+        let decided = review::settle(sessions.host, &offer, &conflicts)?;
+        Ok(decided.map(|decided| (decided, seen)))
+    })?;
+    let Some((decided, seen)) = decided else { return Ok(false) };
+    request.selection.decided = decided;
+    request.selection.seen = seen.into_iter().collect();
+    Ok(true)
+}
+
+/// What an apply did, for people.
+pub fn say_applied(applied: &Applied, ui: &mut Ui) {
+    let outcome = &applied.outcome;
+    match outcome.status {
+        ApplyResult::Conflict => {
+            let conflicts: Vec<&Change> = outcome.review.conflicts().collect();
+            ui.say(&format!(
+                "{} conflict(s): nothing was applied, the work is held in session {}",
+                conflicts.len(),
+                applied.session
+            ));
+            for change in &conflicts {
+                ui.say(&format!("  {}", list::line(change)));
+            }
+            hint_at_settling(&applied.session, &conflicts, ui);
+        }
+        ApplyResult::Nothing => ui.say("nothing to apply"),
+        ApplyResult::Applied => {
+            let rows = list::rows(&outcome.applied, &[]);
+            ui.say(&format!("applied {} change(s) of session {}", rows.len(), applied.session));
+            for row in &rows {
+                ui.say(&format!("  {}", row.text));
+            }
+            if !outcome.remaining.is_empty() {
+                ui.say(&format!("{} change(s) stay in the session", outcome.remaining.len()));
+            }
+            ui.hint(format!("`agentworkforce sessions undo {}` undoes it", applied.session));
+        }
+    }
+    list::say_kept_out(&outcome.review, ui);
+    for branch in &applied.git.exported {
+        let reference = printable_name(branch.reference.as_ref());
+        ui.say(&format!("{} commit(s) of the agent are kept as {reference}", branch.commits.len()));
+        ui.hint(printable(&branch.command));
+    }
+    for branch in &applied.git.held {
+        let name = printable_name(branch.branch.as_ref());
+        ui.say(&format!("commits on {name} are held: {}", printable(&branch.reason)));
+    }
+}
+
+/// How a conflict is settled, with commands that can be pasted.
+fn hint_at_settling(session: &str, conflicts: &[&Change], ui: &mut Ui) {
+    let Some(first) = conflicts.first() else { return };
+    // A name that begins with a dash is no flag behind this.
+    let dot = if first.path.0.as_os_str().as_encoded_bytes().starts_with(b"-") { "./" } else { "" };
+    let path = shell_word(&Path::new(dot).join(&first.path));
+    ui.hint(format!("`agentworkforce sessions diff {session} {path}` shows what you and the agent changed"));
+    let apply = format!("agentworkforce sessions apply {session}");
+    ui.hint(format!("`{apply} --theirs {path}` takes the agent's version"));
+    ui.hint(format!("`{apply} --ours {path}` keeps yours"));
+    if first.conflict == Some(ConflictReason::BothChanged) {
+        ui.hint(format!("`{apply} --markers {path}` writes both, with conflict markers"));
+    }
+    if conflicts.len() > 1 {
+        ui.hint("each conflict needs such a flag; a directory stands for all below it");
+    }
+}

@@ -1,0 +1,52 @@
+//! Puts the decisions of a selection into a review before it is applied. A decision counts only for what was looked at.
+
+use super::decided::Choice;
+use super::select::{Selection, covers};
+use crate::mount::changes::compare::ConflictReason;
+use crate::mount::changes::hunks::PickedText;
+use crate::mount::changes::markers::Marked;
+use crate::mount::changes::versions::{TextVersions, text_versions};
+use crate::mount::changes::{Change, MergedText, Review, ThreeWay};
+
+/// What is not what was looked at becomes a conflict.
+pub(super) fn settle(selection: &Selection, sides: &ThreeWay<'_>, review: &mut Review) -> anyhow::Result<()> {
+    for change in &mut review.changes {
+        let path = change.path.0.clone();
+        let path = path.as_path();
+        // Where the agent's version was asked for, it is taken as it is and not merged.
+        if change.merged.is_some() && covers(&selection.theirs, path) {
+            *change = change.clone().unmerged();
+        }
+        let was_seen = selection
+            .seen
+            .get(path)
+            .is_none_or(|seen| sides.mount.stat(path).is_ok_and(|stat| stat == *seen));
+        let decided = selection.decided.get(path);
+        if !was_seen || decided.is_some_and(|decided| decided.now != change.now) {
+            change.conflict = Some(ConflictReason::ChangedSinceReview);
+            continue;
+        }
+        match decided.map(|decided| &decided.choice) {
+            Some(Choice::Text(picked)) => *change = with_picked(sides, change, picked)?,
+            None if change.conflict.is_some() && covers(&selection.markers, path) => {
+                if let Some(versions) = text_versions(sides, change)? {
+                    let result = Marked::of(&versions).text;
+                    let TextVersions { base, theirs, mode, .. } = versions;
+                    let text = MergedText { result, agents: theirs, base };
+                    *change = change.clone().with_text(text, mode);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn with_picked(sides: &ThreeWay<'_>, change: &Change, picked: &PickedText) -> anyhow::Result<Change> {
+    let versions = text_versions(sides, change)?;
+    if versions.is_none_or(|versions| versions.theirs != picked.theirs) {
+        return Ok(Change { conflict: Some(ConflictReason::ChangedSinceReview), ..change.clone() });
+    }
+    let change = change.clone().with_text(picked.text.clone(), picked.mode);
+    Ok(Change { partly: picked.partly, ..change })
+}
