@@ -28,6 +28,9 @@ const MANY_FILES: usize = 200;
 /// Up to this size a file is copied through memory.
 const SMALL: u64 = 64 << 10;
 
+/// User and group, if anybody has it.
+type Owner = Option<(u32, u32)>;
+
 pub(super) struct Staging<'a> {
     pub(super) stage: &'a Tree,
     pub(super) project: &'a Tree,
@@ -37,7 +40,7 @@ pub(super) struct Staging<'a> {
     pub(super) durable: bool,
     /// Keeps the agent's versions; `None` for an undo.
     pub(super) agents: Option<AgentsVersions>,
-    pub(super) last_owner: RefCell<Option<(PathBuf, Option<(u32, u32)>)>>,
+    pub(super) last_owner: RefCell<Option<(PathBuf, Owner)>>,
     pub(super) last_directory: RefCell<Option<(PathBuf, Tree)>>,
 }
 
@@ -215,7 +218,7 @@ impl Staging<'_> {
     }
 
     /// Who has the nearest directory that is there. New files come directory by directory, so the last answer is kept.
-    fn owner_above(&self, directory: &Path) -> Option<(u32, u32)> {
+    fn owner_above(&self, directory: &Path) -> Owner {
         let mut last = self.last_owner.borrow_mut();
         if let Some((known, owner)) = &*last
             && known == directory
