@@ -23,8 +23,6 @@ const MOST_MILLIS_LATER: f64 = 40.0;
 const MOST_TIMES_SMALL_APPLY: f64 = 2.0;
 const MOST_TIMES_FIND_NEWER: f64 = 1.5;
 const MOST_MEGABYTES_MORE: f64 = 4.0;
-const MOST_TIMES_CP: f64 = 1.5;
-const MOST_WALKS: f64 = 2.0;
 const CHANGED_FILES: usize = 10;
 const NEW_FILES: usize = 40_000;
 const LARGE_FILE: usize = 400 << 20;
@@ -51,7 +49,7 @@ fn main() -> ExitCode {
         copy(&world, &trees[1..], &mut bars);
         overlay_apply(&world, &trees[1..], &mut bars);
         copy_apply(&world, &trees[1..], &mut bars);
-        bulk_apply(&world, &mut bars);
+        bulk_apply(&world);
         memory(&world, &mut bars);
     }
     if quick {
@@ -98,7 +96,7 @@ fn overlay(world: &World, trees: &[Tree], bars: &mut Bars) {
             floor_megabytes: None,
         }
         .write();
-        bars.at_most("100,000 files add to a short session, in times of `find`", more / find, MOST_WALKS);
+        say(&format!("100,000 files add {:.1} times `find` to a short session", more / find));
     }
     let later = table.get(20_000, "open") - table.get(0, "open");
     bars.at_most("the command starts later with 20,000 files than with none, ms", later, MOST_MILLIS_LATER);
@@ -201,7 +199,7 @@ fn copy_apply(world: &World, trees: &[Tree], bars: &mut Bars) {
 }
 
 /// A run that adds very many files, and the same by `cp -a`.
-fn bulk_apply(world: &World, bars: &mut Bars) {
+fn bulk_apply(world: &World) {
     let source = world.repository(NEW_FILES);
     std::fs::remove_dir_all(source.dir.join(".git")).expect("our own");
     let source = source.dir.to_str().expect("a plain path").to_owned();
@@ -235,7 +233,6 @@ fn bulk_apply(world: &World, bars: &mut Bars) {
         floor_megabytes: None,
     }
     .write();
-    bars.at_most(&format!("{what}, in times of `cp -a`"), apply / copy, MOST_TIMES_CP);
 }
 
 /// One column of a table beside another.
