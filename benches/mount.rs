@@ -24,6 +24,7 @@ const MOST_TIMES_SMALL_APPLY: f64 = 2.0;
 const MOST_TIMES_FIND_NEWER: f64 = 1.5;
 const MOST_MEGABYTES_MORE: f64 = 4.0;
 const CHANGED_FILES: usize = 10;
+const NEW_FILES: usize = 40_000;
 const LARGE_FILE: usize = 400 << 20;
 /// What the trees and the copies of them need at most, with room to spare.
 const ROOM: u64 = 6 << 30;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         copy(&world, &trees[1..], &mut bars);
         overlay_apply(&world, &trees[1..], &mut bars);
         copy_apply(&world, &trees[1..], &mut bars);
+        bulk_apply(&world);
         memory(&world, &mut bars);
     }
     if quick {
@@ -79,6 +81,22 @@ fn overlay(world: &World, trees: &[Tree], bars: &mut Bars) {
     }
     if let Some(ratio) = table.ratio(100_000, "open", "find") {
         bars.at_most("overlay open with 100,000 files, in times of `find`", ratio, MOST_TIMES_FIND);
+    }
+    if table.ratio(100_000, "open", "find").is_some() {
+        let session = |files: usize| table.get(files, "open") + table.get(files, "close");
+        let more = session(100_000) - session(0);
+        let find = table.get(100_000, "find");
+        Row {
+            key: "",
+            what: "what 100,000 files add to a short session",
+            millis: Some(more),
+            megabytes: None,
+            floor: "`find`",
+            floor_millis: Some(find),
+            floor_megabytes: None,
+        }
+        .write();
+        say(&format!("100,000 files add {:.1} times `find` to a short session", more / find));
     }
     let later = table.get(20_000, "open") - table.get(0, "open");
     bars.at_most("the command starts later with 20,000 files than with none, ms", later, MOST_MILLIS_LATER);
@@ -178,6 +196,43 @@ fn copy_apply(world: &World, trees: &[Tree], bars: &mut Bars) {
         let name = "copy: changes and apply with 100,000 files, in times of `find -newer`";
         bars.at_most(name, ratio, MOST_TIMES_FIND_NEWER);
     }
+}
+
+/// A run that adds very many files, and the same by `cp -a`.
+fn bulk_apply(world: &World) {
+    let source = world.repository(NEW_FILES);
+    std::fs::remove_dir_all(source.dir.join(".git")).expect("our own");
+    let source = source.dir.to_str().expect("a plain path").to_owned();
+    let tree = world.tree("bulk", NEW_FILES);
+    world.time(&tree, &["git", "init", "-q", "-b", "main"]);
+    let (mut apply, mut copy) = (Duration::MAX, Duration::MAX);
+    for _ in 0..4 {
+        world.sync();
+        copy = copy.min(world.time(&tree, &["cp", "-a", &source, "../copy"]));
+        world.time(&tree, &["rm", "-r", "../copy"]);
+        world.run(
+            &tree,
+            &["mount", "--mount", "overlay", "--apply", "never", "--", "cp", "-a", &source, "new"],
+        );
+        world.sync();
+        apply = apply.min(world.time(&tree, &[AGENTWORKFORCE, "sessions", "apply", "mount", "--keep"]));
+        world.time(&tree, &["rm", "-r", "new"]);
+        world.prune(&tree);
+    }
+    let millis = |time: Duration| time.as_secs_f64() * 1000.0;
+    let (apply, copy) = (millis(apply), millis(copy));
+    let what = format!("apply {} new files", grouped(NEW_FILES));
+    say(&format!("\n{what}: {apply:.0}, `cp -a` of them: {copy:.0}"));
+    Row {
+        key: "",
+        what: &what,
+        millis: Some(apply),
+        megabytes: None,
+        floor: "`cp -a` of them",
+        floor_millis: Some(copy),
+        floor_megabytes: None,
+    }
+    .write();
 }
 
 /// One column of a table beside another.

@@ -229,7 +229,8 @@ impl Ui {
     /// Progress and confirmations on stderr.
     pub fn say(&mut self, text: &str) {
         // Nobody can be told that stderr is broken.
-        let _ = writeln!(self.err, "{text}");
+        // In one write: a line is not torn, and thousands of them are not slow.
+        let _ = self.err.write_all(format!("{text}\n").as_bytes());
     }
 
     /// The error for people on stderr and, in JSON mode, the same as the one object on stdout.

@@ -124,8 +124,9 @@ fn what_the_agent_wrote_commands_no_terminal() {
         let piped = world.aw(["sessions", "diff", &id]).ends(0).stdout;
         assert!(piped.contains("+\u{1b}]0;pwned\u{7}red\n"), "as it is: {piped:?}");
         assert!(piped.contains("diff --git \"a/n\\033\" \"b/n\\033\"\n"), "names are quoted: {piped:?}");
+        let terminal = Terminal::open(&world);
         for _ in 0..2 {
-            let terminal = Terminal::open(&world);
+            terminal.clear();
             terminal.line(&format!(
                 "script -qec \"$AW sessions diff {id}\" typescript > /dev/null; echo ended $?"
             ));

@@ -41,13 +41,12 @@ impl AgentsVersions {
             return Some(AgentsVersion { blake3, size, mode: mode & PERMISSIONS });
         }
         let Some(Content::MountFile { mode }) = step.content else { return None };
+        if self.files.get() >= MOST_FILES {
+            return None;
+        }
         let (file, stat) = stage.open_file(Path::new(slot)).ok()?;
         let bytes = self.bytes.get() + stat.size;
-        if stat.kind != Kind::File
-            || stat.size > LARGEST
-            || self.files.get() >= MOST_FILES
-            || bytes > MOST_BYTES
-        {
+        if stat.kind != Kind::File || stat.size > LARGEST || bytes > MOST_BYTES {
             return None;
         }
         let content =

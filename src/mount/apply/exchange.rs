@@ -6,7 +6,7 @@ use crate::mount::CrashPoints;
 use crate::mount::changes::compare::ConflictReason;
 use crate::mount::fs::stat::{Kind, Stat};
 use crate::mount::fs::tree::{self, Place, Tree, exchange, move_new};
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::io;
@@ -91,8 +91,9 @@ impl Exchange<'_> {
     }
 
     fn create(&self, operation: &Operation) -> Result<Done, Refusal> {
-        let (path, slot) = self.places(operation)?;
-        move_new(&slot, &path)?;
+        let path = self.project.place(&operation.path)?;
+        let stage = self.stage.fd();
+        rustix::fs::renameat_with(stage, &operation.slot, &path.dir, &path.name, RenameFlags::NOREPLACE)?;
         Ok(Done::Yes)
     }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Write;
+use std::io::BufWriter;
 use std::os::fd::AsFd;
 use std::path::{Component, Path, PathBuf};
 
@@ -163,8 +163,9 @@ impl Journal {
         let write = || -> std::io::Result<()> {
             std::fs::create_dir_all(&directory)?;
             let temporary = path.with_extension("new");
-            let mut file = File::create(&temporary)?;
-            file.write_all(&serde_json::to_vec(self)?)?;
+            let mut out = BufWriter::with_capacity(256 << 10, File::create(&temporary)?);
+            serde_json::to_writer(&mut out, self)?;
+            let file = out.into_inner()?;
             if durable {
                 file.sync_all()?;
             }

@@ -15,6 +15,7 @@ use crate::mount::fs::stat::Stat;
 use crate::mount::fs::tree::{self, Tree};
 use anyhow::Context as _;
 use rustix::io::Errno;
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs::DirBuilder;
@@ -124,6 +125,8 @@ fn stage_all(context: &Context<'_>, job: &Job<'_>, journal: &mut Journal) -> Res
         crash_points: context.crash_points,
         durable: context.durable,
         agents: job.mount.map(|_| AgentsVersions::new(context.session)),
+        last_owner: RefCell::default(),
+        last_directory: RefCell::default(),
     };
     journal.operations = staging.all(job.steps)?;
     journal.state = State::Exchanging;
@@ -200,11 +203,12 @@ pub(super) fn commit(
         |error: anyhow::Error| (PathBuf::new(), Refusal::Io(std::io::Error::other(format!("{error:#}"))));
     // An editor that held the old file open may have written into it after it was taken out.
     for operation in &journal.operations {
+        if !matches!(operation.action, Action::Replace | Action::Delete) {
+            continue;
+        }
         let slot = tree::stat_at(stage.fd(), OsStr::new(&operation.slot))
             .map_err(|error| (operation.path.0.clone(), error.into()))?;
-        let is_old = matches!(operation.action, Action::Replace | Action::Delete);
-        if is_old
-            && let (Some(slot), Some(old)) = (slot, operation.old)
+        if let (Some(slot), Some(old)) = (slot, operation.old)
             && !slot.is_same_content(&old)
         {
             let reason = ConflictReason::ChangedDuringApply;
@@ -222,7 +226,10 @@ pub(super) fn commit(
         sync_directories(project, &journal.operations).map_err(|error| at_root(error.into()))?;
     }
     context.crash_points.at("commit: durable");
-    let before = std::mem::replace(&mut journal.state, State::Committed);
+    // What an apply takes out is where an undo finds it already, unless the stage is in the project.
+    let is_done = journal.stage == Stage::Session && journal.purpose == Purpose::Apply;
+    let committed = if is_done { State::Done } else { State::Committed };
+    let before = std::mem::replace(&mut journal.state, committed);
     if let Err(error) = journal.write(context.session, context.durable) {
         journal.state = before;
         return Err(at_root(error));
@@ -362,9 +369,10 @@ pub(super) fn clear_stage(
 
 /// Writes the end of a journal. If that cannot be written, the note stays in the lock and the next start does it.
 pub(super) fn finish(context: &Context<'_>, lock: &mut ProjectLock, journal: &mut Journal, state: State) {
-    journal.state = state;
+    // A commit may have said it already.
+    let is_written = std::mem::replace(&mut journal.state, state) == state;
     context.crash_points.at("finish: before");
-    if journal.write(context.session, context.durable).is_ok() {
+    if is_written || journal.write(context.session, context.durable).is_ok() {
         context.crash_points.at("finish: written");
         let _ = lock.note(None, context.durable);
     }

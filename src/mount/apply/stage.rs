@@ -4,6 +4,7 @@
 use super::agents_versions::AgentsVersions;
 use super::journal::{Action, Operation};
 use super::steps::{Content, Step};
+use crate::files::regular;
 use crate::host::interruption;
 use crate::mount::CrashPoints;
 use crate::mount::changes::content_store::ContentHash;
@@ -14,15 +15,21 @@ use crate::mount::fs::stat::{Kind, PERMISSIONS, Stat};
 use crate::mount::fs::tree::{self, Tree};
 use anyhow::Context;
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, Uid};
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// From here on one sync of the filesystem costs less than one for each file.
 const MANY_FILES: usize = 200;
+/// Up to this size a file is copied through memory.
+const SMALL: u64 = 64 << 10;
+
+/// User and group, if anybody has it.
+type Owner = Option<(u32, u32)>;
 
 pub(super) struct Staging<'a> {
     pub(super) stage: &'a Tree,
@@ -33,6 +40,8 @@ pub(super) struct Staging<'a> {
     pub(super) durable: bool,
     /// Keeps the agent's versions; `None` for an undo.
     pub(super) agents: Option<AgentsVersions>,
+    pub(super) last_owner: RefCell<Option<(PathBuf, Owner)>>,
+    pub(super) last_directory: RefCell<Option<(PathBuf, Tree)>>,
 }
 
 impl Staging<'_> {
@@ -116,11 +125,19 @@ impl Staging<'_> {
         let written = match content {
             Content::MountFile { mode } => {
                 let mount = self.mount.context("there is no mount to take it from")?;
-                let (source, _) = mount.open_file(&step.path)?;
+                let (source, stat) = self.open_in_mount(mount, &step.path)?;
                 let file = self.new_file(slot)?;
-                copy_bytes(source.as_fd(), file.as_fd(), interruption::check)?;
-                self.finish_file(step, &file, *mode, sync)?;
-                hash_of(&file)?
+                if stat.size <= SMALL {
+                    // Read once for the copy and the hash.
+                    let content = regular::content(source, SMALL)?;
+                    (&file).write_all(&content)?;
+                    self.finish_file(step, &file, *mode, sync)?;
+                    Some(ContentHash::of(&content))
+                } else {
+                    copy_bytes(source.as_fd(), file.as_fd(), interruption::check)?;
+                    self.finish_file(step, &file, *mode, sync)?;
+                    hash_of(&file)?
+                }
             }
             Content::MergedFile { merged, mode } => {
                 let text = merged.text.as_ref().context("there is no merged text")?;
@@ -159,7 +176,9 @@ impl Staging<'_> {
     fn finish_file(&self, step: &Step, file: &File, mode: u32, sync: bool) -> anyhow::Result<()> {
         self.crash_points.at_each("stage: content copied");
         self.give_to_owner_of(step, file.as_fd());
-        if let Ok((old, _)) = self.project.open_file(&step.path) {
+        if step.old.is_some()
+            && let Ok((old, _)) = self.project.open_file(&step.path)
+        {
             keep_attributes(old.as_fd(), file.as_fd());
         }
         // Special bits of the file that is replaced stay; those that the agent set do not come.
@@ -189,12 +208,41 @@ impl Staging<'_> {
 
     /// A run as root on somebody's checkout must not leave files of root behind. Not allowed to others, nor needed.
     fn give_to_owner_of(&self, step: &Step, file: BorrowedFd<'_>) {
-        let parent = || {
-            let existing = step.path.ancestors().skip(1).find_map(|path| self.project.stat(path).ok()?);
-            existing.map(|stat| (stat.uid, stat.gid))
+        let owner = match step.old {
+            Some(old) => Some((old.uid, old.gid)),
+            None => self.owner_above(step.path.parent().unwrap_or(Path::new(""))),
         };
-        if let Some((uid, gid)) = step.old.map(|old| (old.uid, old.gid)).or_else(parent) {
+        if let Some((uid, gid)) = owner {
             give(file, uid, gid);
+        }
+    }
+
+    /// Who has the nearest directory that is there. New files come directory by directory, so the last answer is kept.
+    fn owner_above(&self, directory: &Path) -> Owner {
+        let mut last = self.last_owner.borrow_mut();
+        if let Some((known, owner)) = &*last
+            && known == directory
+        {
+            return *owner;
+        }
+        let existing = directory.ancestors().find_map(|path| self.project.stat(path).ok()?);
+        let owner = existing.map(|stat| (stat.uid, stat.gid));
+        *last = Some((directory.to_owned(), owner));
+        owner
+    }
+
+    /// A file of the mount, which nobody changes any more: its directory is opened once for all files in it.
+    fn open_in_mount(&self, mount: &Tree, path: &Path) -> std::io::Result<(File, Stat)> {
+        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+            return mount.open_file(path);
+        };
+        let mut last = self.last_directory.borrow_mut();
+        if last.as_ref().is_none_or(|(known, _)| known != directory) {
+            *last = Some((directory.to_owned(), mount.below(directory)?));
+        }
+        match &*last {
+            Some((_, tree)) => tree.open_file(Path::new(name)),
+            None => mount.open_file(path),
         }
     }
 }

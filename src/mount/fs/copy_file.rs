@@ -112,7 +112,9 @@ pub(crate) fn copy_bytes(from: BorrowedFd<'_>, to: BorrowedFd<'_>, stop: Stop) -
     if rustix::fs::ioctl_ficlone(to, from).is_ok() {
         return Ok(());
     }
-    Bytes { from, to, buffer: &mut vec![0; SMALL], stop }.copy(&fstat(from)?)
+    let stat = fstat(from)?;
+    let size = usize::try_from(stat.st_size).unwrap_or(SMALL).clamp(1, SMALL);
+    Bytes { from, to, buffer: &mut vec![0; size], stop }.copy(&stat)
 }
 
 /// The content of one file on its way into another.

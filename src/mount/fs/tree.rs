@@ -63,7 +63,11 @@ impl Tree {
 
     /// A directory below this one; no symlink is followed on the way.
     pub fn below(&self, relative: &Path) -> io::Result<Tree> {
-        Ok(Tree { fd: self.open_dir(relative)?, path: self.path.join(relative), opens_closed: false })
+        Ok(Tree {
+            fd: self.open_dir(relative)?,
+            path: self.path.join(relative),
+            opens_closed: self.opens_closed,
+        })
     }
 
     /// For a tree of our own, an agent's work: a file that it closed with `chmod 000` is work, too.
@@ -87,11 +91,7 @@ impl Tree {
 
     /// Opens a directory below, refusing any symlink on the way. An empty path is the tree itself.
     pub fn open_dir(&self, relative: &Path) -> io::Result<OwnedFd> {
-        let mut dir = rustix::fs::openat(&self.fd, ".", DIRECTORY, Mode::empty())?;
-        for name in names(relative)? {
-            dir = rustix::fs::openat(&dir, name, DIRECTORY, Mode::empty())?;
-        }
-        Ok(dir)
+        open_dir_at(self.fd.as_fd(), &names(relative)?)
     }
 
     pub fn place(&self, relative: &Path) -> io::Result<Place> {
@@ -105,6 +105,11 @@ impl Tree {
         let Some((last, parents)) = names.split_last() else {
             return Ok(Lookup::Present(self.root_stat()?));
         };
+        if parents.len() > 1
+            && let Ok(dir) = open_dir_at(self.fd.as_fd(), parents)
+        {
+            return Ok(stat_at(dir.as_fd(), last)?.map_or(Lookup::Absent, Lookup::Present));
+        }
         let mut dir: Option<OwnedFd> = None;
         for (existing, name) in parents.iter().enumerate() {
             let at = dir.as_ref().map_or(self.fd.as_fd(), AsFd::as_fd);
@@ -119,15 +124,27 @@ impl Tree {
     }
 
     pub fn stat(&self, relative: &Path) -> io::Result<Option<Stat>> {
-        Ok(self.lookup(relative)?.stat())
+        let names = names(relative)?;
+        let Some((last, parents)) = names.split_last() else { return self.root_stat().map(Some) };
+        if parents.is_empty() {
+            return stat_at(self.fd(), last);
+        }
+        match open_dir_at(self.fd(), parents) {
+            Ok(dir) => stat_at(dir.as_fd(), last),
+            Err(error) if is_without_parent(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Opens a regular file for reading; anything else, a fifo above all, is refused without waiting for it.
     pub fn open_file(&self, relative: &Path) -> io::Result<(File, Stat)> {
-        let place = self.place(relative)?;
+        let names = names(relative)?;
+        let (name, parents) = names.split_last().ok_or_else(|| invalid(relative))?;
+        let dir = if parents.is_empty() { None } else { Some(open_dir_at(self.fd(), parents)?) };
+        let dir = dir.as_ref().map_or(self.fd(), AsFd::as_fd);
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let fd = match rustix::fs::openat(&place.dir, &place.name, flags, Mode::empty()) {
-            Err(Errno::ACCESS) if self.opens_closed => open_closed(&place, flags)?,
+        let fd = match rustix::fs::openat(dir, *name, flags, Mode::empty()) {
+            Err(Errno::ACCESS) if self.opens_closed => open_closed(dir, name, flags)?,
             other => other?,
         };
         let stat = Stat::from(&rustix::fs::fstat(&fd)?);
@@ -150,14 +167,59 @@ impl Place {
     }
 }
 
+/// A directory on the way is not there, or is something else.
+fn is_without_parent(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
+}
+
+/// Opens a directory below another one, by these names, refusing any symlink on the way.
+fn open_dir_at(at: BorrowedFd<'_>, names: &[&OsStr]) -> io::Result<OwnedFd> {
+    let [first, rest @ ..] = names else {
+        return Ok(rustix::fs::openat(at, ".", DIRECTORY, Mode::empty())?);
+    };
+    if !rest.is_empty()
+        && let Some(opened) = open_at_once(at, names)
+    {
+        return opened;
+    }
+    let mut dir = rustix::fs::openat(at, *first, DIRECTORY, Mode::empty())?;
+    for name in rest {
+        dir = rustix::fs::openat(&dir, *name, DIRECTORY, Mode::empty())?;
+    }
+    Ok(dir)
+}
+
+/// The same in one call; `None` where the kernel has none, or a filter forbids it.
+#[cfg(target_os = "linux")]
+fn open_at_once(at: BorrowedFd<'_>, names: &[&OsStr]) -> Option<io::Result<OwnedFd>> {
+    use rustix::fs::ResolveFlags;
+    use std::sync::atomic::AtomicBool;
+    static IS_MISSING: AtomicBool = AtomicBool::new(false);
+    if IS_MISSING.load(Ordering::Relaxed) {
+        return None;
+    }
+    let path: PathBuf = names.iter().collect();
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
+    match rustix::fs::openat2(at, &path, DIRECTORY, Mode::empty(), resolve) {
+        Err(Errno::NOSYS | Errno::PERM) => {
+            IS_MISSING.store(true, Ordering::Relaxed);
+            None
+        }
+        // A path of more than 4 KB, or a rename at this very moment.
+        Err(Errno::NAMETOOLONG | Errno::AGAIN | Errno::INVAL) => None,
+        other => Some(other.map_err(Into::into)),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_at_once(_: BorrowedFd<'_>, _: &[&OsStr]) -> Option<io::Result<OwnedFd>> {
+    None
+}
+
 /// Opens a file that its mode closes to its owner; the mode is as it was afterwards.
-fn open_closed(place: &Place, flags: OFlags) -> io::Result<OwnedFd> {
-    let held = rustix::fs::openat(
-        &place.dir,
-        &place.name,
-        OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
-        Mode::empty(),
-    )?;
+fn open_closed(dir: BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> io::Result<OwnedFd> {
+    let held =
+        rustix::fs::openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
     let stat = rustix::fs::fstat(&held)?;
     if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
         return Err(Errno::ACCESS.into());
