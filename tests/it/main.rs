@@ -57,6 +57,7 @@ mod plans;
 mod readme;
 mod recording;
 mod refusals;
+mod resume;
 mod roles;
 mod sidecars;
 mod soak;
