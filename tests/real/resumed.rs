@@ -151,3 +151,26 @@ fn where_nothing_was_said_a_conversation_begins() {
         knows(&world, &[], &["OTHER-SAYS"]);
     }
 }
+
+/// A conversation that is begun inside is the one that goes on.
+#[test]
+fn what_is_begun_inside_goes_on() {
+    for harness in [Harness::Codex, Harness::Opencode] {
+        let world = Scratch::new([]);
+        world.plain(harness, &json!({}));
+        world.model.script(["OLD-SAYS", "NEW-SAYS", "LAST-SAYS"].map(Turn::text));
+        let mut terminal = open(&world, &[]);
+        terminal.wait_for(ready(harness), PATIENCE);
+        terminal.ask("OLD-ASKS", "OLD-SAYS", PATIENCE);
+        terminal.enter("/new");
+        if harness == Harness::Codex {
+            terminal.wait_for("Use current Git worktree", PATIENCE);
+            terminal.type_text("\r");
+        }
+        terminal.wait_until("the old chat to go", PATIENCE, |screen| !screen.contains("OLD-SAYS"));
+        terminal.ask("NEW-ASKS", "NEW-SAYS", PATIENCE);
+        leave(terminal);
+        world.succeeds(&["-c"]);
+        knows(&world, &["NEW-ASKS", "NEW-SAYS"], &["OLD"]);
+    }
+}
