@@ -6,6 +6,8 @@ pub struct Records {
     pub current: Current,
     /// Where each conversation is a file of its own, if that is so.
     pub files: Option<ConversationFiles>,
+    /// A conversation goes on only in the directory that it began in.
+    pub keeps_directory: bool,
 }
 
 /// What says which conversation a run has. Paths are relative to the session directory.

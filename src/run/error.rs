@@ -30,6 +30,10 @@ pub enum RunError {
     OtherProject { session: String, root: PathBuf },
     #[error("session `{session}` runs at `{}` and cannot go on at `{}`", was.name(), asked.name())]
     OtherLevel { session: String, was: Sandbox, asked: Sandbox },
+    #[error(
+        "the copy of session `{session}` is gone, and {harness} continues a conversation only where it began"
+    )]
+    CopyGone { session: String, harness: Harness },
     #[error("session `{session}` began under other rules: {change}")]
     OtherRules { session: String, change: String },
     #[error("an apply of session `{session}` was cut off")]

@@ -155,7 +155,8 @@ mod tests {
         fs::create_dir_all(&locks).unwrap();
         fs::create_dir_all(&rollouts).unwrap();
         let files = ConversationFiles { dir: "sessions", depth: 3, in_session: Some("home") };
-        let records = Records { current: Current::Locks("locks"), files: Some(files) };
+        let records =
+            Records { current: Current::Locks("locks"), files: Some(files), keeps_directory: false };
         let records = RunRecords { records, session_dir: dir.path(), state_dir: None };
         let heard = Mutex::new(Vec::new());
         let ((), seen) = records.watch(&|id| heard.lock().unwrap().push(id.to_owned()), || {

@@ -2,7 +2,8 @@
 //! about its changes rest on them. Here is the one place where a resume is compared with the first run.
 
 use super::error::RunError;
-use crate::model::mount::{Effect, PathRule, RuleSource, Sandbox};
+use crate::harness::adapter;
+use crate::model::mount::{Backend, Effect, PathRule, RuleSource, Sandbox};
 use crate::model::mount_record::{MountRecord, RULES_FILE};
 use crate::model::plan::RunPlan;
 use crate::session::Session;
@@ -17,6 +18,12 @@ pub(super) fn are_the_same(session: &Session, record: &MountRecord, plan: &RunPl
         return Err(RunError::OtherLevel { session: id(), was, asked }.into());
     }
     if !session.dir.join(&record.data).is_dir() {
+        let harness = plan.agent().map(|agent| agent.harness.kind);
+        if let Some(harness) = harness.filter(|kind| adapter(*kind).records.keeps_directory)
+            && record.backend == Backend::Copy
+        {
+            return Err(RunError::CopyGone { session: id(), harness }.into());
+        }
         // A new mount is made, by the rules of today.
         return Ok(());
     }

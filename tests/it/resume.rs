@@ -141,6 +141,17 @@ fn a_session_does_not_go_on_under_other_rules() {
     });
 }
 
+/// The harnesses know a conversation by the directory that it was had in, and a copy's is the session's own.
+#[test]
+fn a_conversation_in_a_copy_goes_on_as_long_as_the_copy_is_there() {
+    let world = world(WORKS);
+    let (first, _) = world.report(&["--mount", "copy", "--apply", "never"]);
+    let (second, code) = world.report(&["--resume", id(&first), "--mount", "copy"]);
+    assert_eq!(code, 0, "{second:#}");
+    let did = world.agent(&["worker", "-p", "x", "--resume", id(&first), "--mount", "copy"]).ends(2);
+    did.says("is gone, and claude continues a conversation only where it began").says("--keep");
+}
+
 /// Sessions from before their conversation was noted.
 #[test]
 fn where_the_conversation_is_not_known_the_latest_goes_on_and_that_is_told() {

@@ -65,6 +65,9 @@ pub(super) fn run(error: &RunError) -> Advice {
             was.name(),
             asked.name()
         )),
+        RunError::CopyGone { .. } => {
+            advice.hint("begin a new one without `--resume`; `--keep` keeps the copy of a run")
+        }
         RunError::OtherRules { session, .. } => Advice::exit(Exit::Refused).hint(format!(
             "take the change back, or `agentworkforce sessions apply {session}` first: the conversation then goes on in a new mount"
         )),

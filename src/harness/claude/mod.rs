@@ -20,6 +20,7 @@ pub static ADAPTER: Adapter = Adapter {
     records: Records {
         current: Current::Given,
         files: Some(ConversationFiles { dir: "projects", depth: 1, in_session: None }),
+        keeps_directory: true,
     },
     login_hint: "run `claude` and log in, or set ANTHROPIC_API_KEY",
     plan: plan::plan,

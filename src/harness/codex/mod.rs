@@ -21,6 +21,7 @@ pub static ADAPTER: Adapter = Adapter {
     records: Records {
         current: Current::Locks(profile::LOCKS),
         files: Some(ConversationFiles { dir: "sessions", depth: 3, in_session: Some(profile::HOME) }),
+        keeps_directory: false,
     },
     login_hint: "codex login, or set CODEX_API_KEY",
     plan: plan::plan,

@@ -19,7 +19,7 @@ pub static ADAPTER: Adapter = Adapter {
     agent_file: None,
     counts_whole_conversation: false,
     denied_edits_are_questions: false,
-    records: Records { current: Current::Given, files: None },
+    records: Records { current: Current::Given, files: None, keeps_directory: false },
     login_hint: "example-agent login",
     plan: plan::plan,
     reader: |_| Box::<events::Example>::default(),
