@@ -103,9 +103,12 @@ pub struct AgentArgs {
     /// Fail a check after this time
     #[arg(long, value_name = "TIME", value_parser = seconds, requires = "check")]
     pub check_timeout: Option<f64>,
-    /// Continue the conversation and the mount of this session
-    #[arg(long, value_name = "SESSION")]
+    /// Continue the conversation of this session, or of the last one in this project, in its mount
+    #[arg(long, value_name = "SESSION|last", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub resume: Option<String>,
+    /// Continue the last conversation with this persona in this project
+    #[arg(short, long = "continue", conflicts_with = "resume")]
+    pub continue_last: bool,
     /// Print events as JSON lines, ending with the report
     #[arg(long)]
     pub stream_json: bool,
@@ -175,7 +178,7 @@ pub enum SandboxArg {
     Off,
     /// The real project cannot be written and hidden files cannot be opened from inside
     Project,
-    /// Also, only the mount, private temporary directories and caches, and the harness's own state can be written
+    /// Also, nothing outside can be written: temporary directories, caches and the harness's state are private
     Strict,
 }
 

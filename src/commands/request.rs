@@ -9,7 +9,7 @@ use crate::model::raw_path::RawPath;
 use crate::model::selector::Selector;
 use crate::model::tier::{Harness, Tier};
 use crate::model::words::nearest;
-use crate::run::request::{ChangesRequest, Overrides, RunRequest, Subject, ViewRequest};
+use crate::run::request::{ChangesRequest, Overrides, Resume, RunRequest, Subject, ViewRequest};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub fn of_agent(
         |command: &String| PlannedCheck { command: command.clone(), timeout_seconds: args.check_timeout };
     Ok(RunRequest {
         task,
-        resume: args.resume.clone(),
+        resume: resume(args),
         root: args.root.as_deref().map(existing_directory).transpose()?,
         overrides: Overrides {
             harness: args.harness.as_deref().map(parse_harness).transpose()?,
@@ -99,6 +99,14 @@ fn changes(args: &ChangesArgs) -> ChangesRequest {
         include_ignored: args.include_ignored,
         no_merge: args.no_merge,
         keep: args.keep,
+    }
+}
+
+fn resume(args: &AgentArgs) -> Option<Resume> {
+    match args.resume.as_deref() {
+        Some("last") => Some(Resume::Last),
+        Some(session) => Some(Resume::Session(session.to_owned())),
+        None => args.continue_last.then_some(Resume::LastOfPersona),
     }
 }
 

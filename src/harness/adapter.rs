@@ -3,6 +3,7 @@
 use super::events::EventReader;
 use super::job::{HarnessPlan, Job};
 use super::login::{Login, UserFiles};
+use super::records::Records;
 use crate::resolve::sidecar::Channel;
 
 /// A harness as the rest of the program sees it.
@@ -22,6 +23,8 @@ pub struct Adapter {
     pub counts_whole_conversation: bool,
     /// It reports only those edits as denied that it would have asked about, not those that a rule denies.
     pub denied_edits_are_questions: bool,
+    /// Where it notes which conversation a run has.
+    pub records: Records,
     /// How a user logs in.
     pub login_hint: &'static str,
     /// A run in the terms of this harness. Pure.

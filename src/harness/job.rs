@@ -26,6 +26,8 @@ pub struct Job<'a> {
     pub mcp_servers: &'a BTreeMap<String, McpServer>,
     pub has_skills: bool,
     pub resume: Option<&'a Conversation>,
+    /// What the user passes to the harness as it is.
+    pub own_args: &'a [String],
     /// The length of the persona's own instruction file, if the mount has it.
     pub sidecar_bytes: Option<usize>,
     pub bare: bool,

@@ -11,6 +11,7 @@ mod example;
 pub mod job;
 mod login;
 mod opencode;
+pub mod records;
 mod stderr_summary;
 mod subject;
 

@@ -21,8 +21,16 @@ use std::path::{Path, PathBuf};
 pub struct Places<'a> {
     pub session_dir: &'a Path,
     pub session_id: &'a str,
+    /// The id of a conversation that begins.
+    pub conversation_id: &'a str,
     /// The root of the project as the harness sees it.
     pub mount: &'a Path,
+}
+
+impl Default for Places<'_> {
+    fn default() -> Self {
+        Places { session_dir: Path::new(""), session_id: "", conversation_id: "", mount: Path::new("") }
+    }
 }
 
 /// What of the session directory the harness has to see.
@@ -48,7 +56,7 @@ pub fn make_state(plan: &RunPlan, host: &Host) {
 
 /// Writes the files of a plan. One that is there already is replaced: a session that goes on gets them anew.
 pub fn write_files(plan: &AgentPlan, session_dir: &Path) -> Result<Shown> {
-    let places = Places { session_dir, session_id: "", mount: Path::new("") };
+    let places = Places { session_dir, ..Places::default() };
     let mut shown = Shown::default();
     let paths: Vec<PathBuf> = plan
         .files
@@ -71,7 +79,7 @@ pub fn write_files(plan: &AgentPlan, session_dir: &Path) -> Result<Shown> {
         written.with_context(|| format!("{} cannot be written", path.display()))?;
         let in_writable = shown.writable.iter().any(|dir| path.starts_with(dir));
         match file.body {
-            FileBody::Content(_) if in_writable => {}
+            _ if in_writable => {}
             FileBody::Content(_) => shown.read_only.push(path.clone()),
             FileBody::Directory(_) | FileBody::LinksTo(_) => shown.writable.push(path.clone()),
         }
@@ -81,7 +89,7 @@ pub fn write_files(plan: &AgentPlan, session_dir: &Path) -> Result<Shown> {
 
 /// Where in a session directory a harness keeps conversations, relative to it.
 pub fn conversation_places(plan: &AgentPlan) -> Result<Vec<PathBuf>> {
-    let places = Places { session_dir: Path::new(""), session_id: "", mount: Path::new("") };
+    let places = Places::default();
     let mut found = vec![PathBuf::from(CONVERSATION_DIR)];
     for file in &plan.files {
         if let FileBody::LinksTo(farm) = &file.body {
@@ -114,6 +122,7 @@ fn fill(template: &Template, places: &Places<'_>, env: &BTreeMap<String, String>
             Hole::Text(text) => filled.extend_from_slice(text.as_bytes()),
             Hole::Session => filled.extend_from_slice(places.session_dir.as_os_str().as_encoded_bytes()),
             Hole::SessionId => filled.extend_from_slice(places.session_id.as_bytes()),
+            Hole::ConversationId => filled.extend_from_slice(places.conversation_id.as_bytes()),
             Hole::Mount => filled.extend(quoted(places.mount.as_os_str())),
             Hole::Variable(name) => filled.extend_from_slice(variable(name, env)?.as_bytes()),
             Hole::JsonVariable(name) => filled.extend(json_literal(variable(name, env)?).into_bytes()),

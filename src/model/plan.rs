@@ -13,6 +13,7 @@ use super::warning::Warning;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Everything that a run does and every reason for which it would be refused.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -73,6 +74,9 @@ pub struct AgentPlan {
     pub prompt: Option<String>,
     /// Files that are written for the harness, in the session directory or in the mount, mode 0600.
     pub files: Vec<PlannedFile>,
+    /// Where the user's harness has its state.
+    #[serde(skip)]
+    pub state_dir: Option<PathBuf>,
     pub skills: Vec<PlannedSkill>,
     /// Where the harness finds them, once they are staged.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -218,7 +222,7 @@ pub struct PlannedHarness {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Conversation {
     Id(String),
-    /// The last one in this directory: an interactive harness does not say which one it had.
+    /// The last one in this directory: which one it was is not known.
     Latest,
 }
 

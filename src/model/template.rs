@@ -14,6 +14,8 @@ pub enum Hole {
     Session,
     /// The id of the session.
     SessionId,
+    /// The id of a new conversation, for a harness that takes one.
+    ConversationId,
     /// The root of the project as the harness sees it.
     Mount,
     /// The value of this variable in the runner's environment.
@@ -86,6 +88,7 @@ impl fmt::Display for Template {
                 Hole::Text(text) => f.write_str(text)?,
                 Hole::Session => f.write_str("{session}")?,
                 Hole::SessionId => f.write_str("{session-id}")?,
+                Hole::ConversationId => f.write_str("{conversation-id}")?,
                 Hole::Mount => f.write_str("{mount}")?,
                 Hole::Variable(name) | Hole::JsonVariable(name) => write!(f, "${{{name}}}")?,
             }
@@ -108,7 +111,7 @@ impl JsonSchema for Template {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "Text in which `{session}`, `{session-id}`, `{mount}` and `${VARIABLE}` are filled in by a real run."
+            "description": "Text in which `{session}`, `{session-id}`, `{conversation-id}`, `{mount}` and `${VARIABLE}` are filled in by a real run."
         })
     }
 }

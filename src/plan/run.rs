@@ -78,6 +78,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         mcp_servers: &mcp_servers,
         has_skills: !skills.is_empty(),
         resume: flags.resume.as_ref(),
+        own_args: &flags.extra_args,
         sidecar_bytes: sidecar.as_ref().map(|sidecar| sidecar.content.len()),
         bare: persona.bare_mode.or(parts.settings.bare_mode).unwrap_or(false),
         hermetic: persona.hermetic.or(parts.settings.hermetic).unwrap_or(false),
@@ -92,6 +93,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     let mode = job.mode;
     let mut adapted = (adapter(kind).plan)(&job);
     warnings.append(&mut adapted.warnings);
+    let state_dir = adapted.config.first().map(|config| config.dir.clone());
     adapted.env.values_mut().for_each(|value| fill_in_inputs(value, &values));
     adapted.args.extend(flags.extra_args.iter().map(Template::text));
     for (name, value) in environment(parts, &env) {
@@ -146,6 +148,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         system_prompt,
         prompt: flags.prompt.clone(),
         files: adapted.files,
+        state_dir,
         skills,
         skills_path: adapted.skills_path,
         inputs: parts.inputs.to_vec(),

@@ -6,14 +6,17 @@ use super::observer::{Live, Observer, RunEvent};
 use super::open::OpenRun;
 use super::outcome::HarnessOutcome;
 use super::recorder::Recorder;
+use super::records::{RunRecords, Seen};
 use super::version::VersionQuestion;
 use super::view;
 use crate::harness::adapter;
+use crate::host::Host;
 use crate::launch::{headless, staging};
 use crate::model::mount::Backend;
 use crate::model::mount_record::MountRecord;
-use crate::model::plan::{AgentPlan, Conversation, Mode, PlannedSubject, RunPlan};
+use crate::model::plan::{AgentPlan, Mode, PlannedSubject, RunPlan};
 use crate::model::raw_path::RawPath;
+use crate::model::template::Hole;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::process::attend::{TimeLimits, limit_of};
 use crate::mount::{ChildCommand, ChildStdio, MountError};
@@ -73,6 +76,7 @@ impl OpenRun<'_> {
         let _step = tracing::info_span!("attempt", number).entered();
         let replanned = self.replanned(ask);
         let agent = replanned.as_ref().or_else(|| self.run.plan.agent()).cloned();
+        let begins = self.begin_conversation(agent.as_ref(), ask.conversation)?;
         let command = match (&agent, &self.run.plan.subject) {
             (Some(agent), _) => {
                 if replanned.is_some() {
@@ -95,7 +99,7 @@ impl OpenRun<'_> {
         }
         tracing::info!("attempt started");
         let began = Instant::now();
-        let ran = self.run_once(agent.as_ref(), &command, &dir, observer);
+        let ran = self.run_once(agent.as_ref(), begins, &command, &dir, observer);
         let version = self.version.take().map(VersionQuestion::answer);
         // Before any other failure, which may only follow from it.
         if let Err(replaced) = self.places.check() {
@@ -153,8 +157,7 @@ impl OpenRun<'_> {
             ConversationChoice::Planned => {}
             ConversationChoice::New => flags.resume = None,
             ConversationChoice::Same => {
-                let known = self.conversation.as_ref().map(ConversationNote::conversation);
-                flags.resume = Some(known.unwrap_or(Conversation::Latest));
+                flags.resume = self.conversation.as_ref().and_then(ConversationNote::conversation);
             }
         }
         let plan = plan_run::agent(&parts.parts(self.engine.workforce), &flags, &self.run.facts);
@@ -162,6 +165,22 @@ impl OpenRun<'_> {
             PlannedSubject::Agent(agent) => Some(*agent),
             PlannedSubject::Command(_) => None,
         }
+    }
+
+    /// Notes which conversation the attempt has, as far as that is known before; says whether it is a new one.
+    fn begin_conversation(&mut self, agent: Option<&AgentPlan>, choice: ConversationChoice) -> Result<bool> {
+        let (Some(agent), Some(note)) = (agent, &mut self.conversation) else { return Ok(false) };
+        let begins = match choice {
+            ConversationChoice::Planned => self.run.flags.resume.is_none(),
+            ConversationChoice::New => true,
+            ConversationChoice::Same => note.conversation().is_none(),
+        };
+        if begins {
+            let takes_id = agent.command.args.iter().any(|arg| arg.0.contains(&Hole::ConversationId));
+            note.begin(takes_id.then(|| new_id(&self.engine.workforce.host)).transpose()?);
+            note.write(&self.session)?;
+        }
+        Ok(begins)
     }
 
     /// The next number, and a private directory for its record.
@@ -220,6 +239,7 @@ impl OpenRun<'_> {
     fn run_once(
         &mut self,
         agent: Option<&AgentPlan>,
+        begins: bool,
         command: &ChildCommand,
         dir: &Path,
         observer: &mut dyn Observer,
@@ -232,13 +252,35 @@ impl OpenRun<'_> {
             (&self.session, &self.mount, &self.secrets, &mut self.signals);
         let host = &engine.workforce.host;
         let conversation = &mut self.conversation;
+        let records = agent.map(|agent| RunRecords {
+            records: adapter(agent.harness.kind).records,
+            session_dir: &session.dir,
+            state_dir: agent.state_dir.as_deref(),
+        });
+        // What the records said; `None` if the harness itself has said it, as a headless one does.
+        let is_headless = agent.is_some_and(|agent| agent.mode == Mode::Headless);
+        let mut seen = Some(Seen { is_recorded: is_headless, ..Seen::default() });
         let mut run = || -> Result<HarnessOutcome> {
             let headless = agent.filter(|agent| agent.mode == Mode::Headless);
             let Some(agent) = headless else {
                 let limit = plan.limits.wall_seconds.and_then(limit_of);
                 let stdio =
                     if reserve_stdout { ChildStdio::all_on_stderr()? } else { ChildStdio::inherited()? };
-                let outcome = mount.run(command, stdio, signals, limit)?;
+                let run = || mount.run(command, stdio, signals, limit);
+                let outcome = match (&records, &conversation) {
+                    (Some(records), Some(note)) => {
+                        records.forget();
+                        let noted = |id: &str| {
+                            // Now and not at the end: a runner that is killed leaves a conversation that can be continued.
+                            let session_id = Some(id.to_owned());
+                            let _ = ConversationNote { session_id, ..note.clone() }.write(session);
+                        };
+                        let (outcome, found) = records.watch(&noted, run);
+                        seen = Some(found);
+                        outcome?
+                    }
+                    _ => run()?,
+                };
                 return Ok(HarnessOutcome::of_interactive(outcome, plan.limits));
             };
             let task = agent.prompt.as_deref().unwrap_or_default();
@@ -255,6 +297,9 @@ impl OpenRun<'_> {
             let outcome = headless::run(mount, command, task, reader, limits, signals, &mut recorder);
             let recorded = recorder.finish();
             *conversation = Some(recorded.note);
+            if recorded.is_noted {
+                seen = None;
+            }
             let mut outcome = HarnessOutcome::of_headless(outcome?, plan.limits);
             outcome.leaked = recorded.leaked;
             Ok(outcome)
@@ -267,6 +312,14 @@ impl OpenRun<'_> {
             run()
         };
         mount.keep_state();
+        if let (Some(seen), Some(records), Some(note)) = (seen, records, conversation) {
+            note.settle(begins, &seen, &records);
+            // A session directory that was replaced is not ours to write.
+            let written = if self.places.check().is_ok() { note.write(session) } else { Ok(()) };
+            if let Err(error) = written {
+                tracing::warn!("the conversation was not noted: {error:#}");
+            }
+        }
         outcome
     }
 
@@ -282,6 +335,14 @@ impl OpenRun<'_> {
         self.engine.crash_points.at("held");
         Ok(())
     }
+}
+
+/// A random UUID.
+fn new_id(host: &Host) -> Result<String> {
+    let hex = host.random_hex(32)?;
+    let (a, b, c, d) = (&hex[..8], &hex[8..12], &hex[13..16], &hex[17..20]);
+    // The digits that say which kind of UUID it is.
+    Ok(format!("{a}-{b}-4{c}-8{d}-{}", &hex[20..]))
 }
 
 fn words(command: &ChildCommand) -> Vec<String> {

@@ -1,12 +1,14 @@
 //! Which conversation of a harness belongs to a session, so that it can be continued: note as soon as the harness says it.
 
 use super::error::RunError;
+use super::records::{RunRecords, Seen, is_plain};
+use super::request::Resume;
 use crate::launch::staging;
 use crate::model::plan::{AgentPlan, Conversation};
 use crate::model::tier::Harness;
 use crate::mount::fs::plain_copy::PlainCopy;
 use crate::mount::fs::tree::Tree;
-use crate::session::{Session, SessionStore};
+use crate::session::{Session, SessionState, SessionStore};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -21,6 +23,9 @@ pub struct ConversationNote {
     pub persona: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+    /// The harness was there, and nobody has said anything to it: there is no conversation.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nothing_said: bool,
 }
 
 /// A session that is continued.
@@ -35,17 +40,30 @@ impl ConversationNote {
         session.write_json(FILE, self)
     }
 
-    pub fn conversation(&self) -> Conversation {
-        let known = self.session_id.clone().filter(|id| is_plain(id));
-        known.map_or(Conversation::Latest, Conversation::Id)
+    /// What a run that goes on continues; `None` begins anew.
+    pub fn conversation(&self) -> Option<Conversation> {
+        match self.session_id.clone().filter(|id| is_plain(id)) {
+            Some(id) => Some(Conversation::Id(id)),
+            None if self.nothing_said => None,
+            None => Some(Conversation::Latest),
+        }
     }
-}
 
-/// Whether an id is one that a harness gives: it becomes an argument, and must not be taken for an option.
-pub(super) fn is_plain(id: &str) -> bool {
-    const LONGEST: usize = 128;
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    id.len() <= LONGEST && id.chars().all(is_plain) && id.starts_with(|c: char| c.is_ascii_alphanumeric())
+    /// Another conversation, whose id is known only if it was given to the harness.
+    pub fn begin(&mut self, given: Option<String>) {
+        (self.session_id, self.nothing_said) = (given, false);
+    }
+
+    /// Notes after a run which conversation it had, as its records say. One that was continued stays, unless another was begun.
+    pub fn settle(&mut self, begins: bool, seen: &Seen, records: &RunRecords) {
+        let last = seen.ids.iter().rev().find(|id| records.has(id)).cloned();
+        if begins || last.is_some() {
+            let given = self.session_id.take();
+            let is_known = seen.is_recorded || given.is_some();
+            self.session_id = last.or(given.filter(|id| records.has(id)));
+            self.nothing_said = is_known && self.session_id.is_none();
+        }
+    }
 }
 
 /// Takes the conversation along into a new session, where the harness keeps it in the old one. The agent could write there:
@@ -63,9 +81,22 @@ pub fn take_along(agent: &AgentPlan, from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The named session, if this persona on this harness can continue it.
-pub fn find(store: &SessionStore, wanted: &str, persona: &str, harness: Option<Harness>) -> Result<Resumed> {
-    let session = store.find(wanted)?;
+/// The session that is meant, if this persona on this harness can continue it.
+pub fn find(
+    store: &SessionStore,
+    wanted: &Resume,
+    persona: &str,
+    harness: Option<Harness>,
+    root: &Path,
+) -> Result<Resumed> {
+    let session = match wanted {
+        Resume::Session(wanted) => store.find(wanted)?,
+        Resume::Last => last(store, None, root)?,
+        Resume::LastOfPersona => last(store, Some(persona), root)?,
+    };
+    if session.status()?.is_some_and(|status| status.state == SessionState::Discarded) {
+        return Err(RunError::Discarded { session: session.id.to_string() }.into());
+    }
     let Some(note) = session.read_json::<ConversationNote>(FILE)? else {
         return Err(RunError::NoConversation { session: session.id.to_string() }.into());
     };
@@ -79,4 +110,20 @@ pub fn find(store: &SessionStore, wanted: &str, persona: &str, harness: Option<H
         return Err(RunError::OtherHarness { session, owner: note.harness, asked }.into());
     }
     Ok(Resumed { session, note })
+}
+
+/// The last session of this project that is a conversation, with this persona if one is named.
+fn last(store: &SessionStore, persona: Option<&str>, root: &Path) -> Result<Session> {
+    for entry in store.list()? {
+        if entry.status.as_ref().is_none_or(|status| *status.root != *root) {
+            continue;
+        }
+        // One that is removed meanwhile was not the last.
+        let Ok(session) = store.find(&entry.id) else { continue };
+        let note = session.read_json::<ConversationNote>(FILE).ok().flatten();
+        if note.is_some_and(|note| persona.is_none_or(|persona| note.persona == persona)) {
+            return Ok(session);
+        }
+    }
+    Err(RunError::NoSessionYet { persona: persona.map(str::to_owned), root: root.to_path_buf() }.into())
 }

@@ -18,6 +18,10 @@ pub enum RunError {
     Inputs { persona: String, errors: InputErrors },
     #[error("session `{session}` has no conversation to continue")]
     NoConversation { session: String },
+    #[error("{} in {} yet", no_session(persona.as_deref()), root.display())]
+    NoSessionYet { persona: Option<String>, root: PathBuf },
+    #[error("session `{session}` was discarded")]
+    Discarded { session: String },
     #[error("session `{session}` is a conversation of persona `{owner}`, not of `{persona}`")]
     OtherPersona { session: String, owner: String, persona: String },
     #[error("session `{session}` is a conversation with {owner}; {asked} cannot continue it")]
@@ -26,6 +30,12 @@ pub enum RunError {
     OtherProject { session: String, root: PathBuf },
     #[error("session `{session}` runs at `{}` and cannot go on at `{}`", was.name(), asked.name())]
     OtherLevel { session: String, was: Sandbox, asked: Sandbox },
+    #[error(
+        "the copy of session `{session}` is gone, and {harness} continues a conversation only where it began"
+    )]
+    CopyGone { session: String, harness: Harness },
+    #[error("session `{session}` began under other rules: {change}")]
+    OtherRules { session: String, change: String },
     #[error("an apply of session `{session}` was cut off")]
     UnfinishedApply { session: String },
     #[error("skills are missing, and a strict run does not start without them")]
@@ -59,6 +69,13 @@ impl fmt::Display for Place {
             Place::Session => "the session directory",
             Place::Project => "the project",
         })
+    }
+}
+
+fn no_session(persona: Option<&str>) -> String {
+    match persona {
+        Some(persona) => format!("persona `{persona}` has no conversation"),
+        None => "there is no conversation".to_owned(),
     }
 }
 

@@ -218,6 +218,11 @@ impl OpenRun<'_> {
         let places = Places {
             session_dir: &self.session.dir,
             session_id: self.session.id.as_str(),
+            conversation_id: self
+                .conversation
+                .as_ref()
+                .and_then(|note| note.session_id.as_deref())
+                .unwrap_or_default(),
             mount: &seen_root(&self.mount, &self.run.plan),
         };
         staging::command(agent, &self.program, &places, self.host())
@@ -242,6 +247,7 @@ fn note_of(run: &Prepared) -> Option<ConversationNote> {
         harness: agent.harness.kind,
         persona: agent.persona.id.clone(),
         session_id: run.resumed.as_ref().and_then(|resumed| resumed.note.session_id.clone()),
+        nothing_said: run.resumed.as_ref().is_some_and(|resumed| resumed.note.nothing_said),
     })
 }
 

@@ -5,6 +5,7 @@ use super::conversation::{self, Resumed};
 use super::error::RunError;
 use super::inject;
 use super::request::{Overrides, RunRequest, Subject};
+use super::terms;
 use super::tree_files;
 use crate::harness::adapter;
 use crate::host::Host;
@@ -14,7 +15,7 @@ use crate::model::decided::InputValue;
 use crate::model::features::Feature;
 use crate::model::limits::LimitObstacles;
 use crate::model::mount::{Backend, Sandbox};
-use crate::model::plan::{AgentPlan, RunPlan, SkillKind};
+use crate::model::plan::{AgentPlan, Conversation, RunPlan, SkillKind};
 use crate::model::selector::Selector;
 use crate::model::skill_source::kind_of;
 use crate::model::warning::{Warning, WarningCode};
@@ -153,13 +154,14 @@ pub fn prepare(
     let resumed = match (&request.resume, request.persona()) {
         (Some(session), Some(persona)) => {
             let found = workforce.find(&persona.name)?;
-            Some(conversation::find(store, session, found.resolved.id(), overrides.harness)?)
+            let root = place(workforce, request.root.as_deref())?.root;
+            Some(conversation::find(store, session, found.resolved.id(), overrides.harness, &root)?)
         }
         _ => None,
     };
     if let Some(resumed) = &resumed {
         overrides.harness = Some(resumed.note.harness);
-        flags.resume = Some(resumed.note.conversation());
+        flags.resume = resumed.note.conversation();
         // Only there is its conversation.
         let was = resumed.session.record()?.map(|record| record.sandbox);
         flags.mount.sandbox = flags.mount.sandbox.or(was.filter(|level| *level == Sandbox::Strict));
@@ -174,6 +176,13 @@ pub fn prepare(
     let mut facts = facts(workforce, request.root.as_deref(), parts.as_ref())?;
     facts.warnings.splice(0..0, workforce.general_warnings());
     facts.warnings.extend(request.warnings.iter().cloned());
+    if let (Some(resumed), Some(Conversation::Latest)) = (&resumed, &flags.resume) {
+        let text = format!(
+            "which conversation session `{}` had is not known: the latest one in this directory goes on",
+            resumed.session.id
+        );
+        facts.warnings.push(Warning::new(WarningCode::Harness, text));
+    }
     let mut plan = plan(workforce, &request.subject, parts.as_ref(), &flags, &facts);
     if needs_probe(plan.mount.backend, plan.mount.sandbox) && facts.obstacles.root.is_none() {
         let home = &workforce.layers.home;
@@ -209,11 +218,7 @@ fn can_continue(session: &Session, plan: &RunPlan) -> Result<()> {
         let root = record.root.to_path_buf();
         return Err(RunError::OtherProject { session: session.id.to_string(), root }.into());
     }
-    // The mount of the session keeps its level, and the level decides where the conversation is.
-    let (was, asked) = (record.sandbox, plan.mount.sandbox.unwrap_or(record.sandbox));
-    if asked > was || (was == Sandbox::Strict && asked < was) {
-        return Err(RunError::OtherLevel { session: session.id.to_string(), was, asked }.into());
-    }
+    terms::are_the_same(session, &record, plan)?;
     if session.has_unfinished_journal()? {
         return Err(RunError::UnfinishedApply { session: session.id.to_string() }.into());
     }
@@ -305,13 +310,25 @@ fn skill_in(root: &Path, path: &Path) -> Vec<PathBuf> {
     layer_places::on_the_way(path, root).into_iter().filter(|place| !place.as_os_str().is_empty()).collect()
 }
 
+/// The directory that is mounted.
+fn place(workforce: &Workforce, root: Option<&Path>) -> Result<root::MountRoot> {
+    let host = &workforce.host;
+    let asked = root.map(|dir| host.expand_tilde(&dir.to_string_lossy()));
+    let home = host.home_dir();
+    let around = around(workforce, home.as_deref());
+    Ok(root::find(around, asked.as_deref(), workforce.layers.project_root.as_deref())?)
+}
+
+fn around<'a>(workforce: &'a Workforce, home: Option<&'a Path>) -> root::Surroundings<'a> {
+    root::Surroundings { cwd: &workforce.host.cwd, home, state: &workforce.layers.home }
+}
+
 /// Where the run is, and what was found there.
 fn facts(workforce: &Workforce, root: Option<&Path>, parts: Option<&PersonaParts>) -> Result<RunFacts> {
     let host = &workforce.host;
     let home = host.home_dir();
-    let around = root::Surroundings { cwd: &host.cwd, home: home.as_deref(), state: &workforce.layers.home };
-    let asked = root.map(|dir| host.expand_tilde(&dir.to_string_lossy()));
-    let place = root::find(around, asked.as_deref(), workforce.layers.project_root.as_deref())?;
+    let around = around(workforce, home.as_deref());
+    let place = place(workforce, root)?;
     let refused = root::refuse(&place.root, around).err().map(|error| error.to_string());
     let id = parts.map_or("mount", |parts| parts.found.resolved.id());
     let rules = workforce.rule_files(&place.root, id)?;

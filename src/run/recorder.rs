@@ -1,8 +1,9 @@
 //! Records what a headless harness does, in the session, and passes it on to the observer. Nothing leaves it with the value of
 //! a secret.
 
-use super::conversation::{ConversationNote, is_plain};
+use super::conversation::ConversationNote;
 use super::observer::{Live, Observer, RunEvent};
+use super::records::is_plain;
 use crate::launch::headless::Audience;
 use crate::launch::record::{CappedLog, EVENTS_FILE, EventLog, LOG_FILE};
 use crate::model::event::Event;
@@ -28,6 +29,8 @@ pub struct Recorder<'a> {
 /// What a recording comes to.
 pub struct Recorded {
     pub note: ConversationNote,
+    /// Whether the harness has said which conversation it has.
+    pub is_noted: bool,
     /// The variables whose values were in what the harness wrote.
     pub leaked: Vec<String>,
 }
@@ -62,7 +65,7 @@ impl<'a> Recorder<'a> {
         self.events.flush();
         self.log.write(&self.redactor.finish());
         self.log.finish();
-        Recorded { note: self.note, leaked: self.scanner.found() }
+        Recorded { note: self.note, is_noted: self.is_noted, leaked: self.scanner.found() }
     }
 }
 
@@ -74,6 +77,7 @@ impl Audience for Recorder<'_> {
         {
             // Now and not at the end: a runner that is killed leaves a conversation that can be continued.
             self.note.session_id = Some(harness_session_id.clone());
+            self.note.nothing_said = false;
             let _ = self.note.write(self.session);
         }
         let mut value = serde_json::to_value(event).expect("our own events always serialise");

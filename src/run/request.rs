@@ -28,7 +28,7 @@ pub struct RunRequest {
     /// A task makes the run headless.
     pub task: Option<String>,
     /// The session whose conversation and mount go on.
-    pub resume: Option<String>,
+    pub resume: Option<Resume>,
     /// The directory to mount, if it is not the project around the working directory.
     pub root: Option<PathBuf>,
     pub overrides: Overrides,
@@ -50,6 +50,18 @@ pub struct RunRequest {
     pub warnings: Vec<Warning>,
     /// Whether stdout is the caller's own: what a command writes there goes to stderr then.
     pub reserve_stdout: bool,
+}
+
+/// Which session goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Resume {
+    /// By its id, or the beginning of it.
+    Session(String),
+    /// The last conversation in this project.
+    Last,
+    /// The last one with this persona.
+    LastOfPersona,
 }
 
 /// What the caller sets instead of the persona.

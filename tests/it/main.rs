@@ -58,6 +58,7 @@ mod plans;
 mod readme;
 mod recording;
 mod refusals;
+mod resume;
 mod review_terminal;
 mod roles;
 mod sidecars;

@@ -13,5 +13,6 @@ mod exported;
 mod launched_headless;
 mod launched_interactive;
 mod model_server;
+mod resumed;
 mod support;
 mod terminal;

@@ -48,6 +48,13 @@ pub(super) fn run(error: &RunError) -> Advice {
         },
         RunError::Inputs { errors, .. } => inputs(errors),
         RunError::NoConversation { .. } => advice.hint("only runs of `agentworkforce agent` have one"),
+        RunError::NoSessionYet { persona, .. } => {
+            let persona = persona.as_deref().unwrap_or("PERSONA");
+            advice.hint(format!("`agentworkforce agent {persona}` begins one; `agentworkforce sessions list` shows those of all projects"))
+        }
+        RunError::Discarded { .. } => {
+            advice.hint("begin a new one without `--resume`; `agentworkforce sessions list` shows the others")
+        }
         RunError::OtherPersona { session, owner, .. } => {
             advice.hint(format!("`agentworkforce agent {owner} --resume {session}`"))
         }
@@ -57,6 +64,12 @@ pub(super) fn run(error: &RunError) -> Advice {
             "go on with `--sandbox {}`, or start a new session at `{}`",
             was.name(),
             asked.name()
+        )),
+        RunError::CopyGone { .. } => {
+            advice.hint("begin a new one without `--resume`; `--keep` keeps the copy of a run")
+        }
+        RunError::OtherRules { session, .. } => Advice::exit(Exit::Refused).hint(format!(
+            "take the change back, or `agentworkforce sessions apply {session}` first: the conversation then goes on in a new mount"
         )),
         RunError::UnfinishedApply { session } => {
             advice.hint(format!("`agentworkforce sessions recover {session}` first"))

@@ -6,6 +6,7 @@ mod plan;
 mod user_config;
 
 use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
+use crate::harness::records::{ConversationFiles, Current, Records};
 use crate::resolve::sidecar::Channel;
 
 pub static ADAPTER: Adapter = Adapter {
@@ -16,6 +17,11 @@ pub static ADAPTER: Adapter = Adapter {
     agent_file: Some(AgentFile::ClaudeMarkdown),
     counts_whole_conversation: false,
     denied_edits_are_questions: true,
+    records: Records {
+        current: Current::Given,
+        files: Some(ConversationFiles { dir: "projects", depth: 1, in_session: None }),
+        keeps_directory: true,
+    },
     login_hint: "run `claude` and log in, or set ANTHROPIC_API_KEY",
     plan: plan::plan,
     reader: |_| Box::<events::Claude>::default(),

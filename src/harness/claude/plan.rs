@@ -5,7 +5,7 @@ use crate::harness::job::{HarnessPlan, Job, SYSTEM_PROMPT};
 use crate::model::demand::Demand;
 use crate::model::persona::McpServer;
 use crate::model::plan::{Conversation, Mode};
-use crate::model::template::Template;
+use crate::model::template::{Hole, Template};
 use crate::model::tool_rule::ToolRule;
 use crate::model::warning::WarningCode;
 use serde_json::{Map, Value, json};
@@ -44,6 +44,10 @@ pub fn plan(job: &Job) -> HarnessPlan {
     match job.resume {
         Some(Conversation::Id(id)) => plan.value("--resume", id),
         Some(Conversation::Latest) => plan.arg("--continue"),
+        // With an id of ours it is known which conversation the session has.
+        None if !chooses_conversation(job.own_args) => {
+            plan.args.push(Template::text("--session-id=").then(Hole::ConversationId));
+        }
         None => {}
     }
     user_config::protect(&mut plan, job);
@@ -60,6 +64,13 @@ pub fn plan(job: &Job) -> HarnessPlan {
     }
     plan.codex_settings(job);
     plan
+}
+
+/// Whether the user's own arguments say which conversation it is. claude takes no second word about it.
+fn chooses_conversation(args: &[String]) -> bool {
+    const OPTIONS: [&str; 7] =
+        ["--session-id", "--resume", "-r", "--continue", "-c", "--from-pr", "--fork-session"];
+    args.iter().any(|arg| OPTIONS.contains(&arg.split('=').next().unwrap_or(arg)))
 }
 
 fn effort(plan: &mut HarnessPlan, job: &Job) {

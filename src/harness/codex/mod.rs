@@ -7,6 +7,7 @@ mod profile;
 mod user_config;
 
 use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
+use crate::harness::records::{ConversationFiles, Current, Records};
 use crate::resolve::sidecar::Channel;
 
 pub static ADAPTER: Adapter = Adapter {
@@ -17,6 +18,11 @@ pub static ADAPTER: Adapter = Adapter {
     agent_file: Some(AgentFile::CodexToml),
     counts_whole_conversation: true,
     denied_edits_are_questions: false,
+    records: Records {
+        current: Current::Locks(profile::LOCKS),
+        files: Some(ConversationFiles { dir: "sessions", depth: 3, in_session: Some(profile::HOME) }),
+        keeps_directory: false,
+    },
     login_hint: "codex login, or set CODEX_API_KEY",
     plan: plan::plan,
     reader: |_| Box::<events::Codex>::default(),

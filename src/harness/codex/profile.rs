@@ -14,6 +14,10 @@ use std::path::PathBuf;
 use toml::{Table, Value};
 
 pub const PROFILE: &str = "agentworkforce";
+/// `CODEX_HOME` in the session directory.
+pub const HOME: &str = "codex-home";
+/// codex locks every conversation that it has open. They are this run's own, so they say which one it has.
+pub const LOCKS: &str = "codex-home/thread-writer-locks";
 /// codex silently cuts project instructions at 32 KiB by default.
 const DEFAULT_DOC_BYTES: usize = 32 * 1024;
 
@@ -30,7 +34,7 @@ pub fn private_home(plan: &mut HarnessPlan, job: &Job) {
     let new = if job.hermetic { &["auth.json"][..] } else { &["auth.json", "history.jsonl", "sessions/"] };
     let new = new.iter().map(|&name| name.to_owned()).collect();
     plan.files.push(PlannedFile {
-        path: Template::session("codex-home"),
+        path: Template::session(HOME),
         purpose: "CODEX_HOME".into(),
         body: FileBody::LinksTo(LinkFarm {
             directory: theirs,
@@ -39,9 +43,10 @@ pub fn private_home(plan: &mut HarnessPlan, job: &Job) {
             kept: user_config::conversations(),
         }),
     });
-    plan.env.insert("CODEX_HOME".into(), Template::session("codex-home"));
+    plan.session_directory(LOCKS, "locks of conversations");
+    plan.env.insert("CODEX_HOME".into(), Template::session(HOME));
     let profile = toml::to_string_pretty(&profile(plan, job)).expect("a table of texts, numbers and tables");
-    let path = format!("codex-home/{PROFILE}.config.toml");
+    let path = format!("{HOME}/{PROFILE}.config.toml");
     plan.session_file(&path, "codex profile", Template::text(profile));
     if job.hermetic {
         plan.advisory(

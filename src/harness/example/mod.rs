@@ -8,6 +8,7 @@ mod plan;
 mod tests;
 
 use super::adapter::Adapter;
+use crate::harness::records::{Current, Records};
 use crate::resolve::sidecar::Channel;
 
 pub static ADAPTER: Adapter = Adapter {
@@ -18,6 +19,7 @@ pub static ADAPTER: Adapter = Adapter {
     agent_file: None,
     counts_whole_conversation: false,
     denied_edits_are_questions: false,
+    records: Records { current: Current::Given, files: None, keeps_directory: false },
     login_hint: "example-agent login",
     plan: plan::plan,
     reader: |_| Box::<events::Example>::default(),

@@ -8,6 +8,7 @@ mod plan;
 mod user_config;
 
 use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
+use crate::harness::records::{Current, Records};
 use crate::resolve::sidecar::Channel;
 
 pub static ADAPTER: Adapter = Adapter {
@@ -18,6 +19,7 @@ pub static ADAPTER: Adapter = Adapter {
     agent_file: Some(AgentFile::OpencodeMarkdown),
     counts_whole_conversation: false,
     denied_edits_are_questions: false,
+    records: Records { current: Current::File(plan::CONVERSATION_NOTE), files: None, keeps_directory: true },
     login_hint: "opencode auth login",
     plan: plan::plan,
     reader: |agent| Box::new(events::Opencode::new(agent)),

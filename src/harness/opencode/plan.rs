@@ -12,6 +12,11 @@ use crate::model::warning::WarningCode;
 use crate::resolve::references::{Piece, env_names, env_pieces};
 use serde_json::{Map, Value, json};
 
+/// Where the plugin below notes the conversation, in the session.
+pub const CONVERSATION_NOTE: &str = "tmp/conversation";
+/// In a terminal opencode tells nobody but plugins which conversation it has.
+const PLUGIN: &str = "conversation-note.js";
+const PLUGIN_TEXT: &str = include_str!("conversation_note.js");
 /// The directory of skills in the session.
 const SKILLS: &str = "skills";
 
@@ -37,6 +42,9 @@ pub fn plan(job: &Job) -> HarnessPlan {
     let content = Template::document(|session| config_text(job, permission.as_ref(), session));
     for name in job.mcp_servers.values().flat_map(McpServer::texts).flat_map(env_names) {
         plan.env.insert(json_variable(name), Template(vec![Hole::JsonVariable(name.to_owned())]));
+    }
+    if job.mode == Mode::Interactive {
+        plan.session_file(PLUGIN, "opencode plugin", Template::text(PLUGIN_TEXT));
     }
     plan.session_file("opencode.json", "opencode config", content);
     plan.env.insert("OPENCODE_CONFIG".into(), Template::session("opencode.json"));
@@ -144,6 +152,9 @@ fn config(job: &Job, permission: Option<&Map<String, Value>>, session: &str, ope
         let servers: Map<String, Value> =
             job.mcp_servers.iter().map(|(name, server)| (name.clone(), server_json(server, open))).collect();
         config.insert("mcp".into(), Value::Object(servers));
+    }
+    if job.mode == Mode::Interactive {
+        config.insert("plugin".into(), json!([format!("{session}/{PLUGIN}")]));
     }
     if job.has_skills {
         config.insert("skills".into(), json!({"paths": [format!("{session}/{SKILLS}")]}));

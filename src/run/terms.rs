@@ -1,0 +1,103 @@
+//! The terms that a session began under, and whether a run that goes on with it would change them: its mount and what was decided
+//! about its changes rest on them. Here is the one place where a resume is compared with the first run.
+
+use super::error::RunError;
+use crate::harness::adapter;
+use crate::model::mount::{Backend, Effect, PathRule, RuleSource, Sandbox};
+use crate::model::mount_record::{MountRecord, RULES_FILE};
+use crate::model::plan::RunPlan;
+use crate::session::Session;
+use anyhow::Result;
+
+/// Fails, with the reason, if the plan is made under other terms than the session.
+pub(super) fn are_the_same(session: &Session, record: &MountRecord, plan: &RunPlan) -> Result<()> {
+    let id = || session.id.to_string();
+    // The mount of the session keeps its level, and the level decides where the conversation is.
+    let (was, asked) = (record.sandbox, plan.mount.sandbox.unwrap_or(record.sandbox));
+    if asked > was || (was == Sandbox::Strict && asked < was) {
+        return Err(RunError::OtherLevel { session: id(), was, asked }.into());
+    }
+    if !session.dir.join(&record.data).is_dir() {
+        let harness = plan.agent().map(|agent| agent.harness.kind);
+        if let Some(harness) = harness.filter(|kind| adapter(*kind).records.keeps_directory)
+            && record.backend == Backend::Copy
+        {
+            return Err(RunError::CopyGone { session: id(), harness }.into());
+        }
+        // A new mount is made, by the rules of today.
+        return Ok(());
+    }
+    let began: Option<Vec<PathRule>> = session.read_json(RULES_FILE)?;
+    if let Some(change) = began.and_then(|began| changed_rule(&began, &plan.mount.rules)) {
+        return Err(RunError::OtherRules { session: id(), change }.into());
+    }
+    Ok(())
+}
+
+/// The first difference, for people. Our own list of secrets is left out: it changes with a release, and what it hides is hidden
+/// whenever a mount is used again.
+fn changed_rule(began: &[PathRule], now: &[PathRule]) -> Option<String> {
+    let counted = |rules: &[PathRule]| -> Vec<PathRule> {
+        rules.iter().filter(|rule| rule.source != RuleSource::BuiltinSecret).cloned().collect()
+    };
+    let is_same =
+        |a: &PathRule, b: &PathRule| (&a.pattern, a.effect, a.source) == (&b.pattern, b.effect, b.source);
+    let (began, now) = (counted(began), counted(now));
+    let missing_in = |rules: &[PathRule], rule: &PathRule| !rules.iter().any(|other| is_same(rule, other));
+    if let Some(new) = now.iter().find(|rule| missing_in(&began, rule)) {
+        return Some(format!("now {}", described(new)));
+    }
+    if let Some(gone) = began.iter().find(|rule| missing_in(&now, rule)) {
+        return Some(format!("no longer {}", described(gone)));
+    }
+    let is_reordered = began.len() != now.len() || began.iter().zip(&now).any(|(a, b)| !is_same(a, b));
+    is_reordered.then(|| "their order is another one".to_owned())
+}
+
+fn described(rule: &PathRule) -> String {
+    let effect = match rule.effect {
+        Effect::Hidden => "hidden",
+        Effect::Readonly => "read-only",
+        Effect::Reveal => "revealed",
+        Effect::Layer => "open to changes",
+    };
+    format!("`{}` is {effect} ({})", rule.pattern, rule.origin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    fn rule(pattern: &str, effect: Effect, source: RuleSource) -> PathRule {
+        PathRule { pattern: pattern.into(), effect, source, origin: "there".into() }
+    }
+
+    #[test]
+    fn the_first_changed_rule_is_told() {
+        let secret = |pattern| rule(pattern, Effect::Hidden, RuleSource::BuiltinSecret);
+        let (a, b) = (
+            rule("a", Effect::Hidden, RuleSource::Persona),
+            rule("!a/b", Effect::Hidden, RuleSource::ProjectFile),
+        );
+        let moved = PathRule { origin: "elsewhere".into(), ..b.clone() };
+        let readonly = rule("a", Effect::Readonly, RuleSource::Persona);
+        assert_eq!(
+            changed_rule(&[secret("x"), a.clone(), b.clone()], &[secret("y"), a.clone(), moved]),
+            None
+        );
+        assert_eq!(
+            changed_rule(std::slice::from_ref(&a), &[a.clone(), b.clone()]).unwrap(),
+            "now `!a/b` is hidden (there)"
+        );
+        assert_eq!(
+            changed_rule(&[a.clone(), b.clone()], std::slice::from_ref(&b)).unwrap(),
+            "no longer `a` is hidden (there)"
+        );
+        assert_eq!(
+            changed_rule(std::slice::from_ref(&a), &[readonly]).unwrap(),
+            "now `a` is read-only (there)"
+        );
+        assert_eq!(changed_rule(&[a.clone(), b.clone()], &[b, a]).unwrap(), "their order is another one");
+    }
+}

@@ -1,0 +1,166 @@
+//! Which session goes on, with which conversation, and why one does not: with fake harnesses. The real ones are in `tests/real`.
+
+use crate::support::harness::worker;
+use crate::support::mount::{Identity, World, for_each_identity, soon};
+use serde_json::{Value, json};
+use std::fs;
+
+const WORKS: &str = "begins; echo made > made.txt; answers done";
+
+fn world(script: &str) -> World {
+    let world = World::with_harness(Identity::Own, script);
+    let mut other = worker();
+    other["id"] = json!("other");
+    world.persona(&other);
+    world
+}
+
+fn id(report: &Value) -> &str {
+    report["session"].as_str().unwrap()
+}
+
+/// The value of an option in the last call of a harness.
+fn option(world: &World, name: &str) -> Option<String> {
+    let prefix = format!("{name}=");
+    world.recorded_argv().iter().find_map(|word| word.strip_prefix(&prefix).map(str::to_owned))
+}
+
+#[test]
+fn claude_has_a_new_id_for_every_conversation() {
+    for_each_identity(|base| {
+        // It does not say which conversation it has; its own file is all there is.
+        let talks = "for a in \"$@\"; do case $a in --session-id=*) i=${a#*=};; esac; done\n\
+                     mkdir -p ~/.claude/projects/p; [ -z \"$i\" ] || echo '{}' > ~/.claude/projects/p/$i.jsonl; answers done";
+        let world = World::with_harness(base.who, talks);
+        let mut ids = Vec::new();
+        for _ in 0..2 {
+            let (report, code) = world.report(&["--apply", "never"]);
+            assert_eq!(code, 0, "{report:#}");
+            ids.push((id(&report).to_owned(), option(&world, "--session-id").unwrap()));
+        }
+        assert_ne!(ids[0].1, ids[1].1);
+        for (session, conversation) in ids {
+            let (_, code) = world.report(&["--resume", &session, "--apply", "never"]);
+            assert_eq!((code, option(&world, "--resume")), (0, Some(conversation)));
+            assert_eq!(option(&world, "--session-id"), None);
+        }
+        // Where nothing was said there is nothing to continue, least of all another's.
+        world.harness("claude", "answers done");
+        let (report, _) = world.report(&["--apply", "never"]);
+        let (_, _) = world.report(&["--resume", id(&report), "--apply", "never"]);
+        let argv = world.recorded_argv();
+        assert!(option(&world, "--session-id").is_some() && option(&world, "--resume").is_none(), "{argv:?}");
+        assert!(!argv.contains(&"--continue".to_owned()), "{argv:?}");
+        // Two words about it are one too many for claude.
+        let did = world.agent(&["worker", "-p", "x", "--", "--continue"]);
+        assert!(option(&world, "--session-id").is_none(), "{did:?}");
+    });
+}
+
+#[test]
+fn the_last_session_is_that_of_the_project_or_of_the_persona() {
+    let world = world(WORKS);
+    let none = world.agent(&["worker", "-p", "x", "-c"]).ends(2);
+    none.says("persona `worker` has no conversation in").says("`agentworkforce agent worker` begins one");
+    world.agent(&["worker", "-p", "x", "--resume", "last"]).ends(2).says("there is no conversation in");
+    let (first, _) = world.report(&["--apply", "never"]);
+    let others = world.agent(&["other", "-p", "x", "--json", "--apply", "never"]).ends(0).json();
+    // What no persona ran is no conversation.
+    world.aw(["mount", "--apply", "never", "--", "true"]).ends(0);
+    let (second, code) = world.report(&["-c", "--apply", "never"]);
+    assert_eq!((code, id(&second)), (0, id(&first)), "{second:#}");
+    let (third, code) = world.report(&["--continue", "--apply", "never"]);
+    assert_eq!((code, id(&third)), (0, id(&first)), "{third:#}");
+    let last =
+        world.agent(&["other", "-p", "x", "--json", "--resume", "last", "--apply", "never"]).ends(0).json();
+    assert_eq!(id(&last), id(&others));
+    let hint = format!("agentworkforce agent other --resume {}", id(&others));
+    world.agent(&["worker", "-p", "x", "--resume", "last"]).ends(2).says("not of `worker`").says(&hint);
+    world.agent(&["worker", "-p", "x", "-c", "--resume", "last"]).ends(2).says("cannot be used with");
+    // In another project there is none yet.
+    fs::create_dir_all(world.path("elsewhere/.git")).unwrap();
+    let elsewhere = world.path("elsewhere");
+    let root = elsewhere.to_str().unwrap();
+    world.agent(&["worker", "-p", "x", "-c", "--root", root]).ends(2).says("has no conversation in");
+    let plan = world.agent(&["worker", "-p", "x", "-c", "--dry-run", "--json"]).ends(0).json();
+    assert!(plan["command"]["args"].to_string().contains("--resume=talk-1"), "{plan:#}");
+}
+
+#[test]
+fn a_session_that_is_discarded_or_at_work_does_not_go_on() {
+    let world = world(WORKS);
+    let (first, _) = world.report(&["--apply", "never"]);
+    world.aw(["sessions", "discard", id(&first)]).ends(0);
+    for flags in [&["--resume", id(&first)][..], &["-c"], &["--resume", "last"]] {
+        let did = world.agent(&[&["worker", "-p", "x"], flags].concat()).ends(2);
+        did.says("was discarded").says("begin a new one");
+    }
+    let (refused, _) = world.report(&["-c"]);
+    assert_eq!(
+        refused["error"]["exitCode"].as_i64().or(refused["exitCode"].as_i64()),
+        Some(2),
+        "{refused:#}"
+    );
+    world.harness("claude", "begins; touch \"$record/ready\"; sleep 600");
+    let mut child = world.agent_at_work(&[]);
+    world.agent(&["worker", "-p", "x", "-c"]).ends(2).says("in use").says("still at work");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(soon(|| world.aw(["sessions", "recover"]).code == 0));
+}
+
+#[test]
+fn a_session_does_not_go_on_under_other_rules() {
+    for_each_identity(|base| {
+        let world = World::with_harness(base.who, WORKS);
+        let (first, _) = world.report(&["--apply", "never"]);
+        let session = id(&first).to_owned();
+        let goes_on = |more: &[&str]| {
+            let did = world
+                .agent(&[&["worker", "-p", "x", "--resume", &session, "--apply", "never"], more].concat());
+            (did.code, did.stderr)
+        };
+        assert_eq!(goes_on(&[]).0, 0);
+        let (code, said) = goes_on(&["--allow-layer-changes"]);
+        assert_eq!(code, 4, "{said}");
+        assert!(said.contains("began under other rules: now"), "{said}");
+        world.files(&[(".agentignore", "private/\n")]);
+        let (code, said) = goes_on(&[]);
+        assert_eq!(code, 4, "{said}");
+        assert!(said.contains("now `private/` is hidden (.agentignore"), "{said}");
+        assert!(said.contains(&format!("agentworkforce sessions apply {session}")), "{said}");
+        world.agent(&["worker", "-p", "x", "-c", "--dry-run"]).ends(4);
+        world.outside("rm .agentignore");
+        assert_eq!(goes_on(&[]).0, 0);
+        // In a new mount the rules of today hold.
+        world.files(&[(".agentignore", "private/\n")]);
+        world.aw(["sessions", "apply", &session]).ends(0);
+        let (report, code) = world.report(&["--resume", &session]);
+        assert_eq!(code, 0, "{report:#}");
+        assert_eq!(option(&world, "--resume").as_deref(), Some("talk-1"));
+    });
+}
+
+/// The harnesses know a conversation by the directory that it was had in, and a copy's is the session's own.
+#[test]
+fn a_conversation_in_a_copy_goes_on_as_long_as_the_copy_is_there() {
+    let world = world(WORKS);
+    let (first, _) = world.report(&["--mount", "copy", "--apply", "never"]);
+    let (second, code) = world.report(&["--resume", id(&first), "--mount", "copy"]);
+    assert_eq!(code, 0, "{second:#}");
+    let did = world.agent(&["worker", "-p", "x", "--resume", id(&first), "--mount", "copy"]).ends(2);
+    did.says("is gone, and claude continues a conversation only where it began").says("--keep");
+}
+
+/// Sessions from before their conversation was noted.
+#[test]
+fn where_the_conversation_is_not_known_the_latest_goes_on_and_that_is_told() {
+    let world = world(WORKS);
+    let (first, _) = world.report(&["--apply", "never"]);
+    let note = world.sessions().join(id(&first)).join("harness.json");
+    fs::write(note, json!({"harness": "claude", "persona": "worker"}).to_string()).unwrap();
+    let (second, code) = world.report(&["-c", "--apply", "never"]);
+    assert_eq!(code, 0, "{second:#}");
+    assert!(world.recorded_argv().contains(&"--continue".to_owned()));
+    assert!(second["warnings"].to_string().contains("is not known: the latest one"), "{second:#}");
+}
