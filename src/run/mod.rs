@@ -22,6 +22,8 @@ pub mod report;
 pub mod request;
 mod review;
 mod reviewed;
+mod setup;
+mod setup_files;
 mod skills;
 mod tree_files;
 mod version;

@@ -22,6 +22,7 @@ use crate::mount::fs::tree::{self, Lookup, Tree};
 use crate::mount::git::git_directory::GitDirectories;
 use crate::mount::git::repository::LARGEST_SETTINGS;
 use crate::mount::git::{settings, settings_now};
+use crate::rules::inherit::is_installed_by_harness;
 use crate::rules::layer::folded;
 use crate::rules::{PathRules, Visibility};
 use anyhow::{Context, anyhow, bail};
@@ -206,6 +207,10 @@ fn without_protected(
         };
         if let Some(why) = why {
             let rule = rule.and_then(|index| sides.rules.get(index)).cloned();
+            let is_setup = rule.as_ref().is_some_and(|rule| rule.source == RuleSource::BuiltinHarness);
+            if is_setup && is_installed_by_harness(path) && base_of(sides, path)? == Base::Absent {
+                continue;
+            }
             if is_real_write(sides, &one)? {
                 review.protected.push(protected(&one, why, rule));
             }

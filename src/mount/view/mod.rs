@@ -18,6 +18,7 @@ mod request;
 pub mod root;
 mod scan_hidden;
 mod scratch;
+mod setup_links;
 mod upper_state;
 
 pub use inject::InjectedFile;

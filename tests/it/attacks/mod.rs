@@ -5,6 +5,7 @@ mod caches;
 mod git_commits;
 mod git_settings;
 mod harness_config;
+mod inherit;
 mod journals;
 mod kernel;
 mod limits;
