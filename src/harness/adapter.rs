@@ -18,7 +18,7 @@ pub struct Adapter {
     pub project_config: &'static [&'static str],
     /// Files of a project, relative to a directory, that it takes MCP servers from.
     pub server_files: &'static [&'static str],
-    /// Files of a project that it takes hooks from: settings of claude's form.
+    /// Files of a project that it takes hooks from: `hooks` by event.
     pub hook_files: &'static [&'static str],
     /// The user's MCP servers, where a run that does not inherit any goes without them.
     pub user_servers: Option<UserServers>,

@@ -32,7 +32,7 @@ pub struct Job<'a> {
     pub own_servers: bool,
     /// What is taken over from the repository's own setup.
     pub inherit: &'a PlannedInherit,
-    /// Hooks of the repository, by event, as claude's settings have them.
+    /// Hooks of the repository, by event, as the harness's own files have them.
     pub hooks: &'a Map<String, Value>,
     /// MCP servers in files above the project, by name, that must not be started.
     pub foreign_servers: &'a [String],

@@ -174,13 +174,22 @@ pub fn socket_rows(mount: &MountSpec, facts: Option<&MountFacts>) -> Vec<Enforce
 }
 
 /// The repository's own files that the run sees. What goes into the harness's configuration is in the adapter's rows.
-pub fn inherit_rows(facts: &RunFacts, mount: &MountSpec) -> Vec<Enforcement> {
+pub fn inherit_rows(facts: &RunFacts, mount: &MountSpec, unread: Option<&str>) -> Vec<Enforcement> {
     let mut rows = HarnessPlan::default();
     let how = match (mount.backend, &facts.persona_ref) {
         (Backend::None, _) => "the harness works in the real directory, with all that is in it",
         (_, Some(_)) => "the files of the commit, in the mount; changes are never applied",
         (_, None) => "the repository's own files, in the mount; changes are never applied",
     };
+    let demands = [
+        (Demand::InheritInstructions, facts.inherit.has(Inherit::Instructions)),
+        (Demand::InheritCommands, facts.inherit.has(Inherit::Commands)),
+        (Demand::InheritSkills, facts.inherit.has(Inherit::Skills)),
+    ];
+    if let Some(why) = unread {
+        rows.unsupported_if_set(demands, &format!("in the mount, and {why}"));
+        return rows.enforcement;
+    }
     if facts.inherit.has(Inherit::Instructions) {
         rows.enforced(Demand::InheritInstructions, how);
     }

@@ -70,7 +70,7 @@ pub struct RunFacts {
 #[derive(Debug, Clone, Default)]
 pub struct FoundSetup {
     pub servers: BTreeMap<String, McpServer>,
-    /// By event, as claude's settings have them.
+    /// By event, as the files of this harness have them.
     pub hooks: serde_json::Map<String, serde_json::Value>,
     /// Names of MCP servers that claude would start, and that are neither the user's nor the repository's: those of directories
     /// above it, and what an agent wrote into a mount that is used again.

@@ -138,7 +138,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     let supplied = supply_rows(parts, &env, &mcp_servers);
     let mut enforcement =
         agent_rows(parts, &mut adapted, &mount, sidecar.as_ref(), limits, flags, &mut warnings);
-    enforcement.extend(inherit_rows(facts, &mount));
+    enforcement.extend(inherit_rows(facts, &mount, adapted.sidecar_unread));
     enforcement.extend(resource_rows(&mount, limits, &facts.obstacles.limits));
     enforcement.extend(socket_rows(&mount, facts.obstacles.mount.as_ref()));
     enforcement.extend(supplied);

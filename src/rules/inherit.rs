@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub const INSTRUCTIONS: [&str; 4] = ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md"];
 
 /// What else is shown, below a directory that a harness starts from.
-const PLACES: [(&str, Inherit); 11] = [
+const PLACES: [(&str, Inherit); 12] = [
     (".claude/CLAUDE.md", Inherit::Instructions),
     (".claude/rules", Inherit::Instructions),
     (".claude/commands", Inherit::Commands),
@@ -26,6 +26,7 @@ const PLACES: [(&str, Inherit); 11] = [
     (".skills", Inherit::Skills),
     // The commands are in the settings, which stay hidden; the scripts that they start are here.
     (".claude/hooks", Inherit::Hooks),
+    (".codex/hooks", Inherit::Hooks),
 ];
 
 /// Names of files and directories that a harness takes settings from, or runs.

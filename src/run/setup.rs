@@ -142,7 +142,7 @@ fn problem(path: &Path, why: &str, kind: Inherit, inherit: &PlannedInherit, setu
     }
 }
 
-/// claude's hooks by event, of all settings files together.
+/// The hooks by event, of all files together that this harness takes them from.
 fn hooks(
     files: &SetupFiles,
     around: &Surroundings,
@@ -153,7 +153,7 @@ fn hooks(
     let mut named = Vec::new();
     for dir in directories(around.cwd) {
         for path in adapter(around.harness).hook_files.iter().map(|name| dir.join(name)) {
-            match files.text(&path).and_then(|text| text.map(|text| hooks_in(&text)).transpose()) {
+            match files.text(&path).and_then(|text| text.map(|text| hooks_in(&path, &text)).transpose()) {
                 Ok(None) => {}
                 Ok(Some(events)) => {
                     if !events.is_empty() {
@@ -177,12 +177,19 @@ fn hooks(
     if around.snapshot.is_some() || !inherit.has(Inherit::Hooks) { Map::new() } else { all }
 }
 
-fn hooks_in(text: &str) -> Result<Vec<(String, Vec<Value>)>, String> {
-    let settings: Value = serde_json::from_str(text).map_err(|error| format!("invalid JSON: {error}"))?;
+fn hooks_in(path: &Path, text: &str) -> Result<Vec<(String, Vec<Value>)>, String> {
+    let settings: Value = if path.extension().is_some_and(|extension| extension == "toml") {
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        serde_json::to_value(table).map_err(|error| error.to_string())?
+    } else {
+        serde_json::from_str(text).map_err(|error| format!("invalid JSON: {error}"))?
+    };
     let Some(hooks) = settings.get("hooks") else { return Ok(Vec::new()) };
     let Value::Object(events) = hooks else { return Err("`hooks` is not an object".into()) };
     let list = |(event, list): (&String, &Value)| match list {
         Value::Array(list) => Ok((event.clone(), list.clone())),
+        // What codex notes of hooks that were reviewed.
+        Value::Object(_) if event == "state" => Ok((event.clone(), Vec::new())),
         _ => Err(format!("`hooks.{event}` is not a list")),
     };
     let all: Result<Vec<(String, Vec<Value>)>, String> = events.iter().map(list).collect();
@@ -253,11 +260,16 @@ mod tests {
 
     #[test]
     fn hooks_are_lists_by_event() {
+        let hooks_in = |text: &str| hooks_in(Path::new("settings.json"), text);
         let hooks = hooks_in(r#"{"hooks": {"Stop": [{"hooks": []}], "PreToolUse": []}, "env": {"A": "b"}}"#);
         assert_eq!(hooks.unwrap().iter().map(|(event, _)| event.as_str()).collect::<Vec<_>>(), ["Stop"]);
         assert_eq!(hooks_in("{}"), Ok(Vec::new()));
         for wrong in ["[", r#"{"hooks": []}"#, r#"{"hooks": {"Stop": {}}}"#] {
             assert!(hooks_in(wrong).is_err(), "{wrong}");
         }
+        let toml =
+            "[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = 'command'\ncommand = 'x'\n[hooks.state]\nx = 1\n";
+        let hooks = super::hooks_in(Path::new(".codex/config.toml"), toml).unwrap();
+        assert_eq!(hooks.len(), 1, "{hooks:?}");
     }
 }

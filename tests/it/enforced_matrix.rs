@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Who says it (an adapter, or `run` for the rows of every harness), the field, and the tests as `file::test`.
-const COVERED: [(&str, &str, &[&str]); 49] = [
+const COVERED: [(&str, &str, &[&str]); 50] = [
     (
         "run",
         "sidecar",
@@ -50,6 +50,7 @@ const COVERED: [(&str, &str, &[&str]); 49] = [
     ("run", "inherit.commands", &INHERITED),
     ("run", "inherit.skills", &INHERITED),
     ("claude", "inherit.mcp", &["real/inherited::claude_has_the_servers_of_the_repository_and_of_the_user"]),
+    ("codex", "inherit.hooks", &["real/inherited::codex_runs_the_hooks_of_the_repository"]),
     ("claude", "inherit.hooks", &["real/inherited::claude_runs_the_hooks_of_the_repository"]),
     ("codex", "inherit.mcp", &["real/inherited::codex_has_the_servers_of_the_repository_and_of_the_user"]),
     (

@@ -221,17 +221,20 @@ fn hooks_go_into_the_settings_of_claude_and_nothing_else_of_the_repositorys_does
     let with_hooks = settings(&["--inherit", "hooks"]);
     assert!(with_hooks.contains("HOOK") && with_hooks.contains("Stop"), "{with_hooks}");
     assert!(!with_hooks.contains("SETTING"), "{with_hooks}");
-    for harness in ["codex", "opencode"] {
-        let plan = configured(&world, &["--harness", harness, "--inherit", "hooks"]);
-        assert!(!plan["files"].to_string().contains("HOOK"), "{harness}");
-        let row = plan["enforcement"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .find(|row| row["field"] == "inherit.hooks")
-            .unwrap();
-        assert_eq!(row["level"], "unsupported", "{row}");
-    }
+    // claude's are not codex's, which has its own.
+    let codex = settings(&["--harness", "codex", "--inherit", "hooks"]);
+    assert!(!codex.contains("HOOK"), "{codex}");
+    let hooks = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "CODEX-HOOK"}]}]}}"#;
+    world.files(&[(".codex/hooks.json", hooks), (".codex/hooks/run.py", "x")]);
+    let plan = configured(&world, &["--harness", "codex", "--inherit", "hooks"]);
+    assert!(plan["files"].to_string().contains("CODEX-HOOK"), "{plan:#}");
+    assert!(plan["command"]["args"].to_string().contains("--dangerously-bypass-hook-trust"), "{plan:#}");
+    assert!(!settings(&["--harness", "codex"]).contains("CODEX-HOOK"));
+    let plan = configured(&world, &["--harness", "opencode", "--inherit", "hooks"]);
+    assert!(!plan["files"].to_string().contains("HOOK"), "{plan:#}");
+    let rows = plan["enforcement"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["field"] == "inherit.hooks").unwrap();
+    assert_eq!(row["level"], "unsupported", "{row}");
 }
 
 #[test]

@@ -173,6 +173,22 @@ fn claude_runs_the_hooks_of_the_repository() {
     }
 }
 
+#[test]
+fn codex_runs_the_hooks_of_the_repository() {
+    for (flags, hooked) in [(&["--inherit", "hooks"][..], true), (&["--inherit", "skills"], false)] {
+        let world = Scratch::new([Turn::text("fine")]);
+        let hook = json!({"type": "command", "command": "sh .codex/hooks/mark.sh"});
+        let settings = json!({"hooks": {"SessionStart": [{"hooks": [hook]}]}});
+        world.write("project/.codex/hooks.json", settings.to_string());
+        world.write("project/.codex/hooks/mark.sh", "echo hooked > hooked.txt\n");
+        world.git(&["add", "--all"]);
+        world.git(&["commit", "--quiet", "--message", "hooks"]);
+        world.plain(Harness::Codex, &json!({}));
+        let report = world.succeeds(flags);
+        assert_eq!(world.project().join("hooked.txt").exists(), hooked, "{flags:?}: {report:#}");
+    }
+}
+
 /// Why commands and skills come without their frontmatter's hooks and permissions.
 #[test]
 fn a_skill_of_the_repository_brings_no_hooks() {

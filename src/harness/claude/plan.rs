@@ -206,7 +206,7 @@ fn permissions(plan: &mut HarnessPlan, job: &Job) {
     }
 }
 
-/// Instruction files above the mounted directory belong to other projects, but claude would read them.
+/// Settings of this run, on top of the user's.
 fn settings(plan: &mut HarnessPlan, job: &Job) {
     if job.hermetic {
         plan.option("--setting-sources", "project,local");
@@ -216,26 +216,31 @@ fn settings(plan: &mut HarnessPlan, job: &Job) {
     }
     let mut settings = Map::new();
     hooks(plan, job, &mut settings);
-    if !job.mounted {
+    if !job.foreign_servers.is_empty() {
+        settings.insert("disabledMcpjsonServers".into(), json!(job.foreign_servers));
+    }
+    if job.mounted {
+        settings.insert("claudeMdExcludes".into(), json!(instructions_above(job)));
+    }
+    if settings.is_empty() {
         return;
     }
+    let text = serde_json::to_string_pretty(&settings).expect("plain JSON") + "\n";
+    plan.session_file("claude-settings.json", "claude settings", Template::text(text));
+    plan.option_at("--settings", Template::session("claude-settings.json"));
+}
+
+/// Instruction files above the mounted directory belong to other projects, but claude would read them.
+fn instructions_above(job: &Job) -> Vec<String> {
     let names = ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"];
     let user_level = job.home.map(|home| home.join(".claude"));
-    let excludes: Vec<String> = job
-        .root
+    job.root
         .ancestors()
         .skip(1)
         .flat_map(|dir| names.iter().map(move |name| dir.join(name)))
         .filter(|file| !user_level.as_ref().is_some_and(|level| file.starts_with(level)))
         .map(|file| file.display().to_string())
-        .collect();
-    settings.insert("claudeMdExcludes".into(), json!(excludes));
-    if !job.foreign_servers.is_empty() {
-        settings.insert("disabledMcpjsonServers".into(), json!(job.foreign_servers));
-    }
-    let text = serde_json::to_string_pretty(&settings).expect("plain JSON") + "\n";
-    plan.session_file("claude-settings.json", "claude settings", Template::text(text));
-    plan.option_at("--settings", Template::session("claude-settings.json"));
+        .collect()
 }
 
 fn limits(plan: &mut HarnessPlan, job: &Job) {

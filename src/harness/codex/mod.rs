@@ -15,7 +15,7 @@ pub static ADAPTER: Adapter = Adapter {
     sidecar: Channel::AgentsMd,
     project_config: &ANY_PROJECT_CONFIG,
     server_files: &[".codex/config.toml"],
-    hook_files: &[],
+    hook_files: &[".codex/hooks.json", ".codex/config.toml"],
     user_servers: None,
     agent_file: Some(AgentFile::CodexToml),
     counts_whole_conversation: true,

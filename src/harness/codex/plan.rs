@@ -29,6 +29,10 @@ pub fn plan(job: &Job) -> HarnessPlan {
     }
     sandbox(&mut plan, job);
     trust(&mut plan);
+    if job.mounted && !job.hooks.is_empty() {
+        // Nobody can review them in codex: they are in a file that is made for this run. `inherit` is the user's word.
+        plan.arg("--dangerously-bypass-hook-trust");
+    }
     if let Some(search) = job.settings.web_search {
         // `--search` has no effect on `exec`, and by default codex searches cached pages.
         let mode = if search { "live" } else { "disabled" };
@@ -196,10 +200,13 @@ fn enforcement(plan: &mut HarnessPlan, job: &Job) {
         let how = format!("the repository's servers in the profile{users}");
         plan.enforced(Demand::InheritMcp, how);
     }
-    if job.inherit.has(Inherit::Hooks) {
-        let how =
-            "hooks of a repository are claude's; codex runs only those that the user has reviewed in it";
-        plan.unsupported(Demand::InheritHooks, how);
+    if job.inherit.has(Inherit::Hooks) && job.mounted {
+        plan.enforced(
+            Demand::InheritHooks,
+            "hooks of the repository in the profile; codex runs them, and the user's, without a review",
+        );
+    } else if job.inherit.has(Inherit::Hooks) {
+        plan.advisory(Demand::InheritHooks, "codex asks for a review of the hooks in the real directory");
     }
     if job.has_skills && job.mounted {
         let below = Path::new("/").join(job.cwd).join(".agents/skills");

@@ -69,6 +69,14 @@ fn profile(plan: &mut HarnessPlan, job: &Job) -> Table {
         let most = i64::try_from(bytes + DEFAULT_DOC_BYTES * 4).unwrap_or(i64::MAX);
         profile.insert("project_doc_max_bytes".into(), most.into());
     }
+    if job.mounted && !job.hooks.is_empty() {
+        match Value::try_from(job.hooks) {
+            Ok(hooks) => {
+                profile.insert("hooks".into(), hooks);
+            }
+            Err(error) => plan.warn(WarningCode::NotUsed, format!("hooks are not inherited: {error}")),
+        }
+    }
     let mut servers = Table::new();
     for (name, server) in job.mcp_servers {
         if let Some(server) = mcp_server(plan, name, server, job.mode) {
