@@ -331,3 +331,25 @@ fn a_persona_with_everything_of_its_own_still_has_it() {
     let seen = seen(&world, &["--harness", "codex"]);
     assert_eq!(seen, ["CLAUDE.md", "AGENTS.md", "api/CLAUDE.md", ".claude/CLAUDE.md"]);
 }
+
+#[test]
+fn commands_that_write_personas_set_it() {
+    let env = TestEnv::new();
+    env.run(["create", "helper", "--role", "engineer", "--inherit", "skills, mcp", "--to", "project"])
+        .succeeds();
+    let kinds = |plan: &Value| plan["inherit"]["kinds"].clone();
+    assert_eq!(kinds(&env.plan(&["helper", "-p", "t"])), json!(["skills", "mcp"]));
+    env.run(["persona", "set", "helper", "--inherit", "hooks"]).succeeds();
+    assert_eq!(kinds(&env.plan(&["helper", "-p", "t"])), json!(["hooks"]));
+    env.run(["persona", "set", "helper", "--inherit", ""]).succeeds();
+    assert_eq!(kinds(&env.plan(&["helper", "-p", "t"])), json!([]));
+    env.run(["persona", "set", "helper", "--inherit", "hook"]).fails(2, "did you mean `hooks`?");
+    env.run(["lint", "helper"]).succeeds();
+    // The built-in ones that work on code, and one that reviews.
+    let all = json!(["instructions", "commands", "skills", "mcp"]);
+    for id in ["engineer", "ripley", "ci-fixer"] {
+        assert_eq!(kinds(&env.plan(&[id, "-p", "t"])), all, "{id}");
+    }
+    assert_eq!(kinds(&env.plan(&["security-reviewer", "-p", "t"])), json!(["instructions"]));
+    assert_eq!(kinds(&env.plan(&["explorer", "-p", "t"])), Value::Null);
+}
