@@ -72,7 +72,7 @@
 //!
 //! | path | written by |
 //! |---|---|
-//! | `status.json`, `rules.json`, `lock` | [`session`] |
+//! | `status.json`, `rules.json`, `inherit.json`, `lock` | [`session`] |
 //! | `plan.json`, `report.json`, `harness.json`, `debug.log`, `check-<n>.log` | [`run`](mod@run) |
 //! | `attempts/<n>/`: `task.md`, `command.json`, `events.jsonl`, `harness.log`, `outcome.json` | [`run`](mod@run) |
 //! | prompts, settings and skills for the harness | [`launch`], [`run`](mod@run) |

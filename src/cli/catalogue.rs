@@ -25,6 +25,9 @@ pub struct CreateArgs {
     /// What it is good at, separated by commas
     #[arg(long, value_name = "A,B")]
     pub expertise: Option<String>,
+    /// What it takes over from the repository's own setup, separated by commas: instructions, commands, skills, mcp, hooks
+    #[arg(long, value_name = "KIND,...")]
+    pub inherit: Option<String>,
     /// The harness to run it on
     #[arg(long, value_name = harness_names())]
     pub harness: Option<String>,

@@ -51,6 +51,10 @@ pub struct PersonaSetArgs {
     /// Tags, separated by commas
     #[arg(long, value_name = "A,B")]
     pub tags: Option<String>,
+    /// What it takes over from the repository's own setup, separated by commas: instructions, commands, skills, mcp, hooks; an
+    /// empty text takes nothing
+    #[arg(long, value_name = "KIND,...")]
+    pub inherit: Option<String>,
     /// The tier to use when none is given
     #[arg(long, value_name = "TIER")]
     pub default_tier: Option<String>,

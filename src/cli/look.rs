@@ -1,7 +1,7 @@
 //! Arguments of the commands that only read personas: `list`, `show`, `lint`, `schema`.
 
-use super::ProjectFrom;
 use super::values::name_and_value;
+use super::{ProjectFrom, ShownArgs};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -59,6 +59,8 @@ pub struct ShowArgs {
     /// A value for an input of the persona; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = name_and_value)]
     pub input: Vec<(String, String)>,
+    #[command(flatten)]
+    pub shown: ShownArgs,
     #[command(flatten)]
     pub from: ProjectFrom,
 }

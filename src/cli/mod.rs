@@ -21,7 +21,9 @@ pub use edit::{LayerArg, PersonaCommand, PersonaSetArgs, RoleCommand, RoleFields
 pub use exchange::{ExportArgs, FromArg, ImportArgs};
 pub use look::{LintArgs, ListArgs, SchemaArgs, SchemaFormat, ShowArgs};
 pub use packs::{InstallArgs, PackArgs, UninstallArgs, UpdateArgs};
-pub use runs::{AgentArgs, ApplyArg, BackendArg, ChangesArgs, MountArgs, ProjectFrom, SandboxArg};
+pub use runs::{
+    AgentArgs, ApplyArg, BackendArg, ChangesArgs, InheritArg, MountArgs, ProjectFrom, SandboxArg, ShownArgs,
+};
 pub use sessions::SessionsCommand;
 pub use settings::{ConfigCommand, SourcesCommand};
 

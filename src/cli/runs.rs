@@ -39,6 +39,33 @@ pub struct ChangesArgs {
     pub keep: bool,
 }
 
+/// What a persona sees of what is hidden by default.
+#[derive(Debug, Args)]
+pub struct ShownArgs {
+    /// Take these over from the repository's own setup, instead of what the persona says; `none` takes nothing
+    #[arg(long, value_name = "KIND,...", value_delimiter = ',', value_enum)]
+    pub inherit: Vec<InheritArg>,
+    /// Show paths that the built-in rules hide, as a gitignore pattern; may be repeated
+    #[arg(long, value_name = "PATTERN", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub reveal: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum InheritArg {
+    /// CLAUDE.md, AGENTS.md and the like
+    Instructions,
+    /// Commands of the repository
+    Commands,
+    /// Skills of the repository
+    Skills,
+    /// MCP servers of the repository, and yours
+    Mcp,
+    /// Hooks of the repository: commands that the harness runs by itself
+    Hooks,
+    /// Nothing
+    None,
+}
+
 #[derive(Debug, Args)]
 pub struct AgentArgs {
     /// An id, intent or unique name from `agentworkforce list`, with an optional tier: best, best-value or minimum
@@ -77,6 +104,8 @@ pub struct AgentArgs {
     /// Mount this directory instead of the repository's top level
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+    #[command(flatten)]
+    pub shown: ShownArgs,
     /// Refuse the run (exit 4) unless this protection level is available
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub sandbox: Option<SandboxArg>,
@@ -187,6 +216,8 @@ pub struct MountArgs {
     /// Use this persona's rules and sidecar
     #[arg(long, value_name = "PERSONA[@TIER]")]
     pub persona: Option<String>,
+    #[command(flatten)]
+    pub shown: ShownArgs,
     #[command(flatten)]
     pub changes: ChangesArgs,
     /// How to make the private view of the project

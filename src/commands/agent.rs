@@ -223,6 +223,8 @@ fn summary(plan: &RunPlan, agent: &AgentPlan, ui: &mut Ui) {
     }
     row("skills", agent.skills.iter().map(|skill| skill.id.as_str()).collect::<Vec<_>>().join(", "));
     row("mcp", agent.mcp_servers.join(", "));
+    row("inherit", plan.inherit.summary());
+    row("hidden", plan.inherit.hidden_line().unwrap_or_default());
     let inputs: Vec<String> = agent
         .inputs
         .iter()

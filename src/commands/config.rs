@@ -14,6 +14,7 @@ use crate::model::formats::CONFIG;
 use crate::model::shape::{Field, Object, Severity, Shape, field};
 use crate::model::warning::Warning;
 use crate::model::words::nearest;
+use crate::rules::inherit::refused_reveal;
 use crate::ui::{Table, Ui, printable};
 use crate::workforce::Workforce;
 use serde_json::{Map, Value, json};
@@ -158,6 +159,11 @@ fn edit(host: &Host, key: &str, change: impl FnOnce(&mut Object)) -> Result<()> 
 }
 
 fn set(host: &Host, key: &str, values: &[String], ui: &mut Ui) -> Result<Exit> {
+    if key == "mount.revealPatterns"
+        && let Some(why) = values.iter().find_map(|pattern| refused_reveal(pattern))
+    {
+        return Err(CommandError::usage(format!("`{key}`: {why}")));
+    }
     let value = parse(key, known(key)?, values)?;
     edit(host, key, |object| put(object, key, Some(value.clone())))?;
     if ui.is_json() {

@@ -33,6 +33,10 @@ impl Observer for RunObserver<'_> {
                 if plan.agent().is_none() && self.progress.is_some() && !self.ui.is_json() {
                     say_where(record, plan, self.ui);
                 }
+                let hidden = plan.inherit.hidden_line().filter(|_| record.backend != Backend::None);
+                if let Some(hidden) = hidden.filter(|_| !self.ui.is_json()) {
+                    self.ui.say(&printable(&format!("hidden from {}: {hidden}", plan.name())));
+                }
             }
             RunEvent::Agent(event) => {
                 if self.stream {

@@ -1,7 +1,7 @@
 //! `persona rename|set|delete|reset`: edits that keep what they do not touch. No command changes an id.
 
 use super::edit::{audit, layer_dir, optional, unknown_role, user_personas, words};
-use super::request::{parse_harness, parse_tier};
+use super::request::{parse_harness, parse_inherit, parse_tier};
 use super::reset::finish_reset;
 use super::say;
 use crate::cli::{LayerArg, PersonaCommand, PersonaSetArgs};
@@ -129,6 +129,9 @@ fn set(workforce: &Workforce, args: &PersonaSetArgs, ui: &mut Ui) -> Result<Exit
     }
     if let Some(tags) = &args.tags {
         changes.push(("tags", Some(json!(words(tags)))));
+    }
+    if let Some(inherit) = &args.inherit {
+        changes.push(("inherit", Some(json!(parse_inherit(inherit)?))));
     }
     if let Some(description) = &args.description {
         changes.push(("description", optional(description).map(Value::from)));

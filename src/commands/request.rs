@@ -1,7 +1,10 @@
 //! From the command line to typed requests: the words that users type for tiers, harnesses, files and runs.
 
-use crate::cli::{AgentArgs, ApplyArg, BackendArg, ChangesArgs, MountArgs, SandboxArg};
+use crate::cli::{
+    AgentArgs, ApplyArg, BackendArg, ChangesArgs, InheritArg, MountArgs, SandboxArg, ShownArgs,
+};
 use crate::error::{CommandError, Result};
+use crate::model::inherit::Inherit;
 use crate::model::limits::Limits;
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::plan::{ApplyPolicy, PlannedCheck};
@@ -9,6 +12,7 @@ use crate::model::raw_path::RawPath;
 use crate::model::selector::Selector;
 use crate::model::tier::{Harness, Tier};
 use crate::model::words::nearest;
+use crate::rules::inherit::refused_reveal;
 use crate::run::request::{ChangesRequest, Overrides, Resume, RunRequest, Subject, ViewRequest};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -32,13 +36,16 @@ pub fn of_agent(
         root: args.root.as_deref().map(existing_directory).transpose()?,
         overrides: Overrides {
             harness: args.harness.as_deref().map(parse_harness).transpose()?,
+            inherit: inherit(&args.shown)?,
             model: args.model.clone().filter(|model| !model.trim().is_empty()),
             inputs: args.input.iter().cloned().collect(),
             harness_args: args.harness_args.clone(),
+            ..Overrides::default()
         },
         view: ViewRequest {
             backend,
             sandbox: args.sandbox.map(sandbox),
+            reveal: reveal(&args.shown)?,
             allow_layer_changes: args.changes.allow_layer_changes,
         },
         limits: Limits {
@@ -74,18 +81,50 @@ pub fn task_of(args: &AgentArgs) -> Result<Option<String>> {
 /// The run that `mount` asks for.
 pub fn of_mount(args: &MountArgs, attended: bool) -> Result<RunRequest> {
     let persona = args.persona.as_deref().map(Selector::parse).transpose()?;
+    if persona.is_none() && !args.shown.inherit.is_empty() {
+        return Err(CommandError::usage(
+            "`--inherit` needs `--persona`: without one nothing of the setup is hidden",
+        ));
+    }
     let argv = args.command.iter().map(|word| RawPath(PathBuf::from(word))).collect();
     Ok(RunRequest {
         root: args.root.clone(),
+        overrides: Overrides { inherit: inherit(&args.shown)?, ..Overrides::default() },
         view: ViewRequest {
             backend: args.mount.map(backend),
             sandbox: args.sandbox.map(sandbox),
+            reveal: reveal(&args.shown)?,
             allow_layer_changes: args.changes.allow_layer_changes,
         },
         changes: changes(&args.changes),
         attended,
         ..RunRequest::new(Subject::Command { argv, persona })
     })
+}
+
+/// What `--inherit` says; `None` where it is not given.
+pub fn inherit(args: &ShownArgs) -> Result<Option<Vec<Inherit>>> {
+    let kind = |arg: &InheritArg| match arg {
+        InheritArg::Instructions => Some(Inherit::Instructions),
+        InheritArg::Commands => Some(Inherit::Commands),
+        InheritArg::Skills => Some(Inherit::Skills),
+        InheritArg::Mcp => Some(Inherit::Mcp),
+        InheritArg::Hooks => Some(Inherit::Hooks),
+        InheritArg::None => None,
+    };
+    if args.inherit.contains(&InheritArg::None) && args.inherit.len() > 1 {
+        return Err(CommandError::usage("`--inherit none` goes with no other kind"));
+    }
+    Ok((!args.inherit.is_empty()).then(|| args.inherit.iter().filter_map(kind).collect()))
+}
+
+/// What `--reveal` says, unless it names what is never shown.
+pub fn reveal(args: &ShownArgs) -> Result<Vec<String>> {
+    match args.reveal.iter().find_map(|pattern| refused_reveal(pattern)) {
+        Some(why) => Err(CommandError::usage(format!("`--reveal`: {why}"))
+            .hint("`--inherit mcp` and `--inherit hooks` take over what such files configure")),
+        None => Ok(args.reveal.clone()),
+    }
 }
 
 fn changes(args: &ChangesArgs) -> ChangesRequest {
@@ -134,6 +173,18 @@ fn existing_directory(dir: &Path) -> Result<PathBuf> {
         Ok(_) => Err(CommandError::usage(format!("`--root {}` is not a directory", dir.display()))),
         Err(error) => Err(CommandError::usage(format!("`--root {}` cannot be used: {error}", dir.display()))),
     }
+}
+
+/// Kinds of setup in a text, separated by commas.
+pub fn parse_inherit(text: &str) -> Result<Vec<Inherit>> {
+    let kinds = text.split(',').map(str::trim).filter(|kind| !kind.is_empty() && *kind != "none");
+    let kind = |text: &str| {
+        text.parse::<Inherit>().map_err(|message| {
+            let near = nearest(text, Inherit::NAMES.into_iter());
+            CommandError::usage(message).maybe_hint(near.map(|near| format!("did you mean `{near}`?")))
+        })
+    };
+    kinds.map(kind).collect()
 }
 
 pub fn parse_harness(text: &str) -> Result<Harness> {

@@ -1,6 +1,6 @@
 //! `show`: one persona, seen from the side that was asked for.
 
-use super::request::parse_harness;
+use super::request::{self, parse_harness};
 use super::say;
 use crate::cli::ShowArgs;
 use crate::error::{CommandError, Result};
@@ -35,6 +35,8 @@ pub fn run(args: &ShowArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let overrides = Overrides {
         harness: args.harness.as_deref().map(parse_harness).transpose()?,
         inputs: args.input.iter().cloned().collect(),
+        inherit: request::inherit(&args.shown)?,
+        reveal: request::reveal(&args.shown)?,
         ..Overrides::default()
     };
     let request = Wanted { persona: selector.clone(), overrides };
@@ -303,6 +305,7 @@ fn rule_table(spec: &MountSpec, counts: &Counts, warnings: &[Warning], ui: &mut 
             Effect::Readonly => "readonly",
             Effect::Reveal => "reveal",
             Effect::Layer => "marked",
+            Effect::Inherit => "inherited",
         };
         table.row([effect.to_owned(), rule.pattern.clone(), count.to_string(), rule.origin.clone()]);
     }
@@ -358,6 +361,7 @@ fn overview(workforce: &Workforce, request: &Wanted, every_tier: bool, ui: &mut 
             "harness": agent.harness,
             "model": agent.model,
             "version": agent.persona.version,
+            "inherit": preview.plan.inherit,
             "runnable": true,
             }),
             &warnings,
@@ -366,6 +370,8 @@ fn overview(workforce: &Workforce, request: &Wanted, every_tier: bool, ui: &mut 
         return Ok(Exit::Done);
     }
     heading(resolved, &shown, ui);
+    row("INHERIT", &preview.plan.inherit.summary(), ui);
+    row("HIDDEN", &preview.plan.inherit.hidden_line().unwrap_or_default(), ui);
     details(prepared, agent, ui);
     for tier in shown {
         let persona = Selector { tier: Some(tier), ..request.persona.clone() };

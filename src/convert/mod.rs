@@ -19,6 +19,7 @@ mod opencode_permission;
 mod permission_rules;
 mod persona_builder;
 mod servers;
+pub mod setup_servers;
 pub mod split_frontmatter;
 mod text;
 mod toml_keys;

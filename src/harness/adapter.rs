@@ -17,6 +17,12 @@ pub struct Adapter {
     pub sidecar: Channel,
     /// Patterns for its configuration in a project, hidden so that the persona decides.
     pub project_config: &'static [&'static str],
+    /// Files of a project, relative to a directory, that it takes MCP servers from.
+    pub server_files: &'static [&'static str],
+    /// Files of a project that it takes hooks from: `hooks` by event.
+    pub hook_files: &'static [&'static str],
+    /// The user's MCP servers, where a run that does not inherit any goes without them.
+    pub user_servers: Option<UserServers>,
     /// The kind of agent file that `export` writes for it, if there is one.
     pub agent_file: Option<AgentFile>,
     /// A resumed run reports the tokens of the whole conversation instead of its own.
@@ -40,6 +46,17 @@ impl Adapter {
     pub fn install_command(&self) -> String {
         format!("npm install -g {}", self.package)
     }
+}
+
+/// MCP servers of the user that a run has only if it inherits them.
+#[derive(Debug)]
+pub struct UserServers {
+    /// The directory of the file, if this variable does not say it, is the home directory.
+    pub variable: &'static str,
+    /// JSON with `mcpServers`, and those of a project in `projects`.
+    pub file: &'static str,
+    /// It starts the servers in this file of every directory above the project, too.
+    pub in_directories_above: &'static str,
 }
 
 /// The agent files that `export` can write.

@@ -1,12 +1,14 @@
 //! What an adapter is given and what it returns. Adapters translate; they neither choose nor start anything.
 
 use crate::model::demand::Demand;
+use crate::model::inherit::PlannedInherit;
 use crate::model::limits::Limits;
 use crate::model::mount::HarnessConfig;
 use crate::model::persona::{HarnessSettings, McpServer, Permissions};
 use crate::model::plan::{Conversation, Enforcement, EnforcementLevel, FileBody, Mode, PlannedFile};
 use crate::model::template::Template;
 use crate::model::warning::{Warning, WarningCode};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +26,14 @@ pub struct Job<'a> {
     pub limits: Limits,
     /// Servers that can be started: what their references need is set.
     pub mcp_servers: &'a BTreeMap<String, McpServer>,
+    /// Whether some of them are the persona's own.
+    pub own_servers: bool,
+    /// What is taken over from the repository's own setup.
+    pub inherit: &'a PlannedInherit,
+    /// Hooks of the repository, by event, as the harness's own files have them.
+    pub hooks: &'a Map<String, Value>,
+    /// MCP servers in files above the project, by name, that must not be started.
+    pub foreign_servers: &'a [String],
     pub has_skills: bool,
     pub resume: Option<&'a Conversation>,
     /// What the user passes to the harness as it is.

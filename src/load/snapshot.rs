@@ -49,6 +49,15 @@ pub enum Item {
     Link(Vec<u8>),
 }
 
+/// A file or link of a commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileOfCommit {
+    /// Relative to the directory that was asked for.
+    pub path: PathBuf,
+    pub item: Item,
+    pub executable: bool,
+}
+
 /// Why something of a commit cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unreadable {
@@ -132,11 +141,7 @@ impl Snapshot {
 
     /// These files of a directory, as they are in the commit; missing ones are left out.
     pub fn files_of(&self, dir: &Path, names: &[String]) -> Result<Vec<(String, Item)>> {
-        let mut inside = [dir.to_owned()].into_iter().chain(dir.canonicalize().ok());
-        let inside = inside.find_map(|dir| dir.strip_prefix(&self.top).map(Path::to_owned).ok());
-        let Some(inside) = inside else {
-            return Err(LoadError::OutsideRepository { dir: dir.to_owned(), top: self.top.clone() }.into());
-        };
+        let inside = self.inside(dir)?;
         let asked: Vec<PathBuf> = names.iter().map(|name| inside.join(name)).collect();
         let mut found = self.read(&asked, Below::Nothing)?;
         Ok(names
@@ -144,6 +149,26 @@ impl Snapshot {
             .zip(&asked)
             .filter_map(|(name, path)| Some((name.clone(), found.remove(path)?)))
             .collect())
+    }
+
+    /// The files and links of the commit below a directory whose paths, relative to it, are wanted.
+    pub fn files_below(&self, dir: &Path, wanted: impl Fn(&Path) -> bool) -> Result<Vec<FileOfCommit>> {
+        let inside = self.inside(dir)?;
+        let below = if inside.as_os_str().is_empty() { Vec::new() } else { vec![inside.clone()] };
+        let is_wanted = |path: &Path| path.strip_prefix(&inside).is_ok_and(&wanted);
+        let found = self.read_wanted(&below, Below::Everything, is_wanted)?;
+        let file = |(path, (item, executable)): (PathBuf, (Item, bool))| {
+            let path = path.strip_prefix(&inside).ok()?.to_owned();
+            Some(FileOfCommit { path, item, executable })
+        };
+        Ok(found.into_iter().filter_map(file).collect())
+    }
+
+    /// A directory of the working tree as a path of the repository.
+    fn inside(&self, dir: &Path) -> Result<PathBuf, LoadError> {
+        let mut inside = [dir.to_owned()].into_iter().chain(dir.canonicalize().ok());
+        let inside = inside.find_map(|dir| dir.strip_prefix(&self.top).map(Path::to_owned).ok());
+        inside.ok_or_else(|| LoadError::OutsideRepository { dir: dir.to_owned(), top: self.top.clone() })
     }
 
     /// Writes the files into a private directory, for readers that need real files.
@@ -160,6 +185,17 @@ impl Snapshot {
 
     /// What the commit has at these paths.
     fn read(&self, asked: &[PathBuf], below: Below) -> Result<BTreeMap<PathBuf, Item>> {
+        let found = self.read_wanted(asked, below, |_| true)?;
+        Ok(found.into_iter().map(|(path, (item, _))| (path, item)).collect())
+    }
+
+    /// The same for some of them, each with whether it is executable.
+    fn read_wanted(
+        &self,
+        asked: &[PathBuf],
+        below: Below,
+        is_wanted: impl Fn(&Path) -> bool,
+    ) -> Result<BTreeMap<PathBuf, (Item, bool)>> {
         let mut words: Vec<&OsStr> = ["ls-tree", "-z", "-l", "--full-tree"].map(OsStr::new).into();
         if below == Below::Everything {
             words.push(OsStr::new("-r"));
@@ -167,7 +203,8 @@ impl Snapshot {
         words.extend([OsStr::new(&self.reference.commit), OsStr::new("--")]);
         words.extend(asked.iter().map(|path| path.as_os_str()));
         let listing = self.git(&words, None, MOST_LISTING)?;
-        let entries: Vec<Entry> = listing.split(|byte| *byte == 0).filter_map(Entry::parse).collect();
+        let entries = listing.split(|byte| *byte == 0).filter_map(Entry::parse);
+        let entries: Vec<Entry> = entries.filter(|entry| is_wanted(&entry.path)).collect();
         let wanted: Vec<&Entry> = entries.iter().filter(|entry| entry.size <= MOST_FILE).collect();
         if wanted.iter().map(|entry| entry.size).sum::<u64>() > MOST_BYTES {
             let reference = self.reference.clone();
@@ -180,7 +217,7 @@ impl Snapshot {
                 Some(bytes) => Item::File(bytes),
                 None => Item::TooLarge(entry.size),
             };
-            (entry.path, item)
+            (entry.path, (item, entry.is_executable))
         };
         Ok(entries.into_iter().map(item).collect())
     }
@@ -226,6 +263,7 @@ enum Below {
 /// One line of `ls-tree -l`.
 struct Entry {
     is_link: bool,
+    is_executable: bool,
     object: String,
     size: u64,
     path: PathBuf,
@@ -241,7 +279,8 @@ impl Entry {
         let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
         // A size that is not known is that of a file which this clone does not have; reading it says so.
         let size = size.parse().unwrap_or(0);
-        let entry = Entry { is_link: mode == "120000", object: object.to_owned(), size, path };
+        let (is_link, is_executable) = (mode == "120000", mode == "100755");
+        let entry = Entry { is_link, is_executable, object: object.to_owned(), size, path };
         (kind == "blob" && is_plain).then_some(entry)
     }
 }

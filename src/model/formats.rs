@@ -1,6 +1,7 @@
 //! The three file formats, written down once: persona, role and config. Everything that reads, merges, documents or
 //! validates them walks these tables.
 
+use super::inherit::Inherit;
 use super::mount::Device;
 use super::shape::{Field, FieldStatus, Merge, Shape, TextRule};
 
@@ -16,6 +17,8 @@ const VALUE: Shape = Shape::Checked(TextRule::Value);
 const TOOLS: Shape = Shape::List(&Shape::Checked(TextRule::ToolEntry));
 const SIDECAR_PATH: Shape = Shape::Checked(TextRule::SidecarPath);
 const HARNESS: Shape = Shape::Checked(TextRule::Harness);
+
+const INHERIT: Shape = Shape::List(&Shape::Choice(&Inherit::NAMES));
 
 const CLAUDE_MD: Field =
     Field::new("claudeMd", SIDECAR_PATH, "The persona's own CLAUDE.md: a `.md` file next to this one.")
@@ -146,8 +149,12 @@ const MOUNT: [Field; 9] = [
         .merge(Merge::Append),
     Field::new("includePatterns", TEXTS, "Large ignored directories that the copy backend copies anyway.")
         .merge(Merge::Append),
-    Field::new("revealPatterns", TEXTS, "Paths that the built-in secret rules hide and this persona needs.")
-        .merge(Merge::Append),
+    Field::new(
+        "revealPatterns",
+        TEXTS,
+        "Paths that the built-in rules hide and this persona needs: secrets, instructions, commands, skills.",
+    )
+    .merge(Merge::Append),
     Field::new(
         "allowLayerChanges",
         Shape::Flag,
@@ -233,6 +240,11 @@ pub const PERSONA: &[Field] = &[
         Shape::Map(TextRule::NotBlank, &Shape::Object(&MCP_SERVER)),
         "MCP servers by name.",
     ),
+    Field::new(
+        "inherit",
+        INHERIT,
+        "What it takes over from the repository's own setup of harnesses; default: nothing.",
+    ),
     Field::new("permissions", Shape::Object(&PERMISSIONS), "What the agent may do."),
     Field::new("mount", Shape::Object(&MOUNT), "What the agent sees."),
     Field::new("limits", Shape::Object(&LIMITS), "When a run is stopped."),
@@ -301,7 +313,11 @@ const MOUNT_CONFIG: [Field; 9] = [
     ),
     Field::new("ignoredPatterns", TEXTS, "Paths hidden from every persona."),
     Field::new("readonlyPatterns", TEXTS, "Paths whose changes are never applied, for every persona."),
-    Field::new("revealPatterns", TEXTS, "Built-in secrets that every persona may see."),
+    Field::new(
+        "revealPatterns",
+        TEXTS,
+        "Secrets, instructions, commands and skills that the built-in rules hide and every persona may see.",
+    ),
     Field::new(
         "devices",
         Shape::List(&Shape::Choice(&Device::NAMES)),
@@ -332,6 +348,11 @@ pub const CONFIG: &[Field] = &[
     Field::new("defaultModel", VALUE, "Model where neither persona nor role sets one, on that harness."),
     Field::new("bareMode", Shape::Flag, "claude's bare mode for personas that do not say."),
     Field::new("hermetic", Shape::Flag, "Hermetic runs for personas that do not set it."),
+    Field::new(
+        "inherit",
+        INHERIT,
+        "What personas that do not say take over from the repository's own setup; default nothing.",
+    ),
     Field::new("limits", Shape::Object(&LIMITS), "Limits for personas that do not set them."),
     Field::new(
         "mount",

@@ -9,6 +9,7 @@ pub mod features;
 pub mod file_problem;
 pub mod formats;
 pub mod harness_variables;
+pub mod inherit;
 pub mod json_schema;
 pub mod limits;
 pub mod locate;

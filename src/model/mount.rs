@@ -93,6 +93,8 @@ pub enum Effect {
     Reveal,
     /// Decides what agents may do, and this run may change it: its changes are marked.
     Layer,
+    /// The repository's own setup of a harness, which this run inherits: there, and never changed.
+    Inherit,
 }
 
 /// Whether a run may change the files that decide what agents may do: persona layers and rule files.

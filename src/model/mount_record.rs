@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub const MOUNT_RECORD_FILE: &str = "mount.json";
 /// Beside it: the rules of the run, as the plan had them.
 pub const RULES_FILE: &str = "rules.json";
+/// What the run inherits of the repository's own setup.
+pub const INHERIT_FILE: &str = "inherit.json";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -1,5 +1,6 @@
 //! The persona as decided: every layer merged, every field typed. What one file says is a `Doc`.
 
+use super::inherit::Inherit;
 use super::limits::Limits;
 use super::shape::Object;
 use super::source::Source;
@@ -63,6 +64,8 @@ pub struct Persona {
     pub limits: Limits,
     pub bare_mode: Option<bool>,
     pub hermetic: Option<bool>,
+    /// What it takes over from the repository's own setup; `None` says nothing.
+    pub inherit: Option<Vec<Inherit>>,
 }
 
 impl Persona {

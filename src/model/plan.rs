@@ -2,6 +2,7 @@
 
 use super::decided::{Decided, InputValue, Level};
 use super::demand::Demand;
+use super::inherit::PlannedInherit;
 use super::limits::Limits;
 use super::mount::MountSpec;
 use super::persona::SidecarMode;
@@ -27,6 +28,9 @@ pub struct RunPlan {
     pub subject: PlannedSubject,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sidecar: Option<PlannedSidecar>,
+    /// What is taken over from the repository's own setup.
+    #[serde(default, skip_serializing_if = "PlannedInherit::says_nothing")]
+    pub inherit: PlannedInherit,
     pub mount: MountSpec,
     pub limits: Limits,
     /// Which of the persona's settings hold in this run, and by what means.

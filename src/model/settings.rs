@@ -1,5 +1,6 @@
 //! The user's settings, typed. Reading and writing `config.json` happens in `load` and `commands`.
 
+use super::inherit::Inherit;
 use super::limits::Limits;
 use super::mount::{Backend, Device, GitCredentials, Sandbox};
 use super::tier::Harness;
@@ -17,6 +18,8 @@ pub struct Settings {
     pub default_model: Option<String>,
     pub bare_mode: Option<bool>,
     pub hermetic: Option<bool>,
+    /// For personas that do not say.
+    pub inherit: Option<Vec<Inherit>>,
     pub limits: Limits,
     pub mount: MountSettings,
     pub sidecar: SidecarSettings,

@@ -40,6 +40,8 @@ pub enum PowerKind {
     SandboxOff,
     /// Starts a program.
     Starts,
+    /// Starts what the repository that it works in says: MCP servers or hooks.
+    Inherits,
     /// Sets a variable that makes programs run other code, or trust or use other servers.
     Environment,
     /// Hands values of the user's environment to an MCP server.
@@ -113,6 +115,15 @@ pub fn of_persona(object: &Object) -> Vec<Power> {
         let args = server.get("args").and_then(Value::as_array).into_iter().flatten();
         let words: Vec<&str> = std::iter::once(command).chain(args.filter_map(Value::as_str)).collect();
         add(PowerKind::Starts, format!("mcpServers.{name}: starts `{}`", words.join(" ")));
+    }
+    let inherited = object.get("inherit").and_then(Value::as_array).into_iter().flatten();
+    for kind in inherited.filter_map(Value::as_str) {
+        let what = match kind {
+            "hooks" => "runs the commands that the repository's settings name, unasked",
+            "mcp" => "starts the MCP servers of the repository, and yours",
+            _ => continue,
+        };
+        add(PowerKind::Inherits, format!("inherit: {kind}: {what}"));
     }
     for (place, env) in environments(object) {
         for (name, value) in env.iter().filter(|(name, _)| is_dangerous(name)) {
@@ -279,6 +290,13 @@ mod tests {
             "env": {"LD_PRELOAD": "x", "ANTHROPIC_BASE_URL": "y", "path": "z"}}"#;
         let environment = PowerKind::Environment;
         assert_eq!(kinds(asks), [PowerKind::Bypass, environment, environment, environment]);
+    }
+
+    #[test]
+    fn what_starts_programs_of_the_repository_is_a_power_and_what_is_read_is_none() {
+        let inherits = r#"{"inherit": ["instructions", "commands", "skills", "mcp", "hooks"]}"#;
+        assert_eq!(kinds(inherits), [PowerKind::Inherits, PowerKind::Inherits]);
+        assert_eq!(kinds(r#"{"inherit": ["instructions", "skills"]}"#), []);
     }
 
     #[test]

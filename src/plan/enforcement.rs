@@ -1,9 +1,10 @@
 //! Which settings of a persona hold in a run, and by what means. The adapters add the rows of their harness.
 
-use super::parts::{RunFlags, RunParts};
+use super::parts::{RunFacts, RunFlags, RunParts};
 use crate::harness::adapter;
 use crate::harness::job::HarnessPlan;
 use crate::model::demand::Demand;
+use crate::model::inherit::Inherit;
 use crate::model::limits::{LimitObstacles, Limits};
 use crate::model::mount::{Backend, Effect, LayerChanges, MountSpec, Sandbox};
 use crate::model::mount_facts::MountFacts;
@@ -168,6 +169,35 @@ pub fn socket_rows(mount: &MountSpec, facts: Option<&MountFacts>) -> Vec<Enforce
         let missing =
             "those without a path can be reached: this kernel cannot keep them out (Linux 6.12 can)";
         rows.advisory(Demand::MountSockets, format!("{what}; {missing}"));
+    }
+    rows.enforcement
+}
+
+/// The repository's own files that the run sees. What goes into the harness's configuration is in the adapter's rows.
+pub fn inherit_rows(facts: &RunFacts, mount: &MountSpec, unread: Option<&str>) -> Vec<Enforcement> {
+    let mut rows = HarnessPlan::default();
+    let how = match (mount.backend, &facts.persona_ref) {
+        (Backend::None, _) => "the harness works in the real directory, with all that is in it",
+        (_, Some(_)) => "the files of the commit, in the mount; changes are never applied",
+        (_, None) => "the repository's own files, in the mount; changes are never applied",
+    };
+    let demands = [
+        (Demand::InheritInstructions, facts.inherit.has(Inherit::Instructions)),
+        (Demand::InheritCommands, facts.inherit.has(Inherit::Commands)),
+        (Demand::InheritSkills, facts.inherit.has(Inherit::Skills)),
+    ];
+    if let Some(why) = unread {
+        rows.unsupported_if_set(demands, &format!("in the mount, and {why}"));
+        return rows.enforcement;
+    }
+    if facts.inherit.has(Inherit::Instructions) {
+        rows.enforced(Demand::InheritInstructions, how);
+    }
+    if facts.inherit.has(Inherit::Commands) {
+        rows.enforced(Demand::InheritCommands, how);
+    }
+    if facts.inherit.has(Inherit::Skills) {
+        rows.enforced(Demand::InheritSkills, how);
     }
     rows.enforcement
 }

@@ -1,10 +1,12 @@
 //! The mount that a run asks for: backend, sandbox level and the rules for paths, in their order of precedence.
 
 use crate::harness::adapter;
+use crate::model::inherit::Inherit;
 use crate::model::mount::{Backend, Effect, LayerChanges, MountSpec, PathRule, RuleSource, Sandbox};
 use crate::model::persona::MountPolicy;
 use crate::model::settings::MountSettings;
 use crate::model::tier::Harness;
+use crate::rules::inherit::{SetupPlace, inherit_rules, revealed_rules};
 use crate::rules::layer::{git_rules, layer_rules};
 use crate::rules::{builtin_harness_rules, builtin_secret_rules, parse_rule_file};
 use std::path::PathBuf;
@@ -14,6 +16,8 @@ use std::path::PathBuf;
 pub struct MountFlags {
     pub backend: Option<Backend>,
     pub sandbox: Option<Sandbox>,
+    /// `--reveal`.
+    pub reveal: Vec<String>,
     /// `--allow-layer-changes`.
     pub allow_layer_changes: bool,
 }
@@ -33,12 +37,23 @@ pub struct MountPlace {
     pub layers: Vec<PathBuf>,
     /// Files in the root that git takes settings from or runs, relative to it, with the setting that says so.
     pub git_settings: Vec<(PathBuf, String)>,
+    /// What of the repository's own setup may be shown as it is in the working tree. `None` with `--persona-ref`: that tree is
+    /// not trusted.
+    pub setup: Option<Vec<SetupPlace>>,
 }
 
-/// Without a harness, its own configuration is an ordinary part of the project.
+/// The persona's side of a mount.
+pub struct MountPersona<'a> {
+    pub id: &'a str,
+    pub harness: Harness,
+    /// What is inherited, and what says so.
+    pub inherit: &'a [Inherit],
+    pub inherit_origin: String,
+}
+
+/// Without a persona, configuration of harnesses is an ordinary part of the project.
 pub fn spec(
-    persona_id: &str,
-    harness: Option<Harness>,
+    persona: Option<&MountPersona>,
     policy: &MountPolicy,
     settings: &MountSettings,
     flags: &MountFlags,
@@ -55,7 +70,7 @@ pub fn spec(
         cwd: place.cwd.clone(),
         backend,
         sandbox: flags.sandbox.or(policy.sandbox.max(settings.sandbox)),
-        rules: rules(persona_id, harness, policy, settings, place, layer_changes),
+        rules: rules(persona, policy, settings, &flags.reveal, place, layer_changes),
         layer_changes,
         include: policy.include_patterns.clone(),
         writable: Vec::new(),
@@ -68,16 +83,17 @@ pub fn spec(
 }
 
 fn rules(
-    persona_id: &str,
-    harness: Option<Harness>,
+    persona: Option<&MountPersona>,
     policy: &MountPolicy,
     settings: &MountSettings,
+    reveal: &[String],
     place: &MountPlace,
     layer_changes: LayerChanges,
 ) -> Vec<PathRule> {
     let mut rules = builtin_secret_rules();
     rules.extend(
-        harness
+        persona
+            .map(|persona| persona.harness)
             .into_iter()
             .flat_map(|harness| builtin_harness_rules(harness.name(), adapter(harness).project_config)),
     );
@@ -95,16 +111,23 @@ fn rules(
     add(&settings.ignored_patterns, Effect::Hidden, config, "config: mount.ignoredPatterns");
     add(&settings.readonly_patterns, Effect::Readonly, config, "config: mount.readonlyPatterns");
     add(&settings.reveal_patterns, Effect::Reveal, config, "config: mount.revealPatterns");
-    let persona = RuleSource::Persona;
-    let origin = |key: &str| format!("persona {persona_id}: mount.{key}");
-    add(&policy.ignored_patterns, Effect::Hidden, persona, &origin("ignoredPatterns"));
-    add(&policy.readonly_patterns, Effect::Readonly, persona, &origin("readonlyPatterns"));
-    add(&policy.reveal_patterns, Effect::Reveal, persona, &origin("revealPatterns"));
+    let source = RuleSource::Persona;
+    let id = persona.map_or("mount", |persona| persona.id);
+    let origin = |key: &str| format!("persona {id}: mount.{key}");
+    add(&policy.ignored_patterns, Effect::Hidden, source, &origin("ignoredPatterns"));
+    add(&policy.readonly_patterns, Effect::Readonly, source, &origin("readonlyPatterns"));
+    add(&policy.reveal_patterns, Effect::Reveal, source, &origin("revealPatterns"));
+    add(reveal, Effect::Reveal, source, "--reveal");
     for (name, text) in &place.rule_files {
         let effect = if name.ends_with(".agentreadonly") { Effect::Readonly } else { Effect::Hidden };
         let for_all = matches!(name.as_str(), ".agentignore" | ".agentreadonly");
         let source = if for_all { RuleSource::ProjectFile } else { RuleSource::PersonaFile };
         rules.extend(parse_rule_file(text, effect, source, &format!("{}{name}", place.rule_prefix)));
+    }
+    if let (Some(persona), Some(places)) = (persona, &place.setup) {
+        rules.extend(inherit_rules(persona.inherit, places, &persona.inherit_origin));
+        // A pattern that cannot be compiled is reported where all of them are.
+        rules.extend(revealed_rules(&rules, places).unwrap_or_default());
     }
     rules
 }

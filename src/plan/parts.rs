@@ -2,8 +2,10 @@
 
 use super::mount::{MountFlags, MountPlace};
 use crate::model::decided::InputValue;
+use crate::model::inherit::PlannedInherit;
 use crate::model::limits::{LimitObstacles, Limits};
 use crate::model::mount_facts::MountFacts;
+use crate::model::persona::McpServer;
 use crate::model::plan::{ApplyPolicy, ChangePolicy, Conversation, PersonaRef, PlannedCheck};
 use crate::model::settings::Settings;
 use crate::model::warning::Warning;
@@ -56,9 +58,23 @@ pub struct RunFacts {
     pub persona_ref: Option<PersonaRef>,
     /// MCP servers that would start a file of the working tree while the persona comes from a commit, with that file.
     pub untrusted_servers: BTreeMap<String, String>,
+    /// What is inherited of the repository's own setup, and what was found of it.
+    pub inherit: PlannedInherit,
+    pub setup: FoundSetup,
     /// What was found on the way.
     pub warnings: Vec<Warning>,
     pub obstacles: Obstacles,
+}
+
+/// What there is of the repository's own setup that goes into the configuration of the harness.
+#[derive(Debug, Clone, Default)]
+pub struct FoundSetup {
+    pub servers: BTreeMap<String, McpServer>,
+    /// By event, as the files of this harness have them.
+    pub hooks: serde_json::Map<String, serde_json::Value>,
+    /// Names of MCP servers that claude would start, and that are neither the user's nor the repository's: those of directories
+    /// above it, and what an agent wrote into a mount that is used again.
+    pub foreign_servers: Vec<String>,
 }
 
 /// What was found that may be in the way of a run.

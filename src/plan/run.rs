@@ -1,16 +1,18 @@
 //! Puts the plan of a run together from everything that was decided and found out before. Pure.
 
-use super::enforcement::{agent_rows, mount_rows, resource_rows, socket_rows, supply_rows};
-use super::mount;
+use super::enforcement::{agent_rows, inherit_rows, mount_rows, resource_rows, socket_rows, supply_rows};
+use super::mount::{self, MountPersona};
 use super::parts::{RunFacts, RunFlags, RunParts};
 use super::prompt::system_prompt;
 use super::refusals::refusals;
 use super::servers;
 use crate::harness::adapter;
 use crate::harness::job::{HarnessPlan, Job};
+use crate::model::decided::Level;
 use crate::model::harness_variables::overrides_plan;
+use crate::model::inherit::{Inherit, PlannedInherit};
 use crate::model::limits::Limits;
-use crate::model::mount::{Backend, HarnessConfig, MountSpec, Sandbox};
+use crate::model::mount::{Backend, Effect, HarnessConfig, MountSpec, PathRule, Sandbox};
 use crate::model::persona::{McpServer, MountPolicy};
 use crate::model::plan::{
     AgentPlan, CommandPlan, Mode, PlannedCommand, PlannedHarness, PlannedPersona, PlannedRole,
@@ -26,10 +28,10 @@ use crate::resolve::inputs::by_name;
 use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::references::{Piece, env_names, env_pieces, fill_inputs, names_a_harness_reads};
 use crate::resolve::sidecar::SidecarText;
-use crate::rules::unmatchable_patterns;
+use crate::rules::{inherit, unmatchable_patterns};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const SCHEMA_VERSION: u32 = 2;
@@ -44,9 +46,19 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
 
     let values = by_name(parts.inputs);
     let system_prompt = system_prompt(parts, &values);
+    let inherit = facts.inherit.clone();
+    let inherit_origin = match inherit.from {
+        Some(Level::Flag) => "--inherit".to_owned(),
+        Some(Level::Config) => "config".to_owned(),
+        _ => format!("persona {}", parts.resolved.id()),
+    };
     let mut mount = mount::spec(
-        parts.resolved.id(),
-        Some(kind),
+        Some(&MountPersona {
+            id: parts.resolved.id(),
+            harness: kind,
+            inherit: &inherit.kinds,
+            inherit_origin,
+        }),
         &persona.mount,
         &parts.settings.mount,
         &flags.mount,
@@ -57,13 +69,18 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         mount.sandbox = mount.sandbox.max(Some(Sandbox::Project));
     }
     warnings.extend(unmatchable_patterns(&mount.rules));
+    warnings.extend(half_revealed(&mount.rules, facts.place.setup.is_none()));
     let sidecar = planned_sidecar(parts, &values, &mount, &mut warnings);
     let limits = limits(parts, flags);
 
     let available =
         |name: &str| facts.env.get(name).or_else(|| values.get(name)).is_some_and(|value| !value.is_empty());
     let mut env = servers::supplied(&persona.env, "env", &available, &mut warnings);
-    let trusted = servers::trusted(&persona.mcp_servers, &facts.untrusted_servers, &mut warnings);
+    let mut wanted = facts.setup.servers.clone();
+    wanted.retain(|_, _| inherit.has(Inherit::Mcp));
+    // The persona's own replace those of the repository.
+    wanted.extend(persona.mcp_servers.clone());
+    let trusted = servers::trusted(&wanted, &facts.untrusted_servers, &mut warnings);
     let mcp_servers = servers::startable(&trusted, &available, &mut warnings);
     let skills = planned_skills(parts, &mut warnings);
 
@@ -76,6 +93,10 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         permissions: &persona.permissions,
         limits,
         mcp_servers: &mcp_servers,
+        own_servers: mcp_servers.keys().any(|name| persona.mcp_servers.contains_key(name)),
+        inherit: &inherit,
+        hooks: &facts.setup.hooks,
+        foreign_servers: &facts.setup.foreign_servers,
         has_skills: !skills.is_empty(),
         resume: flags.resume.as_ref(),
         own_args: &flags.extra_args,
@@ -119,6 +140,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     let supplied = supply_rows(parts, &env, &mcp_servers);
     let mut enforcement =
         agent_rows(parts, &mut adapted, &mount, sidecar.as_ref(), limits, flags, &mut warnings);
+    enforcement.extend(inherit_rows(facts, &mount, adapted.sidecar_unread));
     enforcement.extend(resource_rows(&mount, limits, &facts.obstacles.limits));
     enforcement.extend(socket_rows(&mount, facts.obstacles.mount.as_ref()));
     enforcement.extend(supplied);
@@ -158,6 +180,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     };
     let plan = RunPlan {
         sidecar,
+        inherit,
         limits,
         enforcement,
         ..bare(PlannedSubject::Agent(Box::new(agent)), mount, parts.settings, flags, facts)
@@ -168,7 +191,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
 /// The plan of a command in a view without a persona.
 pub fn command(argv: Vec<RawPath>, settings: &Settings, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     let policy = MountPolicy::default();
-    let mut mount = mount::spec("mount", None, &policy, &settings.mount, &flags.mount, &facts.place);
+    let mut mount = mount::spec(None, &policy, &settings.mount, &flags.mount, &facts.place);
     let mut warnings = facts.warnings.clone();
     if mount.sandbox == Some(Sandbox::Strict) {
         mount.sockets = sockets_when_strict(facts, &settings.mount, &mut warnings);
@@ -203,6 +226,7 @@ fn bare(
         persona_ref: facts.persona_ref.clone(),
         subject,
         sidecar: None,
+        inherit: PlannedInherit::default(),
         mount,
         limits: flags.limits,
         enforcement: Vec::new(),
@@ -219,6 +243,26 @@ fn bare(
 fn with_refusals(mut plan: RunPlan, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     plan.refusals = refusals(&plan, flags.attended, &facts.obstacles);
     plan
+}
+
+/// Patterns that show less than they name.
+fn half_revealed(rules: &[PathRule], is_commit: bool) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for rule in rules.iter().filter(|rule| rule.effect == Effect::Reveal) {
+        let why = inherit::refused_reveal(&rule.pattern).or_else(|| inherit::partly_revealed(&rule.pattern));
+        let names_setup = is_commit && inherit::kind_of(Path::new(rule.pattern.trim_matches('/'))).is_some();
+        let why = why.or_else(|| {
+            names_setup.then(|| {
+                format!(
+                    "`{}` is not shown: `--persona-ref` takes nothing from the working tree",
+                    rule.pattern
+                )
+            })
+        });
+        let warning = why.map(|why| Warning::new(WarningCode::NotUsed, format!("{}: {why}", rule.origin)));
+        warnings.extend(warning);
+    }
+    warnings
 }
 
 /// The user's caches, at the sandbox level `strict`. Programs outside run what they find there, so what an agent leaves in them

@@ -69,7 +69,7 @@ pub(super) fn literal(path: &Path) -> String {
 }
 
 /// The path that a literal pattern was made from; `None` for a pattern with wildcards.
-fn place_of(pattern: &str) -> Option<PathBuf> {
+pub(super) fn place_of(pattern: &str) -> Option<PathBuf> {
     let mut text = String::new();
     let mut rest = pattern.strip_prefix('/')?.chars();
     while let Some(char) = rest.next() {

@@ -1,8 +1,9 @@
 //! The one decision on a path: hidden, readonly or writable, and which rule says so. Pure; it never looks at a disk.
 //!
-//! Three lists are judged apart, each by its last matching rule:
-//! - *hide* (secrets, and everything else): judged for every directory from the root down; below a hidden
-//!   directory everything is hidden, so a `!` cannot reopen one file of it;
+//! These lists are judged apart, each by its last matching rule:
+//! - *hide* (secrets, the repository's setup of harnesses, and everything else): judged for every directory from the root down;
+//!   below a hidden directory everything is hidden, so a `!` cannot reopen one file of it;
+//! - *inherit*: shows parts of the repository's setup, read-only, and nothing else;
 //! - *reveal*: lifts a built-in secret and nothing else; a directory that it names is meant with all it holds;
 //! - *readonly*: a rule for a directory holds for everything below it until a later rule says otherwise, so that
 //!   the allow-list `*`, `!agents/` leaves `agents/` and all its files writable.
@@ -10,9 +11,11 @@
 //! Persona layers, rule files and git settings are judged before *readonly*, and nothing in the other lists makes them writable.
 
 pub mod glob;
+pub mod inherit;
 pub mod layer;
 pub(crate) mod quick;
 
+use self::inherit::InheritRules;
 use self::layer::LayerRules;
 use crate::model::mount::{Effect, PathRule, RuleSource};
 use crate::model::warning::{Warning, WarningCode};
@@ -42,6 +45,10 @@ pub struct Decision {
     /// The layer rule, or the one about git settings.
     layer: Option<usize>,
     about_agents: bool,
+    /// The rule that shows it, for what is a part of the repository's own setup.
+    inherited: Option<usize>,
+    /// The rule that hides everything in it but what is inherited.
+    hides_rest: Option<usize>,
 }
 
 impl Decision {
@@ -60,7 +67,14 @@ impl Decision {
             reveal: None,
             layer: None,
             about_agents: false,
+            inherited: None,
+            hides_rest: None,
         }
+    }
+
+    /// Whether it is a part of the repository's own setup that the run inherits.
+    pub fn is_inherited(&self) -> bool {
+        self.inherited.is_some()
     }
 
     /// Whether the path decides what agents may do.
@@ -82,7 +96,10 @@ pub struct RuleError {
 #[derive(Debug, Clone)]
 pub struct PathRules {
     secrets: RuleList,
+    /// The repository's own setup of harnesses.
+    setup: RuleList,
     hidden: RuleList,
+    inherit: InheritRules,
     reveal: RuleList,
     readonly: RuleList,
     layers: LayerRules,
@@ -94,7 +111,12 @@ impl PathRules {
         let list = |wanted: fn(&PathRule) -> bool| RuleList::compile(rules, wanted);
         Ok(PathRules {
             secrets: list(|rule| rule.effect == Effect::Hidden && rule.source == RuleSource::BuiltinSecret)?,
-            hidden: list(|rule| rule.effect == Effect::Hidden && rule.source != RuleSource::BuiltinSecret)?,
+            setup: list(|rule| rule.effect == Effect::Hidden && rule.source == RuleSource::BuiltinHarness)?,
+            hidden: list(|rule| {
+                rule.effect == Effect::Hidden
+                    && !matches!(rule.source, RuleSource::BuiltinSecret | RuleSource::BuiltinHarness)
+            })?,
+            inherit: InheritRules::compile(rules)?,
             reveal: list(|rule| rule.effect == Effect::Reveal)?,
             readonly: list(|rule| {
                 rule.effect == Effect::Readonly
@@ -141,6 +163,16 @@ impl PathRules {
         {
             return Decision::hidden(Some(rule));
         }
+        let setup = self.setup.last_match(path, is_dir).filter(|&rule| self.setup.is_positive(rule));
+        let (inherited, hides_rest) = match setup.or(parent.hides_rest) {
+            None => (parent.inherited, None),
+            Some(hides) => match self.inherit.matching(path, is_dir) {
+                Some(shows) => (Some(shows), None),
+                // Not for a link: it brings along whatever it leads to.
+                None if is_dir && self.inherit.leads_through(path) => (None, Some(hides)),
+                None => return Decision::hidden(Some(hides)),
+            },
+        };
         let secret = self.secrets.last_match(path, is_dir).filter(|&rule| self.secrets.is_positive(rule));
         if secret.is_some() && !revealed {
             return Decision::hidden(secret);
@@ -152,12 +184,13 @@ impl PathRules {
             [parent.layer, own].into_iter().flatten().max_by_key(|&rule| self.layers.is_protected(rule));
         let about_agents = parent.about_agents || own.is_some_and(|rule| self.layers.is_about_agents(rule));
         let (visibility, rule) = match readonly {
+            _ if inherited.or(hides_rest).is_some() => (Visibility::Readonly, inherited.or(hides_rest)),
             _ if layer.is_some_and(|rule| self.layers.is_protected(rule)) => (Visibility::Readonly, layer),
             Some(rule) if self.readonly.is_positive(rule) => (Visibility::Readonly, Some(rule)),
             Some(rule) => (Visibility::Writable, Some(rule)),
             None => (Visibility::Writable, layer.or(secret.and(reveal))),
         };
-        Decision { visibility, rule, readonly, reveal, layer, about_agents }
+        Decision { visibility, rule, readonly, reveal, layer, about_agents, inherited, hides_rest }
     }
 }
 

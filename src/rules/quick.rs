@@ -33,11 +33,15 @@ impl<'a> QuickRules<'a> {
         QuickRules { rules, names }
     }
 
-    /// Whether and by which rule a path is hidden; nothing else of the decision may be used.
+    /// Whether and by which rule a path is hidden, and whether it is inherited; nothing else of the decision may be used.
     pub(crate) fn decide_child(&self, parent: &Decision, path: &Path, is_dir: bool) -> Decision {
         // `Path::file_name` looks at every component, for every file.
         let name = path.as_os_str().as_bytes().rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-        if self.names.may_match(name) { self.rules.decide_child(parent, path, is_dir) } else { *parent }
+        if self.names.may_match(name) || parent.hides_rest.is_some() {
+            self.rules.decide_child(parent, path, is_dir)
+        } else {
+            *parent
+        }
     }
 }
 

@@ -178,7 +178,8 @@ fn only_the_harness_names_are_hidden() {
     assert_eq!(file(&claude, ".opencode/plugin/x.js"), Hidden);
     let mut reopened = codex;
     reopened.push(rule("!CLAUDE.md", Effect::Hidden, RuleSource::Persona));
-    assert_eq!(file(&reopened, "CLAUDE.md"), Writable);
+    // It takes a rule of its own, which makes it readonly.
+    assert_eq!(file(&reopened, "CLAUDE.md"), Hidden);
 }
 
 #[test]

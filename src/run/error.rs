@@ -36,6 +36,8 @@ pub enum RunError {
     CopyGone { session: String, harness: Harness },
     #[error("session `{session}` began under other rules: {change}")]
     OtherRules { session: String, change: String },
+    #[error("session `{session}` began with `--inherit {was}`, and this run has `{now}`")]
+    OtherInherit { session: String, was: String, now: String },
     #[error("an apply of session `{session}` was cut off")]
     UnfinishedApply { session: String },
     #[error("skills are missing, and a strict run does not start without them")]

@@ -4,7 +4,7 @@ use super::error::RunError;
 use crate::files::regular;
 use crate::files::text::MAX_BYTES;
 use crate::load::snapshot::{Item, Snapshot};
-use crate::model::mount::{MountSpec, RuleSource};
+use crate::model::mount::{Backend, MountSpec, RuleSource};
 use crate::model::persona::SidecarMode;
 use crate::model::plan::PlannedSidecar;
 use crate::mount::InjectedFile;
@@ -13,6 +13,32 @@ use crate::rules::PathRules;
 use anyhow::Result;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+
+/// What the mount has of the repository's own setup in place of files of the working tree: not what a rule of the user or for
+/// secrets hides, and not what the persona replaces.
+pub fn shown_setup(
+    spec: &MountSpec,
+    sidecar: Option<&PlannedSidecar>,
+    files: Vec<InjectedFile>,
+    snapshot: Option<&Snapshot>,
+) -> Vec<InjectedFile> {
+    let Ok(rules) = PathRules::compile(&spec.rules) else { return Vec::new() };
+    if spec.backend == Backend::None {
+        return Vec::new();
+    }
+    let is_shown = |file: &InjectedFile| {
+        let decision = rules.decide(&file.path, false);
+        let rule = decision.rule.and_then(|rule| spec.rules.get(rule));
+        match snapshot {
+            None => decision.is_inherited(),
+            // The rules hide what the working tree has there, and these are the commit's.
+            Some(_) => rule.is_some_and(|rule| rule.source == RuleSource::BuiltinHarness),
+        }
+    };
+    let is_replaced =
+        |file: &InjectedFile| sidecar.is_some_and(|sidecar| Path::new(&sidecar.target) == file.path);
+    files.into_iter().filter(|file| is_shown(file) && !is_replaced(file)).collect()
+}
 
 /// `extend` reads the repository's file and adds to it.
 pub fn sidecar(

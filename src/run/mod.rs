@@ -23,6 +23,8 @@ pub mod report;
 pub mod request;
 mod review;
 mod reviewed;
+mod setup;
+mod setup_files;
 mod skills;
 mod terms;
 mod tree_files;

@@ -162,7 +162,8 @@ impl<'a> Engine<'a> {
         report: &mut ReportBuilder,
     ) -> Result<OpenMount> {
         let plan = &run.plan;
-        let mut injected: Vec<InjectedFile> = run.sidecar.iter().cloned().collect();
+        let mut injected: Vec<InjectedFile> = run.setup_files.clone();
+        injected.extend(run.sidecar.clone());
         let mut shown = Shown::default();
         if let Some(agent) = plan.agent() {
             staging::make_state(plan, &self.workforce.host);
@@ -173,11 +174,14 @@ impl<'a> Engine<'a> {
             let staged = skills::stage(plan, agent, self.workforce, &session.dir, signals)?;
             report.warnings.extend(staged.warnings);
             shown.read_only.extend(staged.shown);
+            // The persona's own replace what the repository has in their place.
+            injected.retain(|file| !staged.injected.iter().any(|skill| skill.path == file.path));
             injected.extend(staged.injected);
         }
         if let Some(note) = note_of(run) {
             note.write(session)?;
         }
+        session.write_inherit(&plan.inherit.kinds)?;
         let opening = Opening {
             session,
             store: &self.store,

@@ -5,14 +5,16 @@ use super::conversation::{self, Resumed};
 use super::error::RunError;
 use super::inject;
 use super::request::{Overrides, RunRequest, Subject};
+use super::setup::{self, Setup};
 use super::terms;
 use super::tree_files;
 use crate::harness::adapter;
 use crate::host::Host;
 use crate::load::layer_places;
 use crate::load::rule_files::RuleFiles;
-use crate::model::decided::InputValue;
+use crate::model::decided::{InputValue, Level};
 use crate::model::features::Feature;
+use crate::model::inherit::{Inherit, PlannedInherit};
 use crate::model::limits::LimitObstacles;
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::plan::{AgentPlan, Conversation, RunPlan, SkillKind};
@@ -129,6 +131,8 @@ pub struct Prepared {
     pub(super) reserve_stdout: bool,
     /// The persona's instruction file as the mount will have it.
     pub(super) sidecar: Option<InjectedFile>,
+    /// What the mount has of the repository's own setup in place of the files of the working tree.
+    pub(super) setup_files: Vec<InjectedFile>,
 }
 
 /// How a plan may find out what the machine allows.
@@ -173,7 +177,14 @@ pub fn prepare(
         }
         Subject::Command { persona: None, .. } => None,
     };
-    let mut facts = facts(workforce, request.root.as_deref(), parts.as_ref())?;
+    let earlier = resumed.as_ref().and_then(|resumed| data_of(&resumed.session));
+    let wanted = Wanted {
+        root: request.root.as_deref(),
+        flags: &flags,
+        inherit: overrides.inherit.as_deref(),
+        earlier,
+    };
+    let (mut facts, setup_files) = facts(workforce, wanted, parts.as_ref())?;
     facts.warnings.splice(0..0, workforce.general_warnings());
     facts.warnings.extend(request.warnings.iter().cloned());
     if let (Some(resumed), Some(Conversation::Latest)) = (&resumed, &flags.resume) {
@@ -195,6 +206,8 @@ pub fn prepare(
     if let Some(resumed) = &resumed {
         can_continue(&resumed.session, &plan)?;
     }
+    let setup_files =
+        inject::shown_setup(&plan.mount, plan.sidecar.as_ref(), setup_files, workforce.snapshot());
     let sidecar = plan.sidecar.as_ref();
     let sidecar =
         sidecar.map(|sidecar| inject::sidecar(&plan.mount, sidecar, workforce.snapshot())).transpose()?;
@@ -205,7 +218,14 @@ pub fn prepare(
         warnings = plan.warnings.len(),
         "planned"
     );
-    Ok(Prepared { plan, parts, flags, facts, resumed, reserve_stdout: request.reserve_stdout, sidecar })
+    let reserve_stdout = request.reserve_stdout;
+    Ok(Prepared { plan, parts, flags, facts, resumed, reserve_stdout, sidecar, setup_files })
+}
+
+/// Where the agent's files of a session are.
+fn data_of(session: &Session) -> Option<PathBuf> {
+    let record = session.record().ok().flatten()?;
+    (record.backend != Backend::None).then(|| session.dir.join(&record.data))
 }
 
 /// Fails if the session cannot be continued now: a dry run says so too.
@@ -234,8 +254,14 @@ pub struct Preview {
 impl Preview {
     pub fn of(workforce: &Workforce, persona: &Selector, overrides: &Overrides) -> Result<Preview> {
         let parts = PersonaParts::preview(workforce, persona, overrides)?;
-        let facts = facts(workforce, None, Some(&parts))?;
-        let plan = plan_run::agent(&parts.parts(workforce), &RunFlags::default(), &facts);
+        let flags = RunFlags {
+            mount: MountFlags { reveal: overrides.reveal.clone(), ..MountFlags::default() },
+            ..RunFlags::default()
+        };
+        let wanted =
+            Wanted { root: None, flags: &flags, inherit: overrides.inherit.as_deref(), earlier: None };
+        let (facts, _) = facts(workforce, wanted, Some(&parts))?;
+        let plan = plan_run::agent(&parts.parts(workforce), &flags, &facts);
         Ok(Preview { parts, plan })
     }
 
@@ -251,6 +277,7 @@ fn flags(request: &RunRequest) -> RunFlags {
         mount: MountFlags {
             backend: request.view.backend,
             sandbox: request.view.sandbox,
+            reveal: request.view.reveal.clone(),
             allow_layer_changes: request.view.allow_layer_changes,
         },
         resume: None,
@@ -323,8 +350,22 @@ fn around<'a>(workforce: &'a Workforce, home: Option<&'a Path>) -> root::Surroun
     root::Surroundings { cwd: &workforce.host.cwd, home, state: &workforce.layers.home }
 }
 
-/// Where the run is, and what was found there.
-fn facts(workforce: &Workforce, root: Option<&Path>, parts: Option<&PersonaParts>) -> Result<RunFacts> {
+/// What the caller asks for, as far as it decides where to look.
+struct Wanted<'a> {
+    root: Option<&'a Path>,
+    flags: &'a RunFlags,
+    inherit: Option<&'a [Inherit]>,
+    /// The agent's files of a session that goes on.
+    earlier: Option<PathBuf>,
+}
+
+/// Where the run is, and what was found there; and the files for its mount that were made of the repository's own setup.
+fn facts(
+    workforce: &Workforce,
+    wanted: Wanted<'_>,
+    parts: Option<&PersonaParts>,
+) -> Result<(RunFacts, Vec<InjectedFile>)> {
+    let Wanted { root, flags, inherit, earlier } = wanted;
     let host = &workforce.host;
     let home = host.home_dir();
     let around = around(workforce, home.as_deref());
@@ -334,16 +375,51 @@ fn facts(workforce: &Workforce, root: Option<&Path>, parts: Option<&PersonaParts
     let rules = workforce.rule_files(&place.root, id)?;
     let blocking = workforce.blocking_problems(parts.map(|parts| &parts.found), &rules);
     let unreadable = blocking.iter().map(ToString::to_string).collect();
-    let warnings = parts.map(|parts| parts.warnings.clone()).unwrap_or_default();
+    let mut warnings = parts.map(|parts| parts.warnings.clone()).unwrap_or_default();
     let RuleFiles { files: rule_files, prefix: rule_prefix, .. } = rules;
-    let untrusted_servers = match (&workforce.layers.files.snapshot, parts) {
+    let mut inherit = match parts {
+        Some(parts) => inherited(workforce, parts, inherit),
+        None => PlannedInherit::default(),
+    };
+    let snapshot = workforce.layers.files.snapshot.as_deref();
+    let setup = match parts {
+        Some(parts) => {
+            let policy = &parts.found.resolved.persona.mount;
+            let config = &workforce.config.settings.mount;
+            let lifts = |patterns: &[String]| patterns.iter().any(|pattern| pattern.starts_with('!'));
+            let reveals = [&policy.reveal_patterns, &config.reveal_patterns, &flags.mount.reveal]
+                .into_iter()
+                .any(|patterns| !patterns.is_empty())
+                || lifts(&policy.ignored_patterns)
+                || lifts(&config.ignored_patterns)
+                || rule_files.iter().any(|(_, text)| text.lines().any(|line| line.starts_with('!')));
+            let around = setup::Surroundings {
+                root: &place.root,
+                cwd: &place.cwd,
+                harness: parts.selection.harness.value,
+                env: &host.env,
+                home: home.as_deref(),
+                snapshot,
+                earlier,
+                reveals,
+            };
+            setup::read(&around, &inherit)
+        }
+        None => Setup::default(),
+    };
+    inherit.hidden = setup.hidden;
+    warnings.extend(setup.warnings);
+    let untrusted_servers = match (snapshot, parts) {
         (Some(snapshot), Some(parts)) => {
-            let servers = &parts.found.resolved.persona.mcp_servers;
-            tree_files::started_by(servers, &snapshot.top, &place.root.join(&place.cwd))
+            let mut servers = setup.found.servers.clone();
+            servers.extend(parts.found.resolved.persona.mcp_servers.clone());
+            tree_files::started_by(&servers, &snapshot.top, &place.root.join(&place.cwd))
         }
         _ => BTreeMap::new(),
     };
-    Ok(RunFacts {
+    let facts = RunFacts {
+        inherit,
+        setup: setup.found,
         env: host.env.clone(),
         home,
         place: MountPlace {
@@ -354,6 +430,7 @@ fn facts(workforce: &Workforce, root: Option<&Path>, parts: Option<&PersonaParts
             cwd: place.cwd,
             rule_files,
             rule_prefix,
+            setup: setup.places,
         },
         persona_ref: workforce.persona_ref().cloned(),
         untrusted_servers,
@@ -364,7 +441,15 @@ fn facts(workforce: &Workforce, root: Option<&Path>, parts: Option<&PersonaParts
             mount: None,
             limits: limit_obstacles(workforce, parts),
         },
-    })
+    };
+    Ok((facts, setup.files))
+}
+
+/// What is taken over from the repository's own setup: the flag over the persona over the config.
+fn inherited(workforce: &Workforce, parts: &PersonaParts, flag: Option<&[Inherit]>) -> PlannedInherit {
+    let persona = parts.found.resolved.persona.inherit.as_deref();
+    let config = workforce.config.settings.inherit.as_deref();
+    PlannedInherit::decide([(Level::Flag, flag), (Level::Persona, persona), (Level::Config, config)])
 }
 
 /// Asked of the machine only where some limit needs a control group.

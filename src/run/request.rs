@@ -1,5 +1,6 @@
 //! A run as somebody asks for it: plain data without a command line or a terminal. What it comes to is decided in `prepare`.
 
+use crate::model::inherit::Inherit;
 use crate::model::limits::Limits;
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::plan::{ApplyPolicy, PlannedCheck};
@@ -69,6 +70,12 @@ pub enum Resume {
 #[serde(rename_all = "camelCase")]
 pub struct Overrides {
     pub harness: Option<Harness>,
+    /// What is taken over from the repository's own setup.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inherit: Option<Vec<Inherit>>,
+    /// For those who only look: patterns that a run would be given with its view.
+    #[serde(skip)]
+    pub reveal: Vec<String>,
     pub model: Option<String>,
     pub inputs: BTreeMap<String, String>,
     /// Passed to the harness as they are.
@@ -76,11 +83,14 @@ pub struct Overrides {
 }
 
 /// The view of the project that the caller demands.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ViewRequest {
     pub backend: Option<Backend>,
     pub sandbox: Option<Sandbox>,
+    /// Patterns of built-in hidden paths that are shown.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reveal: Vec<String>,
     /// The caller's word that persona layers and rule files may be changed.
     #[serde(default)]
     pub allow_layer_changes: bool,

@@ -3,6 +3,7 @@
 
 use super::error::RunError;
 use crate::harness::adapter;
+use crate::model::inherit::Inherit;
 use crate::model::mount::{Backend, Effect, PathRule, RuleSource, Sandbox};
 use crate::model::mount_record::{MountRecord, RULES_FILE};
 use crate::model::plan::RunPlan;
@@ -16,6 +17,10 @@ pub(super) fn are_the_same(session: &Session, record: &MountRecord, plan: &RunPl
     let (was, asked) = (record.sandbox, plan.mount.sandbox.unwrap_or(record.sandbox));
     if asked > was || (was == Sandbox::Strict && asked < was) {
         return Err(RunError::OtherLevel { session: id(), was, asked }.into());
+    }
+    if let Some(was) = session.inherit()?.filter(|was| *was != plan.inherit.kinds) {
+        let (was, now) = (named(&was), named(&plan.inherit.kinds));
+        return Err(RunError::OtherInherit { session: id(), was, now }.into());
     }
     if !session.dir.join(&record.data).is_dir() {
         let harness = plan.agent().map(|agent| agent.harness.kind);
@@ -32,6 +37,13 @@ pub(super) fn are_the_same(session: &Session, record: &MountRecord, plan: &RunPl
         return Err(RunError::OtherRules { session: id(), change }.into());
     }
     Ok(())
+}
+
+fn named(kinds: &[Inherit]) -> String {
+    match kinds {
+        [] => "none".to_owned(),
+        kinds => kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(","),
+    }
 }
 
 /// The first difference, for people. Our own list of secrets is left out: it changes with a release, and what it hides is hidden
@@ -60,6 +72,7 @@ fn described(rule: &PathRule) -> String {
         Effect::Readonly => "read-only",
         Effect::Reveal => "revealed",
         Effect::Layer => "open to changes",
+        Effect::Inherit => "inherited",
     };
     format!("`{}` is {effect} ({})", rule.pattern, rule.origin)
 }

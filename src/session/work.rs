@@ -2,8 +2,9 @@
 //! It opens and reads; it changes nothing but the removal of a mount that is done with.
 
 use crate::files::regular;
+use crate::model::inherit::Inherit;
 use crate::model::mount::PathRule;
-use crate::model::mount_record::{GitRecord, MOUNT_RECORD_FILE, MountRecord, RULES_FILE};
+use crate::model::mount_record::{GitRecord, INHERIT_FILE, MOUNT_RECORD_FILE, MountRecord, RULES_FILE};
 use crate::mount::apply::Context;
 use crate::mount::apply::journal::{Journal, State};
 use crate::mount::changes::base_content::BaseContents;
@@ -40,6 +41,16 @@ impl Session {
     /// Kept with the session, so that what is hidden and readonly outlives the plan's format.
     pub fn write_rules(&self, rules: &[PathRule]) -> Result<()> {
         self.write_json(RULES_FILE, &rules)
+    }
+
+    /// What the run inherits is kept with the session, so that one that goes on inherits the same.
+    pub fn write_inherit(&self, kinds: &[Inherit]) -> Result<()> {
+        self.write_json(INHERIT_FILE, &kinds)
+    }
+
+    /// `None` for a session that was made before there was anything to inherit.
+    pub fn inherit(&self) -> Result<Option<Vec<Inherit>>> {
+        self.read_json(INHERIT_FILE)
     }
 
     pub fn record(&self) -> Result<Option<MountRecord>> {

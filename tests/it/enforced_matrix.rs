@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Who says it (an adapter, or `run` for the rows of every harness), the field, and the tests as `file::test`.
-const COVERED: [(&str, &str, &[&str]); 41] = [
+const COVERED: [(&str, &str, &[&str]); 50] = [
     (
         "run",
         "sidecar",
@@ -45,6 +45,23 @@ const COVERED: [(&str, &str, &[&str]); 41] = [
             "it/e2e_hidden::hidden_files_cannot_be_found_or_read_in_any_way_from_inside_an_overlay",
             "real/launched_headless::the_whole_persona_reaches_the_model_and_its_work_is_applied",
         ],
+    ),
+    ("run", "inherit.instructions", &INHERITED),
+    ("run", "inherit.commands", &INHERITED),
+    ("run", "inherit.skills", &INHERITED),
+    ("claude", "inherit.mcp", &["real/inherited::claude_has_the_servers_of_the_repository_and_of_the_user"]),
+    ("codex", "inherit.hooks", &["real/inherited::codex_runs_the_hooks_of_the_repository"]),
+    ("claude", "inherit.hooks", &["real/inherited::claude_runs_the_hooks_of_the_repository"]),
+    ("codex", "inherit.mcp", &["real/inherited::codex_has_the_servers_of_the_repository_and_of_the_user"]),
+    (
+        "opencode",
+        "mcpServers",
+        &["real/inherited::opencode_has_the_servers_of_the_repository_and_of_the_user"],
+    ),
+    (
+        "opencode",
+        "inherit.mcp",
+        &["real/inherited::opencode_has_the_servers_of_the_repository_and_of_the_user"],
     ),
     ("run", "mount.readonly", &["it/launch_enforced::what_is_read_only_is_never_applied"]),
     (
@@ -250,7 +267,12 @@ const COVERED: [(&str, &str, &[&str]); 41] = [
 ];
 
 /// Every demand that is called enforced somewhere.
-const DEMANDS: [Demand; 28] = [
+const DEMANDS: [Demand; 33] = [
+    Demand::InheritInstructions,
+    Demand::InheritCommands,
+    Demand::InheritSkills,
+    Demand::InheritMcp,
+    Demand::InheritHooks,
     Demand::Model,
     Demand::Reasoning,
     Demand::SandboxMode,
@@ -279,6 +301,14 @@ const DEMANDS: [Demand; 28] = [
     Demand::MountReadonly,
     Demand::MountLayers,
     Demand::Env,
+];
+
+const INHERITED: [&str; 5] = [
+    "it/inherit::each_kind_shows_its_own_files_on_every_harness_and_backend",
+    "it/inherit::what_is_inherited_is_never_changed",
+    "real/inherited::claude_sees_instructions_commands_and_skills_of_the_repository",
+    "real/inherited::codex_sees_instructions_and_skills_of_the_repository",
+    "real/inherited::opencode_sees_instructions_commands_and_skills_of_the_repository",
 ];
 
 const SANDBOX: &str = "real/enforced_by_codex::the_sandbox_holds_what_the_persona_says";

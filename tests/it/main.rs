@@ -24,6 +24,7 @@ mod imports_corpus;
 mod imports_limits;
 mod imports_property;
 mod imports_wild;
+mod inherit;
 mod launch_enforced;
 mod launch_failures;
 mod launch_runs;

@@ -157,6 +157,7 @@ fn the_table_of_what_is_enforced_says_what_plans_say() {
     let env = TestEnv::new();
     env.project_persona(&json!({
         "id": "x", "intent": "x", "harness": "claude", "systemPrompt": "x", "hermetic": true, "env": {"A": "b"},
+        "inherit": ["instructions", "mcp", "hooks"],
         "limits": {"turns": 3, "usd": 1, "wallSeconds": 4}, "harnessSettings": {"reasoning": "high"},
         "permissions": {"allow": ["Read"], "deny": ["Bash"], "mode": "plan"}, "mcpServers": {"a": {"command": "b"}},
     }));

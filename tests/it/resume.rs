@@ -124,6 +124,9 @@ fn a_session_does_not_go_on_under_other_rules() {
         let (code, said) = goes_on(&["--allow-layer-changes"]);
         assert_eq!(code, 4, "{said}");
         assert!(said.contains("began under other rules: now"), "{said}");
+        let (code, said) = goes_on(&["--inherit", "instructions"]);
+        assert_eq!(code, 4, "{said}");
+        assert!(said.contains("began with `--inherit none`, and this run has `instructions`"), "{said}");
         world.files(&[(".agentignore", "private/\n")]);
         let (code, said) = goes_on(&[]);
         assert_eq!(code, 4, "{said}");

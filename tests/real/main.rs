@@ -10,6 +10,7 @@ mod enforced_permissions;
 mod enforced_sandbox;
 mod enforced_texts;
 mod exported;
+mod inherited;
 mod launched_headless;
 mod launched_interactive;
 mod model_server;

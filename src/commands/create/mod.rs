@@ -4,7 +4,7 @@ mod starter;
 
 use self::starter::Wishes;
 use super::edit::{audit, optional, unknown_role, words};
-use super::request::parse_harness;
+use super::request::{parse_harness, parse_inherit};
 use super::say;
 use super::target::{self, Existing, Target};
 use crate::cli::CreateArgs;
@@ -42,6 +42,7 @@ pub fn run(args: &CreateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         emoji: args.emoji.as_deref(),
         description: args.description.as_deref(),
         expertise: args.expertise.as_deref().map(words),
+        inherit: args.inherit.as_deref().map(parse_inherit).transpose()?,
         harness: args.harness.as_deref().map(parse_harness).transpose()?,
         model: args.model.as_deref(),
     });

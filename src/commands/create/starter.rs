@@ -1,6 +1,7 @@
 //! The text of a new persona: as little as runs, with a `$comment` wherever somebody would ask.
 
 use crate::load::library;
+use crate::model::inherit::Inherit;
 use crate::model::shape::Object;
 use crate::model::tier::Harness;
 use serde_json::{Map, Value, json};
@@ -14,6 +15,7 @@ pub struct Wishes<'a> {
     pub emoji: Option<&'a str>,
     pub description: Option<&'a str>,
     pub expertise: Option<Vec<String>>,
+    pub inherit: Option<Vec<Inherit>>,
     pub harness: Option<Harness>,
     pub model: Option<&'a str>,
 }
@@ -49,6 +51,9 @@ fn put_wishes(object: &mut Object, wishes: &Wishes) {
     }
     if let Some(expertise) = &wishes.expertise {
         object.insert("expertise".into(), json!(expertise));
+    }
+    if let Some(inherit) = &wishes.inherit {
+        object.insert("inherit".into(), json!(inherit));
     }
     if let Some(harness) = wishes.harness {
         object.insert("harness".into(), harness.name().into());
@@ -213,6 +218,7 @@ mod tests {
             emoji: None,
             description: None,
             expertise: None,
+            inherit: Some(vec![Inherit::Skills]),
             harness: Some(Harness::Codex),
             model: None,
         };

@@ -71,6 +71,9 @@ pub(super) fn run(error: &RunError) -> Advice {
         RunError::OtherRules { session, .. } => Advice::exit(Exit::Refused).hint(format!(
             "take the change back, or `agentworkforce sessions apply {session}` first: the conversation then goes on in a new mount"
         )),
+        RunError::OtherInherit { was, .. } => {
+            Advice::exit(Exit::Refused).hint(format!("go on with `--inherit {was}`, or start a new session"))
+        }
         RunError::UnfinishedApply { session } => {
             advice.hint(format!("`agentworkforce sessions recover {session}` first"))
         }

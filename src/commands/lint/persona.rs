@@ -8,7 +8,7 @@ use crate::model::shape::{KeyPath, Problem, Severity};
 use crate::model::skill_source as skill;
 use crate::model::tier::{Harness, Tier};
 use crate::model::words::nearest;
-use crate::plan::mount::{self, MountFlags, MountPlace};
+use crate::plan::mount::{self, MountFlags, MountPersona, MountPlace};
 use crate::resolve::chain::same_id;
 use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::references::names_in;
@@ -200,8 +200,12 @@ impl Lint<'_> {
 
     fn path_rules(&mut self) {
         let spec = mount::spec(
-            self.resolved.id(),
-            Some(Harness::DEFAULT),
+            Some(&MountPersona {
+                id: self.resolved.id(),
+                harness: Harness::DEFAULT,
+                inherit: &[],
+                inherit_origin: String::new(),
+            }),
             &self.resolved.persona.mount,
             &self.workforce.config.settings.mount,
             &MountFlags::default(),
@@ -209,6 +213,11 @@ impl Lint<'_> {
         );
         for warning in rules::unmatchable_patterns(&spec.rules) {
             self.add(Severity::Warning, at("mount"), warning.message);
+        }
+        for pattern in &self.resolved.persona.mount.reveal_patterns {
+            if let Some(why) = rules::inherit::refused_reveal(pattern) {
+                self.add(Severity::Warning, at("mount"), format!("mount.revealPatterns: {why}"));
+            }
         }
         if let Err(error) = PathRules::compile(&spec.rules) {
             let rule = &spec.rules[error.index];

@@ -5,7 +5,7 @@ mod login;
 mod plan;
 mod user_config;
 
-use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
+use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile, UserServers};
 use crate::harness::records::{ConversationFiles, Current, Records};
 use crate::resolve::sidecar::Channel;
 
@@ -14,6 +14,13 @@ pub static ADAPTER: Adapter = Adapter {
     package: "@anthropic-ai/claude-code",
     sidecar: Channel::ClaudeMd,
     project_config: &ANY_PROJECT_CONFIG,
+    server_files: &[".mcp.json"],
+    hook_files: &[".claude/settings.json", ".claude/settings.local.json"],
+    user_servers: Some(UserServers {
+        variable: "CLAUDE_CONFIG_DIR",
+        file: ".claude.json",
+        in_directories_above: ".mcp.json",
+    }),
     agent_file: Some(AgentFile::ClaudeMarkdown),
     counts_whole_conversation: false,
     denied_edits_are_questions: true,

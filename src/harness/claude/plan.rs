@@ -3,6 +3,7 @@
 use super::user_config;
 use crate::harness::job::{HarnessPlan, Job, SYSTEM_PROMPT};
 use crate::model::demand::Demand;
+use crate::model::inherit::Inherit;
 use crate::model::persona::McpServer;
 use crate::model::plan::{Conversation, Mode};
 use crate::model::template::{Hole, Template};
@@ -99,15 +100,45 @@ fn mcp(plan: &mut HarnessPlan, job: &Job) {
         job.mcp_servers.iter().map(|(name, server)| (name.clone(), server_json(server))).collect();
     let text = serde_json::to_string_pretty(&json!({ "mcpServers": servers })).expect("plain JSON") + "\n";
     plan.session_file("mcp.json", "MCP servers", Template::text(text));
-    // Without the strict flag claude would also start the servers of the repository's own .mcp.json.
     plan.option_at("--mcp-config", Template::session("mcp.json"));
-    plan.arg("--strict-mcp-config");
-    if !job.mcp_servers.is_empty() {
+    // Without the strict flag claude also starts the user's servers, and those of the repository's own .mcp.json.
+    let inherits = job.inherit.has(Inherit::Mcp);
+    if !inherits || job.hermetic {
+        plan.arg("--strict-mcp-config");
+        if job.own_servers {
+            let others = if inherits { ", the repository's" } else { "" };
+            let how = format!("--mcp-config with --strict-mcp-config: these servers{others} and no others");
+            plan.enforced(Demand::McpServers, how);
+        }
+    } else if job.own_servers {
+        plan.enforced(Demand::McpServers, "--mcp-config: these servers, the repository's and the user's own");
+    }
+    if inherits && job.hermetic {
         plan.enforced(
-            Demand::McpServers,
-            "--mcp-config with --strict-mcp-config: these servers and no others",
+            Demand::InheritMcp,
+            "the repository's servers in --mcp-config; `hermetic` keeps the user's own out",
+        );
+    } else if inherits {
+        plan.enforced(
+            Demand::InheritMcp,
+            "the repository's servers in --mcp-config, and the user's own: no --strict-mcp-config",
         );
     }
+}
+
+/// Hooks of the repository are settings of this run. Without a mount claude reads the repository's own.
+fn hooks(plan: &mut HarnessPlan, job: &Job, settings: &mut Map<String, Value>) {
+    if !job.inherit.has(Inherit::Hooks) {
+        return;
+    }
+    if !job.mounted {
+        plan.enforced(Demand::InheritHooks, "claude reads the settings of the real directory");
+        return;
+    }
+    if !job.hooks.is_empty() {
+        settings.insert("hooks".into(), Value::Object(job.hooks.clone()));
+    }
+    plan.enforced(Demand::InheritHooks, "hooks of the repository's settings, in --settings");
 }
 
 fn server_json(server: &McpServer) -> Value {
@@ -186,7 +217,7 @@ fn permissions(plan: &mut HarnessPlan, job: &Job) {
     }
 }
 
-/// Instruction files above the mounted directory belong to other projects, but claude would read them.
+/// Settings of this run, on top of the user's.
 fn settings(plan: &mut HarnessPlan, job: &Job) {
     if job.hermetic {
         plan.option("--setting-sources", "project,local");
@@ -194,23 +225,33 @@ fn settings(plan: &mut HarnessPlan, job: &Job) {
         plan.env.insert("CLAUDE_CODE_DISABLE_AUTO_MEMORY".into(), Template::text("1"));
         plan.enforced(Demand::Hermetic, "--setting-sources project,local, and no memory of earlier sessions");
     }
-    if !job.mounted {
+    let mut settings = Map::new();
+    hooks(plan, job, &mut settings);
+    if !job.foreign_servers.is_empty() {
+        settings.insert("disabledMcpjsonServers".into(), json!(job.foreign_servers));
+    }
+    if job.mounted {
+        settings.insert("claudeMdExcludes".into(), json!(instructions_above(job)));
+    }
+    if settings.is_empty() {
         return;
     }
+    let text = serde_json::to_string_pretty(&settings).expect("plain JSON") + "\n";
+    plan.session_file("claude-settings.json", "claude settings", Template::text(text));
+    plan.option_at("--settings", Template::session("claude-settings.json"));
+}
+
+/// Instruction files above the mounted directory belong to other projects, but claude would read them.
+fn instructions_above(job: &Job) -> Vec<String> {
     let names = ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"];
     let user_level = job.home.map(|home| home.join(".claude"));
-    let excludes: Vec<String> = job
-        .root
+    job.root
         .ancestors()
         .skip(1)
         .flat_map(|dir| names.iter().map(move |name| dir.join(name)))
         .filter(|file| !user_level.as_ref().is_some_and(|level| file.starts_with(level)))
         .map(|file| file.display().to_string())
-        .collect();
-    let text =
-        serde_json::to_string_pretty(&json!({ "claudeMdExcludes": excludes })).expect("plain JSON") + "\n";
-    plan.session_file("claude-settings.json", "claude settings", Template::text(text));
-    plan.option_at("--settings", Template::session("claude-settings.json"));
+        .collect()
 }
 
 fn limits(plan: &mut HarnessPlan, job: &Job) {

@@ -3,6 +3,7 @@
 use super::profile::{self, PROFILE};
 use crate::harness::job::{HarnessPlan, Job};
 use crate::model::demand::Demand;
+use crate::model::inherit::Inherit;
 use crate::model::plan::{Conversation, Mode};
 use crate::model::template::{Hole, Template};
 use crate::model::tool_rule::{ToolRule, denies_all_edits};
@@ -28,6 +29,10 @@ pub fn plan(job: &Job) -> HarnessPlan {
     }
     sandbox(&mut plan, job);
     trust(&mut plan);
+    if job.mounted && !job.hooks.is_empty() {
+        // Nobody can review them in codex: they are in a file that is made for this run. `inherit` is the user's word.
+        plan.arg("--dangerously-bypass-hook-trust");
+    }
     if let Some(search) = job.settings.web_search {
         // `--search` has no effect on `exec`, and by default codex searches cached pages.
         let mode = if search { "live" } else { "disabled" };
@@ -200,10 +205,27 @@ fn trust(plan: &mut HarnessPlan) {
 }
 
 fn enforcement(plan: &mut HarnessPlan, job: &Job) {
-    if !job.mcp_servers.is_empty() && job.hermetic {
+    let inherits = job.inherit.has(Inherit::Mcp);
+    if job.own_servers && job.hermetic {
         plan.enforced(Demand::McpServers, "these servers, in a CODEX_HOME without the user's own");
-    } else if !job.mcp_servers.is_empty() {
+    } else if job.own_servers && inherits {
+        plan.enforced(Demand::McpServers, "these servers, the repository's and the user's own");
+    } else if job.own_servers {
         plan.advisory(Demand::McpServers, "these servers are added; servers of the user's own config stay");
+    }
+    if inherits {
+        let users =
+            if job.hermetic { "; `hermetic` keeps the user's own out" } else { ", and the user's own" };
+        let how = format!("the repository's servers in the profile{users}");
+        plan.enforced(Demand::InheritMcp, how);
+    }
+    if job.inherit.has(Inherit::Hooks) && job.mounted {
+        plan.enforced(
+            Demand::InheritHooks,
+            "hooks of the repository in the profile; codex runs them, and the user's, without a review",
+        );
+    } else if job.inherit.has(Inherit::Hooks) {
+        plan.advisory(Demand::InheritHooks, "codex asks for a review of the hooks in the real directory");
     }
     if job.has_skills && job.mounted {
         let below = Path::new("/").join(job.cwd).join(".agents/skills");

@@ -3,6 +3,7 @@
 use super::user_config;
 use crate::harness::job::{HarnessPlan, Job};
 use crate::model::demand::Demand;
+use crate::model::inherit::Inherit;
 use crate::model::persona::McpServer;
 use crate::model::plan::{FileBody, LinkFarm, Mode, PlannedFile};
 use crate::model::template::{Hole, Template};
@@ -61,14 +62,25 @@ fn profile(plan: &mut HarnessPlan, job: &Job) -> Table {
     if !job.system_prompt.is_empty() {
         profile.insert("developer_instructions".into(), job.system_prompt.into());
     }
-    // AGENTS.md files above the mounted directory belong to other projects.
-    if job.mounted {
+    // AGENTS.md files above the mounted directory belong to other projects. Those between it and the working directory are found
+    // by the repository, if it is one.
+    let inherits = [Inherit::Instructions, Inherit::Skills].into_iter().any(|kind| job.inherit.has(kind));
+    if job.mounted && !(inherits && job.root_is_repository) {
         profile.insert("project_root_markers".into(), Value::Array(Vec::new()));
     }
-    // Room for a real AGENTS.md before ours in `extend` mode.
-    if let Some(bytes) = job.sidecar_bytes {
+    // Room for a real AGENTS.md before ours in `extend` mode, and for the repository's own.
+    let bytes = job.sidecar_bytes.or_else(|| job.inherit.has(Inherit::Instructions).then_some(0));
+    if let Some(bytes) = bytes {
         let most = i64::try_from(bytes + DEFAULT_DOC_BYTES * 4).unwrap_or(i64::MAX);
         profile.insert("project_doc_max_bytes".into(), most.into());
+    }
+    if job.mounted && !job.hooks.is_empty() {
+        match Value::try_from(job.hooks) {
+            Ok(hooks) => {
+                profile.insert("hooks".into(), hooks);
+            }
+            Err(error) => plan.warn(WarningCode::NotUsed, format!("hooks are not inherited: {error}")),
+        }
     }
     let mut servers = Table::new();
     for (name, server) in job.mcp_servers {

@@ -2,6 +2,7 @@
 
 use crate::harness::job::{HarnessPlan, Job, SYSTEM_PROMPT};
 use crate::model::demand::Demand;
+use crate::model::inherit::Inherit;
 use crate::model::plan::{Conversation, Mode};
 use crate::model::template::Template;
 
@@ -28,6 +29,8 @@ pub fn plan(job: &Job) -> HarnessPlan {
     let demands = [
         (Demand::Reasoning, job.settings.reasoning.is_some()),
         (Demand::McpServers, !job.mcp_servers.is_empty()),
+        (Demand::InheritMcp, job.inherit.has(Inherit::Mcp)),
+        (Demand::InheritHooks, job.inherit.has(Inherit::Hooks)),
         (Demand::Skills, job.has_skills),
         (Demand::Allow, permissions.allow.is_some()),
         (Demand::Deny, !permissions.deny.is_empty()),

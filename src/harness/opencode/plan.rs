@@ -5,6 +5,7 @@ use super::permission::permission_map;
 use super::user_config;
 use crate::harness::job::{HarnessPlan, Job, SYSTEM_PROMPT};
 use crate::model::demand::Demand;
+use crate::model::inherit::Inherit;
 use crate::model::persona::McpServer;
 use crate::model::plan::{Conversation, Mode};
 use crate::model::template::{Hole, Template, unused_character};
@@ -76,8 +77,19 @@ fn enforcement(plan: &mut HarnessPlan, job: &Job) {
     if job.settings.reasoning.is_some() {
         plan.advisory(Demand::Reasoning, "reasoningEffort is sent; the provider may ignore it");
     }
-    if !job.mcp_servers.is_empty() {
+    let inherits = job.inherit.has(Inherit::Mcp);
+    if job.own_servers && inherits && !job.hermetic {
+        plan.enforced(Demand::McpServers, "these servers, the repository's and the user's own");
+    } else if job.own_servers {
         plan.advisory(Demand::McpServers, "these servers are added; servers of the user's own config stay");
+    }
+    if inherits {
+        let how = "the repository's servers in the config file, and those of the user's own config";
+        plan.enforced(Demand::InheritMcp, how);
+    }
+    if job.inherit.has(Inherit::Hooks) {
+        let how = "opencode has no hooks; its plugins are programs, and stay hidden";
+        plan.unsupported(Demand::InheritHooks, how);
     }
     if job.has_skills {
         plan.skills_path = Some(Template::session(SKILLS));

@@ -14,6 +14,7 @@ use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::Tree;
 use crate::mount::git::repository::LARGEST_SETTINGS;
 use crate::mount::git::settings;
+use crate::rules::inherit::is_installed_by_harness;
 use crate::rules::layer::folded;
 use crate::rules::{PathRules, Visibility};
 use anyhow::Context;
@@ -77,6 +78,10 @@ pub(super) fn without_protected(
         };
         if let Some(why) = why {
             let rule = rule.and_then(|index| sides.rules.get(index)).cloned();
+            let is_setup = rule.as_ref().is_some_and(|rule| rule.source == RuleSource::BuiltinHarness);
+            if is_setup && is_installed_by_harness(path) && base_of(sides, path)? == Base::Absent {
+                continue;
+            }
             if is_real_write(sides, &one)? {
                 review.protected.push(protected(&one, why, rule));
             }

@@ -4,6 +4,7 @@
 use super::git_marks::{GitMarks, repositories};
 use super::inject::write_into;
 use super::request::{OpenRequest, at, compile, injected_records, make_dir};
+use super::setup_links::SetupLinks;
 use crate::files::regular;
 use crate::model::mount::{GitCredentials, PathRule};
 use crate::model::mount_record::{GitRecord, LeftOut, LeftOutReason, MountRecord};
@@ -38,11 +39,13 @@ pub(super) fn open_copy(request: &OpenRequest, record: &mut MountRecord) -> Resu
     make_dir(&mount).map_err(|error| at(&mount, error))?;
     let top = Repository::at(root);
     let tracked = top.as_ref().and_then(Repository::list_tracked);
-    let rules = compile(request.spec)?;
-    let rules = QuickRules::new(&rules, &request.spec.rules);
+    let compiled = compile(request.spec)?;
+    let rules = QuickRules::new(&compiled, &request.spec.rules);
+    let links = SetupLinks::new(root, &compiled);
     let heavy = Heavy::new(root, &request.spec.include)?;
-    let found = gather(root, &rules, &request.spec.rules, &heavy, || tracked.and_then(TrackedList::finish))
-        .map_err(|error| at(root, error))?;
+    let found =
+        gather(root, &rules, &links, &request.spec.rules, &heavy, || tracked.and_then(TrackedList::finish))
+            .map_err(|error| at(root, error))?;
     request.crash_points.at("copy: gathered");
     let results = copy_tree(request, &mount, &found).map_err(|error| at(&mount, error))?;
     request.crash_points.at("copy: files copied");
@@ -84,6 +87,7 @@ struct Found {
 fn gather(
     root: &Path,
     rules: &QuickRules,
+    links: &SetupLinks,
     list: &[PathRule],
     heavy: &Heavy,
     tracked: impl FnOnce() -> Option<Tracked>,
@@ -94,7 +98,7 @@ fn gather(
     // Heavy directories that turn out to be wanted may hold others.
     while !starts.is_empty() {
         let visitors =
-            (0..threads()).map(|_| Gather { rules, list, heavy, found: Found::default() }).collect();
+            (0..threads()).map(|_| Gather { rules, links, list, heavy, found: Found::default() }).collect();
         for Gather { found, .. } in walk_below(root, std::mem::take(&mut starts), visitors)? {
             all.absorb(found);
         }
@@ -146,6 +150,7 @@ impl Found {
 
 struct Gather<'a> {
     rules: &'a QuickRules<'a>,
+    links: &'a SetupLinks<'a>,
     list: &'a [PathRule],
     heavy: &'a Heavy,
     found: Found,
@@ -159,6 +164,10 @@ impl Visitor for Gather<'_> {
         let decision = self.rules.decide_child(parent, path, is_dir);
         if decision.is_hidden() {
             self.found.scan.hide(path, is_dir, &decision, self.list);
+            return Step::Skip;
+        }
+        if kind == Kind::Symlink && self.links.must_be_hidden(path, &decision) {
+            self.found.scan.hide_link(path);
             return Step::Skip;
         }
         if self.found.scan.is_git_of_work_tree(path) {

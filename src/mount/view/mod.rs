@@ -19,6 +19,7 @@ mod request;
 pub mod root;
 mod scan_hidden;
 mod scratch;
+mod setup_links;
 mod upper_state;
 
 pub use inject::InjectedFile;

@@ -1,10 +1,12 @@
 //! One walk over the project before it is mounted: what is hidden and by which rule, and which repositories are inside.
 //! It reads names and types; it changes nothing.
 
+use super::setup_links::SetupLinks;
 use crate::model::mount::{PathRule, RuleSource};
 use crate::model::mount_record::HiddenPath;
 use crate::model::raw_path::RawPath;
 use crate::mount::fs::walk::{Kind, Step, Visitor, threads, walk};
+use crate::rules::inherit::stray_link_rule;
 use crate::rules::quick::QuickRules;
 use crate::rules::{Decision, PathRules, unreadable_rule};
 use std::io;
@@ -20,10 +22,11 @@ pub struct HiddenScan {
 }
 
 /// Walks the project.
-pub fn scan_hidden(root: &Path, rules: &PathRules, list: &[PathRule]) -> io::Result<HiddenScan> {
-    let rules = QuickRules::new(rules, list);
+pub fn scan_hidden(root: &Path, compiled: &PathRules, list: &[PathRule]) -> io::Result<HiddenScan> {
+    let rules = QuickRules::new(compiled, list);
+    let links = SetupLinks::new(root, compiled);
     let visitors = (0..threads())
-        .map(|_| Found { rules: &rules, list, scan: HiddenScan::default(), failed: None })
+        .map(|_| Found { rules: &rules, links: &links, list, scan: HiddenScan::default(), failed: None })
         .collect();
     let mut all = HiddenScan::default();
     for Found { scan, failed, .. } in walk(root, Decision::ROOT, visitors)? {
@@ -52,6 +55,12 @@ impl HiddenScan {
         self.hidden.push(HiddenPath { path: RawPath::from(path), is_dir: true, rule });
     }
 
+    /// Hides a link of the repository's own setup that leads to what is no part of it.
+    pub(super) fn hide_link(&mut self, path: &Path) {
+        let rule = stray_link_rule(path);
+        self.hidden.push(HiddenPath { path: RawPath::from(path), is_dir: false, rule });
+    }
+
     /// Directories that are hidden because they cannot be read.
     pub(super) fn unreadable(&self) -> impl Iterator<Item = &Path> {
         let closed = self.hidden.iter().filter(|hidden| hidden.rule.source == RuleSource::Unreadable);
@@ -72,6 +81,7 @@ impl HiddenScan {
 
 struct Found<'a> {
     rules: &'a QuickRules<'a>,
+    links: &'a SetupLinks<'a>,
     list: &'a [PathRule],
     scan: HiddenScan,
     /// Why the root itself cannot be read.
@@ -86,6 +96,10 @@ impl Visitor for Found<'_> {
         let decision = self.rules.decide_child(parent, path, is_dir);
         if decision.is_hidden() {
             self.scan.hide(path, is_dir, &decision, self.list);
+            return Step::Skip;
+        }
+        if kind == Kind::Symlink && self.links.must_be_hidden(path, &decision) {
+            self.scan.hide_link(path);
             return Step::Skip;
         }
         if self.scan.is_git_of_work_tree(path) {

@@ -7,6 +7,7 @@ mod git_objects;
 mod git_settings;
 mod harness_config;
 mod harness_state;
+mod inherit;
 mod journals;
 mod kernel;
 mod limits;

@@ -113,6 +113,8 @@ fn each_harness_is_given_the_servers_in_its_own_way() {
         })
     );
     // Strict only where it can be: a persona without servers gets none of the repository's either.
-    let args = env.plan(&["engineer"])["command"]["args"].to_string();
-    assert!(args.contains("--strict-mcp-config"), "{args}");
+    let is_strict = |id: &str| env.plan(&[id])["command"]["args"].to_string().contains("--strict-mcp-config");
+    assert!(is_strict("code-reviewer"));
+    // One that inherits them gets the user's too.
+    assert!(!is_strict("engineer"));
 }

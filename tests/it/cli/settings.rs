@@ -55,6 +55,7 @@ fn every_setting_can_be_set_read_listed_and_taken_out() {
             "defaultHarness" => (vec!["codex"], json!("codex")),
             "defaultModel" => (vec!["odd-"], json!("odd-")),
             "bareMode" | "hermetic" | "mount.merge" => (vec!["true"], json!(true)),
+            "inherit" => (vec!["mcp", "skills"], json!(["mcp", "skills"])),
             "limits.turns" => (vec!["7"], json!(7)),
             "limits.usd" => (vec!["0"], json!(0)),
             "limits.processes" | "limits.memoryMb" | "limits.diskMb" => (vec!["100"], json!(100)),

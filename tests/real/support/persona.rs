@@ -3,6 +3,7 @@
 use super::scratch::Scratch;
 use agentworkforce::model::tier::Harness;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 pub const IDENTITY: &str = "Quillon Marker";
 pub const CHARTER: &str = "CHARTER-MARKER: leave nothing half done.";
@@ -44,6 +45,11 @@ lines.on("line", line => {
 "#;
 
 impl Scratch {
+    /// The file of a server whose one tool is `shout`.
+    pub fn server(&self) -> PathBuf {
+        self.write("server/probe.js", SERVER)
+    }
+
     /// The persona `tester` of the project layer, its role, sidecars, skill and MCP server, and a repository with things of its own.
     pub fn tester(&self, harness: Harness, more: &Value) {
         let layer = "project/.agentworkforce/workforce";
@@ -54,7 +60,7 @@ impl Scratch {
         self.write(format!("{layer}/personas/rules.md"), SIDECAR);
         let skill = format!("---\nname: knitting\ndescription: {SKILL}\n---\n\nKnit.\n");
         self.write(format!("{layer}/personas/skills/knitting/SKILL.md"), skill);
-        let server = self.write("server/probe.js", SERVER);
+        let server = self.server();
         let mut persona = json!({
             "id": "tester", "intent": "testing", "description": "Tests", "harness": harness.name(),
             "name": IDENTITY, "role": "knitter", "systemPrompt": PROMPT,

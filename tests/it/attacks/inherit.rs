@@ -1,0 +1,247 @@
+//! A repository's own setup as a way in: links, settings behind patterns, pull requests against their reviewer, and agents that
+//! write configuration for the next run.
+
+use crate::support::harness::HARNESSES;
+use crate::support::mount::{Identity, World, for_each_identity, read};
+use crate::support::sessions::BACKENDS;
+use crate::support::with;
+use serde_json::{Value, json};
+use std::fs;
+
+fn plain() -> Value {
+    json!({"id": "worker", "intent": "work", "description": "works", "harness": "claude", "systemPrompt": "You work."})
+}
+
+const ALL: &str = "instructions,commands,skills,mcp,hooks";
+
+#[test]
+fn a_link_of_the_setup_shows_nothing_that_is_hidden_or_outside() {
+    for_each_identity(|world| {
+        world.repository(&[
+            ("a.txt", "one\n"),
+            ("AGENTS.md", "AGENTS-TEXT\n"),
+            ("docs/REAL.md", "LEGITIMATE\n"),
+        ]);
+        world.files(&[
+            (".env", "K=TOPSECRET\n"),
+            ("secrets/x.key", "K=TOPSECRET\n"),
+            ("tools/evil/SKILL.md", "---\nname: evil\nhooks: TOPSECRET\n---\n"),
+            ("tools/settings.json", "TOPSECRET"),
+            (".agents/skills/good/SKILL.md", "GOOD-SKILL"),
+            (".claude/agents/a.md", "TOPSECRET"),
+        ]);
+        world.outside("echo TOPSECRET > ../outside.md");
+        world.persona(&plain());
+        for backend in BACKENDS {
+            let run = |link: &str, path: &str| {
+                world.outside(&format!("rm -rf CLAUDE.md .claude/skills .claude/commands; {link}"));
+                let flags =
+                    ["--mount", backend, "--persona", "worker", "--inherit", "instructions,commands,skills"];
+                let did = world.mounted(&flags, &format!("cat {path} || true"));
+                world.outside("if test -L .claude; then rm .claude; mkdir -p .claude/agents; fi");
+                did
+            };
+            for (link, path) in [
+                ("ln -s .env CLAUDE.md", "CLAUDE.md"),
+                ("ln -s secrets/x.key CLAUDE.md", "CLAUDE.md"),
+                ("ln -s \"$PWD/.env\" CLAUDE.md", "CLAUDE.md"),
+                ("ln -s ../outside.md CLAUDE.md", "CLAUDE.md"),
+                ("ln -s .claude/agents/a.md CLAUDE.md", "CLAUDE.md"),
+                ("ln -s .git/config CLAUDE.md; git config x.y TOPSECRET", "CLAUDE.md"),
+                ("ln -s ../tools .claude/skills", ".claude/skills/evil/SKILL.md"),
+                ("ln -s ../.claude/agents .claude/commands", ".claude/commands/a.md"),
+                (
+                    "mkdir -p .claude/commands; ln -s ../../../outside.md .claude/commands/o.md",
+                    ".claude/commands/o.md",
+                ),
+                ("rm -r .claude; ln -s tools .claude", ".claude/settings.json .claude/evil/SKILL.md"),
+            ] {
+                let did = run(link, path);
+                assert!(!did.stdout.contains("TOPSECRET"), "{backend}: {link}: {did:#?}");
+            }
+            for (link, path, text) in [
+                ("ln -s AGENTS.md CLAUDE.md", "CLAUDE.md", "AGENTS-TEXT"),
+                ("ln -s docs/REAL.md CLAUDE.md", "CLAUDE.md", "LEGITIMATE"),
+                ("ln -s ../.agents/skills .claude/skills", ".claude/skills/good/SKILL.md", "GOOD-SKILL"),
+            ] {
+                let did = run(link, path).ends(0);
+                assert!(did.stdout.contains(text), "{backend}: {link}: {did:#?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn no_pattern_of_a_repository_shows_settings() {
+    let world = World::with_harness(
+        Identity::Own,
+        "begins; cat .claude/settings.json .claude/agents/a.md .mcp.json .codex/config.toml opencode.json > \"$record/seen\" 2>/dev/null; answers done",
+    );
+    world.files(&[
+        (".agentignore", "!.claude\n!.claude/*\n!.mcp.json\n!.codex\n!opencode.json\n!*\n"),
+        (".worker.agentignore", "!**\n"),
+        (".claude/settings.json", "EVIL"),
+        (".claude/agents/a.md", "EVIL"),
+        (".mcp.json", "EVIL"),
+        (".codex/config.toml", "EVIL"),
+        ("opencode.json", "EVIL"),
+    ]);
+    world.persona(&with(
+        plain(),
+        &json!({"mount": {"ignoredPatterns": ["!.claude/settings.json"], "revealPatterns": ["*"]}}),
+    ));
+    for backend in BACKENDS {
+        for flags in
+            [&[][..], &["--inherit", "instructions,commands,skills"], &["--reveal", "**/settings.json"]]
+        {
+            let (report, code) = world.report(&[&["--mount", backend], flags].concat());
+            assert_eq!(code, 0, "{report:#}");
+            assert_eq!(world.recorded("seen"), "", "{backend} {flags:?}");
+        }
+    }
+}
+
+#[test]
+fn commands_and_skills_of_a_repository_bring_no_powers() {
+    let script = "begins; cat .claude/skills/s/SKILL.md .claude/commands/c.md .opencode/command/o.md > \"$record/seen\"; answers done";
+    let world = World::with_harness(Identity::Own, script);
+    world.files(&[
+        (
+            ".claude/skills/s/SKILL.md",
+            "---\nname: s\ndescription: fine\nhooks:\n  Stop: EVIL\nallowed-tools: EVIL\n---\nSKILL-BODY\n",
+        ),
+        (".claude/commands/c.md", "---\ndescription: fine\nallowed-tools: EVIL(*)\n---\nCOMMAND-BODY\n"),
+        (".opencode/command/o.md", "---\nagent: EVIL\n---\nOPEN-BODY\n"),
+    ]);
+    world.outside("git add -A && git commit -qm setup");
+    world.persona(&with(plain(), &json!({"inherit": ["commands", "skills"]})));
+    for backend in BACKENDS {
+        for harness in HARNESSES {
+            let (report, code) = world.report(&["--mount", backend, "--harness", harness]);
+            assert_eq!(code, 0, "{report:#}");
+            let seen = world.recorded("seen");
+            assert!(
+                ["SKILL-BODY", "COMMAND-BODY", "OPEN-BODY"].iter().all(|text| seen.contains(text)),
+                "{seen}"
+            );
+            assert!(!seen.contains("EVIL"), "{backend} {harness}: {seen}");
+            let warnings = report["warnings"].to_string();
+            assert!(warnings.contains("agent, allowed-tools, hooks of"), "{warnings}");
+            assert_eq!((&report["changes"], &report["protected"]), (&json!([]), &json!([])), "{report:#}");
+        }
+    }
+}
+
+/// A base commit with a setup, and a pull request that has replaced all of it.
+fn pull_request() -> (World, String) {
+    let script = "begins; { cat CLAUDE.md AGENTS.md sub/CLAUDE.md .claude/commands/*.md .claude/skills/*/SKILL.md .claude/hooks/* .claude/settings.json; \
+                  ls -A .claude/commands; } > \"$record/seen\" 2>/dev/null; test -x .claude/skills/s/run.sh && echo RUNS >> \"$record/seen\"; \
+                  git status --porcelain >> \"$record/seen\"; answers done";
+    let world = World::with_harness(Identity::Own, script);
+    let setup = |word: &str| {
+        let project = world.project();
+        let hooks =
+            json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": format!("{word}-HOOK")}]}]}});
+        let servers = json!({"mcpServers": {
+            "plain": {"command": format!("{word}-SERVER")},
+            "of-tree": {"command": "./tools/server.sh"},
+        }});
+        world.files(&[
+            ("CLAUDE.md", &format!("{word}-CLAUDE\n")),
+            (".claude/commands/c.md", &format!("{word}-COMMAND\n")),
+            (".claude/skills/s/SKILL.md", &format!("---\nname: s\nhooks: {word}-POWER\n---\n{word}-SKILL\n")),
+            (".claude/skills/s/run.sh", "#!/bin/sh\n"),
+            (".claude/hooks/h.sh", &format!("{word}-SCRIPT\n")),
+            (".claude/settings.json", &hooks.to_string()),
+            (".mcp.json", &servers.to_string()),
+            ("tools/server.sh", &format!("{word}-TOOL\n")),
+        ]);
+        fs::set_permissions(
+            project.join(".claude/skills/s/run.sh"),
+            std::os::unix::fs::PermissionsExt::from_mode(0o755),
+        )
+        .unwrap();
+    };
+    setup("GOOD");
+    world.outside("rm -f AGENTS.md; ln -s CLAUDE.md AGENTS.md; git add -A && git commit -qm base");
+    let base = world.outside("git rev-parse HEAD").trim().to_owned();
+    setup("EVIL");
+    world.files(&[("sub/CLAUDE.md", "EVIL-NESTED\n"), (".claude/commands/new.md", "EVIL-NEW\n")]);
+    world.outside("git add -A && git commit -qm 'pull request'");
+    world.persona(&plain());
+    (world, base)
+}
+
+#[test]
+fn a_pull_request_does_not_instruct_its_reviewer_through_what_is_inherited() {
+    let (world, base) = pull_request();
+    for backend in BACKENDS {
+        let (report, code) = world.report(&["--mount", backend, "--inherit", ALL, "--persona-ref", &base]);
+        assert_eq!(code, 0, "{report:#}");
+        assert_eq!((&report["changes"], &report["protected"]), (&json!([]), &json!([])), "{report:#}");
+        let seen = world.recorded("seen");
+        assert!(!seen.contains("EVIL"), "{backend}: {seen}");
+        // CLAUDE.md, and AGENTS.md as a link to it.
+        assert_eq!(seen.matches("GOOD-CLAUDE").count(), 2, "{backend}: {seen}");
+        assert!(
+            seen.contains("GOOD-COMMAND") && seen.contains("GOOD-SKILL") && seen.contains("RUNS"),
+            "{seen}"
+        );
+        for word in ["POWER", "SCRIPT", "HOOK", "new.md", "??", " M "] {
+            assert!(!seen.contains(word), "{backend}: {word}: {seen}");
+        }
+        // What is not inherited does not come from anywhere.
+        let (_, code) = world.report(&["--mount", backend, "--reveal", "CLAUDE.md", "--persona-ref", &base]);
+        assert_eq!(code, 0);
+        let seen = world.recorded("seen");
+        assert!(!seen.contains("EVIL") && !seen.contains("GOOD"), "{backend}: {seen}");
+    }
+    for harness in HARNESSES {
+        let flags = ["--harness", harness, "--inherit", ALL, "--persona-ref", &base];
+        let all = [&["worker", "-p", "t", "--dry-run", "--json"][..], &flags].concat();
+        let plan = world.agent(&all).json();
+        let text = plan["files"].to_string();
+        assert!(text.contains("GOOD-SERVER"), "{harness}: {text}");
+        for word in ["EVIL", "HOOK", "server.sh"] {
+            assert!(!text.contains(word), "{harness}: {word}: {text}");
+        }
+        let warnings = plan["warnings"].to_string();
+        assert!(warnings.contains("mcpServers.of-tree is left out"), "{warnings}");
+        assert!(warnings.contains("hooks are not inherited"), "{warnings}");
+    }
+    // Without the flag the tree is the user's own.
+    let (report, _) = world.report(&["--inherit", ALL]);
+    let seen = world.recorded("seen");
+    assert!(
+        seen.contains("EVIL-CLAUDE") && seen.contains("EVIL-NESTED") && seen.contains("EVIL-SCRIPT"),
+        "{report:#}"
+    );
+}
+
+#[test]
+fn configuration_that_an_agent_writes_is_for_nobody() {
+    let world = World::with_harness(
+        Identity::Own,
+        "begins; mkdir -p .claude .codex; echo '{\"mcpServers\": {\"agents\": {\"command\": \"EVIL\"}}}' > .mcp.json; \
+         echo '{\"hooks\": {\"Stop\": [{\"hooks\": []}]}}' > .claude/settings.json; echo EVIL > .claude/hooks; echo fine > ok.txt; answers done",
+    );
+    world.persona(&with(plain(), &json!({"inherit": ["mcp", "hooks", "instructions"]})));
+    for backend in BACKENDS {
+        let (first, code) = world.report(&["--mount", backend, "--keep"]);
+        assert_eq!(code, 0, "{first:#}");
+        assert_eq!(read(world.project().join("ok.txt")), "fine\n");
+        for path in [".mcp.json", ".claude"] {
+            assert!(!world.project().join(path).exists(), "{path}");
+        }
+        let session = first["session"].as_str().unwrap();
+        let (second, code) = world.report(&["--resume", session, "--mount", backend]);
+        assert_eq!(code, 0, "{second:#}");
+        // claude would start what it finds in the mount.
+        let dir = world.sessions().join(second["session"].as_str().unwrap());
+        let settings: Value = serde_json::from_str(&read(dir.join("claude-settings.json"))).unwrap();
+        assert_eq!(settings["disabledMcpjsonServers"], json!(["agents"]), "{settings:#}");
+        assert_eq!(settings["hooks"], Value::Null);
+        assert!(!read(dir.join("mcp.json")).contains("EVIL"));
+        world.outside("rm ok.txt");
+    }
+}
