@@ -104,12 +104,14 @@ fn the_command_for_commits_brings_no_others() {
             "git config core.hooksPath .githooks; git checkout -q -b evil; echo evil >> .githooks/pre-commit; git commit -qam evil
              git update-ref refs/remotes/origin/pr-5 HEAD; git checkout -q -; git branch -qD evil",
         );
-        let attack = "git checkout -q -b work origin/pr-5; for c in c d; do echo x > $c; git add $c; git commit -qm $c; done";
         for moves in [false, true] {
             if moves {
                 world.outside("echo 2 > b; git add b; git commit -qm two");
             }
-            let git = commits(&world.mounted(&["--json"], attack).ends(0));
+            let attack = format!(
+                "git checkout -q -b work origin/pr-5; for c in c d; do echo {moves} > $c; git add $c; git commit -qm $c; done"
+            );
+            let git = commits(&world.mounted(&["--json"], &attack).ends(0));
             let branch = &git["exported"][0];
             let ids: Vec<&str> =
                 branch["commits"].as_array().unwrap().iter().map(|c| c["id"].as_str().unwrap()).collect();

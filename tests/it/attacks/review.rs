@@ -38,15 +38,17 @@ fn names_that_look_like_another_are_shown_with_what_is_different() {
             let id = world.listed()[0]["id"].as_str().unwrap().to_owned();
             let diff = world.aw(["sessions", "diff", &id]).ends(0);
             let applied = world.aw(["sessions", "apply", &id]).ends(0);
-            for shown in [
-                "a.txt\\u{20}",
-                "a\\u{2800}.txt",
-                "a\\u{34f}.txt",
-                "a\\u{fe0f}.txt",
-                "a\\u{200d}.txt",
-                "a\\u{a0}.txt",
+            // A patch for git names them as git does.
+            for (shown, quoted) in [
+                ("a.txt\\u{20}", "a.txt "),
+                ("a\\u{2800}.txt", "a\\342\\240\\200.txt"),
+                ("a\\u{34f}.txt", "a\\315\\217.txt"),
+                ("a\\u{fe0f}.txt", "a\\357\\270\\217.txt"),
+                ("a\\u{200d}.txt", "a\\342\\200\\215.txt"),
+                ("a\\u{a0}.txt", "a\\302\\240.txt"),
             ] {
-                assert!(diff.stdout.contains(&format!("diff a/{shown} b/{shown}\n")), "{diff:#?}");
+                let line = format!("diff --git \"a/{quoted}\" \"b/{quoted}\"\n");
+                assert!(diff.stdout.contains(&line), "{line} {diff:#?}");
                 applied.says(&format!("added     {shown}\n"));
             }
             world.outside("git clean -qfd");
