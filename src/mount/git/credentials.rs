@@ -111,12 +111,9 @@ const COMMANDS: [&str; 3] = ["sshpass", "authorization:", "private-token:"];
 fn joined(lines: &[u8]) -> Vec<u8> {
     let mut whole = Vec::with_capacity(lines.len());
     for line in lines.split_inclusive(|byte| *byte == b'\n') {
-        match ends_with_backslash(line) {
-            true => {
-                whole.extend_from_slice(&line[..line.iter().rposition(|byte| *byte == b'\\').unwrap_or(0)])
-            }
-            false => whole.extend_from_slice(line),
-        }
+        let goes_on =
+            ends_with_backslash(line).then(|| line.iter().rposition(|byte| *byte == b'\\')).flatten();
+        whole.extend_from_slice(&line[..goes_on.unwrap_or(line.len())]);
     }
     whole
 }
