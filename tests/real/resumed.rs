@@ -5,6 +5,7 @@ use crate::support::scratch::PATIENCE;
 use crate::support::{Scratch, Turn};
 use agentworkforce::model::tier::Harness;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// What is on the screen when the program listens.
 fn ready(harness: Harness) -> &'static str {
@@ -29,6 +30,8 @@ fn open(world: &Scratch, flags: &[&str]) -> Terminal {
 
 /// Leaves the program. Without changes there is no question.
 fn leave(mut terminal: Terminal) {
+    // claude writes down what was said some time after it shows it, and not in order: what is cut off then is forgotten.
+    std::thread::sleep(Duration::from_secs(2));
     terminal.quit(PATIENCE);
 }
 

@@ -240,7 +240,7 @@ fn deltas_against_the_users_objects_are_completed() {
     let (real, mount) = (repositories.real(), repositories.mount());
     let text: String = (0..500).map(|number| format!("line {number}\n")).collect();
     let first = commit(&real, "long.txt", &text);
-    let status = Command::new("cp").arg("-a").arg(real.join(".")).arg(&mount).status().unwrap();
+    let status = Command::new("cp").arg("-af").arg(real.join(".")).arg(&mount).status().unwrap();
     assert!(status.success());
     let tip = commit(&mount, "long.txt", &format!("{text}more\n"));
     let list = mount.join("list");
