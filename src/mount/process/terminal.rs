@@ -2,6 +2,7 @@
 
 use crate::host::terminal::without_being_stopped;
 use nix::unistd::{Pid, getpgrp, getpid, getppid, getsid, setpgid, tcgetpgrp, tcsetpgrp};
+use rustix::fs::{Mode, fchmod, fstat};
 use rustix::termios::{
     Action, OptionalActions, QueueSelector, Termios, isatty, tcflow, tcflush, tcgetattr, tcsetattr,
 };
@@ -12,6 +13,8 @@ use std::io::stdin;
 pub struct SharedTerminal {
     /// As it was before the child had it.
     settings: Option<Termios>,
+    /// Who may open it. A child that shares it can change that for good, whatever is mounted over its path.
+    mode: Option<Mode>,
     /// Whether the child has it. Not while the user's shell has it, nor before we are brought to the foreground.
     is_lent: bool,
 }
@@ -19,7 +22,8 @@ pub struct SharedTerminal {
 impl SharedTerminal {
     /// Nothing if there is none. It is lent to the child if we have it.
     pub fn of_this_process() -> Option<SharedTerminal> {
-        let mut terminal = isatty(stdin()).then_some(SharedTerminal { settings: None, is_lent: false })?;
+        let mut terminal =
+            isatty(stdin()).then(|| SharedTerminal { settings: None, mode: mode_now(), is_lent: false })?;
         terminal.lend();
         Some(terminal)
     }
@@ -47,6 +51,10 @@ impl SharedTerminal {
     /// the terminal to a group that is gone, or raw. What was typed and not read is forgotten: it was meant for the child, or
     /// comes from it, and must not reach a question of ours or the user's shell.
     pub fn take_back(&self) {
+        // Also if the child only had it as its output.
+        if let Some(mode) = self.mode.filter(|_| mode_now() != self.mode) {
+            let _ = fchmod(stdin(), mode);
+        }
         if !self.is_lent {
             return;
         }
@@ -65,6 +73,11 @@ impl SharedTerminal {
             let _ = tcflush(stdin(), QueueSelector::IFlush);
         });
     }
+}
+
+/// The permissions of the terminal itself, whatever its path.
+fn mode_now() -> Option<Mode> {
+    Some(Mode::from_raw_mode(fstat(stdin()).ok()?.st_mode))
 }
 
 /// Whether our parent can continue us if we stop: it is in our session.

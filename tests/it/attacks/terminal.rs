@@ -67,6 +67,25 @@ fn an_agent_cannot_answer_its_own_review_or_type_into_the_shell() {
     }
 }
 
+/// Whoever may open it reads what is typed in the review and in the shell afterwards.
+#[test]
+fn an_agent_does_not_open_the_terminal_to_other_users() {
+    require::program("perl");
+    for_each_identity(|world| {
+        world.files(&[("a", "base\n")]);
+        let terminal = Terminal::open(&world);
+        for level in LEVELS {
+            terminal.clear();
+            terminal.line("chmod 600 $(tty)");
+            let open =
+                r"chmod(0666, \*STDIN) == 1 or die; print sprintf(qq(inside:%o.\n), (stat STDIN)[2] & 0777)";
+            terminal.line(&format!("$AW mount {level} -- perl -e '{open}'; stat -c after:%a. $(tty)"));
+            terminal.shows("inside:666.");
+            terminal.shows("after:600.");
+        }
+    });
+}
+
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn as_32_bit_code_an_agent_cannot_type_either() {
