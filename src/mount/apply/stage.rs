@@ -123,9 +123,13 @@ impl Staging<'_> {
     ) -> anyhow::Result<(Stat, Option<ContentHash>)> {
         let stage = self.stage.fd();
         let written = match content {
-            Content::MountFile { mode } => {
-                let mount = self.mount.context("there is no mount to take it from")?;
-                let (source, stat) = self.open_in_mount(mount, &step.path)?;
+            Content::MountFile { mode } | Content::ProjectFile { mode } => {
+                let (source, stat) = if let Content::ProjectFile { .. } = content {
+                    self.project.open_file(&step.path)?
+                } else {
+                    let mount = self.mount.context("there is no mount to take it from")?;
+                    self.open_in_mount(mount, &step.path)?
+                };
                 let file = self.new_file(slot)?;
                 if stat.size <= SMALL {
                     // Read once for the copy and the hash.

@@ -33,6 +33,10 @@ pub(super) enum Content {
     MountFile {
         mode: u32,
     },
+    /// The project's own file, for another mode: that of the file itself would be that of its other names too.
+    ProjectFile {
+        mode: u32,
+    },
     /// The text that was made of the mount's file and the user's.
     MergedFile {
         merged: Arc<Merged>,
@@ -96,9 +100,24 @@ fn for_change(sides: &ThreeWay<'_>, change: &Change) -> anyhow::Result<Option<St
             if Some(stat.kind) == change.after.kind()
                 && (change.kind == ChangeKind::Mode || stat.kind == Kind::Dir) =>
         {
-            step(Action::Chmod { from: stat.permissions(), to: mode }, None)
+            let (action, content) = new_mode(sides.project, &change.path, &stat, mode)?;
+            step(action, content)
         }
         (Some(_), _) => step(Action::Replace, Some(content)),
+    })
+}
+
+/// A file that other names lead to is replaced: they may be protected, hidden, or outside of the project.
+fn new_mode(project: &Tree, path: &Path, now: &Stat, to: u32) -> anyhow::Result<(Action, Option<Content>)> {
+    let is_shared = now.kind == Kind::File
+        && project
+            .place(path)
+            .and_then(|place| place.has_other_names())
+            .with_context(|| format!("cannot read {}", project.path().join(path).display()))?;
+    Ok(if is_shared {
+        (Action::Replace, Some(Content::ProjectFile { mode: to }))
+    } else {
+        (Action::Chmod { from: now.permissions(), to }, None)
     })
 }
 
@@ -139,7 +158,10 @@ pub(super) struct TakenBack<'a> {
 
 /// The steps that take operations back.
 pub(super) fn for_undo(project: &Tree, taken: &[TakenBack<'_>]) -> anyhow::Result<Vec<Step>> {
-    let mut steps: Vec<Step> = taken.iter().filter_map(undo_step).collect();
+    let mut steps = Vec::new();
+    for taken in taken {
+        steps.extend(undo_step(project, taken)?);
+    }
     close_what_is_made(&mut steps);
     add_missing_parents(project, None, &mut steps)?;
     Ok(ordered(steps))
@@ -166,7 +188,7 @@ fn close_what_is_made(steps: &mut Vec<Step>) {
 }
 
 /// From what is there now, whatever the user made of it, to what was there before. What comes out is kept, as ever.
-fn undo_step(taken: &TakenBack<'_>) -> Option<Step> {
+fn undo_step(project: &Tree, taken: &TakenBack<'_>) -> anyhow::Result<Option<Step>> {
     let TakenBack { operation, now, undo } = taken;
     let content_of = |old: &Stat| match old.kind {
         Kind::Dir => Content::Directory { mode: old.permissions(), owner: Some((old.uid, old.gid)) },
@@ -174,20 +196,22 @@ fn undo_step(taken: &TakenBack<'_>) -> Option<Step> {
     };
     let (action, content) = match (operation.action, operation.old.as_ref(), now) {
         (Action::Chmod { from: before, .. }, _, now) => {
-            let from = now.filter(|now| operation.post.is_none_or(|post| post.kind == now.kind))?;
-            (Action::Chmod { from: from.permissions(), to: before }, None)
+            let is_kind = |now: &Stat| operation.post.is_none_or(|post| post.kind == now.kind);
+            let Some(now) = now.filter(is_kind) else { return Ok(None) };
+            new_mode(project, &operation.path, &now, before)?
         }
         (Action::Create, _, now) => {
-            let is_dir = now.as_ref()?.kind == Kind::Dir;
+            let Some(now) = now else { return Ok(None) };
+            let is_dir = now.kind == Kind::Dir;
             (if is_dir { Action::RemoveDir } else { Action::Delete }, None)
         }
         (_, Some(old), None) => (Action::Create, Some(content_of(old))),
         // A directory that was kept, or is there again.
-        (_, Some(old), Some(now)) if old.kind == Kind::Dir && now.kind == Kind::Dir => return None,
+        (_, Some(old), Some(now)) if old.kind == Kind::Dir && now.kind == Kind::Dir => return Ok(None),
         (_, Some(old), Some(_)) => (Action::Replace, Some(content_of(old))),
-        (_, None, _) => return None,
+        (_, None, _) => return Ok(None),
     };
-    Some(Step { path: operation.path.0.clone(), action, old: *now, content, merged: None })
+    Ok(Some(Step { path: operation.path.0.clone(), action, old: *now, content, merged: None }))
 }
 
 /// - a directory that was closed and is to be opened, first;

@@ -3,7 +3,7 @@
 
 use crate::mount::fs::stat::{Kind, Stat};
 use crate::mount::fs::walk::threads;
-use rustix::fs::{AtFlags, Mode, OFlags, RawDir, RenameFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, RenameFlags};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -164,6 +164,12 @@ impl Tree {
 impl Place {
     pub fn stat(&self) -> io::Result<Option<Stat>> {
         stat_at(self.dir.as_fd(), &self.name)
+    }
+
+    /// Whether it is a file that another name leads to as well.
+    pub fn has_other_names(&self) -> io::Result<bool> {
+        let stat = rustix::fs::statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(FileType::from_raw_mode(stat.st_mode).is_file() && stat.st_nlink > 1)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::support::mount::{BINARY, World, for_each_identity, is_unprivileged, r
 use crate::support::require;
 use crate::support::sessions::Did;
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 const SECRET: &str = "TOP-SECRET-VALUE";
 
@@ -134,5 +135,32 @@ fn another_hard_link_to_a_hidden_file_is_told() {
         let did = world.mounted(&[], "true").ends(0);
         did.says("`.env` is hidden, and has another hard link that may be readable");
         assert!(!did.stderr.contains("id_rsa"), "{did:#?}");
+    });
+}
+
+/// The mode of a file is that of all its names, wherever they are.
+#[test]
+fn a_change_of_mode_does_not_reach_the_other_names_of_a_file() {
+    for_each_identity(|world| {
+        world.repository(&[("a", "x\n"), (".agentreadonly", "ro/\n"), ("ro/kept", "x\n")]);
+        let outside = world.home().join("secret");
+        world.outside(&format!(
+            "umask 077; echo S > {0}; ln {0} data.txt; ln ro/kept other.txt; chmod 600 ro/kept",
+            outside.display()
+        ));
+        let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let project = |name: &str| world.project().join(name);
+        let ran = world.mounted(&[], "chmod 777 data.txt other.txt").ends(0);
+        assert_eq!((mode(&outside), mode(&project("ro/kept"))), (0o600, 0o600), "{ran:#?}");
+        assert_eq!((mode(&project("data.txt")), mode(&project("other.txt"))), (0o777, 0o777), "{ran:#?}");
+        assert_eq!(world.outside("cat data.txt other.txt"), "S\nx\n");
+        let id = world.only_session();
+        world.aw(["sessions", "undo", &id]).ends(0);
+        assert_eq!((mode(&outside), mode(&project("data.txt"))), (0o600, 0o600));
+        // The file itself is back, with all its names.
+        let ino = |path: &std::path::Path| fs::metadata(path).unwrap().ino();
+        assert_eq!(ino(&outside), ino(&project("data.txt")));
+        world.aw(["sessions", "redo", &id]).ends(0);
+        assert_eq!((mode(&outside), mode(&project("data.txt"))), (0o600, 0o777));
     });
 }
