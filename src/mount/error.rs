@@ -40,6 +40,9 @@ pub enum MountError {
     ChangedSinceLaunch { path: PathBuf },
     #[error("`{}` cannot be put back: a directory above it is a file or link in the mount", .path.display())]
     BlockedPath { path: PathBuf },
+    /// A session that goes on would work somewhere else.
+    #[error("`{}` is a link in the mount of the session: the agent put it in the place of the directory that it worked in", .path.display())]
+    ReplacedWorkdir { path: PathBuf },
     #[error("the injected file `{}` is not available any more", .path.display())]
     InjectedFileLost { path: PathBuf },
     /// Somebody else wrote one of our records, or changed it.

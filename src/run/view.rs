@@ -4,6 +4,7 @@ use crate::host::Host;
 use crate::model::mount::{Backend, MountSpec, RuleSource, Sandbox};
 use crate::model::mount_facts::MountFacts;
 use crate::model::mount_record::MountRecord;
+use crate::model::raw_path::RawPath;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::CrashPoints;
 use crate::mount::changes::base;
@@ -55,13 +56,24 @@ impl Opening<'_> {
     }
 
     /// The mount that an earlier run of the session left.
-    pub fn reopen(&self, mut record: MountRecord) -> Result<(OpenMount, Vec<Warning>)> {
-        let warnings = warnings(&record);
-        let reopened = self.with_request(|request| {
-            mount::hide_newly_hidden(request, &mut record)?;
-            mount::reopen(request, record)
-        });
-        Ok((reopened?, warnings))
+    pub fn reopen(&self, record: MountRecord) -> Result<(OpenMount, Vec<Warning>)> {
+        let mut warnings = warnings(&record);
+        let (open, renewed) = self.with_request(|request| {
+            let mut open = mount::reopen(request, record)?;
+            // First: what the agent has at a path is not hidden.
+            let renewed = open.renew_setup()?;
+            mount::hide_newly_hidden(request, &mut open.record)?;
+            Ok((open, renewed))
+        })?;
+        let warning = |path: &RawPath| {
+            let name = printable_name(path.as_ref());
+            let text = format!(
+                "the agent had written {name}, which configures a harness: it is as at the start again"
+            );
+            Warning::new(WarningCode::HarnessConfig, text)
+        };
+        warnings.extend(renewed.iter().map(warning));
+        Ok((open, warnings))
     }
 
     fn with_request<T>(&self, then: impl FnOnce(&OpenRequest<'_>) -> Result<T>) -> Result<T> {

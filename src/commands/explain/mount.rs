@@ -28,6 +28,9 @@ pub(super) fn mount(error: &MountError) -> Advice {
         | MountError::ChangedSinceLaunch { .. }
         | MountError::BlockedPath { .. }
         | MountError::InjectedFileLost { .. } => Advice::exit(Exit::Internal),
+        MountError::ReplacedWorkdir { .. } => {
+            Advice::exit(Exit::Refused).hint("apply or discard the session, and start a new one")
+        }
         MountError::RefusedRoot { .. } => {
             Advice::usage().hint("change to a project directory, or name one with `--root DIR`")
         }

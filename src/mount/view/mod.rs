@@ -15,6 +15,7 @@ mod open;
 mod overlay;
 mod put_back;
 mod record;
+mod renew;
 mod request;
 pub mod root;
 mod scan_hidden;

@@ -2,7 +2,7 @@
 
 use super::config_layer::ConfigLayer;
 use super::inject::InjectedFile;
-use crate::model::mount::MountSpec;
+use crate::model::mount::{MountSpec, PathRule};
 use crate::model::mount_facts::MountFacts;
 use crate::model::mount_record::InjectedRecord;
 use crate::mount::CrashPoints;
@@ -94,8 +94,12 @@ impl ViewInputs {
 }
 
 pub(super) fn compile(spec: &MountSpec) -> Result<PathRules, MountError> {
-    PathRules::compile(&spec.rules).map_err(|error| {
-        let origin = spec.rules.get(error.index).map_or("a rule", |rule| rule.origin.as_str()).to_owned();
+    compile_all(&spec.rules)
+}
+
+pub(super) fn compile_all(rules: &[PathRule]) -> Result<PathRules, MountError> {
+    PathRules::compile(rules).map_err(|error| {
+        let origin = rules.get(error.index).map_or("a rule", |rule| rule.origin.as_str()).to_owned();
         MountError::InvalidRule { origin, message: error.message }
     })
 }

@@ -201,7 +201,7 @@ impl OpenMount {
         self.record.injected.iter().map(|record| self.injected_file(record)).collect()
     }
 
-    fn injected_file(&self, record: &InjectedRecord) -> Result<InjectedFile> {
+    pub(super) fn injected_file(&self, record: &InjectedRecord) -> Result<InjectedFile> {
         let is_recorded = |bytes: &[u8]| blake3::hash(bytes).to_hex().as_str() == record.blake3;
         let known = self.inputs.injected.iter().find(|file| file.path == record.path.0);
         if let Some(known) = known.filter(|file| is_recorded(&file.bytes)) {

@@ -258,3 +258,53 @@ fn at_strict_odd_files_in_place_of_the_configuration_do_not_stop_the_run() {
         assert_eq!(code, 0, "{report:#}");
     });
 }
+
+/// In the project: what a harness would read there at the start of the attempt that goes on.
+#[test]
+fn what_an_agent_leaves_as_setup_of_the_project_does_not_configure_the_next_attempt() {
+    for_each_identity(|base| {
+        for backend in ["overlay", "copy"] {
+            let script = "begins; for f in .claude .mcp.json sub/CLAUDE.md linked/.claude; do [ -e $f ] && echo $f >> found; done
+                cat CLAUDE.md > seen.$(ls | grep -c seen); mkdir -p .claude sub
+                echo '{}' > .claude/settings.json; echo '{}' > .mcp.json; echo EVIL > sub/CLAUDE.md
+                rm -f CLAUDE.md; echo EVIL > CLAUDE.md; touch made; answers done";
+            let world = World::with_harness(base.who, script);
+            fs::write(world.workforce().join("personas/worker.md"), "PERSONA\n").unwrap();
+            world.give();
+            world.outside(
+                "mkdir .claude; echo '{}' > .claude/settings.json; git add -A; git commit -qm setup",
+            );
+            let (first, code) = world.report(&["--apply", "never", "--mount", backend]);
+            assert_eq!(code, 0, "{first:#}");
+            let (second, code) = world.report(&["--resume", first["session"].as_str().unwrap()]);
+            assert_eq!(code, 0, "{second:#}");
+            let project = world.project();
+            assert!(!project.join("found").exists(), "{backend}: {}", world.outside("cat found"));
+            assert!(project.join("made").exists(), "{backend}");
+            assert_eq!(read(project.join("seen.0")), "PERSONA\n", "{backend}");
+            assert_eq!(read(project.join("seen.1")), "PERSONA\n", "{backend}");
+            let said = messages(&second, "harness-config");
+            for name in [".claude", ".mcp.json", "sub/CLAUDE.md", "CLAUDE.md"] {
+                assert!(said.contains(&format!("written {name},")), "{backend}: {name}: {said}");
+            }
+        }
+    });
+}
+
+/// A link there would lead to directories that no rule is about.
+#[test]
+fn a_session_does_not_go_on_where_the_agent_put_a_link() {
+    for_each_identity(|base| {
+        let script = "begins; rm -rf sub; ln -s \"$HOME/elsewhere\" sub; answers done";
+        let world = World::with_harness(base.who, script);
+        world.outside("mkdir sub; echo x > sub/x; git add -A; git commit -qm sub");
+        let (first, code) = world.report(&["--apply", "never"]);
+        assert_eq!(code, 0, "{first:#}");
+        let mut command = world.agent_command(&["worker", "-p", "x", "--resume"]);
+        command.arg(first["session"].as_str().unwrap()).current_dir(world.project().join("sub"));
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(4), "{said}");
+        assert!(said.contains("`sub` is a link"), "{said}");
+    });
+}
