@@ -40,6 +40,9 @@ pub enum MountError {
     ChangedSinceLaunch { path: PathBuf },
     #[error("`{}` cannot be put back: a directory above it is a file or link in the mount", .path.display())]
     BlockedPath { path: PathBuf },
+    /// The project has changed since it was applied or undone.
+    #[error("`{}` cannot be brought back: {why}, and would not be applied now; nothing was changed", .path.display())]
+    RefusedNow { path: PathBuf, why: String },
     /// A session that goes on would work somewhere else.
     #[error("`{}` is a link in the mount of the session: the agent put it in the place of the directory that it worked in", .path.display())]
     ReplacedWorkdir { path: PathBuf },

@@ -28,6 +28,8 @@ pub(super) fn mount(error: &MountError) -> Advice {
         | MountError::ChangedSinceLaunch { .. }
         | MountError::BlockedPath { .. }
         | MountError::InjectedFileLost { .. } => Advice::exit(Exit::Internal),
+        MountError::RefusedNow { .. } => Advice::exit(Exit::Conflict)
+            .hint("look at what has been made around it since; `sessions undo --only PATH` takes back single paths"),
         MountError::ReplacedWorkdir { .. } => {
             Advice::exit(Exit::Refused).hint("apply or discard the session, and start a new one")
         }

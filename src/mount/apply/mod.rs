@@ -10,6 +10,7 @@ mod kept_patch;
 mod lock;
 mod record_file;
 mod recover;
+mod refused_now;
 mod run;
 mod select;
 mod settle;

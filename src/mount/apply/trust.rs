@@ -38,8 +38,7 @@ pub(super) fn noted_session(beside: &Path, noted: &Path, lock: &Path) -> anyhow:
 pub(super) fn check(session: &Path, journal: &Journal) -> anyhow::Result<()> {
     owned::check_directory(session).map_err(|error| cannot_open(session, error))?;
     let path = path_of(session, journal.number);
-    let record: MountRecord = read_record(session, MOUNT_RECORD_FILE)?;
-    let rules: Vec<PathRule> = read_record(session, RULES_FILE)?;
+    let (record, rules) = records(session)?;
     let is_of_this_project = record.root == journal.root
         && record.root_ino == journal.root_ino
         && record.root_dev == journal.root_dev;
@@ -57,6 +56,11 @@ pub(super) fn check(session: &Path, journal: &Journal) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The mount of a session and the rules that its run had.
+pub(super) fn records(session: &Path) -> anyhow::Result<(MountRecord, Vec<PathRule>)> {
+    Ok((read_record(session, MOUNT_RECORD_FILE)?, read_record(session, RULES_FILE)?))
 }
 
 fn read_record<T: DeserializeOwned>(session: &Path, name: &str) -> anyhow::Result<T> {

@@ -8,7 +8,7 @@ use super::recover::finish_left_over;
 use super::run::{Job, Ran, raw, run};
 use super::steps::TakenBack;
 use super::undo_choice::{Choice, UndoRequest, choose, standing_applies, whole};
-use super::{Context, PATIENCE, open_project, steps, trust};
+use super::{Context, PATIENCE, open_project, refused_now, steps, trust};
 use crate::model::raw_path::RawPath;
 use anyhow::{Context as _, bail};
 use schemars::JsonSchema;
@@ -158,6 +158,7 @@ fn take_back(
         return Ok(outcome);
     }
     let steps = steps::for_undo(&project, &taken)?;
+    refused_now::check(context.session, &project, &steps)?;
     context.crash_points.at("undo: planned");
     let purpose = direction.purpose(choice.of);
     let job =

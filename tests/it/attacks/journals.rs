@@ -264,3 +264,45 @@ fn records_that_are_fifos_do_not_stop_the_runner() {
         nothing_is_harmed(&world);
     });
 }
+
+/// In steps that are each harmless: what is brought back makes a repository of what was applied meanwhile.
+#[test]
+fn neither_redo_nor_undo_brings_back_what_would_be_refused_now() {
+    for_each_identity(|world| {
+        let rest = "mkdir -p A/objects A/refs; touch A/objects/x A/refs/x; echo '[core]' > A/config";
+        world.repository(&[("A/keep", "1\n"), ("B/HEAD", "x\n"), ("hooks/pre-commit", "old\n")]);
+        let session_of = |script: &str| {
+            let before = world.listed();
+            world.mounted(&[], script).ends(0);
+            let is_new =
+                |session: &&serde_json::Value| !before.iter().any(|known| known["id"] == session["id"]);
+            world.listed().iter().find(is_new).unwrap()["id"].as_str().unwrap().to_owned()
+        };
+        let refused = |command: &str, session: &str, path: &str| {
+            let did = world.aw(["sessions", command, session]);
+            assert_eq!(did.code, 3, "{did:#?}");
+            assert!(did.stderr.contains("cannot be brought back"), "{did:#?}");
+            assert!(did.stderr.contains(path), "{did:#?}");
+        };
+        let head = session_of("echo 'ref: refs/heads/m' > A/HEAD; echo y > y");
+        world.aw(["sessions", "undo", &head]).ends(0);
+        session_of(rest);
+        refused("redo", &head, "A/HEAD");
+        assert!(!world.project().join("A/HEAD").exists() && !world.project().join("y").exists());
+
+        let gone = session_of("rm B/HEAD");
+        session_of(&rest.replace("A/", "B/"));
+        refused("undo", &gone, "B/HEAD");
+        assert!(!world.project().join("B/HEAD").exists());
+
+        // The other way round: what only goes, goes.
+        let hook = session_of("echo evil > hooks/pre-commit; echo new > z");
+        world.aw(["sessions", "undo", &hook]).ends(0);
+        world.outside("git config core.hooksPath hooks");
+        refused("redo", &hook, "hooks/pre-commit");
+        assert_eq!(world.outside("cat hooks/pre-commit"), "old\n");
+        world.outside("git config --unset core.hooksPath");
+        world.aw(["sessions", "redo", &hook]).ends(0);
+        assert_eq!(world.outside("cat hooks/pre-commit"), "evil\n");
+    });
+}

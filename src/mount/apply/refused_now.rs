@@ -1,0 +1,52 @@
+//! Whether an apply would refuse now what an undo or redo is about to bring back: the project has changed since, and so have the
+//! settings of git. It reads and changes nothing.
+
+use super::journal::Action;
+use super::steps::{Content, Step};
+use super::trust::records;
+use crate::model::mount::RuleSource;
+use crate::mount::error::MountError;
+use crate::mount::fs::stat::Kind;
+use crate::mount::fs::tree::Tree;
+use crate::mount::git::git_directory::GitDirectories;
+use crate::mount::git::settings_now;
+use crate::rules::PathRules;
+use std::collections::HashSet;
+use std::path::Path;
+
+/// Fails with the first path that would be refused. What is only taken away is not: it brings nothing.
+pub(super) fn check(session: &Path, project: &Tree, steps: &[Step]) -> anyhow::Result<()> {
+    let goes = |step: &&Step| matches!(step.action, Action::Delete | Action::RemoveDir);
+    let gone: HashSet<&Path> = steps.iter().filter(goes).map(|step| step.path.as_path()).collect();
+    let brought: Vec<&Step> = steps.iter().filter(|step| !goes(step)).collect();
+    let made: HashSet<&Path> = brought.iter().map(|step| step.path.as_path()).collect();
+    let refused =
+        |step: &Step, why: &str| MountError::RefusedNow { path: step.path.clone(), why: why.to_owned() };
+
+    let mut directories = GitDirectories::new(|path| {
+        made.contains(path) || (!gone.contains(path) && project.stat(path).ok().flatten().is_some())
+    });
+    if let Some(step) = brought.iter().find(|step| directories.around(&step.path).is_some()) {
+        return Err(refused(step, "it is in a directory that git takes for a repository").into());
+    }
+
+    let (record, rules) = records(session)?;
+    let list = settings_now::with_rules(&record, &rules, brought.iter().map(|step| step.path.as_path()));
+    let compiled = PathRules::compile(&list)?;
+    for step in brought.into_iter().filter(|step| !is_directory(step)) {
+        let on_the_way = compiled.layer_below(&step.path);
+        let rule = on_the_way.or(compiled.decide(&step.path, false).rule).and_then(|index| list.get(index));
+        if let Some(rule) = rule.filter(|rule| rule.source == RuleSource::BuiltinGit) {
+            return Err(refused(step, &format!("it is protected by {}", rule.origin)).into());
+        }
+    }
+    Ok(())
+}
+
+fn is_directory(step: &Step) -> bool {
+    match (&step.content, step.action) {
+        (Some(Content::Directory { .. }), _) => true,
+        (None, Action::Chmod { .. }) => step.old.is_none_or(|old| old.kind == Kind::Dir),
+        _ => false,
+    }
+}
