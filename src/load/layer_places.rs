@@ -35,6 +35,65 @@ pub fn inside(layers: &Layers, root: &Path) -> Vec<PathBuf> {
     places.into_iter().collect()
 }
 
+/// What decides about agents and is outside of a project.
+#[derive(Debug, Default)]
+pub struct Outside {
+    /// Directories and files by their real paths, none of them below another.
+    pub there: Vec<PathBuf>,
+    /// What would count as soon as somebody made it.
+    pub absent: Vec<PathBuf>,
+    /// Paths that links are on the way of, with where they lead.
+    pub linked: Vec<(PathBuf, PathBuf)>,
+}
+
+/// The layers, and `more` directories like them, that are neither in this directory nor in our home.
+pub fn outside(layers: &Layers, more: Vec<PathBuf>, root: &Path) -> Outside {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (root, home) = (real(root), real(&layers.home));
+    let mut paths = more;
+    paths.push(config_path(&layers.home));
+    for layer in &layers.all {
+        for dir in [&layer.personas, &layer.roles].into_iter().flatten() {
+            paths.extend(links_in(dir));
+            paths.push(dir.clone());
+        }
+        paths.extend(layer.root.clone());
+    }
+    let mut found = Outside::default();
+    for path in paths.into_iter().filter(|path| path.is_absolute()) {
+        let is_covered = |real: &Path| real.starts_with(&root) || real.starts_with(&home);
+        match path.canonicalize() {
+            Ok(real) if is_covered(&real) => {}
+            // The project is in a layer, which is not one as a whole.
+            Ok(real) if root.starts_with(&real) || home.starts_with(&real) => {
+                found.there.extend(parts_of(&real))
+            }
+            Ok(real) => {
+                if real != path {
+                    found.linked.push((path, real.clone()));
+                }
+                found.there.push(real);
+            }
+            Err(_) => found.absent.extend(trail(&path).pop().filter(|place| !is_covered(place))),
+        }
+    }
+    found.there.sort();
+    // An ancestor sorts before what is below it.
+    found.there.dedup_by(|next, above| next.starts_with(above));
+    found.absent.retain(|path| !found.there.iter().any(|above| path.starts_with(above)));
+    found
+}
+
+/// The personas and roles in a directory that holds other things as well.
+fn parts_of(dir: &Path) -> Vec<PathBuf> {
+    let is_part = |path: &PathBuf| {
+        path.extension().is_some_and(|extension| extension == "json")
+            || ["personas", "roles", "agents"].iter().any(|name| path.ends_with(name))
+    };
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(is_part).filter_map(|path| path.canonicalize().ok()).collect()
+}
+
 /// Of a path and the links that lead to it, those that are in this directory, relative to it.
 pub fn on_the_way(path: &Path, root: &Path) -> Vec<PathBuf> {
     if !path.is_absolute() {

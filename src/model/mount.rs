@@ -197,6 +197,9 @@ pub struct MountSpec {
     /// The harness's configuration and the user's caches outside the project, protected at the sandbox level `strict`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub harness_config: Vec<HarnessConfig>,
+    /// Layers outside of the root, by their real paths: nothing inside writes them. Every run finds them anew.
+    #[serde(skip)]
+    pub protected: Vec<PathBuf>,
 }
 
 /// A directory that a harness keeps its configuration and its state in. At the sandbox level `strict` it has a private layer:

@@ -144,6 +144,9 @@ pub struct HiddenPath {
     pub rule: PathRule,
 }
 
+/// In our home: what was not there when runs started that have not ended.
+pub const WATCH_DIR: &str = "watch";
+
 /// No file of ours is larger: what is, somebody else has written.
 pub const LARGEST_INJECTED: u64 = 64 << 20;
 

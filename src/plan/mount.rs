@@ -35,6 +35,8 @@ pub struct MountPlace {
     pub rule_prefix: String,
     /// Where persona layers of this run are in the root, relative to it.
     pub layers: Vec<PathBuf>,
+    /// Layers of this run outside of the root, by their real paths.
+    pub protected: Vec<PathBuf>,
     /// Files in the root that git takes settings from or runs, relative to it, with the setting that says so.
     pub git_settings: Vec<(PathBuf, String)>,
     /// What of the repository's own setup may be shown as it is in the working tree. `None` with `--persona-ref`: that tree is
@@ -79,6 +81,7 @@ pub fn spec(
         sockets: Vec::new(),
         git_credentials: settings.git_credentials,
         nested_sandbox: false,
+        protected: place.protected.clone(),
     }
 }
 

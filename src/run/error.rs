@@ -52,6 +52,13 @@ pub enum RunError {
         /// Where the right one is, if it still exists.
         now: Option<PathBuf>,
     },
+    /// Where the next run would look, and nothing was when this one started.
+    #[error("`{}` has appeared during the run, and would decide about the next one: nothing was applied", path.display())]
+    Appeared { path: PathBuf, note: PathBuf },
+    #[error("`{}` appeared during an earlier run, and would decide about this one", path.display())]
+    AppearedEarlier { path: PathBuf, note: PathBuf },
+    #[error("`{}` leads elsewhere since the run started: nothing was applied", path.display())]
+    LinkReplaced { path: PathBuf },
     #[error("interrupted while the check `{command}` ran")]
     CheckInterrupted { command: String, signal: i32 },
 }

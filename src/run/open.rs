@@ -6,12 +6,13 @@ use super::engine::Engine;
 use super::error::RunError;
 use super::observer::{Observer, RunEvent};
 use super::places::HeldPlaces;
-use super::prepare::Prepared;
+use super::prepare::{self, Prepared};
 use super::report::ReportBuilder;
 use super::reviewed::Reviewed;
 use super::skills;
 use super::version::VersionQuestion;
 use super::view::Opening;
+use super::watch::Watch;
 use crate::host::Host;
 use crate::launch::program;
 use crate::launch::staging::{self, Places, Shown};
@@ -83,7 +84,12 @@ impl<'a> Engine<'a> {
         self.crash_points.at("session made");
         let is_new = record.is_none();
         let project = (!run.is_unmounted()).then_some(run.plan.mount.root.as_path());
-        let places = HeldPlaces::hold(&self.workforce.layers.home, &session.dir, project);
+        let home = &self.workforce.layers.home;
+        let watch = project.map(|root| {
+            let outside = prepare::layers_outside(self.workforce, run.parts.as_ref(), root);
+            Watch::begin(home, session.id.as_str(), root, outside)
+        });
+        let places = watch.transpose().and_then(|watch| HeldPlaces::hold(home, &session.dir, project, watch));
         let earlier = session.status()?.map(|status| status.state);
         let mount = self.open_mount(&run, &session, record, &signals, report);
         let (mount, places) = match mount.and_then(|mount| Ok((mount, places?))) {

@@ -8,9 +8,10 @@ use super::request::{Overrides, RunRequest, Subject};
 use super::setup::{self, Setup};
 use super::terms;
 use super::tree_files;
+use super::watch;
 use crate::harness::adapter;
 use crate::host::Host;
-use crate::load::layer_places;
+use crate::load::layer_places::{self, Outside};
 use crate::load::rule_files::RuleFiles;
 use crate::model::decided::{InputValue, Level};
 use crate::model::features::Feature;
@@ -153,6 +154,7 @@ pub fn prepare(
     probing: Probing,
 ) -> Result<Prepared> {
     let _step = tracing::info_span!("prepare").entered();
+    watch::check_earlier(&workforce.layers.home, &workforce.host.cwd)?;
     let mut overrides = request.overrides.clone();
     let mut flags = flags(request);
     let resumed = match (&request.resume, request.persona()) {
@@ -316,6 +318,22 @@ fn plan(
 /// What decides about agents in the root: the layers, and the skills of this persona.
 fn layers_in(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) -> Vec<PathBuf> {
     let mut places = layer_places::inside(&workforce.layers, root);
+    for skill in skills_of(workforce, parts, root) {
+        let on_the_way = layer_places::on_the_way(&skill, root);
+        // The project as a whole is none.
+        places.extend(on_the_way.into_iter().filter(|place| !place.as_os_str().is_empty()));
+    }
+    places
+}
+
+/// The same outside of the root.
+pub(super) fn layers_outside(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) -> Outside {
+    layer_places::outside(&workforce.layers, skills_of(workforce, parts, root), root)
+}
+
+/// Where the local skills of this persona are, or would be.
+fn skills_of(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) -> Vec<PathBuf> {
+    let mut places = Vec::new();
     let Some(parts) = parts else { return places };
     let resolved = &parts.found.resolved;
     let origins = resolved.origins();
@@ -324,17 +342,13 @@ fn layers_in(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) -
     for skill in resolved.persona.skills.iter().filter(|skill| kind_of(&skill.source) == SkillKind::Local) {
         let source = workforce.host.expand_tilde(&skill.source);
         for anchor in [declared_in, Some(root)].into_iter().flatten() {
-            places.extend(skill_in(root, &anchor.join(&source)));
+            let path = anchor.join(&source);
+            // A skill that is a file of that name has the directory with it.
+            let is_named = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
+            places.push(path.parent().filter(|_| is_named).unwrap_or(&path).to_owned());
         }
     }
     places
-}
-
-/// A skill that is a file of that name has the directory with it. The project as a whole is none.
-fn skill_in(root: &Path, path: &Path) -> Vec<PathBuf> {
-    let is_named = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
-    let path = path.parent().filter(|_| is_named).unwrap_or(path);
-    layer_places::on_the_way(path, root).into_iter().filter(|place| !place.as_os_str().is_empty()).collect()
 }
 
 /// The directory that is mounted.
@@ -424,6 +438,7 @@ fn facts(
         home,
         place: MountPlace {
             layers: layers_in(workforce, parts, &place.root),
+            protected: layers_outside(workforce, parts, &place.root).there,
             git_settings: git_settings(host, &place.root),
             is_repository: place.root.join(".git").symlink_metadata().is_ok(),
             root: place.root,

@@ -258,6 +258,7 @@ fn children_that_hold_the_pipes_do_not_hang_a_headless_caller() {
         sockets: Vec::new(),
         git_credentials: GitCredentials::default(),
         nested_sandbox: false,
+        protected: Vec::new(),
     };
     let helper = Path::new(BINARY);
     let facts = probe::facts(helper, &state, &spec.root).unwrap();

@@ -81,6 +81,7 @@ fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
         sockets: Vec::new(),
         git_credentials: GitCredentials::default(),
         nested_sandbox: false,
+        protected: Vec::new(),
     };
     let mut rest = args.iter();
     while let Some(flag) = rest.next() {

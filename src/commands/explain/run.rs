@@ -94,6 +94,18 @@ pub(super) fn run(error: &RunError) -> Advice {
             };
             Advice::exit(Exit::Conflict).hint(hint)
         }
+        RunError::Appeared { path, note } => Advice::exit(Exit::Conflict).hint(format!(
+            "look at what is there; remove {} if you did not make it, else the note {}",
+            path.display(),
+            note.display()
+        )),
+        RunError::AppearedEarlier { path, note } => Advice::exit(Exit::Refused).hint(format!(
+            "look at what is there; remove {} if you did not make it, else the note {}",
+            path.display(),
+            note.display()
+        )),
+        RunError::LinkReplaced { path } => Advice::exit(Exit::Conflict)
+            .hint(format!("look at the links on the way to {} before you use it again", path.display())),
         RunError::CheckInterrupted { signal, .. } => {
             Advice { exit: Exit::Signal(u8::try_from(*signal).unwrap_or(0)), ..advice }
         }

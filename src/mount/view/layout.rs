@@ -4,7 +4,7 @@ use super::config_layer::ConfigLayer;
 use super::request::OpenRequest;
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::mount_facts::OverlayWay;
-use crate::model::mount_record::{Containment, MountRecord, PrivateDir};
+use crate::model::mount_record::{Containment, MountRecord, PrivateDir, WATCH_DIR};
 use crate::model::raw_path::RawPath;
 use crate::mount::process::inside::caps;
 use crate::mount::process::inside::protocol::{Cover, Group, HelperSpec, OverlaySpec, Protect};
@@ -52,7 +52,8 @@ pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord, config: &
     if overlay {
         protect.push(protected_home(request.sessions_dir));
         let copied = config.iter().filter_map(|layer| layer.copied.clone());
-        protect.extend(copied.map(|path| Protect { path, throwaway: Vec::new() }));
+        let layers = request.spec.protected.iter().filter(|path| path.exists()).cloned().map(RawPath);
+        protect.extend(copied.chain(layers).map(|path| Protect { path, throwaway: Vec::new() }));
     }
     let base =
         if record.backend == Backend::Copy { session.join(&record.data) } else { record.root.to_path_buf() };
@@ -77,7 +78,7 @@ pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord, config: &
 }
 
 /// What runs inside of runs write in our home. They get a layer of their own over it.
-pub(super) const WRITTEN_BY_NESTED_RUNS: [&str; 2] = ["cache", "locks"];
+pub(super) const WRITTEN_BY_NESTED_RUNS: [&str; 3] = ["cache", "locks", WATCH_DIR];
 
 /// Our own home: an agent that could write it would decide what the next run hides, or what the runner takes for its own
 /// unfinished work.

@@ -10,6 +10,7 @@ mod harness_state;
 mod inherit;
 mod journals;
 mod kernel;
+mod layers_outside;
 mod limits;
 mod outside;
 mod own_home;
