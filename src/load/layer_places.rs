@@ -66,7 +66,7 @@ pub fn outside(layers: &Layers, more: Vec<PathBuf>, root: &Path) -> Outside {
             Ok(real) if is_covered(&real) => {}
             // The project is in a layer, which is not one as a whole.
             Ok(real) if root.starts_with(&real) || home.starts_with(&real) => {
-                found.there.extend(parts_of(&real))
+                found.there.extend(parts_of(&real));
             }
             Ok(real) => {
                 if real != path {

@@ -56,7 +56,6 @@ impl Watch {
         // Before anybody sees it: without a lock it is one of a run that has ended.
         file.lock()?;
         file.write_all(&serde_json::to_vec(&note)?)?;
-        file.sync_all()?;
         fs::rename(&new, &path)?;
         Ok(Watch { note, path, linked: outside.linked, _file: file })
     }
