@@ -9,15 +9,15 @@ use crate::model::plan::PlannedCheck;
 use crate::model::raw_path::RawPath;
 use crate::model::report::ReportedCheck;
 use crate::model::warning::{Warning, WarningCode};
-use crate::mount::ViewOf;
 use crate::mount::changes::diff::printable_name;
 use crate::mount::fs::cleanup;
 use crate::mount::process::attend::{TimeLimits, limit_of};
+use crate::mount::{NotApplied, ViewOf};
 use anyhow::Result;
 
 impl OpenRun<'_> {
     /// Runs a command on the result, on the project as at launch, or on that with some of the result's paths, and records
-    /// how it ended.
+    /// how it ended. The result is what an apply would make of the project: a check says nothing about what is never applied.
     pub fn check(
         &mut self,
         check: &PlannedCheck,
@@ -28,6 +28,14 @@ impl OpenRun<'_> {
         let _step = tracing::info_span!("check", number).entered();
         let scratch = self.session.dir.join(format!("check-{number}"));
         let log = self.session.dir.join(format!("check-{number}.log"));
+        let refused = match on {
+            ViewOf::Result => self.review()?.map(NotApplied::from),
+            _ => None,
+        };
+        if refused.is_some() && number == 1 {
+            self.warn_of_ignored(observer);
+        }
+        let on = refused.as_ref().map_or(on, ViewOf::Applied);
         let view = self.mount.view_of(on, &scratch)?;
         tracing::info!(?on, "check started");
         for path in &view.changed_by_user {
@@ -64,6 +72,26 @@ impl OpenRun<'_> {
         observer.event(&RunEvent::CheckEnded(&reported));
         self.report.checks.push(reported.clone());
         Ok(reported)
+    }
+
+    /// What git ignores is not applied and yet seen by checks, which need what the agent installed.
+    fn warn_of_ignored(&mut self, observer: &mut dyn Observer) {
+        let Some(reviewed) = &self.reviewed else { return };
+        let seen = &reviewed.review.ignored;
+        if seen.outside_heavy == 0 {
+            return;
+        }
+        let names: Vec<String> =
+            seen.examples_outside_heavy.iter().map(|path| printable_name(path.as_ref())).collect();
+        let more = seen.outside_heavy - names.len() as u64;
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let text = format!(
+            "checks see what the agent changed and git ignores, which is not applied: {}{more}",
+            names.join(", ")
+        );
+        let warning = Warning::new(WarningCode::NotApplied, text);
+        observer.event(&RunEvent::Warning(&warning));
+        self.report.warnings.push(warning);
     }
 
     /// Puts paths back to what they were at launch, so that the next attempt or apply does not have them.

@@ -5,6 +5,7 @@ use crate::model::change_kind::ChangeKind;
 use crate::model::mount::PathRule;
 use crate::model::raw_path::RawPath;
 use crate::mount::changes::compare::{After, ConflictReason};
+use crate::mount::fs::heavy::is_heavy;
 use crate::mount::fs::stat::{Kind, Stat};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -155,6 +156,13 @@ pub struct KeptOut {
     pub count: u64,
     /// The first few.
     pub examples: Vec<RawPath>,
+    /// Those that are not in a directory of build output or dependencies.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub outside_heavy: u64,
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub examples_outside_heavy: Vec<RawPath>,
 }
 
 impl KeptOut {
@@ -162,6 +170,12 @@ impl KeptOut {
         self.count += 1;
         if self.examples.len() < EXAMPLES {
             self.examples.push(path.into());
+        }
+        if !path.iter().any(is_heavy) {
+            self.outside_heavy += 1;
+            if self.examples_outside_heavy.len() < EXAMPLES {
+                self.examples_outside_heavy.push(path.into());
+            }
         }
     }
 }

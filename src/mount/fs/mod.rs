@@ -5,6 +5,7 @@ pub(crate) mod copy_entry;
 pub mod copy_file;
 pub mod data;
 pub mod duplicate;
+pub(crate) mod heavy;
 pub mod held_dir;
 pub mod plain_copy;
 pub mod stat;

@@ -146,16 +146,28 @@ fn trust_times(git_dir: &Path) -> io::Result<()> {
 
 /// The copy is an ordinary repository, whatever the original was: a submodule or a worktree of a bare one says otherwise.
 fn adapt_config(git_dir: &Path) -> io::Result<()> {
-    trust_times(git_dir)?;
     for name in ["config", "config.worktree"] {
         let path = git_dir.join(name);
-        let text = regular::read(&path, LARGEST_SETTINGS).unwrap_or_default().to_ascii_lowercase();
-        let says = |word: &[u8]| text.windows(word.len()).any(|window| window == word);
-        if says(b"worktree") || says(b"bare = true") || says(b"bare=true") {
-            append(&path, ORDINARY)?;
+        let text = regular::read(&path, LARGEST_SETTINGS).unwrap_or_default();
+        let private = private_config(name, text.clone(), false);
+        if private != text {
+            fs::write(&path, private)?;
         }
     }
     Ok(())
+}
+
+/// A configuration of the user's, as the copy has it. That of a submodule still says where its files are.
+pub(crate) fn private_config(name: &str, mut text: Vec<u8>, is_module: bool) -> Vec<u8> {
+    let lower = text.to_ascii_lowercase();
+    let says = |word: &[u8]| lower.windows(word.len()).any(|window| window == word);
+    if name == "config" {
+        text.extend_from_slice(format!("\n{TRUST_TIMES}").as_bytes());
+    }
+    if !is_module && (says(b"worktree") || says(b"bare = true") || says(b"bare=true")) {
+        text.extend_from_slice(format!("\n{ORDINARY}").as_bytes());
+    }
+    text
 }
 
 fn append(path: &Path, text: &str) -> io::Result<()> {

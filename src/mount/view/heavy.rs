@@ -3,43 +3,14 @@
 
 use crate::files::regular;
 use crate::mount::error::MountError;
+use crate::mount::fs::heavy::is_heavy;
 use crate::mount::git::repository::{LARGEST_SETTINGS, Repository, Tracked, TrackedList};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The file in the project root that brings ignored things in, one pattern a line.
 const INCLUDE_FILE: &str = ".worktreeinclude";
-
-const NAMES: [&str; 26] = [
-    "node_modules",
-    "bower_components",
-    "target",
-    ".venv",
-    "venv",
-    "env",
-    "dist",
-    "build",
-    "out",
-    ".next",
-    ".nuxt",
-    ".svelte-kit",
-    ".turbo",
-    ".parcel-cache",
-    ".cache",
-    ".npm-cache",
-    ".gradle",
-    ".tox",
-    ".nox",
-    ".terraform",
-    "__pycache__",
-    ".pytest_cache",
-    ".mypy_cache",
-    ".ruff_cache",
-    ".nyc_output",
-    "coverage",
-];
 
 /// Decides on heavy directories.
 pub(super) struct Heavy {
@@ -73,7 +44,7 @@ impl Heavy {
 
     /// Whether a directory may turn out to be left out; then it is not gone into before [`Heavy::left_out`] has answered.
     pub(super) fn is_candidate(&self, dir: &Path) -> bool {
-        let named = dir.file_name().and_then(OsStr::to_str).is_some_and(|name| NAMES.contains(&name));
+        let named = dir.file_name().is_some_and(is_heavy);
         self.has_repository && named && !self.is_included(dir)
     }
 

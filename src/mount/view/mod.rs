@@ -1,6 +1,7 @@
 //! Makes what the commands of a mount see: an overlay over the project or a copy of it, without what is hidden and with the
 //! files that are injected. It runs nothing, and never writes the project.
 
+mod as_applied;
 mod config_layer;
 mod conversations;
 mod copy;
@@ -23,6 +24,7 @@ mod scratch;
 mod setup_links;
 mod upper_state;
 
+pub use as_applied::NotApplied;
 pub use inject::InjectedFile;
 pub use newly_hidden::{hide_newly_hidden, newly_hidden};
 pub use open::{OpenMount, open, reopen};

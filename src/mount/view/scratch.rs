@@ -1,6 +1,7 @@
-//! Views of the same project that are thrown away: of the result, of the project at launch, and of the latter with some paths
-//! of the result. Whatever is written in one goes to its scratch directory and nowhere else.
+//! Views of the same project that are thrown away: of the result, of what an apply would make of it, of the project at launch, and
+//! of the latter with some paths of the result. Whatever is written in one goes to its scratch directory and nowhere else.
 
+use super::as_applied::NotApplied;
 use super::copy::open_copy;
 use super::inject::{InjectedFile, Upper};
 use super::layout::helper_spec;
@@ -28,6 +29,8 @@ use std::sync::Arc;
 pub enum ViewOf<'a> {
     /// The project with everything that was changed in the mount so far.
     Result,
+    /// The same as far as it would be applied: these paths, and the settings and hooks of repositories, are as in the project.
+    Applied(&'a NotApplied),
     /// The project as at launch, with what was hidden and injected then.
     Base,
     /// The same, with these paths (and what is below them) taken from the result.
@@ -49,9 +52,21 @@ impl OpenMount {
         tracing::debug!(?what, scratch = %scratch.display(), "making a view");
         let complete = |mount| ScratchView { mount, changed_by_user: Vec::new() };
         let (base, paths) = match (what, self.record.backend) {
-            (ViewOf::Result, Backend::Overlay) => return Ok(complete(self.overlay_of_result(scratch)?)),
+            (ViewOf::Result, Backend::Overlay) => {
+                return Ok(complete(self.overlay_of_result(scratch, None)?));
+            }
+            (ViewOf::Applied(refused), Backend::Overlay) => {
+                return Ok(complete(self.overlay_of_result(scratch, Some(refused))?));
+            }
             (ViewOf::Result, Backend::Copy) => return Ok(complete(self.copy_of_result(scratch)?)),
-            (ViewOf::Result, Backend::Auto | Backend::None) => return Ok(complete(self.same_view()?)),
+            (ViewOf::Applied(refused), Backend::Copy) => {
+                let view = self.copy_of_result(scratch)?;
+                self.correct_copy(scratch, refused)?;
+                return Ok(complete(view));
+            }
+            (ViewOf::Result | ViewOf::Applied(_), Backend::Auto | Backend::None) => {
+                return Ok(complete(self.same_view()?));
+            }
             (_, Backend::Auto | Backend::None) => return Err(MountError::NoView.into()),
             (ViewOf::Base, _) => (self.base_view(scratch)?, &[][..]),
             (ViewOf::BaseWith(paths), _) => (self.base_view(scratch)?, paths),
@@ -64,7 +79,7 @@ impl OpenMount {
         Ok(ScratchView { mount: base.mount, changed_by_user })
     }
 
-    fn overlay_of_result(&self, scratch: &Path) -> Result<OpenMount> {
+    fn overlay_of_result(&self, scratch: &Path, refused: Option<&NotApplied>) -> Result<OpenMount> {
         let mut view = self.same_view()?;
         // Those of the harness's configuration come first and stay as they are.
         let project = view.helper.spec.overlays.iter_mut().skip(self.inputs.config.len());
@@ -74,6 +89,9 @@ impl OpenMount {
             overlay.work = dir.join("work").into();
             make_dir(&overlay.upper).map_err(|error| at(&overlay.upper, error))?;
             make_dir(&overlay.work).map_err(|error| at(&overlay.work, error))?;
+            if let Some(refused) = refused {
+                self.correct_upper(&overlay.target, &below, &overlay.upper, refused)?;
+            }
             overlay.lowers.insert(0, below);
         }
         Ok(view)

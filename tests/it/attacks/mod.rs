@@ -2,6 +2,7 @@
 
 mod aliases;
 mod caches;
+mod checks;
 mod git_commits;
 mod git_objects;
 mod git_settings;
