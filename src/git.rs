@@ -4,6 +4,7 @@
 use crate::host::{Host, interruption};
 use crate::tool::{self, Bounds, Finished, ToolError};
 use anyhow::{Context, bail};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -62,6 +63,21 @@ fn program() -> &'static Path {
         let host = Host::of_this_process().ok();
         host.and_then(|host| tool::find(&host, "git")).unwrap_or_else(|| "/nonexistent/git".into())
     })
+}
+
+/// Settings that the user's environment has (`GIT_CONFIG_COUNT`), of those that are named, in lower case.
+pub fn settings_of_environment(names: &[&str]) -> Vec<(String, String)> {
+    let said: HashMap<String, String> = std::env::vars_os()
+        .filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_CONFIG_"))
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let count: usize = said.get("GIT_CONFIG_COUNT").and_then(|count| count.trim().parse().ok()).unwrap_or(0);
+    let pair = |number: usize| {
+        let key = said.get(&format!("GIT_CONFIG_KEY_{number}"))?.to_ascii_lowercase();
+        Some((key, said.get(&format!("GIT_CONFIG_VALUE_{number}"))?.clone()))
+    };
+    let pairs = (0..count.min(said.len())).filter_map(pair);
+    pairs.filter(|(key, _)| names.contains(&key.as_str())).collect()
 }
 
 /// What one call may cost. What an agent left in a repository may be made to cost any amount.

@@ -17,6 +17,11 @@ const CLASSES: [(&str, &[(char, char)]); 12] = [
     ("xdigit", &[('0', '9'), ('A', 'F'), ('a', 'f')]),
 ];
 
+/// Whether git passes over a line: a lone `!` or `/` matches nothing, and to `ignore` everything.
+pub fn says_nothing(pattern: &str) -> bool {
+    pattern.trim_end().trim_start_matches('!').trim_matches('/').is_empty()
+}
+
 /// The pattern for `globset`. What git does not understand stays as it is.
 pub fn for_globset(pattern: &str) -> String {
     let mut result = String::with_capacity(pattern.len() + 4);

@@ -262,6 +262,9 @@ impl RuleList {
                 let start: String = rule.pattern.chars().take(40).collect();
                 return Err(error(format!("`{start}...` is longer than {LONGEST} bytes")));
             }
+            if glob::says_nothing(&rule.pattern) {
+                continue;
+            }
             // `from` is the only thing that comes back with a match, so the index travels in it.
             let pattern = glob::for_globset(&rule.pattern);
             builder.add_line(Some(PathBuf::from(index.to_string())), &pattern).map_err(|cause| {

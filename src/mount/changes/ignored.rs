@@ -7,7 +7,7 @@ use crate::git;
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::{Lookup, Tree};
 use crate::mount::git::repository::{LARGEST_SETTINGS, Repository};
-use crate::rules::glob::for_globset;
+use crate::rules::glob::{for_globset, says_nothing};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -24,9 +24,18 @@ const BATCH_BYTES: usize = 64 * 1024;
 /// What a repository ignores by its exclude file and settings.
 type Own = [Gitignore; 2];
 
+/// A change that no pattern ignores as far as we read them.
+pub(super) struct Asked<'a> {
+    pub(super) path: &'a Path,
+    pub(super) is_dir: bool,
+    /// Whether the user has something there.
+    pub(super) exists: bool,
+}
+
 /// The repository that the root is in.
 #[derive(Clone)]
 struct Outer {
+    top: PathBuf,
     /// The ignore files above the root, the nearest first, with the root as they see it.
     above: Vec<(PathBuf, Gitignore)>,
     own: Own,
@@ -43,7 +52,7 @@ impl Outer {
         let above = between.filter_map(|dir| {
             Some((real.strip_prefix(dir).ok()?.to_owned(), patterns_of(&dir.join(".gitignore"))))
         });
-        Some(Outer { above: above.collect(), own: own_patterns(top), prefix })
+        Some(Outer { top: top.to_owned(), above: above.collect(), own: own_patterns(top), prefix })
     }
 
     fn matched(&self, path: &Path, is_dir: bool) -> Option<bool> {
@@ -106,6 +115,57 @@ impl<'a> IgnoreView<'a> {
             }
         }
         self.matches(path, is_dir).then(|| path.to_owned())
+    }
+
+    /// Of some changes, those that git itself ignores: it knows settings that include others, and what we read in another way. Of a
+    /// new file the ignore files of the project say nothing, because the agent may change them. Where git has no answer, what the user
+    /// has counts as ignored.
+    pub(super) fn ignored_by_git(&mut self, asked: &[Asked<'_>]) -> HashSet<PathBuf> {
+        let mut by_repository: BTreeMap<PathBuf, Vec<&Asked<'_>>> = BTreeMap::new();
+        for one in asked {
+            if !self.is_beyond_link(one.path) {
+                let owner = one.path.ancestors().skip(1).find(|dir| self.begins(dir));
+                by_repository.entry(owner.unwrap_or(Path::new("")).to_owned()).or_default().push(one);
+            }
+        }
+        let mut ignored = HashSet::new();
+        for (owner, asked) in by_repository {
+            let (top, prefix) = match &self.outer {
+                _ if !owner.as_os_str().is_empty() => (self.project.path().join(&owner), Path::new("")),
+                Some(outer) => (outer.top.clone(), outer.prefix.as_path()),
+                None => continue,
+            };
+            let Some(repository) = Repository::at(&top) else { continue };
+            let ask = |asked: &[&Asked<'_>]| -> anyhow::Result<Vec<PathBuf>> {
+                let inside = |one: &&Asked<'_>| {
+                    (prefix.join(one.path.strip_prefix(&owner).unwrap_or(one.path)), one.is_dir)
+                };
+                let said: HashMap<PathBuf, bool> =
+                    repository.says_ignored(asked.iter().map(inside))?.into_iter().collect();
+                let counts = |one: &&&Asked<'_>| {
+                    said.get(&inside(one).0).is_some_and(|in_tree| one.exists || !in_tree)
+                };
+                Ok(asked.iter().filter(counts).map(|one| one.path.to_owned()).collect())
+            };
+            let answer = ask(&asked).or_else(|error| {
+                tracing::debug!("git does not say what it ignores: {error:#}");
+                ask(&asked.iter().copied().filter(|one| one.exists).collect::<Vec<_>>())
+            });
+            let existing = || asked.iter().filter(|one| one.exists).map(|one| one.path.to_owned());
+            ignored.extend(answer.unwrap_or_else(|_| existing().collect()));
+        }
+        ignored
+    }
+
+    /// Whether the project has something else than a directory above a path: git does not answer then, and the user has nothing there.
+    fn is_beyond_link(&self, path: &Path) -> bool {
+        match self.project.lookup(path) {
+            Ok(Lookup::NoParent { existing }) => {
+                let parent: PathBuf = path.components().take(existing + 1).collect();
+                self.project.stat(&parent).ok().flatten().is_some()
+            }
+            _ => false,
+        }
     }
 
     /// Those paths at or below the given ones that the index of their repository tracks. Without a usable git nothing counts as
@@ -231,7 +291,7 @@ fn patterns_of(file: &Path) -> Gitignore {
 
 fn patterns(text: &str) -> Gitignore {
     let mut builder = GitignoreBuilder::new("");
-    for line in text.trim_start_matches('\u{feff}').lines() {
+    for line in text.trim_start_matches('\u{feff}').lines().filter(|line| !says_nothing(line)) {
         // A pattern that git does not understand ignores nothing.
         let _ = builder.add_line(None, &for_globset(line));
     }

@@ -4,7 +4,7 @@
 use super::change::{Change, Review};
 use super::compare::{After, Base, ConflictReason, Now, Verdict, compare};
 use super::content::same_content;
-use super::ignored::IgnoreView;
+use super::ignored::{Asked, IgnoreView};
 use super::manifest::Manifest;
 use super::moved::hold_what_moved_to_protected;
 use super::path_states::{base_kind, base_of, before_we_moved_it, now_of};
@@ -94,14 +94,23 @@ fn without_ignored(
     // What the user has and git ignores is not the agent's to uncover: by the ignore files that the user has, too.
     let mut users = view.of_project();
     let mut covers: Vec<Option<PathBuf>> = Vec::with_capacity(candidates.len());
+    let mut asked = Vec::new();
     for one in &candidates {
         let is_dir = matches!(one.after, After::Dir { .. })
             || (one.after == After::Absent && base_kind(sides.base, &one.path)? == Some(Kind::Dir));
         let mut cover = view.ignored_by_pattern(&one.path, is_dir);
-        if cover.is_none() && sides.project.stat(&one.path).ok().flatten().is_some() {
+        let exists = sides.project.stat(&one.path).ok().flatten().is_some();
+        if cover.is_none() && exists {
             cover = users.ignored_by_pattern(&one.path, is_dir);
         }
+        if cover.is_none() {
+            asked.push(Asked { path: &one.path, is_dir, exists });
+        }
         covers.push(cover);
+    }
+    let ignored = view.ignored_by_git(&asked);
+    for (one, cover) in candidates.iter().zip(&mut covers).filter(|(_, cover)| cover.is_none()) {
+        *cover = ignored.get(&one.path).cloned();
     }
     let tops: HashSet<PathBuf> = covers.iter().flatten().cloned().collect();
     let tracked = if tops.is_empty() { HashSet::new() } else { view.tracked(&tops) };

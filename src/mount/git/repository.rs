@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -138,6 +138,27 @@ impl Repository {
         self.check_ignore(&[], paths, b"\0")
     }
 
+    /// Of some paths and whether they are directories, those that a pattern ignores, tracked or not, and whether the pattern is in an
+    /// ignore file of the work tree.
+    pub fn says_ignored(
+        &self,
+        paths: impl Iterator<Item = (PathBuf, bool)>,
+    ) -> anyhow::Result<Vec<(PathBuf, bool)>> {
+        // A name may begin like a word of git's.
+        let plain = paths.map(|(path, is_dir)| {
+            let mut name = OsString::from("./");
+            name.push(path);
+            name.push(if is_dir { "/" } else { "" });
+            PathBuf::from(name)
+        });
+        let fields = self.check_ignore(&["--no-index", "--verbose"], plain, b"\0")?;
+        // The file, the line, the pattern, the path.
+        let ignored = fields.chunks_exact(4).filter(|said| !said[2].as_os_str().as_bytes().starts_with(b"!"));
+        let in_tree = |file: &Path| file.is_relative() && file.ends_with(".gitignore");
+        let strip = |path: &Path| path.components().filter(|part| *part != Component::CurDir).collect();
+        Ok(ignored.map(|said| (strip(&said[3]), in_tree(&said[0]))).collect())
+    }
+
     fn check_ignore(
         &self,
         options: &[&str],
@@ -145,6 +166,9 @@ impl Repository {
         end: &[u8],
     ) -> anyhow::Result<Vec<PathBuf>> {
         let mut command = self.git(&self.git_dir);
+        for (key, value) in git::settings_of_environment(&["core.excludesfile", "core.ignorecase"]) {
+            command.arg("-c").arg(format!("{key}={value}"));
+        }
         command.args(["check-ignore", "-z", "--stdin"]).args(options);
         let mut bytes = Vec::new();
         for path in paths {

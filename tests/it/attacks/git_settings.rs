@@ -1,7 +1,7 @@
 //! Files of the work tree that git takes settings from or runs: edited inside, they would run on the next `git status`.
 
 use crate::support::mount::{World, for_each_identity};
-use crate::support::sessions::{BACKENDS, paths};
+use crate::support::sessions::{BACKENDS, Did, paths};
 
 /// A setting of the repository, the attack on the file that it names, that file, and how the user would set it off.
 const ATTACKS: [(&str, &str, &str, &str); 9] = [
@@ -434,6 +434,56 @@ fn what_a_repository_below_the_project_ignores_is_ignored() {
                     "cd {place}; cat build/x priv t.txt; rm -rf build priv plain; git checkout -q ."
                 ));
                 assert_eq!(now, "mine\nmine\ntwo\n", "{backend}: {place}");
+            }
+        }
+    });
+}
+
+#[test]
+fn what_git_ignores_by_any_of_its_settings_is_ignored() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n"), ("tracked.dat", "one\n"), (".agentignore", "keys.txt\n!\n")]);
+        world.write("home/gi", "*.dat\n/made/\n");
+        world.write("home/inc", format!("[core]\nexcludesFile = {}\n", world.path("home/gi").display()));
+        world.write("project/keys.txt", "SECRET\n");
+        world.give();
+        let home = world.path("home");
+        let home = home.display();
+        let file = home.to_string() + "/inc";
+        let global = |text: &str| format!("printf '{text}' > {home}/.gitconfig");
+        let settings = [
+            (global(&format!("[include]\\npath={file}\\n")), "g.dat"),
+            (global(&format!("[includeIf \"gitdir:**\"]\\npath={file}\\n")), "g.dat"),
+            (global(&format!("[includeIf \"onbranch:main\"]\\npath={file}\\n")), "g.dat"),
+            (format!("git config include.path {file}"), "g.dat"),
+            (
+                format!(
+                    "git config extensions.worktreeConfig true; git config --worktree include.path {file}"
+                ),
+                "g.dat",
+            ),
+            ("git config core.ignoreCase true; echo '*.DAT' > .git/info/exclude".to_owned(), "g.dat"),
+            ("printf '*.dat\\n!\\n' > .git/info/exclude".to_owned(), "g.dat"),
+            (String::new(), "g.dat"),
+        ];
+        for backend in BACKENDS {
+            for (number, (setting, ignored)) in settings.iter().enumerate() {
+                world.outside(&format!("cp .git/config ../kept; echo mine > {ignored}; {setting}"));
+                let attack = "rm -f g.dat; echo two > tracked.dat; echo two > a.txt; mkdir made; echo x > made/x.dat; cat keys.txt || true";
+                let mut command = world.mounted_command(&["--mount", backend], attack);
+                if setting.is_empty() {
+                    let value = world.path("home/gi");
+                    command.env("GIT_CONFIG_COUNT", "1").env("GIT_CONFIG_KEY_0", "core.excludesFile");
+                    command.env("GIT_CONFIG_VALUE_0", value);
+                }
+                let did = Did::of(&command.output().unwrap()).ends(0);
+                did.says("that git ignores");
+                assert!(!did.stdout.contains("SECRET"), "{did:#?}");
+                let now =
+                    world.outside(&format!("cat {ignored} tracked.dat a.txt; ls made/x.dat 2>&1 || true"));
+                assert!(now.starts_with("mine\ntwo\ntwo\n"), "{backend} {number}: {setting}: {now}");
+                assert!(now.contains("No such file"), "{backend} {number}: {setting}: {now}");
+                world.outside(&format!("rm -rf made {home}/.gitconfig .git/config.worktree; cp ../kept .git/config; : > .git/info/exclude; git checkout -q ."));
             }
         }
     });
