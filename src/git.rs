@@ -6,6 +6,7 @@ use crate::tool::{self, Bounds, Finished, ToolError};
 use anyhow::{Context, bail};
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -36,6 +37,9 @@ const SAFE: [&str; 16] = [
 /// something.
 const KEPT: [&str; 4] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_EXEC_PATH"];
 
+/// A git that takes longer to name a file is not waited for.
+const SYSTEM_CONFIG: Duration = Duration::from_secs(2);
+
 /// A git command that is about to run. It fetches nothing: a repository can name a program for that.
 pub fn command(directory: &Path) -> Command {
     let mut command = Command::new(program());
@@ -62,6 +66,28 @@ fn program() -> &'static Path {
     FOUND.get_or_init(|| {
         let host = Host::of_this_process().ok();
         host.and_then(|host| tool::find(&host, "git")).unwrap_or_else(|| "/nonexistent/git".into())
+    })
+}
+
+/// The configuration of all users of the machine: where it is was decided when this git was built. Asked once.
+pub fn system_config() -> &'static [PathBuf] {
+    static FOUND: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let mut ask = command(Path::new("/"));
+        // It is asked where the file is, whether it is read or not.
+        ask.args(["var", "GIT_CONFIG_SYSTEM"]).env_remove("GIT_CONFIG_NOSYSTEM");
+        let limits = Limits { time: SYSTEM_CONFIG, output: 64 * 1024 };
+        let said = run_with(ask, None, limits).ok().map(|said| {
+            let lines = said.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+            lines.map(|line| PathBuf::from(OsStr::from_bytes(line))).filter(|path| path.is_absolute()).collect()
+        });
+        // Git before 2.42 does not say it: then it is beside the program.
+        let beside = || {
+            let real = program().canonicalize().ok();
+            let programs = [Some(program().to_owned()), real].into_iter().flatten();
+            programs.filter_map(|path| Some(path.parent()?.parent()?.join("etc/gitconfig"))).collect()
+        };
+        said.filter(|found: &Vec<PathBuf>| !found.is_empty()).unwrap_or_else(beside)
     })
 }
 

@@ -1,11 +1,12 @@
 //! Files of a work tree that git takes settings from or runs: `core.hooksPath`, included configuration, filters, drivers. They
-//! are as dangerous as `.git/config` and `.git/hooks` themselves. It runs no git, which might wait for such a file.
+//! are as dangerous as `.git/config` and `.git/hooks` themselves. It runs no git in a repository, which might wait for such a file.
 
 use super::config_file::settings;
 use super::repository::{LARGEST_POINTER, LARGEST_SETTINGS, Repository, pointer_target};
 use super::shell_words::{entered_in, names_in, scripts_in};
 use super::work_trees;
 use crate::files::regular;
+use crate::git;
 use crate::load::layer_places::trail;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -127,7 +128,14 @@ impl GitSurroundings {
 
     pub fn of(env: &BTreeMap<String, String>, home: Option<PathBuf>) -> GitSurroundings {
         let said = |name: &str| env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let mut config_files = vec![said("GIT_CONFIG_SYSTEM").unwrap_or_else(|| "/etc/gitconfig".into())];
+        let mut config_files = match said("GIT_CONFIG_SYSTEM") {
+            Some(system) => vec![system],
+            // There may be more than one git on a machine.
+            None => [Path::new("/etc/gitconfig").to_owned()]
+                .into_iter()
+                .chain(git::system_config().iter().cloned())
+                .collect(),
+        };
         match (said("GIT_CONFIG_GLOBAL"), &home) {
             (Some(global), _) => config_files.push(global),
             (None, Some(home)) => {

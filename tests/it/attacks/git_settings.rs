@@ -440,6 +440,31 @@ fn what_a_repository_below_the_project_ignores_is_ignored() {
 }
 
 #[test]
+fn the_setting_of_the_machine_counts_wherever_this_git_has_it() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        let system = world.write("etc/gitconfig", "[core]\n\thooksPath = .hooks\n");
+        let git = world.outside("command -v git");
+        let text = format!(
+            "#!/bin/sh\nGIT_CONFIG_SYSTEM='{}' exec '{}' \"$@\"\n",
+            system.display(),
+            git.trim_end()
+        );
+        world.raw_harness("git", &text, 0o755);
+        for backend in BACKENDS {
+            let attack = "mkdir -p .hooks; echo 'exit 1' > .hooks/pre-commit; echo two > a.txt";
+            let mut command = world.mounted_command(&["--mount", backend], attack);
+            let path = std::env::var("PATH").unwrap_or_default();
+            command.env("PATH", format!("{}:{path}", world.path("bin").display()));
+            let did = Did::of(&command.output().unwrap()).ends(0);
+            did.says("not applied: .hooks/pre-commit").says("core.hookspath");
+            assert!(!world.project().join(".hooks/pre-commit").exists());
+            assert_eq!(world.outside("cat a.txt; echo one > a.txt"), "two\n");
+        }
+    });
+}
+
+#[test]
 fn what_git_ignores_by_any_of_its_settings_is_ignored() {
     for_each_identity(|world| {
         world.repository(&[("a.txt", "one\n"), ("tracked.dat", "one\n"), (".agentignore", "keys.txt\n!\n")]);
