@@ -149,3 +149,28 @@ fn two_undos_at_once_undo_once() {
         assert!(fs::read_dir(world.sessions().join(id).join("journal")).unwrap().count() >= 2);
     });
 }
+
+#[test]
+fn a_file_that_became_a_closed_directory_is_undone_and_redone() {
+    for who in identities() {
+        for backend in BACKENDS {
+            for (make, mode) in [
+                ("mkdir f; chmod 555 f", "555"),
+                ("mkdir f; echo in > f/in; chmod 500 f", "500"),
+                ("mkdir f; chmod 355 f", "355"),
+            ] {
+                let world = World::new(who);
+                world.repository(&[("f", "mine\n")]);
+                world.mounted(&["--mount", backend], &format!("rm f; {make}")).ends(0);
+                let id = world.only_session();
+                assert_eq!(world.outside("stat -c %a f").trim(), mode, "{backend}");
+                world.aw(["sessions", "undo", &id]).ends(0);
+                assert_eq!(world.outside("cat f; stat -c %a f"), "mine\n644\n", "{backend}: {make}");
+                world.aw(["sessions", "redo", &id]).ends(0);
+                assert_eq!(world.outside("stat -c %a f").trim(), mode, "{backend}: {make}");
+                world.aw(["sessions", "undo", &id]).ends(0);
+                assert_eq!(now(&world, "f"), "mine\n", "{backend}: {make}");
+            }
+        }
+    }
+}

@@ -163,21 +163,16 @@ pub(super) fn for_undo(project: &Tree, taken: &[TakenBack<'_>]) -> anyhow::Resul
         steps.extend(undo_step(project, taken)?);
     }
     close_what_is_made(&mut steps);
+    expect_what_is_opened(&mut steps);
     add_missing_parents(project, None, &mut steps)?;
     Ok(ordered(steps))
 }
 
 /// A directory that was opened and then removed comes back closed: with the mode that it is to have, not in two steps.
 fn close_what_is_made(steps: &mut Vec<Step>) {
-    let modes: HashMap<PathBuf, u32> = steps
-        .iter()
-        .filter_map(|step| match step.action {
-            Action::Chmod { to, .. } => Some((step.path.clone(), to)),
-            _ => None,
-        })
-        .collect();
+    let modes = new_modes(steps);
     let mut made = HashSet::new();
-    for step in steps.iter_mut().filter(|step| step.action == Action::Create) {
+    for step in steps.iter_mut().filter(|step| matches!(step.action, Action::Create | Action::Replace)) {
         if let (Some(Content::Directory { mode, .. }), Some(to)) = (&mut step.content, modes.get(&step.path))
         {
             *mode = *to;
@@ -185,6 +180,24 @@ fn close_what_is_made(steps: &mut Vec<Step>) {
         }
     }
     steps.retain(|step| !(matches!(step.action, Action::Chmod { .. }) && made.contains(&step.path)));
+}
+
+/// A closed directory that gives way to a file is opened first, so that it can be emptied: it is found with that mode.
+fn expect_what_is_opened(steps: &mut [Step]) {
+    let modes = new_modes(steps);
+    for step in steps.iter_mut().filter(|step| step.action == Action::Replace) {
+        if let (Some(old), Some(to)) = (&mut step.old, modes.get(&step.path)) {
+            old.mode = old.mode & !PERMISSIONS | to;
+        }
+    }
+}
+
+fn new_modes(steps: &[Step]) -> HashMap<PathBuf, u32> {
+    let mode = |step: &Step| match step.action {
+        Action::Chmod { to, .. } => Some((step.path.clone(), to)),
+        _ => None,
+    };
+    steps.iter().filter_map(mode).collect()
 }
 
 /// From what is there now, whatever the user made of it, to what was there before. What comes out is kept, as ever.
@@ -214,7 +227,7 @@ fn undo_step(project: &Tree, taken: &TakenBack<'_>) -> anyhow::Result<Option<Ste
     Ok(Some(Step { path: operation.path.0.clone(), action, old: *now, content, merged: None }))
 }
 
-/// - a directory that was closed and is to be opened, first;
+/// - a directory that was closed and is to be opened, or to give way, first;
 /// - what must go before a directory can become a file;
 /// - everything new and changed, parents first;
 /// - everything that goes, children first;
@@ -228,7 +241,7 @@ fn ordered(mut steps: Vec<Step>) -> Vec<Step> {
     let is_cleared = |path: &Path| replaced.iter().any(|directory| path.starts_with(directory));
     let rank = |step: &Step| match step.action {
         Action::Chmod { from, to } => {
-            if from & OWNER_WRITE == 0 && to & OWNER_WRITE != 0 {
+            if from & OWNER_WRITE == 0 && to & OWNER_WRITE != 0 || replaced.contains(&step.path) {
                 0
             } else {
                 4
