@@ -79,7 +79,10 @@ pub fn system_config() -> &'static [PathBuf] {
         let limits = Limits { time: SYSTEM_CONFIG, output: 64 * 1024 };
         let said = run_with(ask, None, limits).ok().map(|said| {
             let lines = said.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-            lines.map(|line| PathBuf::from(OsStr::from_bytes(line))).filter(|path| path.is_absolute()).collect()
+            lines
+                .map(|line| PathBuf::from(OsStr::from_bytes(line)))
+                .filter(|path| path.is_absolute())
+                .collect()
         });
         // Git before 2.42 does not say it: then it is beside the program.
         let beside = || {

@@ -10,10 +10,13 @@ pub(super) fn settings(text: &str) -> Vec<Setting> {
     let mut lines = text.trim_start_matches('\u{feff}').lines();
     while let Some(line) = lines.next() {
         let mut line = line.trim();
-        if let Some(rest) = line.strip_prefix('[') {
-            let Some((header, after)) = header(rest) else { continue };
+        // More than one may stand in a line.
+        while let Some((header, after)) = line.strip_prefix('[').and_then(header) {
             section = header;
             line = after.trim();
+        }
+        if line.starts_with('[') {
+            continue;
         }
         if line.is_empty() || line.starts_with(['#', ';']) {
             continue;
@@ -21,9 +24,12 @@ pub(super) fn settings(text: &str) -> Vec<Setting> {
         let (key, value) = line.split_once('=').unwrap_or((line, "true"));
         let mut raw = value.trim().to_owned();
         // A backslash at the end of a line goes on with the next one.
-        while ends_in_backslash(&raw) {
+        let mut quoted = false;
+        let mut goes_on = value_goes_on(raw.as_bytes(), &mut quoted);
+        while goes_on {
             raw.pop();
             let Some(next) = lines.next() else { break };
+            goes_on = value_goes_on(next.trim_end().as_bytes(), &mut quoted);
             raw.push_str(next.trim_end());
         }
         found.push((format!("{section}.{}", key.trim().to_ascii_lowercase()), unquoted(&raw)));
@@ -31,8 +37,22 @@ pub(super) fn settings(text: &str) -> Vec<Setting> {
     found
 }
 
-fn ends_in_backslash(text: &str) -> bool {
-    text.bytes().rev().take_while(|&byte| byte == b'\\').count() % 2 == 1
+/// Whether a value goes on in the next line: it ends with a backslash that is neither escaped nor in a comment. `quoted` is for one
+/// value, line by line.
+pub(super) fn value_goes_on(line: &[u8], quoted: &mut bool) -> bool {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let mut escaped = false;
+    for byte in line {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => *quoted = !*quoted,
+            b'#' | b';' if !*quoted => return false,
+            _ => {}
+        }
+    }
+    escaped
 }
 
 /// The name of a section, and what follows its closing bracket.
@@ -83,6 +103,13 @@ fn unquoted(raw: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_comment_ends_with_its_line_and_headers_may_share_one() {
+        let text = "[a]\n# note \\\nk = 1 ; note \\\nl = \"x # y\" \\\n z\n[b][c]m = 2\n";
+        let expected = [("a.k", "1"), ("a.l", "x # y  z"), ("c.m", "2")];
+        assert_eq!(settings(text), expected.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    }
 
     #[test]
     fn settings_are_read_as_git_reads_them() {

@@ -1,6 +1,7 @@
 //! Takes credentials out of the text of a git configuration, for the mount's own copy of it: headers for http (a CI checkout keeps its
 //! token there), user names and passwords in urls, helpers that carry a password. It never touches the user's file.
 
+use super::config_file::value_goes_on;
 use super::secret_files::SecretFiles;
 use std::fs;
 use std::io;
@@ -12,26 +13,31 @@ pub(crate) fn without_credentials(config: &[u8]) -> Option<Vec<u8>> {
     let mut section = String::new();
     let mut lines = config.split_inclusive(|byte| *byte == b'\n');
     while let Some(line) = lines.next() {
-        // A value goes on in the next line after a backslash.
-        let mut whole = line.to_vec();
-        while ends_with_backslash(&whole) {
-            match lines.next() {
-                Some(more) => whole.extend_from_slice(more),
-                None => break,
-            }
-        }
-        let is_continued = whole.len() > line.len();
-        let (header, rest) = split_header(&whole);
-        if let Some(header) = header {
+        let mut rest = line;
+        let mut has_header = false;
+        while let (Some(header), after) = split_header(rest) {
             section = String::from_utf8_lossy(header).to_ascii_lowercase();
             kept.extend(without_userinfo(header));
+            rest = after;
+            has_header = true;
         }
+        // A value goes on in the next line after a backslash, a comment does not.
+        let mut whole = rest.to_vec();
+        let mut quoted = false;
+        let mut goes_on = value_of(rest).is_some_and(|value| value_goes_on(value, &mut quoted));
+        while goes_on {
+            let Some(more) = lines.next() else { break };
+            goes_on = value_goes_on(more, &mut quoted);
+            whole.extend_from_slice(more);
+        }
+        let is_continued = whole.len() > rest.len();
+        let rest = whole.as_slice();
         if !is_secret(&section, rest) {
             let joined = if is_continued { joined(rest) } else { rest.to_vec() };
             let without = without_userinfo(&joined);
             // The lines stay as they are where nothing was taken out.
             kept.extend_from_slice(if without == joined { rest } else { &without });
-        } else if header.is_some() {
+        } else if has_header {
             kept.push(b'\n');
         }
     }
@@ -63,6 +69,14 @@ fn ends_with_backslash(line: &[u8]) -> bool {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     line.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
+}
+
+/// What follows the key of a line; `None` for a comment or a key alone.
+fn value_of(line: &[u8]) -> Option<&[u8]> {
+    if matches!(line.trim_ascii_start().first(), None | Some(b'#' | b';')) {
+        return None;
+    }
+    line.iter().position(|byte| *byte == b'=').map(|at| &line[at + 1..])
 }
 
 /// `[section "name"]` at the start of a line, and what follows it there.
@@ -176,6 +190,9 @@ mod tests {
             ),
             ("[HTTP]\n ExtraHeader=S \\\n S2\n\tn = 1\n", "[HTTP]\n\tn = 1\n"),
             ("[http] extraheader = S\n[core]\n", "[http]\n[core]\n"),
+            ("[core][http] extraheader = S\n[core]\n", "[core][http]\n[core]\n"),
+            ("[http]\n# note \\\n\textraheader = S\n\tn = 1\n", "[http]\n# note \\\n\tn = 1\n"),
+            ("[http]\n\tn = 1 ; x \\\n\textraheader = S\n", "[http]\n\tn = 1 ; x \\\n"),
             ("[http \"a]b\"]extraheader = S", "[http \"a]b\"]\n"),
             (
                 "[remote \"o\"]\n\turl = https://x-access-token:S@h.example/o/r\n",

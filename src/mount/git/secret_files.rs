@@ -1,5 +1,5 @@
 //! Which files of a git directory may hold credentials: configurations of submodules and linked worktrees, files that a
-//! configuration includes, and those of git's own store. It changes nothing.
+//! configuration includes, those of git's own store, cookies and keys that a setting names. It changes nothing.
 
 use super::config_file::settings;
 use super::repository::LARGEST_SETTINGS;
@@ -56,12 +56,18 @@ impl SecretFiles {
                 let last = key.rsplit('.').next().unwrap_or_default();
                 if key.starts_with("include") && last == "path" {
                     pending.push(config.parent().unwrap_or(&top).join(value));
-                } else if key.starts_with("credential.") && last == "helper" {
-                    let bases = [top.parent().unwrap_or(&top), &top];
-                    let files = store_files(&value).into_iter();
-                    let files = files.flat_map(|file| bases.map(|base| base.join(&file)));
-                    found.stores.extend(files.filter_map(|file| file_below(&top, &file)));
+                    continue;
                 }
+                let named = match (key.split('.').next().unwrap_or_default(), last) {
+                    ("credential", "helper") => store_files(&value),
+                    ("http", "cookiefile" | "sslkey") => vec![value],
+                    ("core", "sshcommand") => words_after(&value, "-i"),
+                    _ => continue,
+                };
+                let bases = [top.parent().unwrap_or(&top), &top];
+                let files = named.iter().map(|file| expanded(file));
+                let files = files.flat_map(|file| bases.map(|base| base.join(&file)));
+                found.stores.extend(files.filter_map(|file| file_below(&top, &file)));
             }
         }
         found.configs.retain(|config| !found.stores.contains(config));
@@ -79,6 +85,18 @@ fn copies_of_configs(dir: &Path) -> impl Iterator<Item = PathBuf> {
 fn file_below(top: &Path, file: &Path) -> Option<PathBuf> {
     let real = file.canonicalize().ok().filter(|real| real.is_file())?;
     Some(real.strip_prefix(top).ok()?.to_owned())
+}
+
+fn expanded(file: &str) -> PathBuf {
+    match (file.strip_prefix("~/"), std::env::var_os("HOME")) {
+        (Some(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => file.into(),
+    }
+}
+
+fn words_after(command: &str, option: &str) -> Vec<String> {
+    let words = shlex::split(command).unwrap_or_default();
+    words.windows(2).filter(|pair| pair[0] == option).map(|pair| pair[1].clone()).collect()
 }
 
 /// The files of `store --file=x`.

@@ -445,11 +445,8 @@ fn the_setting_of_the_machine_counts_wherever_this_git_has_it() {
         world.repository(&[("a.txt", "one\n")]);
         let system = world.write("etc/gitconfig", "[core]\n\thooksPath = .hooks\n");
         let git = world.outside("command -v git");
-        let text = format!(
-            "#!/bin/sh\nGIT_CONFIG_SYSTEM='{}' exec '{}' \"$@\"\n",
-            system.display(),
-            git.trim_end()
-        );
+        let text =
+            format!("#!/bin/sh\nGIT_CONFIG_SYSTEM='{}' exec '{}' \"$@\"\n", system.display(), git.trim_end());
         world.raw_harness("git", &text, 0o755);
         for backend in BACKENDS {
             let attack = "mkdir -p .hooks; echo 'exit 1' > .hooks/pre-commit; echo two > a.txt";

@@ -60,10 +60,13 @@ fn tokens_elsewhere_in_a_git_directory_are_not_in_the_mount() {
              git config include.path more/included; mkdir .git/more\n\
              git config -f .git/more/included http.extraheader {TOKEN}; git config -f .git/more/included user.nick kept\n\
              git config credential.helper 'store --file=.git/credentials'\n\
-             echo https://u:{TOKEN}@h.example > .git/credentials"
+             echo https://u:{TOKEN}@h.example > .git/credentials\n\
+             git config http.cookieFile .git/cookies; echo {TOKEN} > .git/cookies\n\
+             git config http.https://h.example.sslKey \"$PWD/.git/key\"; echo {TOKEN} > .git/key\n\
+             printf '[http]\\n# note \\\\\\n extraHeader = {TOKEN}\\n[core][http] extraHeader = {TOKEN}\\n' >> .git/config"
         ));
         let before = world.outside(&format!("grep -rl {TOKEN} .git | sort"));
-        assert_eq!(before.lines().count(), 5, "{before}");
+        assert_eq!(before.lines().count(), 8, "{before}");
         for backend in BACKENDS {
             let look = format!(
                 "grep -r {TOKEN} .git || true; git config user.nick; git status --porcelain; echo {backend} > a.txt"
