@@ -12,6 +12,7 @@ use crate::mount::changes::content_store::BASE_DIR;
 use crate::mount::changes::manifest::{MANIFEST_FILE, MOUNT_MANIFEST_FILE, Manifest};
 use crate::mount::changes::{Ignored, Merging, Review, ThreeWay, review};
 use crate::mount::fs::tree::{self, Tree};
+use crate::mount::git::reftable;
 use crate::mount::{CrashPoints, MountError};
 use crate::session::error::SessionError;
 use crate::session::status::SessionState;
@@ -134,7 +135,9 @@ impl Session {
         let content = |path: PathBuf| regular::read(&path, LARGEST_REF).ok();
         record.git.iter().any(|git| {
             let own = content(stash(git));
+            let trees = (Tree::open(&self.dir.join(&git.data)), Tree::open(&git.common_dir));
             own.is_some() && own != content(theirs(git))
+                || matches!(&trees, (Ok(agents), Ok(real)) if reftable::has_new_stash(agents, real))
         })
     }
 

@@ -10,6 +10,7 @@ use crate::mount::fs::tree::Tree;
 use crate::mount::git::protection::{Brought, Protection};
 use crate::mount::git::quarantine::{Allowance, Quarantine};
 use crate::mount::git::refs::{branches, detached_head, object_name};
+use crate::mount::git::reftable;
 use crate::mount::git::work_trees;
 use crate::tool::guard::Guard;
 use crate::tool::{self, Finished};
@@ -29,6 +30,8 @@ const MOST_COMMITS: usize = 5000;
 
 /// Branches with new commits that are exported; more are held.
 const MOST_BRANCHES: usize = 64;
+/// Stands for the branches in tables that cannot be read.
+const UNREADABLE: &str = "reftable";
 /// Commits that a command names one by one.
 const MOST_PICKED: usize = 50;
 /// How long the agent's branches may take in sum, and one git command.
@@ -110,7 +113,9 @@ pub fn export(
                 continue;
             }
             interruption::check()?;
-            let reason = if began.elapsed() > TIME {
+            let reason = if tip.is_empty() {
+                Some("the agent's branches are in a reftable that cannot be read".to_owned())
+            } else if began.elapsed() > TIME {
                 Some(format!("there was no time to look at it ({} s)", TIME.as_secs()))
             } else if export.exported.len() + export.held.len() >= MOST_BRANCHES {
                 Some(format!("there are more than {MOST_BRANCHES} branches"))
@@ -132,18 +137,43 @@ pub fn export(
     Ok(export)
 }
 
-/// Branches of the agent's that are not where the real ones are.
+/// Branches of the agent's that are not where the real ones are. One without a tip stands for those that cannot be read.
 pub(super) fn candidates(repository: &GitRecord, agents: &Tree) -> Vec<(OsString, String)> {
-    let real = Tree::open(&repository.common_dir).map(|tree| branches(&tree)).unwrap_or_default();
-    let mut found: Vec<(OsString, String)> =
-        branches(agents).into_iter().filter(|(branch, tip)| real.get(branch) != Some(tip)).collect();
-    let own = repository.git_dir.strip_prefix(&repository.common_dir).unwrap_or(Path::new(""));
+    let real = Tree::open(&repository.common_dir).ok();
+    let top = Path::new("");
+    let mut known = real.as_ref().map(branches).unwrap_or_default();
+    let mut found = branches(agents);
+    let own = repository.git_dir.strip_prefix(&repository.common_dir).unwrap_or(top);
     let heads = [own.join("HEAD"), PathBuf::from("HEAD")];
-    if let Some(tip) = detached_head(agents, &heads)
+    let mut head = detached_head(agents, &heads);
+    let mut unreadable = None;
+    if let Some(Ok(tables)) = real.as_ref().and_then(|real| reftable::tables(real, None, top)) {
+        known.extend(tables.branches);
+    }
+    match reftable::tables(agents, real.as_ref(), top) {
+        Some(Ok(tables)) => {
+            found.extend(tables.branches);
+            head = head.or(tables.head);
+        }
+        Some(Err(reason)) => {
+            tracing::debug!("the agent's refs cannot be read: {reason}");
+            unreadable = Some((OsString::from(UNREADABLE), String::new()));
+        }
+        None => {}
+    }
+    if own != top
+        && let Some(Ok(tables)) = reftable::tables(agents, real.as_ref(), own)
+    {
+        head = head.or(tables.head);
+    }
+    let mut found: Vec<(OsString, String)> =
+        found.into_iter().filter(|(branch, tip)| known.get(branch) != Some(tip)).collect();
+    if let Some(tip) = head
         && !found.iter().any(|(_, known)| *known == tip)
     {
         found.push(("detached".into(), tip));
     }
+    found.extend(unreadable);
     found
 }
 

@@ -11,6 +11,7 @@ pub mod new_objects;
 mod protection;
 mod quarantine;
 pub(crate) mod refs;
+pub(crate) mod reftable;
 pub mod repository;
 pub(crate) mod secret_files;
 pub mod settings;

@@ -50,7 +50,9 @@ impl Brought<'_> {
         let own = git_dir.strip_prefix(&self.repository.common_dir).ok();
         let agents = own.and_then(|own| read(self.agents, &own.join("HEAD"))).map(String::into_bytes);
         let names = |head: Vec<u8>| {
-            head.trim_ascii_end().strip_prefix(b"ref: refs/heads/") == Some(self.branch.as_bytes())
+            let name = head.trim_ascii_end().strip_prefix(b"ref: refs/heads/");
+            // With reftable the file says nothing.
+            name == Some(self.branch.as_bytes()) || name == Some(b".invalid")
         };
         real.is_some_and(names) || agents.is_some_and(names)
     }

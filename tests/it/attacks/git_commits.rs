@@ -252,3 +252,41 @@ fn commits_are_not_held_because_of_a_worktree_that_the_agent_cannot_see() {
         }
     });
 }
+
+#[test]
+fn commits_in_a_repository_with_reftable_are_kept_or_held_and_never_lost() {
+    for_each_identity(|world| {
+        world.files(&[("a.txt", "one\n"), (".agentreadonly", "locked\n")]);
+        world.outside("git init -q --ref-format=reftable -b main . && git add -A && git commit -qm base");
+        world.outside("for i in $(seq 300); do echo create refs/heads/many/branch-$i HEAD; done | git update-ref --stdin; git branch packed; git pack-refs --all; git branch later");
+        for backend in BACKENDS {
+            let flags = ["--mount", backend, "--json"];
+            let work = "git checkout -q -b w1; echo b > b; git add b; git commit -qm work; git branch -D packed later -q
+                        git checkout -q --detach; git commit -q --allow-empty -m apart; git checkout -q main";
+            let did = world.mounted(&flags, work).ends(0);
+            let git = commits(&did);
+            let branches: Vec<&str> =
+                git["exported"].as_array().unwrap().iter().filter_map(|one| one["branch"].as_str()).collect();
+            assert_eq!((branches, &git["held"]), (vec!["w1"], &serde_json::json!([])), "{backend}: {did:#?}");
+            let reference = git["exported"][0]["reference"].as_str().unwrap();
+            assert_eq!(world.outside(&format!("git log -1 --format=%s {reference}")), "work\n");
+            let did = world
+                .mounted(&flags, "git checkout -q --detach; git commit -q --allow-empty -m apart")
+                .ends(0);
+            assert_eq!(commits(&did)["exported"][0]["branch"], "detached", "{backend}: {did:#?}");
+
+            let attack = "git checkout -q -b w2; echo x > locked; git add locked; git commit -qm locked";
+            is_held(&world.mounted(&flags, attack).ends(0), "locked");
+            let stash =
+                world.mounted(&["--mount", backend], "echo two > a.txt; git stash -q; echo c > c").ends(0);
+            stash.says("a git stash of the agent stays in the session");
+            let broken =
+                "git checkout -q -b w3; git commit -q --allow-empty -m x; echo x > .git/reftable/tables.list";
+            let did = world.mounted(&flags, &format!("{broken}; echo d > d")).ends(0);
+            let reason = commits(&did)["held"][0]["reason"].to_string();
+            assert!(reason.contains("reftable that cannot be read"), "{backend}: {did:#?}");
+            assert_eq!(did.json()["applied"]["mountRemoved"], false, "{backend}");
+            world.outside("rm -f b c d");
+        }
+    });
+}
