@@ -43,13 +43,10 @@ pub(crate) struct Tables {
 pub(crate) fn tables(agents: &Tree, real: Option<&Tree>, dir: &Path) -> Option<Result<Tables, String>> {
     let dir = dir.join("reftable");
     let list = agents.open_file(&dir.join("tables.list"));
-    let (file, _) = match list {
-        Ok(list) => list,
-        Err(_) => {
-            // Something else than a file is no list, and not nothing either.
-            let is_there = agents.stat(&dir.join("tables.list")).ok().flatten().is_some();
-            return is_there.then(|| Err("tables.list is not a file".to_owned()));
-        }
+    let Ok((file, _)) = list else {
+        // Something else than a file is no list, and not nothing either.
+        let is_there = agents.stat(&dir.join("tables.list")).ok().flatten().is_some();
+        return is_there.then(|| Err("tables.list is not a file".to_owned()));
     };
     Some(regular::content(file, LARGEST_LIST).map_err(|error| error.to_string()).and_then(|list| {
         let list = String::from_utf8(list).map_err(|error| error.to_string())?;
