@@ -114,6 +114,39 @@ fn a_service_that_reads_a_named_pipe_is_not_told_anything_at_strict() {
     });
 }
 
+#[test]
+fn a_named_pipe_that_a_service_uses_is_covered_wherever_it_is() {
+    for_each_identity(|world| {
+        world.files(&[("a", "old")]);
+        let deep = world.home().join("1/2/3/4/5/6");
+        let (escaped, ready) = (world.home().join("escaped"), world.home().join("ready"));
+        world.outside(&format!("mkdir -p {0}; mkfifo {0}/control; touch {0}/x", deep.display()));
+        world.give();
+        let open = format!(
+            "cd {}; exec 3<>control; touch {}; read line <&3; $line",
+            deep.display(),
+            ready.display()
+        );
+        let waits = format!("cd {}; touch {}; exec sh control", deep.display(), ready.display());
+        for service in [open, waits] {
+            for level in ["project", "strict"] {
+                let mut service =
+                    world.program("sh").args(["-c", &service]).stdout(Stdio::null()).spawn().unwrap();
+                assert!(crate::support::mount::soon(|| ready.exists()));
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                let tell = format!("echo 'touch {}' > {}/control || true", escaped.display(), deep.display());
+                world.mounted(&["--sandbox", level], &tell).ends(0);
+                let ran =
+                    crate::support::mount::soon(|| level == "strict" || escaped.exists()) && escaped.exists();
+                let _ = service.kill();
+                let _ = service.wait();
+                let _ = (std::fs::remove_file(&escaped), std::fs::remove_file(&ready));
+                assert_eq!(ran, level == "project", "{level}");
+            }
+        }
+    });
+}
+
 /// A listener at a relative name in a directory, ended with the value.
 struct Relative(std::process::Child);
 

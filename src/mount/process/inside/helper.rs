@@ -8,7 +8,7 @@ use super::protocol::{
     STATUS_FD, Stage, line,
 };
 use super::sockets::Exempt;
-use super::{caps, devices, init, kernel_interfaces, layers, seal, sockets, temp};
+use super::{caps, devices, init, kernel_interfaces, layers, pipes, seal, sockets, temp};
 use crate::model::mount_facts::OverlayWay;
 use crate::mount::process::signals::SignalInbox;
 use std::ffi::OsString;
@@ -52,6 +52,7 @@ fn prepare(spec: &HelperSpec, argv: &[OsString]) -> Result<(), Failure> {
             .map_err(|errno| failure(Stage::Namespace, "the terminal cannot be left", &errno.into()))?;
     }
     if spec.way != OverlayWay::Unavailable {
+        let pipes = spec.writable.as_ref().map(|_| pipes::in_use()).unwrap_or_default();
         // Writing the id maps needs the own `/proc` entries, which a process that may not be dumped does not own.
         let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable);
         namespaces::enter(spec.way, spec.pid_namespace)?;
@@ -63,7 +64,7 @@ fn prepare(spec: &HelperSpec, argv: &[OsString]) -> Result<(), Failure> {
             let writable: Vec<PathBuf> = writable.iter().map(|path| path.to_path_buf()).collect();
             layers::make_strict(spec, &writable)?;
             close_kernels_elsewhere()?;
-            sockets::cover(&exempt_sockets(spec)).map_err(|error| {
+            sockets::cover(&exempt_sockets(spec), pipes).map_err(|error| {
                 failure(Stage::Mount, "the sockets of services cannot be covered", &error)
             })?;
             let kept = temp::hold_kept(spec, argv).map_err(in_temp)?;

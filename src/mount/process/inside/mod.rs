@@ -11,6 +11,7 @@ mod kernel_interfaces;
 mod layers;
 mod namespaces;
 mod pins;
+mod pipes;
 mod probe;
 pub mod protocol;
 pub mod scope;

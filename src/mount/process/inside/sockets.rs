@@ -36,8 +36,9 @@ pub(super) struct Exempt<'a> {
 }
 
 /// Covers every socket that has a path, every named pipe, and the directories that hold nothing else.
-pub(super) fn cover(exempt: &Exempt<'_>) -> io::Result<()> {
-    let found = find(&exempt.views)?;
+/// `pipes` are those that are known to be in use, wherever they are.
+pub(super) fn cover(exempt: &Exempt<'_>, pipes: BTreeSet<PathBuf>) -> io::Result<()> {
+    let found = find(&exempt.views, pipes)?;
     let mut allowed = Vec::new();
     for path in exempt.allowed.iter().filter_map(|path| path.canonicalize().ok()) {
         allowed.push((hold(&path)?, path));
@@ -91,7 +92,7 @@ fn passing_over_unreachable(result: io::Result<()>) -> io::Result<()> {
 }
 
 /// The sockets and named pipes there are, by their own paths.
-fn find(views: &[&Path]) -> io::Result<BTreeSet<PathBuf>> {
+fn find(views: &[&Path], pipes: BTreeSet<PathBuf>) -> io::Result<BTreeSet<PathBuf>> {
     let mut found: BTreeSet<PathBuf> = bound(&fs::read("/proc/net/unix")?).into_iter().collect();
     // The one that is bound may be there under another name: ssh binds a socket, links it and removes the first name.
     let parents = found.iter().map(PathBuf::as_path).chain(views.iter().copied()).filter_map(Path::parent);
@@ -107,6 +108,7 @@ fn find(views: &[&Path]) -> io::Result<BTreeSet<PathBuf>> {
         let (depth, mut left) = HOME;
         search(Path::new(&home), depth, &mut left, &mut found);
     }
+    found.extend(pipes);
     let by_own_path = |path: PathBuf| {
         let (dir, name) = (path.parent()?.canonicalize().ok()?, path.file_name()?);
         Some(dir.join(name)).filter(|path| leads_to_service(path))
