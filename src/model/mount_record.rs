@@ -5,6 +5,7 @@ use crate::model::mount::{Backend, PathRule, Sandbox};
 use crate::model::raw_path::RawPath;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// The file in the session directory that holds a [`MountRecord`].
 pub const MOUNT_RECORD_FILE: &str = "mount.json";
@@ -79,9 +80,19 @@ impl MountRecord {
             launched_at,
         }
     }
-}
 
-impl MountRecord {
+    /// Paths that are not the agent's: hidden, injected, left out.
+    pub fn protected_paths(&self) -> impl Iterator<Item = &Path> {
+        let hidden = self.hidden.iter().map(|hidden| hidden.path.0.as_path());
+        let injected = self.injected.iter().map(|injected| injected.path.0.as_path());
+        let left_out = self.left_out.iter().map(|left_out| left_out.path.0.as_path());
+        hidden.chain(injected).chain(left_out)
+    }
+
+    pub fn is_protected(&self, path: &Path) -> bool {
+        self.protected_paths().any(|protected| path.starts_with(protected))
+    }
+
     /// Whether the agent's side is inside the session, as every mount leaves it.
     pub fn stays_in_session(&self) -> bool {
         let is_inside =

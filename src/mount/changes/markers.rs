@@ -1,8 +1,7 @@
 //! Writes two versions of a text into one, with conflict markers where both changed the same lines. Pure: bytes in, bytes out.
 
-use super::merge::{Cursor, Lines, WAYS};
+use super::merge::{Change, Lines, Region, Regions, WAYS};
 use super::versions::TextVersions;
-use std::ops::Range;
 
 /// As many as git writes, unless a version has lines that look like it.
 const SHORTEST: usize = 7;
@@ -101,27 +100,15 @@ fn end_line(text: &mut Vec<u8>, end: &str) {
 /// What both made of the base: the changes of one side as they are, and those of both that touch as a conflict.
 fn over_base(base: &[u32], ours: &[u32], theirs: &[u32]) -> Vec<Part> {
     let (our_hunks, their_hunks) = (WAYS[0].hunks(base, ours), WAYS[0].hunks(base, theirs));
-    let (mut ours, mut theirs) = (Cursor::new((ours, &our_hunks)), Cursor::new((theirs, &their_hunks)));
     let mut parts = Vec::new();
     let mut at = 0;
-    while let Some(start) = ours.next_start().into_iter().chain(theirs.next_start()).min() {
-        let mut region: Range<usize> = start..start;
-        let (mut is_ours, mut is_theirs) = (false, false);
-        loop {
-            let joined = (ours.takes_part(&mut region), theirs.takes_part(&mut region));
-            if joined == (false, false) {
-                break;
-            }
-            (is_ours, is_theirs) = (is_ours | joined.0, is_theirs | joined.1);
+    for Region { base: changed, change } in Regions::of((ours, &our_hunks), (theirs, &their_hunks)) {
+        parts.push(Part::Common(base[at..changed.start].to_vec()));
+        match change {
+            Change::Both { ours, theirs } => conflict(ours, theirs, &mut parts),
+            Change::Ours(lines) | Change::Theirs(lines) => parts.push(Part::Common(lines.to_vec())),
         }
-        parts.push(Part::Common(base[at..start].to_vec()));
-        let (our, their) = (ours.version_of(&region, start - at), theirs.version_of(&region, start - at));
-        match (is_ours, is_theirs) {
-            (true, true) => conflict(our, their, &mut parts),
-            (true, false) => parts.push(Part::Common(our.to_vec())),
-            _ => parts.push(Part::Common(their.to_vec())),
-        }
-        at = region.end;
+        at = changed.end;
     }
     parts.push(Part::Common(base[at..].to_vec()));
     parts

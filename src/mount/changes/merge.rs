@@ -241,8 +241,62 @@ fn slide_down(lines: &[u32], range: &Range<usize>) -> usize {
     (0..lines.len() - range.end).take_while(|by| lines[range.start + by] == lines[range.end + by]).count()
 }
 
+/// Lines of the base that one side or both changed.
+pub(super) struct Region<'a> {
+    pub(super) base: Range<usize>,
+    pub(super) change: Change<'a>,
+}
+
+/// What stands in for the lines of a region.
+#[derive(Clone, Copy)]
+pub(super) enum Change<'a> {
+    Ours(&'a [u32]),
+    Theirs(&'a [u32]),
+    Both { ours: &'a [u32], theirs: &'a [u32] },
+}
+
+/// Both sides on their way through the base: hunks that overlap or touch are in one region.
+pub(super) struct Regions<'a> {
+    ours: Cursor<'a>,
+    theirs: Cursor<'a>,
+    at: usize,
+}
+
+impl<'a> Regions<'a> {
+    /// The lines and hunks of each side.
+    pub(super) fn of(ours: (&'a [u32], &'a [Hunk]), theirs: (&'a [u32], &'a [Hunk])) -> Regions<'a> {
+        Regions { ours: Cursor::new(ours), theirs: Cursor::new(theirs), at: 0 }
+    }
+}
+
+impl<'a> Iterator for Regions<'a> {
+    type Item = Region<'a>;
+
+    fn next(&mut self) -> Option<Region<'a>> {
+        let start = self.ours.next_start().into_iter().chain(self.theirs.next_start()).min()?;
+        let mut base = start..start;
+        let (mut is_ours, mut is_theirs) = (false, false);
+        loop {
+            let joined = (self.ours.takes_part(&mut base), self.theirs.takes_part(&mut base));
+            if joined == (false, false) {
+                break;
+            }
+            (is_ours, is_theirs) = (is_ours | joined.0, is_theirs | joined.1);
+        }
+        let common = start - self.at;
+        let (ours, theirs) = (self.ours.version_of(&base, common), self.theirs.version_of(&base, common));
+        self.at = base.end;
+        let change = match (is_ours, is_theirs) {
+            (true, true) => Change::Both { ours, theirs },
+            (true, false) => Change::Ours(ours),
+            _ => Change::Theirs(theirs),
+        };
+        Some(Region { base, change })
+    }
+}
+
 /// One side on its way through the base.
-pub(super) struct Cursor<'a> {
+struct Cursor<'a> {
     lines: &'a [u32],
     /// Those that are still to come.
     hunks: &'a [Hunk],
@@ -254,16 +308,16 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new((lines, hunks): (&'a [u32], &'a [Hunk])) -> Cursor<'a> {
+    fn new((lines, hunks): (&'a [u32], &'a [Hunk])) -> Cursor<'a> {
         Cursor { lines, hunks, position: 0, old: 0, new: 0 }
     }
 
-    pub(super) fn next_start(&self) -> Option<usize> {
+    fn next_start(&self) -> Option<usize> {
         self.hunks.first().map(|hunk| hunk.old.start)
     }
 
     /// Whether its next hunk begins in this region of the base or right after it; the region grows then.
-    pub(super) fn takes_part(&mut self, region: &mut Range<usize>) -> bool {
+    fn takes_part(&mut self, region: &mut Range<usize>) -> bool {
         match self.hunks.split_first() {
             Some((hunk, rest)) if hunk.old.start <= region.end => {
                 region.end = region.end.max(hunk.old.end);
@@ -277,7 +331,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// What it has for a region that begins so many common lines from here.
-    pub(super) fn version_of(&mut self, region: &Range<usize>, common: usize) -> &'a [u32] {
+    fn version_of(&mut self, region: &Range<usize>, common: usize) -> &'a [u32] {
         let first = self.position + common;
         self.position = first + region.len() - self.old + self.new;
         (self.old, self.new) = (0, 0);
@@ -306,34 +360,27 @@ fn merge_hunks(
     ours: (&[u32], &[Hunk]),
     theirs: (&[u32], &[Hunk]),
 ) -> Option<Vec<u32>> {
-    let (mut ours, mut theirs) = (Cursor::new(ours), Cursor::new(theirs));
     let mut merged = Vec::with_capacity(base.len());
     let mut at = 0;
     let mut last = None;
-    while let Some(start) = ours.next_start().into_iter().chain(theirs.next_start()).min() {
-        let mut region = start..start;
-        let (mut is_ours, mut is_theirs) = (false, false);
-        loop {
-            let joined = (ours.takes_part(&mut region), theirs.takes_part(&mut region));
-            if joined == (false, false) {
-                break;
-            }
-            (is_ours, is_theirs) = (is_ours | joined.0, is_theirs | joined.1);
-        }
-        let by = (is_ours, is_theirs);
-        let is_next_to_own = last.is_none_or(|last| last == by && by != (true, true));
-        if !is_next_to_own && !base[at..start].iter().any(|&line| anchors[line as usize]) {
+    for Region { base: changed, change } in Regions::of(ours, theirs) {
+        let between = &base[at..changed.start];
+        let is_next_to_own = matches!(
+            (last, change),
+            (None, _)
+                | (Some(Change::Ours(_)), Change::Ours(_))
+                | (Some(Change::Theirs(_)), Change::Theirs(_))
+        );
+        if !is_next_to_own && !between.iter().any(|&line| anchors[line as usize]) {
             return None;
         }
-        last = Some(by);
-        merged.extend_from_slice(&base[at..start]);
-        let our_version = ours.version_of(&region, start - at);
-        let their_version = theirs.version_of(&region, start - at);
-        if is_ours && is_theirs && our_version != their_version {
-            return None;
-        }
-        merged.extend_from_slice(if is_ours { our_version } else { their_version });
-        at = region.end;
+        last = Some(change);
+        merged.extend_from_slice(between);
+        merged.extend_from_slice(match change {
+            Change::Both { ours, theirs } if ours != theirs => return None,
+            Change::Both { ours: lines, .. } | Change::Ours(lines) | Change::Theirs(lines) => lines,
+        });
+        at = changed.end;
     }
     merged.extend_from_slice(&base[at..]);
     Some(merged)

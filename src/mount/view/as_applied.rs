@@ -4,7 +4,6 @@
 use super::inject::{InjectedFile, Upper, write_into};
 use super::open::OpenMount;
 use super::request::{at, compile};
-use super::scratch::is_protected;
 use super::upper_state::{UpperState, state_of};
 use crate::files::regular;
 use crate::model::mount::GitCredentials;
@@ -234,7 +233,7 @@ impl Correction<'_> {
 
     fn is_hidden(&self, path: &Path) -> bool {
         let is_project = self.real.path() == self.mount.record.root.0;
-        is_project && (is_protected(&self.mount.record, path) || self.rules.decide(path, false).is_hidden())
+        is_project && (self.mount.record.is_protected(path) || self.rules.decide(path, false).is_hidden())
     }
 }
 

@@ -4,7 +4,7 @@
 use super::inject::{Upper, write_into};
 use super::open::OpenMount;
 use super::request::at;
-use super::scratch::{checked, is_protected};
+use super::scratch::checked;
 use super::upper_state::{Above, above};
 use crate::model::mount::Backend;
 use crate::model::mount_record::XattrNamespace;
@@ -104,7 +104,7 @@ impl OpenMount {
         let own = sides.base.get(path)?.map(|_| path.to_path_buf());
         for path in own.into_iter().chain(sides.base.below(path)?) {
             let is_git = path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
-            if is_git || is_protected(&self.record, &path) {
+            if is_git || self.record.is_protected(&path) {
                 continue;
             }
             let entry = sides.base.get(&path)?.ok_or(MountError::NoBase)?;

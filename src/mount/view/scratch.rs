@@ -145,7 +145,7 @@ impl OpenMount {
 
     /// Copy backend: the mount still has the state at launch of everything that the agent left alone. Returns the rest.
     fn restore_base(&self, since: &SinceLaunch, record: &MountRecord, base: &Path) -> Result<Vec<PathBuf>> {
-        let is_protected = |path: &Path| is_protected(record, path);
+        let is_protected = |path: &Path| record.is_protected(path);
         let options = CopyOptions { opaque: None, skip: &is_protected };
         let base = Tree::open(base).map_err(|error| at(base, error))?;
         let agents = Tree::open(&self.session_dir.join(&self.record.data))?;
@@ -179,11 +179,11 @@ impl OpenMount {
 
     /// Makes a path of this view what it is in another mount of the same project.
     fn take_from(&self, result: &OpenMount, path: &Path) -> Result<()> {
-        let is_kept = |path: &Path| is_protected(&self.record, path) || is_protected(&result.record, path);
+        let is_kept = |path: &Path| self.record.is_protected(path) || result.record.is_protected(path);
         if is_kept(path) {
             return Ok(());
         }
-        let has_protected = protected_paths(&self.record).any(|protected| protected.starts_with(path));
+        let has_protected = self.record.protected_paths().any(|protected| protected.starts_with(path));
         let to_path = self.session_dir.join(&self.record.data);
         let (from, to) = (Tree::open(&result.session_dir.join(&result.record.data))?, Tree::open(&to_path)?);
         let Some(xattrs) = result.record.xattrs else {
@@ -234,18 +234,6 @@ impl OpenMount {
         };
         Ok(InjectedFile { path: record.path.0.clone(), bytes, mode: record.mode })
     }
-}
-
-/// Paths of a mount that are not the agent's: hidden, injected, left out.
-fn protected_paths(record: &MountRecord) -> impl Iterator<Item = &Path> {
-    let hidden = record.hidden.iter().map(|hidden| hidden.path.0.as_path());
-    let injected = record.injected.iter().map(|injected| injected.path.0.as_path());
-    let left_out = record.left_out.iter().map(|left_out| left_out.path.0.as_path());
-    hidden.chain(injected).chain(left_out)
-}
-
-pub(super) fn is_protected(record: &MountRecord, path: &Path) -> bool {
-    protected_paths(record).any(|protected| path.starts_with(protected))
 }
 
 /// A path below the root that is not git's.

@@ -261,18 +261,20 @@ fn commits_in_a_repository_with_reftable_are_kept_or_held_and_never_lost() {
         world.outside("for i in $(seq 300); do echo create refs/heads/many/branch-$i HEAD; done | git update-ref --stdin; git branch packed; git pack-refs --all; git branch later");
         for backend in BACKENDS {
             let flags = ["--mount", backend, "--json"];
-            let work = "git checkout -q -b w1; echo b > b; git add b; git commit -qm work; git branch -D packed later -q
-                        git checkout -q --detach; git commit -q --allow-empty -m apart; git checkout -q main";
-            let did = world.mounted(&flags, work).ends(0);
+            // A commit that the repository has already is not brought again.
+            let work = format!(
+                "git checkout -q -b w1; echo {backend} > b; git add b; git commit -qm work; git branch -D packed later -q
+                 git checkout -q --detach; git commit -q --allow-empty -m apart; git checkout -q main"
+            );
+            let did = world.mounted(&flags, &work).ends(0);
             let git = commits(&did);
             let branches: Vec<&str> =
                 git["exported"].as_array().unwrap().iter().filter_map(|one| one["branch"].as_str()).collect();
             assert_eq!((branches, &git["held"]), (vec!["w1"], &serde_json::json!([])), "{backend}: {did:#?}");
             let reference = git["exported"][0]["reference"].as_str().unwrap();
             assert_eq!(world.outside(&format!("git log -1 --format=%s {reference}")), "work\n");
-            let did = world
-                .mounted(&flags, "git checkout -q --detach; git commit -q --allow-empty -m apart")
-                .ends(0);
+            let apart = format!("git checkout -q --detach; git commit -q --allow-empty -m {backend}");
+            let did = world.mounted(&flags, &apart).ends(0);
             assert_eq!(commits(&did)["exported"][0]["branch"], "detached", "{backend}: {did:#?}");
 
             let attack = "git checkout -q -b w2; echo x > locked; git add locked; git commit -qm locked";

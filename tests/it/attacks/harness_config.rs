@@ -80,9 +80,7 @@ fn at_strict_the_configuration_of_the_harness_stays_as_it_was_and_its_state_is_k
             script += "answers done\n";
             let world = World::with_harness(base.who, &script);
             for path in existing {
-                let path = world.home().join(path);
-                fs::create_dir_all(path.parent().unwrap()).unwrap();
-                fs::write(path, "the user's\n").unwrap();
+                world.write(world.home().join(path), "the user's\n");
             }
             world.give();
             let (report, code) = world.report(&["--sandbox", "strict", "--harness", name]);

@@ -64,9 +64,7 @@ fn at_strict_no_state_of_a_harness_is_changed_outside() {
             let script = format!("begins; {NAME}; cd ~/{dir} || exit 7\n{attack}\nanswers done");
             let world = World::with_harness(base.who, &script);
             for path in existing {
-                let path = world.home().join(path);
-                fs::create_dir_all(path.parent().unwrap()).unwrap();
-                fs::write(path, "the user's\n").unwrap();
+                world.write(world.home().join(path), "the user's\n");
             }
             world.give();
             let before = all_of(&world, dir);

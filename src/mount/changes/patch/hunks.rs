@@ -1,4 +1,4 @@
-//! Two texts as hunks of a unified diff, byte by byte: no encoding is assumed, and the end of the last line is told.
+//! Two texts as hunks of a unified diff, byte by byte: no encoding is assumed, and a missing newline at the end is marked.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 use std::io::{self, Write};
