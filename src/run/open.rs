@@ -4,9 +4,10 @@
 use super::conversation::{self, ConversationNote};
 use super::engine::Engine;
 use super::error::RunError;
+use super::facts::layers_outside;
 use super::observer::{Observer, RunEvent};
 use super::places::HeldPlaces;
-use super::prepare::{self, Prepared};
+use super::prepare::Prepared;
 use super::report::ReportBuilder;
 use super::reviewed::Reviewed;
 use super::skills;
@@ -86,7 +87,7 @@ impl<'a> Engine<'a> {
         let project = (!run.is_unmounted()).then_some(run.plan.mount.root.as_path());
         let home = &self.workforce.layers.home;
         let watch = project.map(|root| {
-            let outside = prepare::layers_outside(self.workforce, run.parts.as_ref(), root);
+            let outside = layers_outside(self.workforce, run.parts.as_ref(), root);
             Watch::begin(home, session.id.as_str(), root, outside)
         });
         let places = watch.transpose().and_then(|watch| HeldPlaces::hold(home, &session.dir, project, watch));

@@ -1,0 +1,193 @@
+//! Looks at the place of a run: its root, the rules and layers there, the repository's own setup, and what is in the way. It changes
+//! nothing.
+
+use super::persona_parts::PersonaParts;
+use super::setup::{self, Setup};
+use super::tree_files;
+use crate::host::Host;
+use crate::load::layer_places::{self, Outside};
+use crate::load::rule_files::RuleFiles;
+use crate::model::decided::Level;
+use crate::model::inherit::{Inherit, PlannedInherit};
+use crate::model::limits::LimitObstacles;
+use crate::model::plan::SkillKind;
+use crate::model::skill_source::kind_of;
+use crate::mount::git::settings::{self, GitSurroundings};
+use crate::mount::{self, InjectedFile, root};
+use crate::plan::mount::MountPlace;
+use crate::plan::parts::{Obstacles, RunFacts, RunFlags};
+use crate::workforce::Workforce;
+use anyhow::Result;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What decides about agents in the root: the layers, and the skills of this persona.
+fn layers_in(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) -> Vec<PathBuf> {
+    let mut places = layer_places::inside(&workforce.layers, root);
+    for skill in skills_of(workforce, parts, root) {
+        let on_the_way = layer_places::on_the_way(&skill, root);
+        // The project as a whole is none.
+        places.extend(on_the_way.into_iter().filter(|place| !place.as_os_str().is_empty()));
+    }
+    places
+}
+
+/// The same outside of the root.
+pub(super) fn layers_outside(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) -> Outside {
+    layer_places::outside(&workforce.layers, skills_of(workforce, parts, root), root)
+}
+
+/// Where the local skills of this persona are, or would be.
+fn skills_of(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    let Some(parts) = parts else { return places };
+    let resolved = &parts.found.resolved;
+    let origins = resolved.origins();
+    let declared_in =
+        origins.get("skills").and_then(|sources| sources.last()).and_then(|source| source.dir());
+    for skill in resolved.persona.skills.iter().filter(|skill| kind_of(&skill.source) == SkillKind::Local) {
+        let source = workforce.host.expand_tilde(&skill.source);
+        for anchor in [declared_in, Some(root)].into_iter().flatten() {
+            let path = anchor.join(&source);
+            // A skill that is a file of that name has the directory with it.
+            let is_named = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
+            places.push(path.parent().filter(|_| is_named).unwrap_or(&path).to_owned());
+        }
+    }
+    places
+}
+
+/// The directory that is mounted.
+pub(super) fn place(workforce: &Workforce, root: Option<&Path>) -> Result<root::MountRoot> {
+    let host = &workforce.host;
+    let asked = root.map(|dir| host.expand_tilde(&dir.to_string_lossy()));
+    let home = host.home_dir();
+    let around = around(workforce, home.as_deref());
+    Ok(root::find(around, asked.as_deref(), workforce.layers.project_root.as_deref())?)
+}
+
+fn around<'a>(workforce: &'a Workforce, home: Option<&'a Path>) -> root::Surroundings<'a> {
+    root::Surroundings { cwd: &workforce.host.cwd, home, state: &workforce.layers.home }
+}
+
+/// What the caller asks for, as far as it decides where to look.
+pub(super) struct Wanted<'a> {
+    pub(super) root: Option<&'a Path>,
+    pub(super) flags: &'a RunFlags,
+    pub(super) inherit: Option<&'a [Inherit]>,
+    /// The agent's files of a session that goes on.
+    pub(super) earlier: Option<PathBuf>,
+}
+
+/// Where the run is, and what was found there; and the files for its mount that were made of the repository's own setup.
+pub(super) fn facts(
+    workforce: &Workforce,
+    wanted: Wanted<'_>,
+    parts: Option<&PersonaParts>,
+) -> Result<(RunFacts, Vec<InjectedFile>)> {
+    let Wanted { root, flags, inherit, earlier } = wanted;
+    let host = &workforce.host;
+    let home = host.home_dir();
+    let around = around(workforce, home.as_deref());
+    let place = place(workforce, root)?;
+    let refused = root::refuse(&place.root, around).err().map(|error| error.to_string());
+    let id = parts.map_or("mount", |parts| parts.found.resolved.id());
+    let rules = workforce.rule_files(&place.root, id)?;
+    let blocking = workforce.blocking_problems(parts.map(|parts| &parts.found), &rules);
+    let unreadable = blocking.iter().map(ToString::to_string).collect();
+    let mut warnings = parts.map(|parts| parts.warnings.clone()).unwrap_or_default();
+    let RuleFiles { files: rule_files, prefix: rule_prefix, .. } = rules;
+    let mut inherit = match parts {
+        Some(parts) => inherited(workforce, parts, inherit),
+        None => PlannedInherit::default(),
+    };
+    let snapshot = workforce.layers.files.snapshot.as_deref();
+    let setup = match parts {
+        Some(parts) => {
+            let policy = &parts.found.resolved.persona.mount;
+            let config = &workforce.config.settings.mount;
+            let lifts = |patterns: &[String]| patterns.iter().any(|pattern| pattern.starts_with('!'));
+            let reveals = [&policy.reveal_patterns, &config.reveal_patterns, &flags.mount.reveal]
+                .into_iter()
+                .any(|patterns| !patterns.is_empty())
+                || lifts(&policy.ignored_patterns)
+                || lifts(&config.ignored_patterns)
+                || rule_files.iter().any(|(_, text)| text.lines().any(|line| line.starts_with('!')));
+            let around = setup::Surroundings {
+                root: &place.root,
+                cwd: &place.cwd,
+                harness: parts.selection.harness.value,
+                env: &host.env,
+                home: home.as_deref(),
+                snapshot,
+                earlier,
+                reveals,
+            };
+            setup::read(&around, &inherit)
+        }
+        None => Setup::default(),
+    };
+    inherit.hidden = setup.hidden;
+    warnings.extend(setup.warnings);
+    let untrusted_servers = match (snapshot, parts) {
+        (Some(snapshot), Some(parts)) => {
+            let mut servers = setup.found.servers.clone();
+            servers.extend(parts.found.resolved.persona.mcp_servers.clone());
+            tree_files::started_by(&servers, &snapshot.top, &place.root.join(&place.cwd))
+        }
+        _ => BTreeMap::new(),
+    };
+    let facts = RunFacts {
+        inherit,
+        setup: setup.found,
+        env: host.env.clone(),
+        home,
+        place: MountPlace {
+            layers: layers_in(workforce, parts, &place.root),
+            protected: layers_outside(workforce, parts, &place.root).there,
+            git_settings: git_settings(host, &place.root),
+            is_repository: place.root.join(".git").symlink_metadata().is_ok(),
+            root: place.root,
+            cwd: place.cwd,
+            rule_files,
+            rule_prefix,
+            setup: setup.places,
+        },
+        persona_ref: workforce.persona_ref().cloned(),
+        untrusted_servers,
+        warnings,
+        obstacles: Obstacles {
+            unreadable,
+            root: refused,
+            mount: None,
+            limits: limit_obstacles(workforce, parts),
+        },
+    };
+    Ok((facts, setup.files))
+}
+
+/// What is taken over from the repository's own setup: the flag over the persona over the config.
+fn inherited(workforce: &Workforce, parts: &PersonaParts, flag: Option<&[Inherit]>) -> PlannedInherit {
+    let persona = parts.found.resolved.persona.inherit.as_deref();
+    let config = workforce.config.settings.inherit.as_deref();
+    PlannedInherit::decide([(Level::Flag, flag), (Level::Persona, persona), (Level::Config, config)])
+}
+
+/// Asked of the machine only where some limit needs a control group.
+fn limit_obstacles(workforce: &Workforce, parts: Option<&PersonaParts>) -> LimitObstacles {
+    let of_persona = parts.map(|parts| parts.found.resolved.persona.limits).unwrap_or_default();
+    if of_persona.over(workforce.config.settings.limits).need_control_group() {
+        mount::limit_obstacles()
+    } else {
+        LimitObstacles::default()
+    }
+}
+
+/// Files in the root that the repository around it takes settings from or runs.
+fn git_settings(host: &Host, root: &Path) -> Vec<(PathBuf, String)> {
+    let Ok(root) = root.canonicalize() else { return Vec::new() };
+    let Some(work_tree) = root.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok()) else {
+        return Vec::new();
+    };
+    settings::places(work_tree, &root, &GitSurroundings::of(&host.env, host.home_dir()))
+}
