@@ -162,15 +162,19 @@ pub(super) fn for_undo(project: &Tree, taken: &[TakenBack<'_>]) -> anyhow::Resul
     for taken in taken {
         steps.extend(undo_step(project, taken)?);
     }
-    close_what_is_made(&mut steps);
+    close_what_is_made(&mut steps, taken);
     expect_what_is_opened(&mut steps);
     add_missing_parents(project, None, &mut steps)?;
     Ok(ordered(steps))
 }
 
 /// A directory that was opened and then removed comes back closed: with the mode that it is to have, not in two steps.
-fn close_what_is_made(steps: &mut Vec<Step>) {
-    let modes = new_modes(steps);
+fn close_what_is_made(steps: &mut Vec<Step>, taken: &[TakenBack<'_>]) {
+    let mode_before = |taken: &TakenBack<'_>| match taken.operation.action {
+        Action::Chmod { from, .. } => Some((taken.operation.path.0.clone(), from)),
+        _ => None,
+    };
+    let modes: HashMap<PathBuf, u32> = taken.iter().filter_map(mode_before).collect();
     let mut made = HashSet::new();
     for step in steps.iter_mut().filter(|step| matches!(step.action, Action::Create | Action::Replace)) {
         if let (Some(Content::Directory { mode, .. }), Some(to)) = (&mut step.content, modes.get(&step.path))
@@ -184,20 +188,16 @@ fn close_what_is_made(steps: &mut Vec<Step>) {
 
 /// A closed directory that gives way to a file is opened first, so that it can be emptied: it is found with that mode.
 fn expect_what_is_opened(steps: &mut [Step]) {
-    let modes = new_modes(steps);
+    let mode = |step: &Step| match step.action {
+        Action::Chmod { to, .. } => Some((step.path.clone(), to)),
+        _ => None,
+    };
+    let modes: HashMap<PathBuf, u32> = steps.iter().filter_map(mode).collect();
     for step in steps.iter_mut().filter(|step| step.action == Action::Replace) {
         if let (Some(old), Some(to)) = (&mut step.old, modes.get(&step.path)) {
             old.mode = old.mode & !PERMISSIONS | to;
         }
     }
-}
-
-fn new_modes(steps: &[Step]) -> HashMap<PathBuf, u32> {
-    let mode = |step: &Step| match step.action {
-        Action::Chmod { to, .. } => Some((step.path.clone(), to)),
-        _ => None,
-    };
-    steps.iter().filter_map(mode).collect()
 }
 
 /// From what is there now, whatever the user made of it, to what was there before. What comes out is kept, as ever.
@@ -209,7 +209,9 @@ fn undo_step(project: &Tree, taken: &TakenBack<'_>) -> anyhow::Result<Option<Ste
     };
     let (action, content) = match (operation.action, operation.old.as_ref(), now) {
         (Action::Chmod { from: before, .. }, _, now) => {
-            let is_kind = |now: &Stat| operation.post.is_none_or(|post| post.kind == now.kind);
+            // `post` is what there was at the end: the same journal may have put something else there.
+            let changed = operation.old.or(operation.post);
+            let is_kind = |now: &Stat| changed.is_none_or(|changed| changed.kind == now.kind);
             let Some(now) = now.filter(is_kind) else { return Ok(None) };
             new_mode(project, &operation.path, &now, before)?
         }
