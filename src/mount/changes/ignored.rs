@@ -28,8 +28,19 @@ type Own = [Gitignore; 2];
 pub(super) struct Asked<'a> {
     pub(super) path: &'a Path,
     pub(super) is_dir: bool,
-    /// Whether the user has something there.
-    pub(super) exists: bool,
+    /// What the user has there.
+    pub(super) now: Option<Kind>,
+}
+
+impl Asked<'_> {
+    fn exists(&self) -> bool {
+        self.now.is_some()
+    }
+
+    /// Whether git is asked about a directory. Where the user has a link, it would take that for something beyond the link.
+    fn is_named_as_dir(&self) -> bool {
+        self.is_dir && self.now != Some(Kind::Symlink)
+    }
 }
 
 /// The repository that the root is in.
@@ -138,20 +149,20 @@ impl<'a> IgnoreView<'a> {
             let Some(repository) = Repository::at(&top) else { continue };
             let ask = |asked: &[&Asked<'_>]| -> anyhow::Result<Vec<PathBuf>> {
                 let inside = |one: &&Asked<'_>| {
-                    (prefix.join(one.path.strip_prefix(&owner).unwrap_or(one.path)), one.is_dir)
+                    (prefix.join(one.path.strip_prefix(&owner).unwrap_or(one.path)), one.is_named_as_dir())
                 };
                 let said: HashMap<PathBuf, bool> =
                     repository.says_ignored(asked.iter().map(inside))?.into_iter().collect();
                 let counts = |one: &&&Asked<'_>| {
-                    said.get(&inside(one).0).is_some_and(|in_tree| one.exists || !in_tree)
+                    said.get(&inside(one).0).is_some_and(|in_tree| one.exists() || !in_tree)
                 };
                 Ok(asked.iter().filter(counts).map(|one| one.path.to_owned()).collect())
             };
             let answer = ask(&asked).or_else(|error| {
                 tracing::debug!("git does not say what it ignores: {error:#}");
-                ask(&asked.iter().copied().filter(|one| one.exists).collect::<Vec<_>>())
+                ask(&asked.iter().copied().filter(|one| one.exists()).collect::<Vec<_>>())
             });
-            let existing = || asked.iter().filter(|one| one.exists).map(|one| one.path.to_owned());
+            let existing = || asked.iter().filter(|one| one.exists()).map(|one| one.path.to_owned());
             ignored.extend(answer.unwrap_or_else(|_| existing().collect()));
         }
         ignored

@@ -99,12 +99,12 @@ fn without_ignored(
         let is_dir = matches!(one.after, After::Dir { .. })
             || (one.after == After::Absent && base_kind(sides.base, &one.path)? == Some(Kind::Dir));
         let mut cover = view.ignored_by_pattern(&one.path, is_dir);
-        let exists = sides.project.stat(&one.path).ok().flatten().is_some();
-        if cover.is_none() && exists {
+        let now = sides.project.stat(&one.path).ok().flatten().map(|stat| stat.kind);
+        if cover.is_none() && now.is_some() {
             cover = users.ignored_by_pattern(&one.path, is_dir);
         }
         if cover.is_none() {
-            asked.push(Asked { path: &one.path, is_dir, exists });
+            asked.push(Asked { path: &one.path, is_dir, now });
         }
         covers.push(cover);
     }
