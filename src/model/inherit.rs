@@ -93,6 +93,14 @@ impl PlannedInherit {
         }
     }
 
+    /// Takes a file that the agent gets in another way out of the list.
+    pub fn no_longer_hidden(&mut self, path: &str) {
+        for hidden in &mut self.hidden {
+            hidden.what.retain(|what| what != path);
+        }
+        self.hidden.retain(|hidden| !hidden.what.is_empty());
+    }
+
     /// In one line: what is hidden, and how to get it. `None` where nothing is.
     pub fn hidden_line(&self) -> Option<String> {
         if self.hidden.is_empty() {

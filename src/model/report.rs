@@ -3,6 +3,7 @@
 use super::change_kind::ChangeKind;
 use super::mount::{Backend, Sandbox};
 use super::plan::PersonaRef;
+use super::raw_path::RawPath;
 use super::tier::{Harness, Tier};
 use super::warning::Warning;
 use schemars::JsonSchema;
@@ -30,7 +31,7 @@ pub struct RunReport {
     pub changes: Vec<ReportedChange>,
     /// Writes to hidden or read-only paths: never applied, never silent.
     pub protected: Vec<ReportedRule>,
-    pub conflicts: Vec<String>,
+    pub conflicts: Vec<RawPath>,
     pub commits: Vec<ReportedCommit>,
     pub checks: Vec<ReportedCheck>,
     /// Values of variables that turned up where they do not belong; never the value itself.
@@ -116,13 +117,13 @@ pub struct ReportedMount {
 /// A path with the rule that decided about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReportedRule {
-    pub path: String,
+    pub path: RawPath,
     pub rule: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReportedChange {
-    pub path: String,
+    pub path: RawPath,
     pub kind: ChangeKind,
     /// Lines, where the file is text.
     #[serde(skip_serializing_if = "Option::is_none")]

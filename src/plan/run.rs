@@ -13,7 +13,7 @@ use crate::model::harness_variables::overrides_plan;
 use crate::model::inherit::{Inherit, PlannedInherit};
 use crate::model::limits::Limits;
 use crate::model::mount::{Backend, Effect, HarnessConfig, MountSpec, PathRule, Sandbox};
-use crate::model::persona::{McpServer, MountPolicy};
+use crate::model::persona::{McpServer, MountPolicy, SidecarMode};
 use crate::model::plan::{
     AgentPlan, CommandPlan, Mode, PlannedCommand, PlannedHarness, PlannedPersona, PlannedRole,
     PlannedSidecar, PlannedSkill, PlannedSubject, RunPlan, SkillKind, Stdin,
@@ -46,7 +46,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
 
     let values = by_name(parts.inputs);
     let system_prompt = system_prompt(parts, &values);
-    let inherit = facts.inherit.clone();
+    let mut inherit = facts.inherit.clone();
     let inherit_origin = match inherit.from {
         Some(Level::Flag) => "--inherit".to_owned(),
         Some(Level::Config) => "config".to_owned(),
@@ -71,6 +71,10 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     warnings.extend(unmatchable_patterns(&mount.rules));
     warnings.extend(half_revealed(&mount.rules, facts.place.setup.is_none()));
     let sidecar = planned_sidecar(parts, &values, &mount, &mut warnings);
+    // A file that is extended is there, with the persona's text after it.
+    if let Some(extended) = sidecar.as_ref().filter(|sidecar| sidecar.mode == SidecarMode::Extend) {
+        inherit.no_longer_hidden(&extended.target);
+    }
     let limits = limits(parts, flags);
 
     let available =

@@ -12,6 +12,7 @@ use crate::session::{Session, SessionState, SessionStore};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::time::SystemTime;
 
 const FILE: &str = "harness.json";
 
@@ -112,8 +113,9 @@ pub fn find(
     Ok(Resumed { session, note })
 }
 
-/// The last session of this project that is a conversation, with this persona if one is named.
+/// The session of this project that was used last and is a conversation, with this persona if one is named.
 fn last(store: &SessionStore, persona: Option<&str>, root: &Path) -> Result<Session> {
+    let mut last: Option<(SystemTime, Session)> = None;
     for entry in store.list()? {
         if entry.status.as_ref().is_none_or(|status| *status.root != *root) {
             continue;
@@ -121,9 +123,16 @@ fn last(store: &SessionStore, persona: Option<&str>, root: &Path) -> Result<Sess
         // One that is removed meanwhile was not the last.
         let Ok(session) = store.find(&entry.id) else { continue };
         let note = session.read_json::<ConversationNote>(FILE).ok().flatten();
-        if note.is_some_and(|note| persona.is_none_or(|persona| note.persona == persona)) {
-            return Ok(session);
+        if note.is_none_or(|note| persona.is_some_and(|persona| note.persona != persona)) {
+            continue;
+        }
+        // Written when a run begins: a session that went on was used later than it was started.
+        let used = session.dir.join(FILE).symlink_metadata().and_then(|metadata| metadata.modified());
+        let used = used.unwrap_or(SystemTime::UNIX_EPOCH);
+        if last.as_ref().is_none_or(|(time, _)| used > *time) {
+            last = Some((used, session));
         }
     }
-    Err(RunError::NoSessionYet { persona: persona.map(str::to_owned), root: root.to_path_buf() }.into())
+    let none = || RunError::NoSessionYet { persona: persona.map(str::to_owned), root: root.to_path_buf() };
+    Ok(last.map(|(_, session)| session).ok_or_else(none)?)
 }

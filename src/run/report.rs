@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::model::mount::{Backend, Effect, PathRule, Sandbox};
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::{AgentPlan, RunPlan};
+use crate::model::raw_path::RawPath;
 use crate::model::report::{
     ApplyStatus, Outcome, ReportedApply, ReportedChange, ReportedCheck, ReportedCommit, ReportedHarness,
     ReportedLeak, ReportedMount, ReportedPersona, ReportedRule, RunReport, Status,
@@ -38,7 +39,7 @@ pub struct ReportBuilder {
     pub has_leaks_in_work: bool,
     changes: Vec<ReportedChange>,
     protected: Vec<ReportedRule>,
-    conflicts: Vec<String>,
+    conflicts: Vec<RawPath>,
     commits: Vec<ReportedCommit>,
     apply: ApplyStatus,
     timings: BTreeMap<String, f64>,
@@ -97,7 +98,7 @@ impl ReportBuilder {
             let diff = lines.get(change.path.0.as_path());
             let count = |lines: Option<usize>| lines.map(|lines| lines as u64);
             ReportedChange {
-                path: printable_name(change.path.as_ref()),
+                path: change.path.clone(),
                 kind: change.kind,
                 added: diff.and_then(|diff| count(diff.added)),
                 removed: diff.and_then(|diff| count(diff.removed)),
@@ -108,9 +109,9 @@ impl ReportBuilder {
             }
         };
         self.changes = review.changes.iter().map(change).collect();
-        self.conflicts = review.conflicts().map(|change| printable_name(change.path.as_ref())).collect();
+        self.conflicts = review.conflicts().map(|change| change.path.clone()).collect();
         let protected = |protected: &crate::mount::changes::Protected| ReportedRule {
-            path: printable_name(protected.path.as_ref()),
+            path: protected.path.clone(),
             rule: match (&protected.rule, protected.why) {
                 (Some(rule), _) => rule_text(rule),
                 (None, ProtectedWhy::Injected) => "a file of the persona".into(),
@@ -147,19 +148,15 @@ impl ReportBuilder {
         let Some(applied) = applied else { return };
         let warnings = applied.warnings.iter();
         self.warnings.extend(warnings.map(|text| Warning::new(WarningCode::NotApplied, text.to_string())));
-        let done: HashMap<String, bool> = applied
-            .outcome
-            .applied
-            .iter()
-            .map(|change| (printable_name(change.path.as_ref()), change.merged.is_some()))
-            .collect();
+        let done: HashMap<&RawPath, bool> =
+            applied.outcome.applied.iter().map(|change| (&change.path, change.merged.is_some())).collect();
         for change in &mut self.changes {
             change.applied = done.contains_key(&change.path);
             // The file may have changed since it was looked at for the report.
             change.merged = done.get(&change.path).copied().unwrap_or(change.merged);
         }
-        self.conflicts =
-            applied.outcome.review.conflicts().map(|change| printable_name(change.path.as_ref())).collect();
+        let remaining = applied.outcome.remaining.iter().filter(|change| change.conflict.is_some());
+        self.conflicts = remaining.map(|change| change.path.clone()).collect();
         for branch in &applied.git.exported {
             let reference = branch.reference.0.display().to_string();
             self.commits.extend(branch.commits.iter().map(|commit| ReportedCommit {
@@ -264,13 +261,10 @@ impl ReportBuilder {
                 _ => record.sandbox,
             }),
             hidden: hidden
-                .map(|hidden| ReportedRule {
-                    path: printable_name(hidden.path.as_ref()),
-                    rule: rule_text(&hidden.rule),
-                })
+                .map(|hidden| ReportedRule { path: hidden.path.clone(), rule: rule_text(&hidden.rule) })
                 .collect(),
             readonly: readonly
-                .map(|rule| ReportedRule { path: rule.pattern.clone(), rule: rule.origin.clone() })
+                .map(|rule| ReportedRule { path: RawPath::from(&rule.pattern), rule: rule.origin.clone() })
                 .collect(),
         }
     }

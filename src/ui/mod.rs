@@ -35,6 +35,8 @@ fn usage_error(text: &str) -> CommandError {
     error.hint("`agentworkforce --help` shows the commands")
 }
 
+/// Takes away what is in the line.
+const ERASED_LINE: &str = "\r\x1b[2K";
 /// Back to the first screen; region and margins of the whole screen, without moving the cursor; wrapping; no mouse; usual letters and
 /// colours; and nothing below the cursor.
 const TERMINAL_RESET: &str = "\x1b[?1047l\x1b[!p\x1b[?69l\x1b7\x1b[r\x1b8\x1b[?7h\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\
@@ -299,13 +301,14 @@ impl Ui {
 
     /// A line on a terminal that the next one replaces.
     pub fn progress(&mut self, text: &str) {
-        let _ = write!(self.err, "\r\x1b[2K{text}");
+        self.end_progress();
+        let _ = write!(self.err, "{text}");
         let _ = self.err.flush();
     }
 
     pub fn end_progress(&mut self) {
-        let _ = write!(self.err, "\r\x1b[2K");
-        let _ = self.err.flush();
+        // Without colours, too: the rest of a longer line would stay.
+        self.err.command(ERASED_LINE);
     }
 
     /// What clap says: help and version are data, everything else is an error of the caller's.

@@ -204,7 +204,7 @@ fn the_review_at_a_terminal_applies_shows_picks_keeps_and_discards() {
     // Pick one of two.
     start("echo one > one; echo two > two");
     terminal.line("p");
-    terminal.shows("Numbers separated by spaces");
+    terminal.shows("Numbers such as");
     terminal.line("2");
     terminal.shows("1 change(s) stay in the session");
     terminal.shows("ended 0");

@@ -127,6 +127,13 @@ fn a_sidecar_replaces_its_one_file_and_extend_still_extends() {
             let (report, code) = world.report(&["--mount", backend]);
             assert_eq!(code, 0, "{report:#}");
             assert_eq!(world.recorded("CLAUDE.md"), expected, "{backend}");
+            // What is extended is there, whatever is inherited.
+            let plan = world
+                .agent(&["worker", "-p", "x", "--inherit", "none", "--dry-run", "--json"])
+                .ends(0)
+                .json();
+            let hidden = plan["inherit"]["hidden"][0]["what"].to_string();
+            assert_eq!(hidden.contains("\"CLAUDE.md\""), mode == "overwrite", "{plan:#}");
             assert_eq!(world.recorded("AGENTS.md"), "REPO-AGENTS\n", "{backend}");
             assert_eq!(world.recorded("nested"), "NESTED-CLAUDE\n", "{backend}");
         }

@@ -212,6 +212,26 @@ fn too_many_files_to_keep_are_told() {
 }
 
 #[test]
+fn a_directory_stands_for_the_conflicts_below_it_and_not_for_what_is_merged() {
+    for_each(|world, backend| {
+        world.files(&[("both", "1\n2\n3\n4\n5\n"), ("same", "base\n")]);
+        let work = "sed -i s/5/five/ both; echo agents > same; echo new > new";
+        world.mounted(&["--mount", backend, "--apply", "never"], work).ends(0);
+        world.outside("sed -i s/1/one/ both; echo mine > same");
+        let id = world.listed()[0]["id"].as_str().unwrap().to_owned();
+        for (flag, same) in [("--theirs", "agents\n"), ("--ours", "mine\n")] {
+            world.aw(["sessions", "apply", &id, flag, ".", "--keep"]).ends(0).says("merged    both");
+            let expected = format!("one\n2\n3\n4\nfive\n{same}new\n");
+            assert_eq!(world.outside("cat both same new"), expected, "{backend} {flag}");
+            world.aw(["sessions", "undo", &id]).ends(0);
+        }
+        // By its name, a file is taken as it is.
+        world.aw(["sessions", "apply", &id, "--theirs", "both", "--ours", "same", "--keep"]).ends(0);
+        assert_eq!(world.outside("cat both same"), "1\n2\n3\n4\nfive\nmine\n", "{backend}");
+    });
+}
+
+#[test]
 fn conflicts_are_settled_by_flags_and_the_hints_can_be_pasted() {
     for_each(|world, backend| {
         world.files(&[("with space.txt", "base\n")]);
@@ -230,7 +250,7 @@ fn conflicts_are_settled_by_flags_and_the_hints_can_be_pasted() {
             .says("named by two");
         let done =
             world.aw(["sessions", "apply", &id, "--markers", "other", "--theirs", "with space.txt"]).ends(0);
-        done.says("merged    other");
+        done.says("modified  other  (with conflict markers)").says("edit them and remove the markers");
         let both = "<<<<<<< yours\nmine\n=======\nagents\n>>>>>>> the agent's\n";
         assert_eq!(world.outside("cat other 'with space.txt'"), format!("{both}agents\n"));
         world.aw(["sessions", "undo", &id]).ends(0);

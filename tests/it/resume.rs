@@ -71,6 +71,12 @@ fn the_last_session_is_that_of_the_project_or_of_the_persona() {
     assert_eq!((code, id(&second)), (0, id(&first)), "{second:#}");
     let (third, code) = world.report(&["--continue", "--apply", "never"]);
     assert_eq!((code, id(&third)), (0, id(&first)), "{third:#}");
+    // The last one is the one that was used last, whichever was started last.
+    let last = world.report(&["--resume", "last", "--apply", "never"]).0;
+    assert_eq!(id(&last), id(&first), "{last:#}");
+    let hint = format!("agentworkforce agent worker --resume {}", id(&first));
+    world.agent(&["other", "-p", "x", "--resume", "last"]).ends(2).says("not of `other`").says(&hint);
+    world.agent(&["other", "-p", "x", "--resume", id(&others), "--apply", "never"]).ends(0);
     let last =
         world.agent(&["other", "-p", "x", "--json", "--resume", "last", "--apply", "never"]).ends(0).json();
     assert_eq!(id(&last), id(&others));

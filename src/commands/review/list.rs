@@ -22,7 +22,8 @@ fn notes(change: &Change) -> String {
     let agents = if change.affects_agents { "  (changes what agents may do)" } else { "" };
     let touched = if change.touched { format!("  ({TOUCHED})") } else { String::new() };
     let partly = if change.partly { "  (some hunks)" } else { "" };
-    format!("{agents}{touched}{partly}{conflict}")
+    let marked = if change.marked { "  (with conflict markers)" } else { "" };
+    format!("{agents}{touched}{partly}{marked}{conflict}")
 }
 
 /// All changes with a headline. `diffs` are those of the changes, or none where there are too many to count their lines.

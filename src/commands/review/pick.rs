@@ -8,6 +8,7 @@ use crate::mount::changes::diff::printable_name;
 use crate::mount::changes::hunks::Hunks;
 use crate::ui::{BOLD, patch, printable};
 use anyhow::Result;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -19,14 +20,13 @@ impl Asking<'_> {
         for (index, row) in rows.iter().enumerate() {
             self.ui.say(&format!("{:>4}  {}", index + 1, row.text));
         }
-        let question = "Numbers separated by spaces, `3h` for some hunks of 3 (Enter to go back):";
+        let question = "Numbers such as `1 3-5`, `3h` for some hunks of 3 (Enter to go back):";
         let Answer::Line(answer) = self.prompter.ask(question, &mut self.ui) else { return Ok(None) };
         let mut wanted = Vec::new();
         for word in answer.split([' ', ',']).map(str::trim).filter(|word| !word.is_empty()) {
             let (digits, has_hunks) = word.strip_suffix('h').map_or((word, false), |digits| (digits, true));
-            let number = digits.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-            match number.and_then(|number| rows.get(number)) {
-                Some(row) => wanted.push((row.number, has_hunks)),
+            match numbers(digits).and_then(|range| rows.get(range)) {
+                Some(rows) => wanted.extend(rows.iter().map(|row| (row.number, has_hunks))),
                 None => {
                     self.ui.say(&format!("`{}` is not one of the numbers", printable(word)));
                     return Ok(None);
@@ -93,4 +93,11 @@ impl Asking<'_> {
         self.decided.insert(change.path.0.clone(), decided);
         Ok(true)
     }
+}
+
+/// `3` or `3-5`, counted from one, as a range that is counted from zero.
+fn numbers(word: &str) -> Option<Range<usize>> {
+    let (first, last) = word.split_once('-').unwrap_or((word, word));
+    let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+    (first <= last).then_some(first.checked_sub(1)?..last)
 }

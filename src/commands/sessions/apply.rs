@@ -98,7 +98,8 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
     let outcome = &applied.outcome;
     match outcome.status {
         ApplyResult::Conflict => {
-            let conflicts: Vec<&Change> = outcome.review.conflicts().collect();
+            let conflicts: Vec<&Change> =
+                outcome.remaining.iter().filter(|change| change.conflict.is_some()).collect();
             ui.say(&format!(
                 "{} conflict(s): nothing was applied, the work is held in session {}",
                 conflicts.len(),
@@ -118,6 +119,11 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
             }
             if !outcome.remaining.is_empty() {
                 ui.say(&format!("{} change(s) stay in the session", outcome.remaining.len()));
+            }
+            if outcome.applied.iter().any(|change| change.marked) {
+                ui.hint(
+                    "both versions are in the files with conflict markers: edit them and remove the markers",
+                );
             }
             ui.hint(format!("`agentworkforce sessions undo {}` undoes it", applied.session));
         }

@@ -133,7 +133,9 @@ pub fn apply(
     match run(context, &mut lock, &job)? {
         Ran::Done(journal) => {
             outcome.status = ApplyResult::Applied;
-            outcome.applied = chosen.changes.iter().map(|change| (*change).clone()).collect();
+            // What was in conflict is settled.
+            let settled = |change: &&Change| Change { conflict: None, ..(*change).clone() };
+            outcome.applied = chosen.changes.iter().map(settled).collect();
             outcome.kept_directories.extend(journal.kept_directories);
             outcome.journal = Some(journal.number);
         }

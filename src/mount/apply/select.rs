@@ -9,7 +9,7 @@ use crate::mount::fs::stat::{Kind, Stat};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Paths mean themselves and everything below them.
+/// Paths mean themselves and everything below them; of `theirs`, `ours` and `markers`, every conflict below them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Only these; `None` means all.
@@ -74,14 +74,14 @@ impl Selection {
             let is_picked = picked.as_ref().is_none_or(|picked| picked.contains(path))
                 && self.shown.as_ref().is_none_or(|shown| shown.contains(path));
             let decided = self.decided.get(path).map(|decided| &decided.choice);
-            if !is_picked || covers(&self.ours, path) || decided == Some(&Choice::Ours) {
+            if !is_picked || decides(&self.ours, change) || decided == Some(&Choice::Ours) {
                 chosen.rest.push(change);
                 continue;
             }
             let is_decided = change.conflict.is_none_or(|reason| {
                 // To force the first would delete what the agent never saw, and the second was not looked at.
                 let is_open = matches!(reason, ConflictReason::NotEmpty | ConflictReason::ChangedSinceReview);
-                !is_open && (covers(&self.theirs, path) || decided == Some(&Choice::Theirs))
+                !is_open && (decides(&self.theirs, change) || decided == Some(&Choice::Theirs))
             });
             if is_decided {
                 chosen.changes.push(change);
@@ -104,13 +104,9 @@ impl Selection {
             if self.exact { only.iter().any(|named| named == path) } else { covers(only, path) }
         };
         let is_forced =
-            |path: &Path| is_named(path) || covers(&self.theirs, path) || covers(&self.markers, path);
-        let mut picked: BTreeSet<PathBuf> = review
-            .changes
-            .iter()
-            .map(|change| change.path.0.clone())
-            .filter(|path| is_forced(path))
-            .collect();
+            |change: &&Change| is_named(&change.path) || change.marked || decides(&self.theirs, change);
+        let mut picked: BTreeSet<PathBuf> =
+            review.changes.iter().filter(is_forced).map(|change| change.path.0.clone()).collect();
         let is_picked = |change: &&Change| picked.contains(&change.path.0);
         let halves: Vec<PathBuf> = review
             .changes
@@ -140,6 +136,12 @@ impl Selection {
         picked.extend(below.map(|change| change.path.0.clone()));
         Some(picked)
     }
+}
+
+/// Whether a list decides about a change: it names the change itself, or something above it, and there is a conflict to decide.
+pub(super) fn decides(named: &[PathBuf], change: &Change) -> bool {
+    named.iter().any(|named| *named == change.path.0)
+        || change.conflict.is_some() && covers(named, &change.path)
 }
 
 pub(super) fn covers(named: &[PathBuf], path: &Path) -> bool {

@@ -1,7 +1,7 @@
 //! Puts the decisions of a selection into a review before it is applied. A decision counts only for what was looked at.
 
 use super::decided::Choice;
-use super::select::{Selection, covers};
+use super::select::{Selection, covers, decides};
 use crate::mount::changes::compare::ConflictReason;
 use crate::mount::changes::hunks::PickedText;
 use crate::mount::changes::markers::Marked;
@@ -13,8 +13,8 @@ pub(super) fn settle(selection: &Selection, sides: &ThreeWay<'_>, review: &mut R
     for change in &mut review.changes {
         let path = change.path.0.clone();
         let path = path.as_path();
-        // Where the agent's version was asked for, it is taken as it is and not merged.
-        if change.merged.is_some() && covers(&selection.theirs, path) {
+        // Where the agent's version was asked for by name, it is taken as it is and not merged.
+        if change.merged.is_some() && decides(&selection.theirs, change) {
             *change = change.clone().unmerged();
         }
         let was_seen = selection
@@ -33,7 +33,7 @@ pub(super) fn settle(selection: &Selection, sides: &ThreeWay<'_>, review: &mut R
                     let result = Marked::of(&versions).text;
                     let TextVersions { base, theirs, mode, .. } = versions;
                     let text = MergedText { result, agents: theirs, base };
-                    *change = change.clone().with_text(text, mode);
+                    *change = Change { marked: true, ..change.clone().with_text(text, mode) };
                 }
             }
             _ => {}

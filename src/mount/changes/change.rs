@@ -50,6 +50,9 @@ pub struct Change {
     /// Only some hunks of it were picked; the others stay in the session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partly: bool,
+    /// The result has both versions in it, with conflict markers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub marked: bool,
     #[serde(skip)]
     #[schemars(skip)]
     pub after: After,
@@ -119,7 +122,12 @@ impl Change {
 
     /// The word for it on the screen.
     pub fn word(&self) -> &'static str {
-        if self.merged.is_some() { "merged" } else { self.kind.name() }
+        // Some hunks, or a text with conflict markers, are staged like a merged text and are none.
+        let is_merge = |merged: &Merged| merged.text.as_ref().is_none_or(|text| text.result != text.agents);
+        match &self.merged {
+            Some(merged) if !self.marked && is_merge(merged) => "merged",
+            _ => self.kind.name(),
+        }
     }
 }
 

@@ -169,6 +169,7 @@ fn add(rules: &PathRules, settled: Settled, judged: Judged, review: &mut Review)
         merged,
         touched,
         partly: false,
+        marked: false,
         renamed_from: None,
         renamed_to: None,
         after,
