@@ -34,6 +34,8 @@ pub struct Job<'a> {
     pub hooks: &'a Map<String, Value>,
     /// MCP servers in files above the project, by name, that must not be started.
     pub foreign_servers: &'a [String],
+    /// There may be more of them than can be named: none but those of this run may be started.
+    pub has_unclear_servers: bool,
     pub has_skills: bool,
     pub resume: Option<&'a Conversation>,
     /// What the user passes to the harness as it is.

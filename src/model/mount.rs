@@ -200,6 +200,9 @@ pub struct MountSpec {
     /// Layers outside of the root, by their real paths: nothing inside writes them. Every run finds them anew.
     #[serde(skip)]
     pub protected: Vec<PathBuf>,
+    /// What a harness would take for its configuration above the root, by its real paths: it is empty inside.
+    #[serde(skip)]
+    pub above: Vec<PathBuf>,
 }
 
 /// A directory that a harness keeps its configuration and its state in. At the sandbox level `strict` it has a private layer:

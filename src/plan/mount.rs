@@ -37,6 +37,8 @@ pub struct MountPlace {
     pub layers: Vec<PathBuf>,
     /// Layers of this run outside of the root, by their real paths.
     pub protected: Vec<PathBuf>,
+    /// Configuration of harnesses above the root, by its real paths.
+    pub above: Vec<PathBuf>,
     /// Files in the root that git takes settings from or runs, relative to it, with the setting that says so.
     pub git_settings: Vec<(PathBuf, String)>,
     /// What of the repository's own setup may be shown as it is in the working tree. `None` with `--persona-ref`: that tree is
@@ -82,6 +84,7 @@ pub fn spec(
         git_credentials: settings.git_credentials,
         nested_sandbox: false,
         protected: place.protected.clone(),
+        above: place.above.clone(),
     }
 }
 

@@ -75,6 +75,8 @@ pub struct FoundSetup {
     /// Names of MCP servers that claude would start, and that are neither the user's nor the repository's: those of directories
     /// above it, and what an agent wrote into a mount that is used again.
     pub foreign_servers: Vec<String>,
+    /// There may be more of them than can be named.
+    pub has_unclear_servers: bool,
 }
 
 /// What was found that may be in the way of a run.

@@ -101,6 +101,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         inherit: &inherit,
         hooks: &facts.setup.hooks,
         foreign_servers: &facts.setup.foreign_servers,
+        has_unclear_servers: facts.setup.has_unclear_servers,
         has_skills: !skills.is_empty(),
         resume: flags.resume.as_ref(),
         own_args: &flags.extra_args,

@@ -1,6 +1,7 @@
 //! Looks at the place of a run: its root, the rules and layers there, the repository's own setup, and what is in the way. It changes
 //! nothing.
 
+use super::above;
 use super::persona_parts::PersonaParts;
 use super::setup::{self, Setup};
 use super::tree_files;
@@ -137,6 +138,10 @@ pub(super) fn facts(
         }
         _ => BTreeMap::new(),
     };
+    let above = match parts {
+        Some(_) => above::configuration(&place.root, home.as_deref(), &host.env),
+        None => Vec::new(),
+    };
     let facts = RunFacts {
         inherit,
         setup: setup.found,
@@ -145,6 +150,7 @@ pub(super) fn facts(
         place: MountPlace {
             layers: layers_in(workforce, parts, &place.root),
             protected: layers_outside(workforce, parts, &place.root).there,
+            above,
             git_settings: git_settings(host, &place.root),
             is_repository: place.root.join(".git").symlink_metadata().is_ok(),
             root: place.root,

@@ -2,6 +2,7 @@
 //! It knows no command line and no terminal: it tells an [`Observer`] what happens and asks a [`Decider`] what a person decides.
 //! A dry run is a run that stops after `prepare`.
 
+mod above;
 pub mod attempt;
 pub mod checks;
 pub mod conversation;

@@ -15,10 +15,13 @@ use crate::plan::parts::FoundSetup;
 use crate::rules::inherit::{INSTRUCTIONS, SetupPlace, directories, places};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// What a user has of MCP servers, conversations and much else.
 const LARGEST_STATE: u64 = 32 << 20;
+/// Programs pass over it at the beginning of a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// What a run is about to inherit from.
 pub(super) struct Surroundings<'a> {
@@ -60,7 +63,17 @@ pub(super) fn read(around: &Surroundings, inherit: &PlannedInherit) -> Setup {
     setup.found.servers = servers;
     setup.found.hooks = hooks;
     if inherit.has(Inherit::Mcp) {
-        setup.found.foreign_servers = foreign_servers(around);
+        match foreign_servers(around) {
+            Ok(names) => setup.found.foreign_servers = names,
+            Err(file) => {
+                let text = format!(
+                    "which MCP servers {} configures is not clear, so that no others than those of this run are started",
+                    file.display()
+                );
+                setup.warnings.push(Warning::new(WarningCode::Harness, text));
+                setup.found.has_unclear_servers = true;
+            }
+        }
     }
     note_hidden_files(&files, around, inherit, &all, &mut setup);
     if inherit.has(Inherit::Hooks) && around.snapshot.is_some() {
@@ -236,9 +249,9 @@ fn has_own_servers(around: &Surroundings) -> bool {
 }
 
 /// Servers that the harness starts besides the user's and the repository's: those of directories above the project, and those
-/// that an agent has written into a mount that is used again.
-fn foreign_servers(around: &Surroundings) -> Vec<String> {
-    let Some(servers) = &adapter(around.harness).user_servers else { return Vec::new() };
+/// that an agent has written into a mount that is used again. Fails with a file that the harness may read in another way than we do.
+fn foreign_servers(around: &Surroundings) -> Result<Vec<String>, PathBuf> {
+    let Some(servers) = &adapter(around.harness).user_servers else { return Ok(Vec::new()) };
     let above = around.root.ancestors().skip(1).map(Path::to_owned);
     let earlier = around
         .earlier
@@ -247,11 +260,15 @@ fn foreign_servers(around: &Surroundings) -> Vec<String> {
     let mut names = BTreeSet::new();
     for dir in above.chain(earlier) {
         let file = dir.join(servers.in_directories_above);
-        let Ok(bytes) = regular::read(&file, LARGEST_STATE) else { continue };
-        let value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        if file.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            continue;
+        }
+        let Ok(bytes) = regular::read(&file, LARGEST_STATE) else { return Err(file) };
+        let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
+        let Ok(value) = serde_json::from_slice::<Value>(text) else { return Err(file) };
         names.extend(value["mcpServers"].as_object().into_iter().flat_map(Map::keys).cloned());
     }
-    names.into_iter().collect()
+    Ok(names.into_iter().collect())
 }
 
 #[cfg(test)]

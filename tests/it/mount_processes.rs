@@ -259,6 +259,7 @@ fn children_that_hold_the_pipes_do_not_hang_a_headless_caller() {
         git_credentials: GitCredentials::default(),
         nested_sandbox: false,
         protected: Vec::new(),
+        above: Vec::new(),
     };
     let helper = Path::new(BINARY);
     let facts = probe::facts(helper, &state, &spec.root).unwrap();

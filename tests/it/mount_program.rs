@@ -82,6 +82,7 @@ fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
         git_credentials: GitCredentials::default(),
         nested_sandbox: false,
         protected: Vec::new(),
+        above: Vec::new(),
     };
     let mut rest = args.iter();
     while let Some(flag) = rest.next() {

@@ -88,6 +88,7 @@ impl Mounted {
             git_credentials: GitCredentials::default(),
             nested_sandbox: false,
             protected: Vec::new(),
+            above: Vec::new(),
         };
         let injected = [InjectedFile { path: "d/CLAUDE.md".into(), bytes: b"ours\n".to_vec(), mode: 0o644 }];
         let facts = probe::facts(Path::new(BINARY), &state, &spec.root).unwrap();

@@ -103,7 +103,8 @@ fn mcp(plan: &mut HarnessPlan, job: &Job) {
     plan.option_at("--mcp-config", Template::session("mcp.json"));
     // Without the strict flag claude also starts the user's servers, and those of the repository's own .mcp.json.
     let inherits = job.inherit.has(Inherit::Mcp);
-    if !inherits || job.hermetic {
+    let is_strict = !inherits || job.hermetic || job.has_unclear_servers;
+    if is_strict {
         plan.arg("--strict-mcp-config");
         if job.own_servers {
             let others = if inherits { ", the repository's" } else { "" };
@@ -113,10 +114,11 @@ fn mcp(plan: &mut HarnessPlan, job: &Job) {
     } else if job.own_servers {
         plan.enforced(Demand::McpServers, "--mcp-config: these servers, the repository's and the user's own");
     }
-    if inherits && job.hermetic {
+    if inherits && is_strict {
+        let why = if job.hermetic { "`hermetic` keeps" } else { "--strict-mcp-config keeps" };
         plan.enforced(
             Demand::InheritMcp,
-            "the repository's servers in --mcp-config; `hermetic` keeps the user's own out",
+            format!("the repository's servers in --mcp-config; {why} the user's own out"),
         );
     } else if inherits {
         plan.enforced(

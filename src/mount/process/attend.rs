@@ -9,7 +9,7 @@ use super::disk_meter::DiskMeter;
 use super::inside::protocol::{Group, Report};
 use super::signals::SignalInbox;
 use super::stdio::ChildStdio;
-use super::terminal::{SharedTerminal, has_job_control};
+use super::terminal::{OutputTerminal, SharedTerminal, has_job_control};
 use crate::exit::Exit;
 use crate::mount::error::MountError;
 use anyhow::{Result, bail};
@@ -128,6 +128,7 @@ impl Helper {
     ) -> Result<ChildOutcome> {
         let relay = std::mem::take(&mut stdio.relay);
         let mut terminal = SharedTerminal::of_this_process();
+        let output = OutputTerminal::of_this_process();
         let group = match &terminal {
             Some(terminal) if terminal.is_lent() => Group::Foreground,
             Some(_) => Group::Background,
@@ -140,6 +141,9 @@ impl Helper {
         });
         if let Some(terminal) = &terminal {
             terminal.take_back();
+        }
+        if let Some(output) = &output {
+            output.take_back();
         }
         let is_left =
             |error: &anyhow::Error| matches!(error.downcast_ref(), Some(MountError::NotEnded { .. }));

@@ -6,7 +6,8 @@ use rustix::fs::{Mode, fchmod, fstat};
 use rustix::termios::{
     Action, OptionalActions, QueueSelector, Termios, isatty, tcflow, tcflush, tcgetattr, tcsetattr,
 };
-use std::io::stdin;
+use std::io::{stderr, stdin, stdout};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// The terminal that is our input, while a child shares it.
 #[derive(Debug)]
@@ -22,8 +23,11 @@ pub struct SharedTerminal {
 impl SharedTerminal {
     /// Nothing if there is none. It is lent to the child if we have it.
     pub fn of_this_process() -> Option<SharedTerminal> {
-        let mut terminal =
-            isatty(stdin()).then(|| SharedTerminal { settings: None, mode: mode_now(), is_lent: false })?;
+        let mut terminal = isatty(stdin()).then(|| SharedTerminal {
+            settings: None,
+            mode: mode_of(stdin()),
+            is_lent: false,
+        })?;
         terminal.lend();
         Some(terminal)
     }
@@ -52,7 +56,7 @@ impl SharedTerminal {
     /// comes from it, and must not reach a question of ours or the user's shell.
     pub fn take_back(&self) {
         // Also if the child only had it as its output.
-        if let Some(mode) = self.mode.filter(|_| mode_now() != self.mode) {
+        if let Some(mode) = self.mode.filter(|_| mode_of(stdin()) != self.mode) {
             let _ = fchmod(stdin(), mode);
         }
         if !self.is_lent {
@@ -75,9 +79,50 @@ impl SharedTerminal {
     }
 }
 
-/// The permissions of the terminal itself, whatever its path.
-fn mode_now() -> Option<Mode> {
-    Some(Mode::from_raw_mode(fstat(stdin()).ok()?.st_mode))
+/// The terminal that is our output and not our input, while a child writes to it. It is not lent, and can be changed all the same.
+#[derive(Debug)]
+pub struct OutputTerminal {
+    terminal: OwnedFd,
+    settings: Option<Termios>,
+    mode: Option<Mode>,
+}
+
+impl OutputTerminal {
+    /// Nothing if there is none, or if it is our input as well: then it is shared.
+    pub fn of_this_process() -> Option<OutputTerminal> {
+        if isatty(stdin()) {
+            return None;
+        }
+        let (out, error) = (stdout(), stderr());
+        let is_terminal = |fd: &BorrowedFd<'_>| isatty(fd);
+        let terminal = [out.as_fd(), error.as_fd()].into_iter().find(is_terminal)?;
+        let terminal = terminal.try_clone_to_owned().ok()?;
+        let settings = is_ours(&terminal).then(|| tcgetattr(&terminal).ok()).flatten();
+        Some(OutputTerminal { mode: mode_of(&terminal), settings, terminal })
+    }
+
+    /// Puts back what the child made of it, also if its output was stopped.
+    pub fn take_back(&self) {
+        if let Some(mode) = self.mode.filter(|_| mode_of(&self.terminal) != self.mode) {
+            let _ = fchmod(&self.terminal, mode);
+        }
+        // In the background its settings are somebody else's.
+        let Some(settings) = self.settings.as_ref().filter(|_| is_ours(&self.terminal)) else { return };
+        without_being_stopped(|| {
+            let _ = tcflow(&self.terminal, Action::OOn);
+            let _ = tcsetattr(&self.terminal, OptionalActions::Drain, settings);
+        });
+    }
+}
+
+/// Whether no other process group has the terminal. One that does not control us has none.
+fn is_ours(terminal: &OwnedFd) -> bool {
+    tcgetpgrp(terminal).map_or(true, |front| front == getpgrp())
+}
+
+/// The permissions of a terminal itself, whatever its path.
+fn mode_of(terminal: impl AsFd) -> Option<Mode> {
+    Some(Mode::from_raw_mode(fstat(terminal).ok()?.st_mode))
 }
 
 /// Whether our parent can continue us if we stop: it is in our session.

@@ -63,6 +63,7 @@ pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord, config: &
         overlays,
         covers: if overlay { vec![cover] } else { Vec::new() },
         protect,
+        above: request.spec.above.iter().filter(|_| overlay).cloned().map(RawPath).collect(),
         writable: (record.sandbox == Sandbox::Strict)
             .then(|| request.writable.iter().cloned().map(RawPath).collect()),
         temp: (record.sandbox == Sandbox::Strict).then(|| session.join(TEMP_DIR).into()),

@@ -5,6 +5,7 @@ use super::config_layer::ConfigLayer;
 use crate::files::atomic::{self, FileMode};
 use crate::files::regular;
 use crate::model::mount::Logins;
+use crate::mount::fs::tree::Tree;
 use serde_json::Value;
 use std::path::Path;
 
@@ -21,7 +22,7 @@ pub(super) fn keep_renewed(layers: &[ConfigLayer]) {
 }
 
 fn keep(logins: &Logins, inside: &Path, outside: &Path) {
-    let Some(after) = read(&inside.join(&logins.file)) else { return };
+    let Some(after) = read_inside(inside, Path::new(&logins.file)) else { return };
     // The user's own file, wherever a link leads to it.
     let Ok(file) = outside.join(&logins.file).canonicalize() else { return };
     let Some(renewed) = read(&file).and_then(|before| renewed(&before, &after, &logins.renewed)) else {
@@ -33,6 +34,12 @@ fn keep(logins: &Logins, inside: &Path, outside: &Path) {
     }
 }
 
+/// The agent may have put anything there: a link could lead to a file that is hidden from it.
+fn read_inside(upper: &Path, file: &Path) -> Option<Value> {
+    let (file, _) = Tree::open(upper).and_then(|tree| tree.open_file(file)).ok()?;
+    serde_json::from_slice(&regular::content(file, LARGEST).ok()?).ok()
+}
+
 fn read(file: &Path) -> Option<Value> {
     serde_json::from_slice(&regular::read(file, LARGEST).ok()?).ok()
 }
@@ -40,7 +47,7 @@ fn read(file: &Path) -> Option<Value> {
 /// Whether this is the file of logins, and all of it is outside as well.
 pub(super) fn are_kept(layer: &ConfigLayer, path: &Path) -> bool {
     let is_ours = layer.config.logins.as_ref().is_some_and(|logins| path == Path::new(&logins.file));
-    let inside = || read(&layer.overlay.upper.join(path));
+    let inside = || read_inside(&layer.overlay.upper, path);
     is_ours && inside().is_some_and(|inside| read(&layer.overlay.target.join(path)) == Some(inside))
 }
 

@@ -175,6 +175,21 @@ fn at_strict_renewed_logins_are_kept_and_nothing_else_of_them() {
     }
 }
 
+#[test]
+fn at_strict_a_link_in_place_of_a_login_leads_to_no_hidden_file() {
+    for_each_identity(|base| {
+        let script = "begins; rm ~/.claude/.credentials.json; ln -s \"$PWD/credentials.json\" ~/.claude/.credentials.json; answers done";
+        let world = World::with_harness(base.who, script);
+        let login = r#"{"claudeAiOauth":{"accessToken":"own","refreshToken":"own"}}"#;
+        let path = world.write(world.home().join(".claude/.credentials.json"), login);
+        world.files(&[("credentials.json", &login.replace("own", "HIDDEN"))]);
+        world.give();
+        let (report, code) = world.report(&["--sandbox", "strict"]);
+        assert_eq!(code, 0, "{report:#}");
+        assert_eq!(read(&path), login);
+    });
+}
+
 /// Every opencode runs git on the snapshots of its projects, and one kind of login names a server whose configuration it takes.
 #[test]
 fn at_strict_opencodes_snapshots_and_logins_run_nothing_later() {

@@ -218,6 +218,41 @@ fn a_pull_request_does_not_instruct_its_reviewer_through_what_is_inherited() {
     );
 }
 
+/// claude and opencode look above a project, too: what is there may be another user's, or an earlier agent's.
+#[test]
+fn configuration_above_the_project_is_for_nobody() {
+    for_each_identity(|base| {
+        let look = "cat ../.mcp.json ../opencode.json ../elsewhere/x; ls -AR ../.claude ../.opencode; cat ~/.claude/mine";
+        let script = format!("begins; seen=$({{ {look}; }} 2>&1 | tr -cd A-Z); answers \"saw $seen\"");
+        let world = World::with_harness(base.who, &script);
+        world.persona(&with(plain(), &json!({"inherit": ["mcp", "skills", "commands"]})));
+        for path in [".claude/skills/k/SKILL.md", ".opencode/plugin/x.js", "opencode.json", "elsewhere/x"] {
+            world.write(path, "EVIL");
+        }
+        world.write(world.home().join(".claude/mine"), "MINE\n");
+        // With a mark in front, as programs on Windows write it; as a link; and as nothing that anybody understands.
+        let evil = r#"{"mcpServers": {"evil": {"command": "EVIL"}}}"#;
+        for (text, is_named) in [(format!("\u{feff}{evil}"), true), (format!("{evil} // EVIL"), false)] {
+            world.write("elsewhere/x", &text);
+            world.outside("rm -f ../.mcp.json; ln -s elsewhere/x ../.mcp.json");
+            world.give();
+            for level in ["project", "strict"] {
+                let (report, code) = world.report(&["--sandbox", level]);
+                assert_eq!(code, 0, "{report:#}");
+                let seen = report["result"].to_string();
+                let is_empty = !seen.contains("EVIL") && !seen.contains("SKILL");
+                assert!(is_empty && seen.contains("MINE"), "{level}: {seen}");
+            }
+            // In a copy nothing can be covered: the servers are switched off by name, or all of them are.
+            let plan =
+                world.agent(&["worker", "-p", "x", "--mount", "copy", "--dry-run", "--json"]).ends(0).json();
+            let is_strict = plan["command"]["args"].to_string().contains("--strict-mcp-config");
+            let is_disabled = plan["files"].to_string().contains("disabledMcpjsonServers");
+            assert_eq!((is_strict, is_disabled), (!is_named, is_named), "{plan:#}");
+        }
+    });
+}
+
 #[test]
 fn configuration_that_an_agent_writes_is_for_nobody() {
     let world = World::with_harness(

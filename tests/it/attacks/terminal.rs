@@ -86,6 +86,26 @@ fn an_agent_does_not_open_the_terminal_to_other_users() {
     });
 }
 
+#[test]
+fn a_terminal_that_is_only_the_output_is_taken_back_too() {
+    require::program("perl");
+    for_each_identity(|world| {
+        world.files(&[("a", "base\n")]);
+        let terminal = Terminal::open(&world);
+        for level in LEVELS {
+            terminal.clear();
+            terminal.line("chmod 600 $(tty)");
+            // Open to others, raw, and its output stopped.
+            let attack = r"chmod(0666, \*STDOUT) == 1 or die; system(q(stty raw -echo <&1)); POSIX::tcflow(1, POSIX::TCOOFF())";
+            terminal.line(&format!(
+                "$AW mount {level} --apply never -- perl -MPOSIX -e '{attack}' < /dev/null; stat -c after:%a. $(tty); stty -a | grep -c ' icanon'"
+            ));
+            terminal.shows("after:600.");
+            terminal.shows("\n1\n");
+        }
+    });
+}
+
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn as_32_bit_code_an_agent_cannot_type_either() {

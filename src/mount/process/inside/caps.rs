@@ -20,6 +20,8 @@ const DROPPED_FROM_ROOT: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::PERFMON)
     .union(CapabilitySet::CHECKPOINT_RESTORE)
     .union(CapabilitySet::NET_ADMIN)
+    .union(CapabilitySet::NET_RAW)
+    .union(CapabilitySet::LINUX_IMMUTABLE)
     .union(CapabilitySet::SYS_BOOT)
     .union(CapabilitySet::SYS_TIME)
     .union(CapabilitySet::SYS_PACCT)
@@ -43,7 +45,6 @@ const KEPT_AT_STRICT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETPCAP)
     .union(CapabilitySet::SETFCAP)
     .union(CapabilitySet::NET_BIND_SERVICE)
-    .union(CapabilitySet::NET_RAW)
     .union(CapabilitySet::SYS_CHROOT)
     .union(CapabilitySet::AUDIT_WRITE);
 

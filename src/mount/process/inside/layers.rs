@@ -1,6 +1,7 @@
 //! Mounts the overlays and the covers inside the helper's namespace, each on its own path.
 //! What lies in the upper directories was put there before, by the runner.
 
+use super::above;
 use super::aliases::Aliases;
 use super::binds::{flags_of, hold, make_mount_read_only, mount_memory, pin, put, put_new};
 use super::namespaces::failure;
@@ -30,6 +31,9 @@ pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
             held.push((path, access, hold(path).map_err(|error| at("cannot show", path, &error))?));
         }
         exposed.push((cover, held));
+    }
+    if let Some(scratch) = spec.covers.first() {
+        above::cover(&spec.above, &scratch.dir).map_err(|(path, error)| at("cannot cover", &path, &error))?;
     }
     pin_above(protected().map(AsRef::as_ref))
         .map_err(|(path, error)| at("cannot be kept in place:", &path, &error))?;

@@ -1,6 +1,7 @@
 //! The processes inside a mount, all of them this same binary started again with a hidden subcommand.
 //! They act on orders of the runner; no decision is made here.
 
+mod above;
 mod aliases;
 mod binds;
 pub mod caps;

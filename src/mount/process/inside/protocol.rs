@@ -35,6 +35,9 @@ pub struct HelperSpec {
     pub overlays: Vec<OverlaySpec>,
     /// Directories that nothing inside may reach, with what of them is shown all the same.
     pub covers: Vec<Cover>,
+    /// Configuration of harnesses above the project, by its real paths: it is empty inside.
+    #[serde(default)]
+    pub above: Vec<RawPath>,
     /// What nothing inside may write, except to no effect.
     pub protect: Vec<Protect>,
     /// `Some` for the sandbox level `strict`: what stays writable besides the overlays and covers.
