@@ -16,6 +16,7 @@ const BRANCHES: &[u8] = b"refs/heads/";
 const FETCHED: &[u8] = b"refs/remotes/";
 /// It is not a commit for anybody else, and stays in the session.
 const STASH: &[u8] = b"refs/stash";
+const REPLACED: &[u8] = b"refs/replace/";
 /// Linked worktrees that are looked at.
 const MOST_WORKTREES: usize = 4096;
 /// Tips of fetched branches that are told to git.
@@ -134,6 +135,21 @@ pub(crate) fn has_new_stash(agents: &Tree, real: &Tree) -> bool {
     let stash = |found: &Found| found.refs.get(OsStr::from_bytes(STASH)).cloned();
     let ours = stash(&refs::all(agents));
     ours.is_some() && ours != stash(&refs::all(real)) || reftable::has_new_stash(agents, real)
+}
+
+/// Whether the agent has objects shown in place of others (`refs/replace`) that the real side does not, or may have.
+pub(crate) fn replaces_objects(agents: &Tree, real: &Tree) -> bool {
+    let known = known(real);
+    let Found { refs: mut all, unread } = refs::all(agents);
+    match reftable::tables(agents, Some(real), Path::new("")) {
+        Some(Ok(tables)) => all.extend(tables.refs),
+        Some(Err(_)) => return true,
+        None => {}
+    }
+    let is_new =
+        |name: &OsStr, tip| name.as_bytes().starts_with(REPLACED) && known.refs.get(name) != Some(tip);
+    all.iter().any(|(name, tip)| is_new(name, tip))
+        || unread.iter().any(|reason| !known.unread.contains(reason))
 }
 
 fn known(real: &Tree) -> Found {
