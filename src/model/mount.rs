@@ -122,6 +122,8 @@ pub enum RuleSource {
     BuiltinLayer,
     /// Our own: files of the work tree that git takes settings from or runs. No other rule lifts these.
     BuiltinGit,
+    /// Our own: a file with credentials of a git repository that is an ordinary directory of the project.
+    Credentials,
     /// Our own: a directory that could not be read when the run started.
     Unreadable,
     Config,
@@ -130,6 +132,13 @@ pub enum RuleSource {
     ProjectFile,
     /// `.<id>.agentignore` or `.<id>.agentreadonly` in the project root.
     PersonaFile,
+}
+
+impl RuleSource {
+    /// Whether its rules were made for single paths that the project had at the start, and are in the record of the mount alone.
+    pub fn is_of_one_path(self) -> bool {
+        matches!(self, RuleSource::Unreadable | RuleSource::Credentials)
+    }
 }
 
 /// One line of gitignore grammar with its meaning and its origin.

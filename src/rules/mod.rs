@@ -354,6 +354,16 @@ pub fn unreadable_rule(path: &Path) -> PathRule {
     }
 }
 
+/// Hides a file that has credentials of a git repository in it.
+pub fn credentials_rule(path: &Path) -> PathRule {
+    PathRule {
+        pattern: layer::literal(path),
+        effect: Effect::Hidden,
+        source: RuleSource::Credentials,
+        origin: "built-in: credentials of a git repository".to_owned(),
+    }
+}
+
 fn builtin(patterns: &[&str], source: RuleSource, origin: &str) -> Vec<PathRule> {
     let rule = |pattern: &&str| PathRule {
         pattern: (*pattern).to_owned(),

@@ -1,10 +1,9 @@
 //! The agent's work in a session, loaded from disk: enough to say what changed, long after the runner is gone.
 //! It opens and reads; it changes nothing but the removal of a mount that is done with.
 
-use crate::files::regular;
 use crate::model::inherit::Inherit;
 use crate::model::mount::PathRule;
-use crate::model::mount_record::{GitRecord, INHERIT_FILE, MOUNT_RECORD_FILE, MountRecord, RULES_FILE};
+use crate::model::mount_record::{INHERIT_FILE, MOUNT_RECORD_FILE, MountRecord, RULES_FILE};
 use crate::mount::apply::Context;
 use crate::mount::apply::journal::{Journal, State};
 use crate::mount::changes::base_content::BaseContents;
@@ -12,16 +11,13 @@ use crate::mount::changes::content_store::BASE_DIR;
 use crate::mount::changes::manifest::{MANIFEST_FILE, MOUNT_MANIFEST_FILE, Manifest};
 use crate::mount::changes::{Ignored, Merging, Review, ThreeWay, review};
 use crate::mount::fs::tree::{self, Tree};
-use crate::mount::git::reftable;
+use crate::mount::git::candidate;
 use crate::mount::{CrashPoints, MountError};
 use crate::session::error::SessionError;
 use crate::session::status::SessionState;
 use crate::session::store::{Session, SessionStore};
 use anyhow::Result;
 use std::path::PathBuf;
-
-/// A ref is one object name.
-const LARGEST_REF: u64 = 4096;
 
 /// Everything that a mount leaves in a session and that goes once its work is applied or discarded.
 const MOUNT_DIRS: [&str; 7] = ["mount", "upper", "work", "git", "harness-config", "temp", BASE_DIR];
@@ -130,14 +126,9 @@ impl Session {
 
     /// Whether the agent put something aside with git; a stash of the user's own is not in an upper directory.
     pub fn has_stash(&self, record: &MountRecord) -> bool {
-        let stash = |git: &GitRecord| self.dir.join(&git.data).join("refs/stash");
-        let theirs = |git: &GitRecord| git.common_dir.join("refs/stash");
-        let content = |path: PathBuf| regular::read(&path, LARGEST_REF).ok();
         record.git.iter().any(|git| {
-            let own = content(stash(git));
             let trees = (Tree::open(&self.dir.join(&git.data)), Tree::open(&git.common_dir));
-            own.is_some() && own != content(theirs(git))
-                || matches!(&trees, (Ok(agents), Ok(real)) if reftable::has_new_stash(agents, real))
+            matches!(&trees, (Ok(agents), Ok(real)) if candidate::has_new_stash(agents, real))
         })
     }
 

@@ -174,3 +174,94 @@ fn a_file_that_became_a_closed_directory_is_undone_and_redone() {
         }
     }
 }
+
+/// A file that moved and was edited: the review shows one rename, by what both have in common.
+fn for_each_renamed(options: &[&str], test: impl Fn(&World, &str)) {
+    for who in identities() {
+        for backend in BACKENDS {
+            eprintln!("as {who:?}, {backend}");
+            let world = World::new(who);
+            world.repository(&[("src/calc.py", "one\ntwo\nthree\nfour\nfive\n"), ("other", "other\n")]);
+            let script = "mv src/calc.py src/calculator.py; echo six >> src/calculator.py; echo new > new";
+            let arguments = [&["--mount", backend], options].concat();
+            world.mounted(&arguments, script).ends(0);
+            test(&world, &world.only_session());
+        }
+    }
+}
+
+#[test]
+fn one_half_of_a_rename_with_an_edit_undoes_both() {
+    for_each_renamed(&[], |world, id| {
+        for half in ["src/calculator.py", "src/calc.py"] {
+            world.aw(["sessions", "undo", id, "--only", half]).ends(0).says("2 path(s)");
+            assert_eq!(world.outside("ls src; cat src/calc.py"), "calc.py\none\ntwo\nthree\nfour\nfive\n");
+            assert_eq!(now(world, "new"), "new\n", "the rest stays");
+            world.aw(["sessions", "redo", id]).ends(0).says("applied again").says("src/calculator.py");
+            assert_eq!(world.outside("ls src; tail -n1 src/calculator.py"), "calculator.py\nsix\n");
+        }
+    });
+}
+
+#[test]
+fn one_half_of_a_rename_that_is_left_leaves_both() {
+    for half in ["src/calculator.py", "src/calc.py"] {
+        for_each_renamed(&["--apply", "never"], |world, id| {
+            world.aw(["sessions", "apply", id, "--ours", half]).ends(0);
+            assert_eq!(world.outside("ls src; cat new"), "calc.py\nnew\n", "{half}");
+        });
+    }
+}
+
+#[test]
+fn a_redo_says_what_it_brought_and_what_is_still_undone() {
+    for_each_applied(|world, id| {
+        for path in ["a", "b", "dir"] {
+            world.aw(["sessions", "undo", id, "--only", path]).ends(0);
+        }
+        let first = world.aw(["sessions", "redo", id]).ends(0);
+        assert_eq!(first.stdout, format!("applied again: 2 paths of {id}; 2 still undone\n"));
+        assert!(first.stderr.starts_with("  dir\n  dir/gone\nhint: "), "{first:?}");
+        let second = world.aw(["sessions", "redo", id, "--json"]).ends(0).json();
+        assert_eq!(
+            (paths_of(&second["outcome"]["restored"]), &second["outcome"]["undone"]),
+            (vec!["b"], &json!(1))
+        );
+        let last = world.aw(["sessions", "redo", id]).ends(0);
+        assert_eq!((last.stdout, last.stderr), (format!("applied again: {id}\n"), "  a\n".to_owned()));
+    });
+}
+
+#[test]
+fn an_undo_of_what_was_thrown_away_with_git_says_so() {
+    for_each_applied(|world, id| {
+        world.aw(["sessions", "undo", id, "--only", "b"]).ends(0);
+        world.outside("git checkout -q . && git clean -qfd");
+        let said = world.aw(["sessions", "undo", id]).ends(0);
+        said.says("was gone from the project already").says("brings only 1 path that you undid before");
+        world.aw(["sessions", "redo", id]).ends(0).says("  b\n");
+        world.aw(["sessions", "redo", id]).ends(2);
+    });
+    for_each_applied(|world, id| {
+        world.outside("git checkout -q a");
+        let some = world.aw(["sessions", "undo", id]).ends(0);
+        some.says("the project is as it was before")
+            .says("1 path had been taken back already; a redo does not bring:\n  a\n");
+        world.aw(["sessions", "redo", id]).ends(0);
+        assert_eq!((now(world, "a"), now(world, "b")), ("a\n".into(), "agent\n".into()));
+    });
+    for_each_applied(|world, id| {
+        world.outside("git checkout -q . && git clean -qfd");
+        world.aw(["sessions", "undo", id]).ends(0).says("there is nothing to redo");
+        world
+            .aw(["sessions", "redo", id])
+            .ends(2)
+            .says("was gone from the project before")
+            .says("sessions diff");
+        world.outside("git status --porcelain | grep . && exit 1; true");
+        let patch = world.aw(["sessions", "diff", id]).ends(0).stdout;
+        fs::write(world.project().join("../patch"), patch).unwrap();
+        world.outside("git apply ../patch");
+        assert_eq!((now(world, "a"), now(world, "new")), ("agent\n".into(), "new\n".into()));
+    });
+}

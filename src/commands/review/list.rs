@@ -8,6 +8,9 @@ use crate::ui::{BOLD, Ui, printable};
 use std::collections::HashSet;
 use std::path::Path;
 
+const SET_UID: u32 = 0o4000;
+const SET_GID: u32 = 0o2000;
+
 /// One change on one line: what happened to which path.
 pub fn line(change: &Change) -> String {
     format!("{}{}", named(change), notes(change))
@@ -23,7 +26,13 @@ fn notes(change: &Change) -> String {
     let touched = if change.touched { format!("  ({TOUCHED})") } else { String::new() };
     let partly = if change.partly { "  (some hunks)" } else { "" };
     let marked = if change.marked { "  (with conflict markers)" } else { "" };
-    format!("{agents}{touched}{partly}{marked}{conflict}")
+    let bits = match change.dropped_bits() {
+        0 => "",
+        SET_UID => "  (its setuid bit is dropped)",
+        SET_GID => "  (its setgid bit is dropped)",
+        _ => "  (its setuid and setgid bits are dropped)",
+    };
+    format!("{agents}{touched}{partly}{marked}{bits}{conflict}")
 }
 
 /// All changes with a headline. `diffs` are those of the changes, or none where there are too many to count their lines.

@@ -3,18 +3,22 @@
 use super::answer;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::model::raw_path::RawPath;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::apply::UndoStatus;
 use crate::mount::changes::diff::printable_name;
+use crate::session::SessionState;
 use crate::session::undo::{Action, Undone};
 use crate::ui::{Ui, printable};
 use serde_json::json;
 
+/// How many paths are named, where all that was done is meant.
+const MOST_LISTED: usize = 20;
+
 pub(super) fn say(undone: &Undone, ui: &mut Ui) -> Result<Exit> {
     let outcome = &undone.outcome;
     let session = &undone.session;
-    let names =
-        |paths: &[crate::model::raw_path::RawPath]| paths.iter().map(|path| printable_name(path)).collect();
+    let names = |paths: &[RawPath]| paths.iter().map(|path| printable_name(path)).collect();
     if outcome.status == UndoStatus::Nothing && !ui.is_json() {
         return Err(nothing(undone));
     }
@@ -35,8 +39,24 @@ pub(super) fn say(undone: &Undone, ui: &mut Ui) -> Result<Exit> {
     for warning in &warnings {
         ui.warning(printable(&warning.message));
     }
+    let is_all_gone = !outcome.restored.is_empty() && outcome.already.len() == outcome.restored.len();
     match outcome.status {
         UndoStatus::Nothing => {}
+        UndoStatus::Undone if is_all_gone => {
+            let what = if outcome.remaining > 0 {
+                counted(outcome.restored.len(), "path")
+            } else {
+                "the work".into()
+            };
+            ui.line(format!("nothing left to undo: {what} of {session} was gone from the project already"));
+            ui.flush();
+            list_some(&outcome.already, ui);
+            let redo = match outcome.undone {
+                0 => "there is nothing to redo".to_owned(),
+                undone => format!("a redo brings only {} that you undid before", counted(undone, "path")),
+            };
+            ui.hint(format!("{redo}; `agentworkforce sessions diff {session}` has the work as a patch"));
+        }
         UndoStatus::Undone if outcome.remaining > 0 => {
             let (count, rest) = (outcome.restored.len(), outcome.remaining);
             ui.line(format!("undone: {count} path(s) of {session}; {rest} stay applied"));
@@ -59,7 +79,18 @@ pub(super) fn say(undone: &Undone, ui: &mut Ui) -> Result<Exit> {
                 "`agentworkforce sessions undo {session}` takes back the one before, `sessions redo {session}` applies this one again"
             ));
         }
-        UndoStatus::Redone => ui.line(format!("applied again: {session}")),
+        UndoStatus::Redone if outcome.undone > 0 => {
+            let (count, undone) = (counted(outcome.restored.len(), "path"), outcome.undone);
+            ui.line(format!("applied again: {count} of {session}; {undone} still undone"));
+            ui.flush();
+            list_some(&outcome.restored, ui);
+            ui.hint(format!("`agentworkforce sessions redo {session}` applies what was undone before that"));
+        }
+        UndoStatus::Redone => {
+            ui.line(format!("applied again: {session}"));
+            ui.flush();
+            list_some(&outcome.restored, ui);
+        }
         UndoStatus::Conflict => {
             let (action, since) = match undone.action {
                 Action::Undo => ("undo", "apply"),
@@ -74,6 +105,13 @@ pub(super) fn say(undone: &Undone, ui: &mut Ui) -> Result<Exit> {
                 ));
             }
         }
+    }
+    if outcome.status == UndoStatus::Undone && !outcome.already.is_empty() && !is_all_gone {
+        ui.say(&format!(
+            "{} had been taken back already; a redo does not bring:",
+            counted(outcome.already.len(), "path")
+        ));
+        list_some(&outcome.already, ui);
     }
     if !outcome.overwritten.is_empty() {
         let names: Vec<String> = names(&outcome.overwritten);
@@ -91,6 +129,10 @@ pub(super) fn say(undone: &Undone, ui: &mut Ui) -> Result<Exit> {
 fn nothing(undone: &Undone) -> CommandError {
     let session = &undone.session;
     match (undone.action, undone.outcome.unknown.first()) {
+        (Action::Redo, _) if undone.state == SessionState::Undone => CommandError::usage(format!(
+            "nothing to redo in session `{session}`: its work was gone from the project before it was undone"
+        ))
+        .hint(format!("`agentworkforce sessions diff {session}` has the work as a patch")),
         (Action::Redo, _) => CommandError::usage(format!("nothing to redo in session `{session}`: nothing was undone")),
         (Action::Undo, None) => CommandError::usage(format!("nothing to undo in session `{session}`")),
         (Action::Undo, Some(path)) => {
@@ -100,7 +142,21 @@ fn nothing(undone: &Undone) -> CommandError {
     }
 }
 
-fn list(paths: &[crate::model::raw_path::RawPath], ui: &mut Ui) {
+/// The first few.
+fn list_some(paths: &[RawPath], ui: &mut Ui) {
+    let shown = paths.len().min(MOST_LISTED);
+    list(&paths[..shown], ui);
+    if paths.len() > shown {
+        ui.say(&format!("  and {} more", paths.len() - shown));
+    }
+}
+
+/// `3 paths` or `1 path`.
+fn counted(number: usize, word: &str) -> String {
+    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
+}
+
+fn list(paths: &[RawPath], ui: &mut Ui) {
     for path in paths {
         ui.say(&format!("  {}", printable_name(path)));
     }

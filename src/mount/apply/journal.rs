@@ -46,6 +46,18 @@ pub struct Journal {
     /// base must know that this was not the user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restored: Vec<Restored>,
+    /// Of an apply: the pairs of operations that the review showed as one file under another name. Journals of earlier versions
+    /// have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub renames: Vec<Rename>,
+}
+
+/// A file that went, and the one that it became.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rename {
+    pub from: RawPath,
+    pub to: RawPath,
 }
 
 /// Some paths of an earlier journal.
@@ -363,7 +375,8 @@ fn check_names(session: &Path, number: u32, journal: &Journal) -> anyhow::Result
     let operations = journal.operations.iter().map(|operation| &operation.path);
     let parts = journal.parts.iter().flat_map(|part| &part.paths);
     let restored = journal.restored.iter().map(|restored| &restored.path);
-    for name in operations.chain(&journal.kept_directories).chain(restored).chain(parts) {
+    let renames = journal.renames.iter().flat_map(|rename| [&rename.from, &rename.to]);
+    for name in operations.chain(&journal.kept_directories).chain(restored).chain(parts).chain(renames) {
         if !is_applicable(name) {
             return refuse(format!("`{}` is not a path that an apply changes", name.display()));
         }

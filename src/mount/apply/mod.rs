@@ -32,11 +32,12 @@ use crate::mount::changes::compare::ConflictReason;
 use crate::mount::changes::{Change, Ignored, Review, ThreeWay, patch, review};
 use crate::mount::fs::tree::Tree;
 use anyhow::bail;
-use journal::{Journal, Purpose};
+use journal::{Journal, Purpose, Rename};
 use lock::ProjectLock;
 use run::{Job, Ran, raw, run};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -122,12 +123,14 @@ pub fn apply(
         return Ok(outcome);
     }
     let patch = patch_of(sides, &chosen.changes);
+    let renames = renames_of(&chosen.changes);
     let job = Job {
         project: sides.project,
         mount: Some(sides.mount),
         purpose: Purpose::Apply,
         steps: &steps,
         parts: &[],
+        renames: &renames,
         patch: patch.as_deref(),
     };
     match run(context, &mut lock, &job)? {
@@ -155,6 +158,18 @@ pub fn apply(
         }
     }
     Ok(outcome)
+}
+
+/// The renames of which both halves are applied.
+fn renames_of(changes: &[&Change]) -> Vec<Rename> {
+    let gone: HashSet<(&RawPath, &RawPath)> =
+        changes.iter().filter_map(|change| Some((&change.path, change.renamed_to.as_ref()?))).collect();
+    let pair = |change: &&Change| {
+        let from = change.renamed_from.as_ref()?;
+        let is_whole = gone.contains(&(from, &change.path));
+        is_whole.then(|| Rename { from: from.clone(), to: change.path.clone() })
+    };
+    changes.iter().filter_map(pair).collect()
 }
 
 /// What is about to be applied. An apply is worth more than its patch, which is left out if it cannot be made.

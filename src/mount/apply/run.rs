@@ -3,7 +3,7 @@
 
 use super::agents_versions::AgentsVersions;
 use super::exchange::{Done, Exchange, Refusal};
-use super::journal::{Action, Journal, Operation, Part, Purpose, Stage, State, stage_name};
+use super::journal::{Action, Journal, Operation, Part, Purpose, Rename, Stage, State, stage_name};
 use super::lock::{ProjectLock, Underway};
 use super::stage::{Staging, copy_entry, sync_filesystem};
 use super::steps::Step;
@@ -45,6 +45,8 @@ pub(super) struct Job<'a> {
     pub(super) steps: &'a [Step],
     /// Of an undo that does not take back a whole journal.
     pub(super) parts: &'a [Part],
+    /// Of an apply: what belongs together.
+    pub(super) renames: &'a [Rename],
     /// Of an apply: the same for people and for git.
     pub(super) patch: Option<&'a [u8]>,
 }
@@ -86,6 +88,7 @@ fn run_staged(
         kept_directories: Vec::new(),
         parts: job.parts.to_vec(),
         restored: Vec::new(),
+        renames: job.renames.to_vec(),
     };
     context.crash_points.at("run: locked");
     let underway = Underway { session: context.session.into(), number };

@@ -68,13 +68,20 @@ impl Selection {
 
     pub(super) fn choose<'a>(&self, review: &'a Review) -> Chosen<'a> {
         let picked = self.with_what_they_need(review);
+        let is_ours = |path: &Path| {
+            let decided = self.decided.get(path).map(|decided| &decided.choice);
+            self.ours.iter().any(|ours| ours == path) || decided == Some(&Choice::Ours)
+        };
         let mut chosen = Chosen { changes: Vec::new(), undecided: Vec::new(), rest: Vec::new() };
         for change in &review.changes {
             let path = change.path.0.as_path();
             let is_picked = picked.as_ref().is_none_or(|picked| picked.contains(path))
                 && self.shown.as_ref().is_none_or(|shown| shown.contains(path));
             let decided = self.decided.get(path).map(|decided| &decided.choice);
-            if !is_picked || decides(&self.ours, change) || decided == Some(&Choice::Ours) {
+            // One half of a rename alone would leave the file nowhere, or twice.
+            let is_left =
+                decides(&self.ours, change) || is_ours(path) || change.other_half().is_some_and(is_ours);
+            if !is_picked || is_left {
                 chosen.rest.push(change);
                 continue;
             }

@@ -11,7 +11,7 @@ use crate::mount::changes::content_store::ContentHash;
 use crate::mount::changes::earlier::AgentsVersion;
 use crate::mount::fs::copy_file::{Stop, copy_bytes};
 use crate::mount::fs::data::has_holes;
-use crate::mount::fs::stat::{Kind, PERMISSIONS, Stat};
+use crate::mount::fs::stat::{Kind, PERMISSIONS, SET_ID, Stat};
 use crate::mount::fs::tree::{self, Tree};
 use anyhow::Context;
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, Uid};
@@ -185,8 +185,11 @@ impl Staging<'_> {
         {
             keep_attributes(old.as_fd(), file.as_fd());
         }
-        // Special bits of the file that is replaced stay; those that the agent set do not come.
-        let special = step.old.filter(|old| old.kind == Kind::File).map_or(0, |old| old.mode & !PERMISSIONS);
+        // Special bits of the file that is replaced stay, and those that the agent set do not come; but what the agent wrote must
+        // not run as the owner of the user's file.
+        let is_users = matches!(step.content, Some(Content::ProjectFile { .. }));
+        let kept = if is_users { !PERMISSIONS } else { !PERMISSIONS & !SET_ID };
+        let special = step.old.filter(|old| old.kind == Kind::File).map_or(0, |old| old.mode & kept);
         rustix::fs::fchmod(file, Mode::from_raw_mode((mode | special) as _))?;
         if sync {
             file.sync_all()?;

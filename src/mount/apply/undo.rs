@@ -2,7 +2,7 @@
 //! journaled, and safe to kill. Which operations is chosen elsewhere.
 
 use super::found::{Found, found};
-use super::journal::{Journal, Purpose};
+use super::journal::{Journal, Purpose, first_apply};
 use super::lock::ProjectLock;
 use super::recover::finish_left_over;
 use super::run::{Job, Ran, raw, run};
@@ -13,7 +13,7 @@ use crate::model::raw_path::RawPath;
 use anyhow::{Context as _, bail};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -22,6 +22,9 @@ pub struct UndoOutcome {
     pub status: UndoStatus,
     /// The paths that are as they were before what was taken back.
     pub restored: Vec<RawPath>,
+    /// Those of them that were so already, thrown away with git for example: there was nothing to take out, and a redo does not
+    /// bring them.
+    pub already: Vec<RawPath>,
     /// Why nothing was done: these were changed since.
     pub changed: Vec<RawPath>,
     /// Changed since and taken back all the same, because that was asked for; a redo brings the changes back.
@@ -35,6 +38,8 @@ pub struct UndoOutcome {
     pub remaining: usize,
     /// Earlier applies of the session that are still in the project; another undo takes the next one back.
     pub earlier: usize,
+    /// How many other paths of the same apply are undone, and could be applied again.
+    pub undone: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -74,12 +79,7 @@ impl Direction {
     fn choose<'a>(self, journals: &'a [Journal], only: &[PathBuf], session: &Path) -> Option<Choice<'a>> {
         match self {
             Direction::Undo => choose(journals, only, session),
-            Direction::Redo => {
-                let is_undo = |journal: &&Journal| matches!(journal.purpose, Purpose::Undo { .. });
-                // One that found everything taken back already has nothing to bring.
-                let has_work = |journal: &&Journal| journal.stands() && !journal.operations.is_empty();
-                journals.iter().filter(is_undo).rfind(has_work).map(whole)
-            }
+            Direction::Redo => undos(journals).next_back().map(whole),
         }
     }
 
@@ -99,6 +99,7 @@ fn take_back(
     let mut outcome = UndoOutcome {
         status: UndoStatus::Nothing,
         restored: Vec::new(),
+        already: Vec::new(),
         changed: Vec::new(),
         overwritten: Vec::new(),
         kept_directories: Vec::new(),
@@ -106,6 +107,7 @@ fn take_back(
         unknown: Vec::new(),
         remaining: 0,
         earlier: 0,
+        undone: 0,
     };
     let journals = Journal::all(context.session)?;
     let Some(journal) = first_chosen(direction.choose(&journals, &request.only, context.session)) else {
@@ -147,13 +149,13 @@ fn take_back(
             changed.insert(operation.path.clone());
         }
         match found {
-            Found::AsBefore => outcome.restored.push(operation.path.clone()),
+            Found::AsBefore => outcome.already.push(operation.path.clone()),
             Found::AsWritten | Found::Changed => taken.push(TakenBack { operation, now, undo }),
         }
     }
     if !changed.is_empty() && !request.force {
         outcome.status = UndoStatus::Conflict;
-        outcome.restored.clear();
+        outcome.already.clear();
         outcome.changed = changed.into_iter().collect();
         return Ok(outcome);
     }
@@ -161,17 +163,37 @@ fn take_back(
     refused_now::check(context.session, &project, &steps)?;
     context.crash_points.at("undo: planned");
     let purpose = direction.purpose(choice.of);
-    let job =
-        Job { project: &project, mount: None, purpose, steps: &steps, parts: &choice.parts, patch: None };
+    let apply = choice.pieces.first().map_or(choice.of, |piece| first_apply(&journals, piece.journal).number);
+    let job = Job {
+        project: &project,
+        mount: None,
+        purpose,
+        steps: &steps,
+        parts: &choice.parts,
+        renames: &[],
+        patch: None,
+    };
     match run(context, &mut lock, &job)? {
         Ran::Done(journal) => {
-            outcome.restored.extend(steps.into_iter().map(|step| RawPath::from(step.path)));
+            let taken: BTreeSet<RawPath> = steps.into_iter().map(|step| RawPath::from(step.path)).collect();
+            outcome.already.retain(|path| !taken.contains(path));
+            outcome.restored = taken.into_iter().chain(outcome.already.iter().cloned()).collect();
             outcome.restored.sort();
             outcome.restored.dedup();
+            outcome.already.sort();
+            outcome.already.dedup();
             outcome.overwritten = changed.into_iter().collect();
             outcome.kept_directories = journal.kept_directories;
             outcome.remaining = choice.remaining;
-            let standing = standing_applies(&Journal::all(context.session)?);
+            let journals = Journal::all(context.session)?;
+            let standing = standing_applies(&journals);
+            let of_same_apply = |journal: &&Journal| first_apply(&journals, journal).number == apply;
+            let undone: HashSet<&RawPath> = undos(&journals)
+                .filter(of_same_apply)
+                .flat_map(Journal::standing_operations)
+                .map(|operation| &operation.path)
+                .collect();
+            outcome.undone = undone.len();
             let own = direction == Direction::Redo || choice.remaining > 0;
             outcome.earlier = standing - usize::from(own).min(standing);
             outcome.status = match direction {
@@ -181,12 +203,18 @@ fn take_back(
         }
         Ran::Refused { conflicts, preserved } => {
             outcome.status = UndoStatus::Conflict;
-            outcome.restored.clear();
+            outcome.already.clear();
             outcome.changed = conflicts.into_iter().map(|(path, _)| path.into()).collect();
             outcome.preserved = raw(preserved);
         }
     }
     Ok(outcome)
+}
+
+/// The undos that can be taken back. One that found everything taken back already has nothing to bring.
+fn undos(journals: &[Journal]) -> impl DoubleEndedIterator<Item = &Journal> {
+    let is_undo = |journal: &&Journal| matches!(journal.purpose, Purpose::Undo { .. });
+    journals.iter().filter(is_undo).filter(|journal| journal.stands() && !journal.operations.is_empty())
 }
 
 fn first_chosen(choice: Option<Choice<'_>>) -> Option<&Journal> {

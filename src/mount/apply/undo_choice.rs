@@ -1,13 +1,13 @@
 //! Which operations an undo takes back: those of the last apply, or of the last one that wrote a named path. A choice that
 //! needs another operation takes that with it. It reads and changes nothing.
 
-use super::journal::{Action, Journal, Operation, Part, first_apply};
+use super::journal::{Action, Journal, Operation, Part, Rename, first_apply};
 use super::stage::content_of;
 use crate::model::raw_path::RawPath;
 use crate::mount::changes::content_store::ContentHash;
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::Tree;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// The owner may write: without it a directory takes no entries.
@@ -71,7 +71,8 @@ pub(super) fn choose<'a>(journals: &'a [Journal], only: &[PathBuf], session: &Pa
         .map(|piece| piece.operation.path.0.as_path())
         .collect();
     if !only.is_empty() {
-        add_other_halves_of_moves(&all, &mut paths, session);
+        let renames = journals.iter().find(|journal| journal.number == root).map(|apply| &apply.renames[..]);
+        add_other_halves_of_moves(&all, renames.unwrap_or_default(), &mut paths, session);
         add_directories(&all, &mut paths);
     }
     let (pieces, rest): (Vec<Piece<'a>>, Vec<Piece<'a>>) =
@@ -94,8 +95,22 @@ pub(super) fn whole(journal: &Journal) -> Choice<'_> {
     Choice { pieces, of: journal.number, parts: Vec::new(), remaining: 0 }
 }
 
-/// What was moved is taken back as a whole: one half alone would leave the file nowhere, or twice.
-fn add_other_halves_of_moves<'a>(all: &[Piece<'a>], paths: &mut HashSet<&'a Path>, session: &Path) {
+/// What was moved is taken back as a whole: one half alone would leave the file nowhere, or twice. What the review showed as a
+/// rename is one; of the rest, and in journals that do not say it, what holds the same.
+fn add_other_halves_of_moves<'a>(
+    all: &[Piece<'a>],
+    renames: &[Rename],
+    paths: &mut HashSet<&'a Path>,
+    session: &Path,
+) {
+    let mut other_halves: HashMap<&Path, &Path> = HashMap::new();
+    for Rename { from, to } in renames {
+        other_halves.extend([(from.0.as_path(), to.0.as_path()), (to.0.as_path(), from.0.as_path())]);
+    }
+    let shown: HashSet<&Path> = paths.iter().filter_map(|path| other_halves.get(path).copied()).collect();
+    paths
+        .extend(all.iter().map(|piece| piece.operation.path.0.as_path()).filter(|path| shown.contains(path)));
+    let is_shown = |path: &Path| other_halves.contains_key(path);
     let content_before = |piece: &Piece<'_>| -> Option<ContentHash> {
         let undo = Tree::open(&piece.journal.undo_path(session)).ok()?;
         content_of(&undo, Path::new(&piece.operation.slot))
@@ -109,7 +124,8 @@ fn add_other_halves_of_moves<'a>(all: &[Piece<'a>], paths: &mut HashSet<&'a Path
         _ => None,
     };
     let mut halves: Vec<&'a Path> = Vec::new();
-    for piece in all.iter().filter(|piece| paths.contains(piece.operation.path.0.as_path())) {
+    let is_alone = |path: &Path| paths.contains(path) && !is_shown(path);
+    for piece in all.iter().filter(|piece| is_alone(&piece.operation.path)) {
         let other = |size: u64,
                      size_of: &dyn Fn(&Operation) -> Option<u64>,
                      is_other: &dyn Fn(&Piece<'a>) -> bool| {
@@ -118,6 +134,7 @@ fn add_other_halves_of_moves<'a>(all: &[Piece<'a>], paths: &mut HashSet<&'a Path
                 size > 0
                     && size_of(other.operation) == Some(size)
                     && !paths.contains(path)
+                    && !is_shown(path)
                     && !halves.contains(&path)
                     && is_other(other)
             };

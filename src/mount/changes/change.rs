@@ -6,7 +6,7 @@ use crate::model::mount::PathRule;
 use crate::model::raw_path::RawPath;
 use crate::mount::changes::compare::{After, ConflictReason};
 use crate::mount::fs::heavy::is_heavy;
-use crate::mount::fs::stat::{Kind, Stat};
+use crate::mount::fs::stat::{Kind, SET_ID, Stat};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::path::Path;
@@ -118,6 +118,13 @@ impl Change {
         self.size = Some(text.result.len() as u64);
         self.merged = Some(Arc::new(Merged { agents, text: Some(text) }));
         self
+    }
+
+    /// The set-uid and set-gid bits that the file loses, because what it holds is the agent's.
+    pub fn dropped_bits(&self) -> u32 {
+        let is_written = matches!(self.after, After::File { .. }) && self.kind != ChangeKind::Mode;
+        let now = self.now.filter(|now| is_written && now.kind == Kind::File);
+        now.map_or(0, |now| now.mode & SET_ID)
     }
 
     /// The word for it on the screen.

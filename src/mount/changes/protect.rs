@@ -36,7 +36,7 @@ pub(super) fn without_protected(
         .record
         .hidden
         .iter()
-        .filter(|hidden| hidden.rule.source == RuleSource::Unreadable)
+        .filter(|hidden| hidden.rule.source.is_of_one_path())
         .map(|hidden| (hidden.path.0.as_path(), &hidden.rule))
         .collect();
     let mut seen_injected = HashSet::new();

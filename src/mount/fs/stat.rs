@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 /// The permission bits: the only part of a mode that an apply ever changes. Set-uid, set-gid and sticky bits that
 /// an agent sets stay in its mount.
 pub const PERMISSIONS: u32 = 0o777;
+/// Set-uid and set-gid: whoever runs the file is its owner, or in its group.
+pub const SET_ID: u32 = 0o6000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -44,6 +44,15 @@ pub(crate) fn without_credentials(config: &[u8]) -> Option<Vec<u8>> {
     (kept != config).then_some(kept)
 }
 
+/// The text without its credentials; `None` where it has none.
+type Cleaner = fn(&[u8]) -> Option<Vec<u8>>;
+
+/// A file that names a remote by its urls, without what is secret in them.
+pub(crate) fn without_credentials_in_urls(text: &[u8]) -> Option<Vec<u8>> {
+    let without = without_userinfo(text);
+    (without != text).then_some(without)
+}
+
 /// Takes them out of every file of a private git directory that may hold some, submodules included. `copied` are the directories that it
 /// was made from: a configuration may name files there.
 pub(crate) fn remove_in(git_dir: &Path, copied: &[&Path]) -> io::Result<()> {
@@ -54,9 +63,12 @@ pub(crate) fn remove_in(git_dir: &Path, copied: &[&Path]) -> io::Result<()> {
                 fs::remove_file(&path)?;
             }
         }
-        for path in found.configs.iter().map(|config| git_dir.join(config)) {
+        let configs = found.configs.iter().map(|config| (config, without_credentials as Cleaner));
+        let remotes = found.remotes.iter().map(|remote| (remote, without_credentials_in_urls as Cleaner));
+        for (path, without) in configs.chain(remotes) {
+            let path = git_dir.join(path);
             if path.symlink_metadata().is_ok_and(|found| found.is_file())
-                && let Some(text) = without_credentials(&fs::read(&path)?)
+                && let Some(text) = without(&fs::read(&path)?)
             {
                 fs::write(&path, text)?;
             }

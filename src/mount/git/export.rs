@@ -1,4 +1,5 @@
-//! Commits that the agent made in the mount become `refs/agentworkforce/<session>/heads/<branch>` of the real repository.
+//! Commits that the agent made in the mount become `refs/agentworkforce/<session>/heads/<branch>` of the real repository, or `tags/<tag>`
+//! and the like if no branch reaches them.
 //! The user's branches, index and `HEAD` are not touched, and no setting, hook or filter of the agent's is ever read.
 
 use crate::git::{self, Limits};
@@ -7,10 +8,10 @@ use crate::model::mount::PathRule;
 use crate::model::mount_record::{GitRecord, MountRecord};
 use crate::model::raw_path::RawPath;
 use crate::mount::fs::tree::Tree;
+use crate::mount::git::candidate::{Candidate, Candidates, candidates};
 use crate::mount::git::protection::{Brought, Protection};
 use crate::mount::git::quarantine::{Allowance, Quarantine};
-use crate::mount::git::refs::{branches, detached_head, object_name};
-use crate::mount::git::reftable;
+use crate::mount::git::refs::object_name;
 use crate::mount::git::work_trees;
 use crate::tool::guard::Guard;
 use crate::tool::{self, Finished};
@@ -30,8 +31,6 @@ const MOST_COMMITS: usize = 5000;
 
 /// Branches with new commits that are exported; more are held.
 const MOST_BRANCHES: usize = 64;
-/// Stands for the branches in tables that cannot be read.
-const UNREADABLE: &str = "reftable";
 /// Commits that a command names one by one.
 const MOST_PICKED: usize = 50;
 /// How long the agent's branches may take in sum, and one git command.
@@ -96,10 +95,11 @@ pub fn export(
     let mut export = GitExport::default();
     let mut began = Instant::now();
     let mut allowance = Allowance::default();
+    let mut taken: HashSet<(PathBuf, OsString)> = HashSet::new();
     for repository in &record.git {
         let Ok(agents) = Tree::open(&session.join(&repository.data)) else { continue };
         let scratch = tempfile::Builder::new().prefix("export-").tempdir_in(session)?;
-        let found = candidates(repository, &agents);
+        let Candidates { found, fetched } = candidates(repository, &agents);
         if found.is_empty() {
             continue;
         }
@@ -108,13 +108,15 @@ pub fn export(
         began += copying.elapsed();
         let job = Job { session_id, repository, record, quarantine };
         let mut nothing_new: HashSet<String> = HashSet::new();
-        for (branch, tip) in found {
-            if nothing_new.contains(&tip) {
+        // Commits that more than one ref reaches are brought once: a tag of a branch, or of what was fetched, has none of its own.
+        let mut reached = fetched;
+        for mut candidate in found {
+            if nothing_new.contains(&candidate.tip) {
                 continue;
             }
             interruption::check()?;
-            let reason = if tip.is_empty() {
-                Some("the agent's branches are in a reftable that cannot be read".to_owned())
+            let reason = if candidate.unread.is_some() {
+                candidate.unread.clone()
             } else if began.elapsed() > TIME {
                 Some(format!("there was no time to look at it ({} s)", TIME.as_secs()))
             } else if export.exported.len() + export.held.len() >= MOST_BRANCHES {
@@ -123,58 +125,29 @@ pub fn export(
                 None
             };
             if let Some(reason) = reason {
-                export.held.push(job.held(&branch, &tip, reason));
+                export.held.push(job.held(&candidate, reason));
                 continue;
             }
-            match job.branch((&branch, &tip), &agents, &mut protection) {
-                Ok(Some(Outcome::Exported(branch))) => export.exported.push(branch),
-                Ok(Some(Outcome::Held(branch))) => export.held.push(*branch),
-                Ok(None) => drop(nothing_new.insert(tip)),
-                Err(error) => export.held.push(job.held(&branch, &tip, job.quarantine.explain(&error))),
+            // Two worktrees can be detached, and a branch can be called that.
+            while taken.contains(&(repository.common_dir.0.clone(), candidate.reference.clone())) {
+                candidate.reference.push("-2");
+            }
+            let reached_before = if candidate.is_branch { &[][..] } else { &reached[..] };
+            match job.branch(&candidate, reached_before, &agents, &mut protection) {
+                Ok(Some(outcome)) => {
+                    match outcome {
+                        Outcome::Exported(branch) => export.exported.push(branch),
+                        Outcome::Held(branch) => export.held.push(*branch),
+                    }
+                    reached.push(candidate.tip);
+                    taken.insert((repository.common_dir.0.clone(), candidate.reference));
+                }
+                Ok(None) => drop(nothing_new.insert(candidate.tip)),
+                Err(error) => export.held.push(job.held(&candidate, job.quarantine.explain(&error))),
             }
         }
     }
     Ok(export)
-}
-
-/// Branches of the agent's that are not where the real ones are. One without a tip stands for those that cannot be read.
-pub(super) fn candidates(repository: &GitRecord, agents: &Tree) -> Vec<(OsString, String)> {
-    let real = Tree::open(&repository.common_dir).ok();
-    let top = Path::new("");
-    let mut known = real.as_ref().map(branches).unwrap_or_default();
-    let mut found = branches(agents);
-    let own = repository.git_dir.strip_prefix(&repository.common_dir).unwrap_or(top);
-    let heads = [own.join("HEAD"), PathBuf::from("HEAD")];
-    let mut head = detached_head(agents, &heads);
-    let mut unreadable = None;
-    if let Some(Ok(tables)) = real.as_ref().and_then(|real| reftable::tables(real, None, top)) {
-        known.extend(tables.branches);
-    }
-    match reftable::tables(agents, real.as_ref(), top) {
-        Some(Ok(tables)) => {
-            found.extend(tables.branches);
-            head = head.or(tables.head);
-        }
-        Some(Err(reason)) => {
-            tracing::debug!("the agent's refs cannot be read: {reason}");
-            unreadable = Some((OsString::from(UNREADABLE), String::new()));
-        }
-        None => {}
-    }
-    if own != top
-        && let Some(Ok(tables)) = reftable::tables(agents, real.as_ref(), own)
-    {
-        head = head.or(tables.head);
-    }
-    let mut found: Vec<(OsString, String)> =
-        found.into_iter().filter(|(branch, tip)| known.get(branch) != Some(tip)).collect();
-    if let Some(tip) = head
-        && !found.iter().any(|(_, known)| *known == tip)
-    {
-        found.push(("detached".into(), tip));
-    }
-    found.extend(unreadable);
-    found
 }
 
 enum Outcome {
@@ -192,12 +165,14 @@ pub(super) struct Job<'a> {
 impl Job<'_> {
     fn branch(
         &self,
-        (branch, tip): (&OsStr, &str),
+        candidate: &Candidate,
+        reached: &[String],
         agents: &Tree,
         protection: &mut Protection<'_>,
     ) -> anyhow::Result<Option<Outcome>> {
-        let mut reference = OsString::from(format!("refs/agentworkforce/{}/heads/", self.session_id));
-        reference.push(branch);
+        let (branch, tip) = (candidate.name.as_os_str(), candidate.tip.as_str());
+        let mut reference = OsString::from(format!("refs/agentworkforce/{}/", self.session_id));
+        reference.push(&candidate.reference);
         let mut check = git::command(&self.repository.common_dir);
         check.arg("check-ref-format").arg(&reference);
         git::run(check).map_err(|_| anyhow!("its name is not valid"))?;
@@ -214,6 +189,7 @@ impl Job<'_> {
             &ours,
             "--all",
         ]);
+        list.args(reached);
         // The boundary, marked with a dash, is where the user's history begins.
         let (known, commits): (Vec<String>, Vec<String>) =
             lines(&bounded(list)?.stdout).into_iter().partition(|line| line.starts_with('-'));
@@ -227,7 +203,7 @@ impl Job<'_> {
         let brought =
             Brought { repository: self.repository, agents, branch, tip, commits: &commits, git: &git };
         if let Some(found) = protection.first_refused(&brought)? {
-            let mut held = self.held(branch, tip, found.reason);
+            let mut held = self.held(candidate, found.reason);
             (held.commit, held.path, held.rule) = (Some(found.commit), Some(found.path.into()), found.rule);
             return Ok(Some(Outcome::Held(Box::new(held))));
         }
@@ -362,11 +338,11 @@ impl Job<'_> {
         }
     }
 
-    fn held(&self, branch: &OsStr, tip: &str, reason: String) -> HeldBranch {
+    fn held(&self, candidate: &Candidate, reason: String) -> HeldBranch {
         HeldBranch {
             repository: self.repository.common_dir.clone(),
-            branch: PathBuf::from(branch).into(),
-            tip: tip.to_owned(),
+            branch: PathBuf::from(&candidate.name).into(),
+            tip: candidate.tip.clone(),
             reason,
             commit: None,
             path: None,

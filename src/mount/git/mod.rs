@@ -1,6 +1,7 @@
 //! The repositories of a project: found, read, copied for a mount, and the agent's commits exported to the real one.
 //! Files of the work tree are the business of `changes` and `apply`.
 
+pub(crate) mod candidate;
 mod config_file;
 pub mod copy;
 pub(crate) mod credentials;

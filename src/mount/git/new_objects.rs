@@ -1,6 +1,7 @@
 //! Reads what the agent's commits add: the commits themselves and the files in them, piece by piece and up to a limit.
 
-use super::export::{Job, candidates, lines};
+use super::candidate::{Candidate, Candidates, candidates};
+use super::export::{Job, lines};
 use super::quarantine::{Allowance, Quarantine};
 use crate::git::{self, Limits};
 use crate::host::interruption;
@@ -34,7 +35,7 @@ pub fn read_new_objects(session: &Path, record: &MountRecord, reader: &mut Reade
     let mut allowance = Allowance::default();
     for repository in &record.git {
         let Ok(agents) = Tree::open(&session.join(&repository.data)) else { continue };
-        let found = candidates(repository, &agents);
+        let Candidates { found, fetched } = candidates(repository, &agents);
         if found.is_empty() {
             continue;
         }
@@ -51,18 +52,24 @@ pub fn read_new_objects(session: &Path, record: &MountRecord, reader: &mut Reade
             record,
             quarantine,
         });
-        for (branch, tip) in found {
+        let mut reached = fetched;
+        for Candidate { name: branch, tip, unread: problem, is_branch, .. } in found {
+            if let Some(problem) = problem {
+                unread.push(format!("commits: {problem}"));
+                continue;
+            }
+            let reached_before = if is_branch { &[][..] } else { &reached[..] };
             let read = match &job {
                 _ if began.elapsed() > TIME || interruption::signal().is_some() => {
                     Err(anyhow!("there was no time to read them"))
                 }
                 Ok(job) => job
-                    .read_new(&branch, &tip, reader)
+                    .read_new(&branch, &tip, reached_before, reader)
                     .map_err(|error| anyhow!(job.quarantine.explain(&error))),
                 Err(error) => Err(anyhow!("{error:#}")),
             };
             match read {
-                Ok(None) => {}
+                Ok(None) => reached.push(tip),
                 Ok(Some(limit)) => unread.push(format!("commits on {}: {limit}", branch.display())),
                 Err(error) => unread.push(format!("commits on {}: {error:#}", branch.display())),
             }
@@ -73,10 +80,16 @@ pub fn read_new_objects(session: &Path, record: &MountRecord, reader: &mut Reade
 
 impl Job<'_> {
     /// The limit that was reached, if one was.
-    fn read_new(&self, branch: &OsStr, tip: &str, reader: &mut Reader<'_>) -> anyhow::Result<Option<String>> {
+    fn read_new(
+        &self,
+        branch: &OsStr,
+        tip: &str,
+        reached: &[String],
+        reader: &mut Reader<'_>,
+    ) -> anyhow::Result<Option<String>> {
         let mut list = self.git(true);
         let ours = format!("--exclude=refs/agentworkforce/{}/*", self.session_id);
-        list.args(["rev-list", "--objects", tip, "--not", &ours, "--all"]);
+        list.args(["rev-list", "--objects", tip, "--not", &ours, "--all"]).args(reached);
         let limits = Limits { time: TIME_OF_ONE, output: MOST_LISTED };
         let objects = lines(&git::run_with(list, None, limits)?.stdout);
         if objects.is_empty() {

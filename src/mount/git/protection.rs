@@ -8,7 +8,7 @@ use super::work_trees::WorkTree;
 use super::{settings_now, work_trees};
 use crate::files::regular;
 use crate::git::{self, Limits};
-use crate::model::mount::{Effect, PathRule, RuleSource};
+use crate::model::mount::{Effect, PathRule};
 use crate::model::mount_record::{GitRecord, MountRecord};
 use crate::mount::fs::tree::Tree;
 use crate::rules::layer::folded;
@@ -144,7 +144,7 @@ impl<'a> Protection<'a> {
     ) -> Option<((PathBuf, usize), Option<PathRule>)> {
         let injected: HashSet<&Path> =
             self.record.injected.iter().map(|injected| injected.path.0.as_path()).collect();
-        let closed = self.record.hidden.iter().filter(|hidden| hidden.rule.source == RuleSource::Unreadable);
+        let closed = self.record.hidden.iter().filter(|hidden| hidden.rule.source.is_of_one_path());
         let closed: HashMap<&Path, &PathRule> =
             closed.map(|hidden| (hidden.path.0.as_path(), &hidden.rule)).collect();
         for (one, commit) in places {

@@ -1,11 +1,11 @@
 //! Reads branches out of the tables of a repository that keeps its refs in the format `reftable`, as files. It never runs git there,
 //! and reads neither logs nor indexes.
 
-use super::refs::Branches;
+use super::refs::Refs;
 use crate::files::regular;
 use crate::mount::fs::tree::Tree;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path};
@@ -27,15 +27,21 @@ enum Value {
     Other,
 }
 
-type Refs = BTreeMap<Vec<u8>, Value>;
+type Records = BTreeMap<Vec<u8>, Value>;
 
 /// What there is to know of the refs of one side.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tables {
-    pub(crate) branches: Branches,
+    /// Those below `refs/`, by their whole names.
+    pub(crate) refs: Refs,
     /// The commit that a detached `HEAD` is at.
     pub(crate) head: Option<String>,
-    pub(crate) stash: Option<String>,
+}
+
+impl Tables {
+    fn stash(&self) -> Option<&String> {
+        self.refs.get(OsStr::new("refs/stash"))
+    }
 }
 
 /// The refs in the directory `reftable` below `dir`: tables that the agent's side does not have are those of the real one. `None` where
@@ -63,15 +69,15 @@ pub(crate) fn has_new_stash(agents: &Tree, real: &Tree) -> bool {
     match tables(agents, Some(real), Path::new("")) {
         None => false,
         Some(Ok(found)) => {
-            let theirs = tables(real, None, Path::new("")).and_then(Result::ok).and_then(|real| real.stash);
-            found.stash.is_some() && found.stash != theirs
+            let theirs = tables(real, None, Path::new("")).and_then(Result::ok).unwrap_or_default();
+            found.stash().is_some() && found.stash() != theirs.stash()
         }
         Some(Err(_)) => true,
     }
 }
 
 fn read_all(list: &str, open: impl Fn(&str) -> Option<std::fs::File>) -> Result<Tables, String> {
-    let mut refs = Refs::new();
+    let mut records = Records::new();
     let mut left = LARGEST;
     for (number, name) in list.lines().enumerate() {
         let is_name = matches!(Path::new(name).components().collect::<Vec<_>>()[..], [Component::Normal(_)]);
@@ -81,22 +87,21 @@ fn read_all(list: &str, open: impl Fn(&str) -> Option<std::fs::File>) -> Result<
         let file = open(name).ok_or_else(|| format!("{name} is missing"))?;
         let table = regular::content(file, left).map_err(|error| format!("{name}: {error}"))?;
         left -= table.len() as u64;
-        read_table(&table, &mut refs).ok_or_else(|| format!("{name} is not a table"))?;
+        read_table(&table, &mut records).ok_or_else(|| format!("{name} is not a table"))?;
     }
-    let object = |name: &[u8]| match refs.get(name) {
+    let head = match records.get(&b"HEAD"[..]) {
         Some(Value::Object(object)) => Some(object.clone()),
         _ => None,
     };
-    let (head, stash) = (object(b"HEAD"), object(b"refs/stash"));
-    let branches = refs.iter().filter_map(|(name, value)| match (name.strip_prefix(b"refs/heads/"), value) {
-        (Some(branch), Value::Object(object)) => Some((OsString::from_vec(branch.to_vec()), object.clone())),
+    let refs = records.into_iter().filter_map(|(name, value)| match value {
+        Value::Object(object) if name.starts_with(b"refs/") => Some((OsString::from_vec(name), object)),
         _ => None,
     });
-    Ok(Tables { branches: branches.collect(), head, stash })
+    Ok(Tables { refs: refs.collect(), head })
 }
 
 /// Adds what one table says to what older ones say. `None` if it is not one.
-fn read_table(table: &[u8], refs: &mut Refs) -> Option<()> {
+fn read_table(table: &[u8], refs: &mut Records) -> Option<()> {
     let (header, object) = match table.get(..5)? {
         [b'R', b'E', b'F', b'T', 1] => (24, 20),
         [b'R', b'E', b'F', b'T', 2] => match table.get(24..28)? {
@@ -127,7 +132,7 @@ fn read_table(table: &[u8], refs: &mut Refs) -> Option<()> {
     Some(())
 }
 
-fn read_records(mut records: &[u8], object: usize, refs: &mut Refs) -> Option<()> {
+fn read_records(mut records: &[u8], object: usize, refs: &mut Records) -> Option<()> {
     let mut name: Vec<u8> = Vec::new();
     while !records.is_empty() {
         let shared = varint(&mut records)?;
@@ -200,10 +205,10 @@ mod tests {
         // A block that says that it is empty, over and over.
         table.extend(b"r\x00\x00\x00".repeat(40));
         for length in 0..table.len() {
-            let _ = read_table(&table[..length], &mut Refs::new());
+            let _ = read_table(&table[..length], &mut Records::new());
         }
-        assert_eq!(read_table(&table, &mut Refs::new()), None);
-        assert_eq!(read_table(b"REFT\x03", &mut Refs::new()), None);
+        assert_eq!(read_table(&table, &mut Records::new()), None);
+        assert_eq!(read_table(b"REFT\x03", &mut Records::new()), None);
         assert_eq!(varint(&mut &[0xff; 20][..]), None);
     }
 }

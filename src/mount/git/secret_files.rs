@@ -20,7 +20,14 @@ pub(crate) struct SecretFiles {
     pub(crate) configs: BTreeSet<PathBuf>,
     /// Nothing but credentials.
     pub(crate) stores: BTreeSet<PathBuf>,
+    /// Remotes as older versions of git name them, one file each. Git still reads them.
+    pub(crate) remotes: BTreeSet<PathBuf>,
 }
+
+/// The directories of such remotes.
+pub(crate) const REMOTES: [&str; 2] = ["remotes", "branches"];
+/// Remotes of one git directory that are looked at.
+const MOST_REMOTES: usize = 256;
 
 impl SecretFiles {
     pub(crate) fn of(git_dir: &Path) -> SecretFiles {
@@ -33,6 +40,7 @@ impl SecretFiles {
             looked_at += 1;
             pending.extend(CONFIGS.map(|name| dir.join(name)));
             pending.extend(copies_of_configs(&dir));
+            found.remotes.extend(remotes(&dir).filter_map(|file| file_below(&top, &file)));
             if depth >= DEEPEST {
                 continue;
             }
@@ -79,6 +87,12 @@ impl SecretFiles {
 fn copies_of_configs(dir: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.filter(|path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"config")))
+}
+
+fn remotes(git_dir: &Path) -> impl Iterator<Item = PathBuf> {
+    let dirs = REMOTES.map(|name| git_dir.join(name)).into_iter();
+    let files = |dir: PathBuf| fs::read_dir(dir).into_iter().flatten().flatten().take(MOST_REMOTES);
+    dirs.flat_map(files).map(|entry| entry.path())
 }
 
 /// The real place of a file, if it is in the directory.

@@ -13,9 +13,10 @@ use crate::mount::changes::Review;
 use crate::mount::fs::copy_entry::{CopyOptions, copy_entry, make_parents, remove_entry};
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::Tree;
+use crate::mount::git::candidate;
 use crate::mount::git::copy::private_config;
 use crate::mount::git::credentials::without_credentials;
-use crate::mount::git::repository::{LARGEST_SETTINGS, keep_marks_when_sparse};
+use crate::mount::git::repository::{LARGEST_SETTINGS, exclude_with, keep_marks_when_sparse};
 use crate::mount::git::secret_files::{CONFIGS, SecretFiles};
 use crate::rules::PathRules;
 use anyhow::Result;
@@ -24,8 +25,13 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What else of a git directory decides what git runs: `commondir` leads to another configuration.
-const SETTINGS: [&str; 3] = ["hooks", "info/attributes", "commondir"];
+/// What else of a git directory decides what git runs and shows, and is no branch and no index: `commondir` leads to another
+/// configuration, grafts and `shallow` to another history.
+const SETTINGS: [&str; 7] =
+    ["hooks", "info/attributes", EXCLUDE, "info/grafts", "info/sparse-checkout", "shallow", COMMON_DIR];
+const EXCLUDE: &str = "info/exclude";
+const COMMON_DIR: &str = "commondir";
+const NO_REPLACEMENTS: &[u8] = b"\n[core]\n\tuseReplaceRefs = false\n";
 
 /// What an apply leaves as the project has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -86,14 +92,16 @@ impl OpenMount {
         for git in &self.record.git {
             for dir in dirs_of(git) {
                 let Ok(inside) = dir.strip_prefix(target) else { continue };
+                let replaces = agents.below(inside).is_ok_and(|agents| replaces(&agents, dir));
                 for name in settings_of(dir) {
                     let path = inside.join(&name);
-                    if state_of(&agents, xattrs, &path)? == UpperState::Untouched {
+                    let is_needed = replaces && name == Path::new("config");
+                    if !is_needed && state_of(&agents, xattrs, &path)? == UpperState::Untouched {
                         continue;
                     }
                     put(&path, Depth::Tree)?;
                     let text = regular::read(&dir.join(&name), LARGEST_SETTINGS).ok();
-                    if let Some(bytes) = text.and_then(|text| self.hidden_config(git, &name, &text)) {
+                    if let Some(bytes) = self.own_text(git, dir, &name, text, is_needed) {
                         write_into(correction.view.path(), &InjectedFile { path, bytes, mode: 0o644 })?;
                     }
                 }
@@ -122,6 +130,7 @@ impl OpenMount {
     }
 
     fn renew_settings(&self, private: &Tree, git: &GitRecord) -> io::Result<()> {
+        let replaces = replaces(private, &git.common_dir);
         for name in SETTINGS.iter().chain(&CONFIGS).map(Path::new) {
             remove_entry(private, name)?;
         }
@@ -129,17 +138,25 @@ impl OpenMount {
         let is_module = private.path().file_name().is_none_or(|name| name != ".git");
         for dir in dirs_of(git) {
             let real = Tree::open(dir)?;
-            for name in ["hooks", "info/attributes"].map(Path::new) {
+            for name in SETTINGS.into_iter().filter(|name| *name != COMMON_DIR).map(Path::new) {
                 if real.stat(name)?.is_some() {
                     remove_entry(private, name)?;
                     make_parents(&real, private, name)?;
                     copy_entry(&real, private, name, &CopyOptions { opaque: None, skip: &skip })?;
                 }
             }
+            let exclude = regular::read(&dir.join(EXCLUDE), LARGEST_SETTINGS).ok();
+            if let Some(bytes) = self.own_text(git, dir, Path::new(EXCLUDE), exclude, false) {
+                write_into(private.path(), &InjectedFile { path: EXCLUDE.into(), bytes, mode: 0o644 })?;
+            }
             for name in CONFIGS {
                 let Ok(text) = regular::read(&dir.join(name), LARGEST_SETTINGS) else { continue };
-                let text = self.hidden_config(git, Path::new(name), &text).unwrap_or(text);
-                let bytes = private_config(name, text, is_module);
+                let text =
+                    self.own_text(git, dir, Path::new(name), Some(text.clone()), false).unwrap_or(text);
+                let mut bytes = private_config(name, text, is_module);
+                if replaces && name == "config" {
+                    bytes.extend_from_slice(NO_REPLACEMENTS);
+                }
                 write_into(private.path(), &InjectedFile { path: name.into(), bytes, mode: 0o644 })?;
             }
         }
@@ -157,15 +174,30 @@ impl OpenMount {
         })
     }
 
-    /// A configuration as it was in the mount at the start, where that is not the user's own.
-    fn hidden_config(&self, git: &GitRecord, name: &Path, text: &[u8]) -> Option<Vec<u8>> {
+    /// A file of a git directory as it was in the mount at the start, where that is not the user's own. If the agent has set objects
+    /// in place of others, the configuration says that none are.
+    fn own_text(
+        &self,
+        git: &GitRecord,
+        dir: &Path,
+        name: &Path,
+        text: Option<Vec<u8>>,
+        replaces: bool,
+    ) -> Option<Vec<u8>> {
+        if name == Path::new(EXCLUDE) {
+            let excluded: Vec<PathBuf> = git.excluded.iter().map(|path| path.0.clone()).collect();
+            let is_ours = dir == git.common_dir.0 && !excluded.is_empty();
+            return is_ours.then(|| exclude_with(&text.unwrap_or_default(), &excluded));
+        }
         if SETTINGS.iter().any(|other| name == Path::new(other)) {
             return None;
         }
+        let text = text?;
         let hides = self.inputs.spec.git_credentials == GitCredentials::Hide;
-        let hidden = hides.then(|| without_credentials(text)).flatten();
-        let sparse = keep_marks_when_sparse(hidden.as_deref().unwrap_or(text));
-        sparse.filter(|_| !git.skip_worktree.is_empty()).or(hidden)
+        let hidden = hides.then(|| without_credentials(&text)).flatten();
+        let sparse = keep_marks_when_sparse(hidden.as_deref().unwrap_or(&text));
+        let own = sparse.filter(|_| !git.skip_worktree.is_empty()).or(hidden);
+        if replaces { Some([&own.unwrap_or(text), NO_REPLACEMENTS].concat()) } else { own }
     }
 }
 
@@ -249,6 +281,11 @@ fn each(refused: &NotApplied, put: &mut dyn FnMut(&Path, Depth) -> Result<()>) -
         put(path, Depth::Tree)?;
     }
     Ok(())
+}
+
+/// Whether the agent's side of a git directory shows other objects in place of some.
+fn replaces(agents: &Tree, real: &Path) -> bool {
+    Tree::open(real).is_ok_and(|real| candidate::replaces_objects(agents, &real))
 }
 
 fn dirs_of(git: &GitRecord) -> BTreeSet<&Path> {

@@ -1,6 +1,7 @@
 //! The copy backend: a tree in the session, reflinked where the filesystem can, else copied, on all cores.
 //! It hides what the rules hide by not copying it; it is no wall, because the project stays reachable by its absolute path.
 
+use super::bare_repositories::BareRepositories;
 use super::git_marks::{GitMarks, repositories};
 use super::inject::write_into;
 use super::request::{OpenRequest, at, compile, injected_records, make_dir};
@@ -42,10 +43,12 @@ pub(super) fn open_copy(request: &OpenRequest, record: &mut MountRecord) -> Resu
     let compiled = compile(request.spec)?;
     let rules = QuickRules::new(&compiled, &request.spec.rules);
     let links = SetupLinks::new(root, &compiled);
+    let bare = BareRepositories::new(root, request.spec.git_credentials);
     let heavy = Heavy::new(root, &request.spec.include)?;
-    let found =
-        gather(root, &rules, &links, &request.spec.rules, &heavy, || tracked.and_then(TrackedList::finish))
-            .map_err(|error| at(root, error))?;
+    let found = gather(root, (&rules, &links, &bare), &request.spec.rules, &heavy, || {
+        tracked.and_then(TrackedList::finish)
+    })
+    .map_err(|error| at(root, error))?;
     request.crash_points.at("copy: gathered");
     let results = copy_tree(request, &mount, &found).map_err(|error| at(&mount, error))?;
     request.crash_points.at("copy: files copied");
@@ -86,8 +89,7 @@ struct Found {
 
 fn gather(
     root: &Path,
-    rules: &QuickRules,
-    links: &SetupLinks,
+    (rules, links, bare): (&QuickRules, &SetupLinks, &BareRepositories),
     list: &[PathRule],
     heavy: &Heavy,
     tracked: impl FnOnce() -> Option<Tracked>,
@@ -97,8 +99,9 @@ fn gather(
     let mut tracked = Some(tracked);
     // Heavy directories that turn out to be wanted may hold others.
     while !starts.is_empty() {
-        let visitors =
-            (0..threads()).map(|_| Gather { rules, links, list, heavy, found: Found::default() }).collect();
+        let visitors = (0..threads())
+            .map(|_| Gather { rules, links, bare, list, heavy, found: Found::default() })
+            .collect();
         for Gather { found, .. } in walk_below(root, std::mem::take(&mut starts), visitors)? {
             all.absorb(found);
         }
@@ -151,6 +154,7 @@ impl Found {
 struct Gather<'a> {
     rules: &'a QuickRules<'a>,
     links: &'a SetupLinks<'a>,
+    bare: &'a BareRepositories<'a>,
     list: &'a [PathRule],
     heavy: &'a Heavy,
     found: Found,
@@ -171,6 +175,12 @@ impl Visitor for Gather<'_> {
             return Step::Skip;
         }
         if self.found.scan.is_git_of_work_tree(path) {
+            return Step::Skip;
+        }
+        if kind == Kind::File
+            && let Some(rule) = self.bare.rule_for(path)
+        {
+            self.found.scan.hide_credentials(path, rule);
             return Step::Skip;
         }
         match kind {

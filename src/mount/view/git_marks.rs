@@ -5,7 +5,7 @@ use super::inject::{InjectedFile, Upper};
 use super::scan_hidden::HiddenScan;
 use crate::files::regular;
 use crate::model::mount::GitCredentials;
-use crate::mount::git::credentials::without_credentials;
+use crate::mount::git::credentials::{without_credentials, without_credentials_in_urls};
 use crate::mount::git::repository::{
     LARGEST_SETTINGS, Repository, Tracked, exclude_with, keep_marks_when_sparse,
 };
@@ -90,7 +90,11 @@ impl GitMarks {
             let text = regular::read(&dir.join(&config), LARGEST_SETTINGS).ok();
             (config, text.and_then(|text| without_credentials(&text)))
         });
-        for (path, bytes) in empty.chain(cleaned) {
+        let remotes = found.remotes.into_iter().map(|remote| {
+            let text = regular::read(&dir.join(&remote), LARGEST_SETTINGS).ok();
+            (remote, text.and_then(|text| without_credentials_in_urls(&text)))
+        });
+        for (path, bytes) in empty.chain(cleaned).chain(remotes) {
             if let (Some(bytes), Ok(inside)) = (bytes, dir.join(path).strip_prefix(lower)) {
                 upper.inject(&InjectedFile { path: inside.to_path_buf(), bytes, mode: 0o644 })?;
             }

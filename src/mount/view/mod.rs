@@ -2,6 +2,7 @@
 //! files that are injected. It runs nothing, and never writes the project.
 
 mod as_applied;
+mod bare_repositories;
 mod config_layer;
 mod conversations;
 mod copy;

@@ -19,7 +19,10 @@ pub fn newly_hidden(spec: &MountSpec, record: &MountRecord) -> Result<Vec<Hidden
         return Ok(Vec::new());
     }
     let rules = compile(spec)?;
-    let found = scan_hidden(&spec.root, &rules, &spec.rules).map_err(|error| at(&spec.root, error))?;
+    let mut found = scan_hidden(&spec.root, &rules, &spec.rules, spec.git_credentials)
+        .map_err(|error| at(&spec.root, error))?;
+    let git_dirs = record.git.iter().flat_map(|git| [git.common_dir.0.as_path(), git.git_dir.0.as_path()]);
+    found.show_in(&spec.root, &git_dirs.collect::<Vec<_>>());
     let known: BTreeSet<&Path> = record.hidden.iter().map(|hidden| hidden.path.0.as_path()).collect();
     let is_new = |hidden: &HiddenPath| !hidden.path.0.ancestors().any(|above| known.contains(above));
     Ok(found.hidden.into_iter().filter(is_new).collect())

@@ -20,7 +20,11 @@ pub(super) fn open_overlay(request: &OpenRequest, record: &mut MountRecord) -> R
     let rules = compile(request.spec)?;
     let repository = Repository::at(root);
     let tracked = repository.as_ref().and_then(Repository::list_tracked);
-    let found = scan_hidden(root, &rules, &request.spec.rules).map_err(|error| at(root, error))?;
+    let mut found = scan_hidden(root, &rules, &request.spec.rules, request.spec.git_credentials)
+        .map_err(|error| at(root, error))?;
+    let private = repositories(root, repository.clone(), &found);
+    let git_dirs = private.iter().flat_map(|one| [one.common_dir.as_path(), one.git_dir.as_path()]);
+    found.show_in(root, &git_dirs.collect::<Vec<_>>());
     request.crash_points.at("open: scanned");
     let (upper_dir, work) = (request.session_dir.join("upper"), request.session_dir.join("work"));
     make_dir(&upper_dir).map_err(|error| at(&upper_dir, error))?;

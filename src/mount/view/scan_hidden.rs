@@ -1,8 +1,9 @@
 //! One walk over the project before it is mounted: what is hidden and by which rule, and which repositories are inside.
 //! It reads names and types; it changes nothing.
 
+use super::bare_repositories::BareRepositories;
 use super::setup_links::SetupLinks;
-use crate::model::mount::{PathRule, RuleSource};
+use crate::model::mount::{GitCredentials, PathRule, RuleSource};
 use crate::model::mount_record::HiddenPath;
 use crate::model::raw_path::RawPath;
 use crate::mount::fs::walk::{Kind, Step, Visitor, threads, walk};
@@ -22,11 +23,24 @@ pub struct HiddenScan {
 }
 
 /// Walks the project.
-pub fn scan_hidden(root: &Path, compiled: &PathRules, list: &[PathRule]) -> io::Result<HiddenScan> {
+pub fn scan_hidden(
+    root: &Path,
+    compiled: &PathRules,
+    list: &[PathRule],
+    credentials: GitCredentials,
+) -> io::Result<HiddenScan> {
+    let bare = BareRepositories::new(root, credentials);
     let rules = QuickRules::new(compiled, list);
     let links = SetupLinks::new(root, compiled);
     let visitors = (0..threads())
-        .map(|_| Found { rules: &rules, links: &links, list, scan: HiddenScan::default(), failed: None })
+        .map(|_| Found {
+            rules: &rules,
+            links: &links,
+            bare: &bare,
+            list,
+            scan: HiddenScan::default(),
+            failed: None,
+        })
         .collect();
     let mut all = HiddenScan::default();
     for Found { scan, failed, .. } in walk(root, Decision::ROOT, visitors)? {
@@ -61,6 +75,19 @@ impl HiddenScan {
         self.hidden.push(HiddenPath { path: RawPath::from(path), is_dir: false, rule });
     }
 
+    /// Hides a file that has credentials of a repository in it.
+    pub(super) fn hide_credentials(&mut self, path: &Path, rule: PathRule) {
+        self.hidden.push(HiddenPath { path: RawPath::from(path), is_dir: false, rule });
+    }
+
+    /// Shows what a mount makes private itself: the files of these git directories.
+    pub(super) fn show_in(&mut self, root: &Path, git_dirs: &[&Path]) {
+        self.hidden.retain(|hidden| {
+            hidden.rule.source != RuleSource::Credentials
+                || !git_dirs.iter().any(|dir| root.join(&hidden.path).starts_with(dir))
+        });
+    }
+
     /// Directories that are hidden because they cannot be read.
     pub(super) fn unreadable(&self) -> impl Iterator<Item = &Path> {
         let closed = self.hidden.iter().filter(|hidden| hidden.rule.source == RuleSource::Unreadable);
@@ -82,6 +109,7 @@ impl HiddenScan {
 struct Found<'a> {
     rules: &'a QuickRules<'a>,
     links: &'a SetupLinks<'a>,
+    bare: &'a BareRepositories<'a>,
     list: &'a [PathRule],
     scan: HiddenScan,
     /// Why the root itself cannot be read.
@@ -103,6 +131,12 @@ impl Visitor for Found<'_> {
             return Step::Skip;
         }
         if self.scan.is_git_of_work_tree(path) {
+            return Step::Skip;
+        }
+        if kind == Kind::File
+            && let Some(rule) = self.bare.rule_for(path)
+        {
+            self.scan.hide_credentials(path, rule);
             return Step::Skip;
         }
         Step::Descend(decision)
@@ -141,7 +175,8 @@ mod tests {
                 origin: format!("test: {pattern}"),
             })
             .to_vec();
-        let found = scan_hidden(dir.path(), &PathRules::compile(&list).unwrap(), &list).unwrap();
+        let compiled = PathRules::compile(&list).unwrap();
+        let found = scan_hidden(dir.path(), &compiled, &list, GitCredentials::Hide).unwrap();
         let hidden: Vec<_> = found
             .hidden
             .iter()

@@ -5,7 +5,7 @@ use crate::support::sessions::BACKENDS;
 use serde_json::json;
 
 /// What the agent does, and a check that fails in the project as it is and as an apply would leave it.
-const ATTACKS: [(&str, &str); 13] = [
+const ATTACKS: [(&str, &str); 18] = [
     ("echo 'exit 0' > tests/run.sh", "sh tests/run.sh"),
     ("rm -r tests; mkdir tests; echo 'exit 0' > tests/run.sh", "sh tests/run.sh"),
     ("mv tests mine; echo 'exit 0' > mine/run.sh; ln -s mine tests", "sh tests/run.sh"),
@@ -22,7 +22,20 @@ const ATTACKS: [(&str, &str); 13] = [
         "cp -r .git common; git config -f common/config alias.chk '!true'; echo ../common > .git/commondir",
         "git chk",
     ),
+    (
+        "echo evil > evil.txt; echo evil.txt >> .git/info/exclude",
+        "! git status --porcelain | grep -q evil.txt",
+    ),
+    (REPLACE, "git show HEAD:tests/other | grep -q agents"),
+    (REPLACE_PACKED, "git show HEAD:tests/other | grep -q agents"),
+    ("git rev-parse HEAD > .git/info/grafts", "test \"$(git rev-list --count HEAD)\" = 1"),
+    ("git rev-parse HEAD > .git/shallow", "test \"$(git rev-list --count HEAD)\" = 1"),
 ];
+
+/// Git shows another object in place of one.
+const REPLACE: &str =
+    "git replace -f $(git rev-parse HEAD:tests/other) $(echo agents | git hash-object -w --stdin)";
+const REPLACE_PACKED: &str = "git replace -f $(git rev-parse HEAD:tests/other) $(echo agents | git hash-object -w --stdin); git pack-refs --all";
 
 fn world(who: crate::support::mount::Identity, attack: &str) -> World {
     let world = World::with_harness(who, &format!("begins; {attack}; echo ok > newfile; answers done"));

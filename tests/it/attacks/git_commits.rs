@@ -292,3 +292,106 @@ fn commits_in_a_repository_with_reftable_are_kept_or_held_and_never_lost() {
         }
     });
 }
+
+#[test]
+fn commits_that_any_ref_or_worktree_reaches_are_kept_or_held_and_never_lost() {
+    // What the agent does, the name of what is kept, and where.
+    let ways = [
+        ("git checkout -q --detach; WORK; git tag t1; git checkout -q main", "tags/t1"),
+        (
+            "git checkout -q --detach; WORK; git tag -a -m note t2; git checkout -q main; git pack-refs --all",
+            "tags/t2",
+        ),
+        (
+            "git worktree add -q --detach ../wt 2>/dev/null || git worktree add -q --detach /tmp/wt; cd ../wt 2>/dev/null || cd /tmp/wt; WORK",
+            "worktrees/wt",
+        ),
+        (
+            "git checkout -q --detach; WORK; git update-ref refs/odd/place HEAD; git checkout -q main",
+            "odd/place",
+        ),
+        ("git notes add -m note", "notes/commits"),
+        (
+            "git checkout -q --detach; WORK; printf '%s\\njunk' $(git rev-parse HEAD) > .git/refs/heads/odd; git checkout -q main",
+            "odd",
+        ),
+    ];
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n"), (".agentreadonly", "locked\n")]);
+        for backend in BACKENDS {
+            let flags = ["--mount", backend, "--json"];
+            for (number, (way, name)) in ways.iter().enumerate() {
+                let work =
+                    format!("echo {backend}-{number} >> a.txt; git commit -qam work-{backend}-{number}");
+                let did = world.mounted(&flags, &way.replace("WORK", &work)).ends(0);
+                let git = commits(&did);
+                let kept: Vec<&str> = git["exported"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .filter_map(|one| one["branch"].as_str())
+                    .collect();
+                assert_eq!(
+                    (kept, &git["held"]),
+                    (vec![*name], &serde_json::json!([])),
+                    "{backend}: {way}: {did:#?}"
+                );
+                if way.contains("WORK") {
+                    let reference = git["exported"][0]["reference"].as_str().unwrap();
+                    let subject = world.outside(&format!("git log -1 --format=%s {reference}"));
+                    assert_eq!(subject, format!("work-{backend}-{number}\n"), "{way}");
+                }
+                world.outside("rm -rf ../wt /tmp/wt; git worktree prune; git checkout -q .");
+            }
+            // Refused is refused, whatever reaches it; what cannot be read is held.
+            let locked = "git checkout -q --detach; echo x > locked; git add locked; git commit -qm l; git tag l; git checkout -q main";
+            is_held(&world.mounted(&flags, locked).ends(0), "locked");
+            let work = "git checkout -q --detach; git commit -q --allow-empty -m x; git tag hidden; git checkout -q main";
+            for hide in [
+                "mv .git/refs/tags/hidden ../h; cp ../h .git/h; ln -s ../../h .git/refs/tags/hidden",
+                "git pack-refs --all; mv .git/packed-refs .git/p; ln -s p .git/packed-refs",
+                "mv .git/refs .git/r; ln -s r .git/refs",
+            ] {
+                let did = world.mounted(&flags, &format!("{work}; {hide}; rm -f ../h")).ends(0);
+                let reason = commits(&did)["held"][0]["reason"].to_string();
+                assert!(
+                    reason.contains("not all of the agent's refs can be read"),
+                    "{backend}: {hide}: {did:#?}"
+                );
+                assert_eq!(did.json()["applied"]["mountRemoved"], false, "{backend}");
+            }
+            // Two that are called the same are both kept.
+            let both = "git checkout -q -b detached; git commit -q --allow-empty -m one; git checkout -q --detach; git commit -q --allow-empty -m two";
+            let git = commits(&world.mounted(&flags, both).ends(0));
+            let references: std::collections::BTreeSet<String> = git["exported"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|one| {
+                    world.outside(&format!("git log -1 --format=%s {}", one["reference"].as_str().unwrap()))
+                })
+                .collect();
+            assert_eq!(references, ["one\n", "two\n"].map(str::to_owned).into(), "{git:#}");
+            // What a branch reaches is brought once, and so is nothing that was fetched.
+            let tagged = format!(
+                "echo {backend} > b; git add b; git commit -qm b; git tag v-{backend}; git tag -a -m x va-{backend}"
+            );
+            let did = world.mounted(&flags, &tagged).ends(0);
+            assert_eq!(commits(&did)["exported"].as_array().unwrap().len(), 1, "{did:#?}");
+            world.outside("rm -f b");
+            let fetched = "git clone -q . ../up; git -C ../up commit -q --allow-empty -m up; git -C ../up tag up; git remote add up ../up; git fetch -q --tags up; rm -rf ../up";
+            let fetched = fetched
+                .replace("../up", "$TMPDIR/up")
+                .replace("git clone", "TMPDIR=${TMPDIR:-/tmp}; rm -rf $TMPDIR/up; git clone");
+            let did = world.mounted(&flags, &fetched).ends(0);
+            assert_eq!(commits(&did), serde_json::json!({"exported": [], "held": []}), "{did:#?}");
+            // A stash is one however it is kept.
+            let stash = "echo two > a.txt; git stash -q; git pack-refs --all; echo c > c";
+            world
+                .mounted(&["--mount", backend], stash)
+                .ends(0)
+                .says("a git stash of the agent stays in the session");
+            world.outside("rm -f c");
+        }
+    });
+}

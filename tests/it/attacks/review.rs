@@ -133,3 +133,45 @@ fn a_submodule_of_the_project_is_not_reported() {
         );
     }
 }
+
+#[test]
+fn what_the_agent_wrote_does_not_get_the_setuid_bit_of_the_file_it_replaces() {
+    for_each_identity(|world| {
+        let names = ["suid", "sgid", "both", "merged", "markers", "mode", "plain", "linked"];
+        let text = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+        let files: Vec<(&str, &str)> = names.iter().map(|name| (*name, text)).collect();
+        world.repository(&files);
+        let modes = || {
+            world.outside("stat -c '%n %a' suid sgid both merged markers mode plain linked | tr '\\n' ' '")
+        };
+        let users = "chmod 4755 suid merged markers mode linked; chmod 2755 sgid; chmod 6711 both; ln -f linked ../other-name";
+        for backend in BACKENDS {
+            eprintln!("{backend}");
+            world.outside(&format!("git checkout -q .; {users}"));
+            let before = modes();
+            let attack = "for f in suid sgid both; do echo agent > $f; done
+                sed -i s/one/ONE/ merged; sed -i s/four/FOUR/ markers
+                chmod 700 mode linked; chmod 6755 plain; echo x > new; chmod 6755 new; mkdir d; chmod 2775 d";
+            world.mounted(&["--mount", backend, "--apply", "never"], attack).ends(0);
+            let id = world.listed().into_iter().find(|session| session["state"] == "held").unwrap();
+            let id = id["id"].as_str().unwrap().to_owned();
+            let shown = world.aw(["sessions", "show", &id]).ends(0);
+            shown
+                .says("modified  suid  (its setuid bit is dropped)")
+                .says("sgid  (its setgid bit is dropped)");
+            world.outside(
+                "sed -i s/seven/SEVEN/ merged; sed -i s/four/mine/ markers; chmod 4755 merged markers",
+            );
+            world.aw(["sessions", "apply", &id, "--markers", "markers"]).ends(0);
+            assert_eq!(world.outside("head -n1 merged; tail -n1 merged"), "ONE\nSEVEN\n");
+            let expected =
+                "suid 755 sgid 755 both 711 merged 755 markers 755 mode 4700 plain 755 linked 4700 ";
+            assert_eq!(modes(), expected, "{backend}");
+            assert_eq!(world.outside("stat -c %a new d ../other-name"), "755\n775\n4755\n");
+            // The user's own files are what they were.
+            world.aw(["sessions", "undo", &id]).ends(0);
+            assert_eq!(modes(), before);
+            world.outside("rm ../other-name");
+        }
+    });
+}

@@ -63,20 +63,55 @@ fn tokens_elsewhere_in_a_git_directory_are_not_in_the_mount() {
              echo https://u:{TOKEN}@h.example > .git/credentials\n\
              git config http.cookieFile .git/cookies; echo {TOKEN} > .git/cookies\n\
              git config http.https://h.example.sslKey \"$PWD/.git/key\"; echo {TOKEN} > .git/key\n\
-             printf '[http]\\n# note \\\\\\n extraHeader = {TOKEN}\\n[core][http] extraHeader = {TOKEN}\\n' >> .git/config"
+             printf '[http]\\n# note \\\\\\n extraHeader = {TOKEN}\\n[core][http] extraHeader = {TOKEN}\\n' >> .git/config
+             mkdir -p .git/remotes .git/branches .git/modules/gone/remotes
+             printf 'URL: https://u:{TOKEN}@h.example/x\\nPull: refs/heads/main:refs/heads/o\\n' > .git/remotes/old
+             cp .git/remotes/old .git/modules/gone/remotes/; echo 'https://u:{TOKEN}@h.example/x#main' > .git/branches/older"
         ));
         let before = world.outside(&format!("grep -rl {TOKEN} .git | sort"));
-        assert_eq!(before.lines().count(), 8, "{before}");
+        assert_eq!(before.lines().count(), 11, "{before}");
         for backend in BACKENDS {
             let look = format!(
-                "grep -r {TOKEN} .git || true; git config user.nick; git status --porcelain; echo {backend} > a.txt"
+                "grep -r {TOKEN} .git || true; git remote get-url old; git config user.nick; git status --porcelain; echo {backend} > a.txt"
             );
             let did = world.mounted(&["--mount", backend], &look);
             assert!(!did.stdout.contains(TOKEN), "{backend}: {did:#?}");
-            did.says("kept");
+            did.says("kept").says("https://h.example/x");
             did.ends(0);
             assert_eq!(world.outside("cat a.txt; git checkout -q a.txt"), format!("{backend}\n"));
             assert_eq!(world.outside(&format!("grep -rl {TOKEN} .git | sort")), before, "{backend}");
+        }
+    });
+}
+
+#[test]
+fn tokens_of_bare_repositories_in_the_project_are_hidden() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "a\n"), ("config", "url = https://u:p@h.example\n")]);
+        world.outside(&format!(
+            "git clone -q --bare . mirror.git; git -C mirror.git remote set-url origin https://u:{TOKEN}@h.example/x
+             mkdir -p deep/plain.git/remotes; git init -q --bare deep/plain.git
+             echo 'URL: https://u:{TOKEN}@h.example/x' > deep/plain.git/remotes/old
+             git init -q --separate-git-dir apart.git apart; git -C apart config http.extraheader {TOKEN}
+             git -C apart commit -q --allow-empty -m x; git -C apart config user.nick kept"
+        ));
+        let before = world.outside(&format!("grep -rl {TOKEN} . | sort"));
+        assert_eq!(before.lines().count(), 3, "{before}");
+        for backend in BACKENDS {
+            let look = format!(
+                "grep -r {TOKEN} . || true; cat config; git -C mirror.git log --format=%s; git -C apart config user.nick
+                 ls deep/plain.git/config; echo {backend} > a.txt"
+            );
+            let did = world.mounted(&["--mount", backend], &look).ends(0);
+            assert!(!did.stdout.contains(TOKEN), "{backend}: {did:#?}");
+            // The rest is there.
+            did.says("url = https://u:p@h.example").says("base").says("kept").says("deep/plain.git/config");
+            assert!(!did.stderr.contains("mirror.git") && !did.stderr.contains("plain.git"), "{did:#?}");
+            assert_eq!(world.outside("cat a.txt; git checkout -q a.txt"), format!("{backend}\n"));
+            let attack = "mkdir -p mirror.git; printf '[core]\\n\\tpager = evil\\n' > mirror.git/config; echo x > deep/plain.git/remotes/old; echo 2 > a.txt";
+            world.mounted(&["--mount", backend], attack).ends(0).says("not applied");
+            assert_eq!(world.outside("cat a.txt; git checkout -q a.txt"), "2\n");
+            assert_eq!(world.outside(&format!("grep -rl {TOKEN} . | sort")), before, "{backend}");
         }
     });
 }
