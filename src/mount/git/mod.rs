@@ -17,4 +17,5 @@ pub(crate) mod secret_files;
 pub mod settings;
 pub(crate) mod settings_now;
 mod shell_words;
+pub mod surroundings;
 mod work_trees;
