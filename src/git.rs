@@ -60,7 +60,35 @@ pub fn command(directory: &Path) -> Command {
         .env("GIT_LITERAL_PATHSPECS", "1")
         .env("LC_ALL", "C")
         .stdin(Stdio::null());
+    pass_over_pipes(&mut command);
     command
+}
+
+/// Where one of the user's own settings is a pipe or device, git does without it: it would wait for it. An agent may have left it in
+/// the home.
+fn pass_over_pipes(command: &mut Command) {
+    let said = |name: &str| {
+        let value = std::env::vars_os().find(|(key, _)| key == name).map(|(_, value)| value);
+        value.filter(|value| !value.is_empty()).map(PathBuf::from)
+    };
+    let home = said("HOME");
+    let xdg = said("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
+    let in_xdg = |name: &str| xdg.as_ref().map(|xdg| xdg.join("git").join(name));
+    let kind = |path: &Path| path.metadata().ok().map(|found| found.file_type());
+    let waits = |path: &PathBuf| kind(path).is_some_and(|kind| !kind.is_file() && !kind.is_dir());
+    let mut files = match said("GIT_CONFIG_GLOBAL") {
+        Some(global) => vec![global],
+        None => [home.map(|home| home.join(".gitconfig")), in_xdg("config")].into_iter().flatten().collect(),
+    };
+    let is_beside = ["ignore", "attributes"].iter().filter_map(|name| in_xdg(name)).any(|path| waits(&path));
+    if !is_beside && !files.iter().any(waits) {
+        return;
+    }
+    files.retain(|file| kind(file).is_some_and(|kind| kind.is_file()));
+    command.env("GIT_CONFIG_GLOBAL", files.first().map_or(Path::new("/dev/null"), PathBuf::as_path));
+    if is_beside {
+        command.env("XDG_CONFIG_HOME", "/nonexistent");
+    }
 }
 
 /// Whether git would take its programs from the project.

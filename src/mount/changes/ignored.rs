@@ -3,10 +3,11 @@
 //! any of them ignores is ignored. It changes nothing.
 
 use crate::files::regular;
-use crate::git;
+use crate::git::{self, Limits};
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::{Lookup, Tree};
 use crate::mount::git::repository::{LARGEST_SETTINGS, Repository};
+use crate::mount::git::surroundings::users_excludes_file;
 use crate::rules::glob::{for_globset, says_nothing};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -15,11 +16,15 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// More than this is no ignore file.
 const LARGEST_FILE: u64 = 1 << 20;
 /// Pathspecs for one git command, well below the limit for arguments.
 const BATCH_BYTES: usize = 64 * 1024;
+
+/// A git that takes longer to say where its exclude file is waits for something.
+const EXCLUDES: Duration = Duration::from_secs(10);
 
 /// What a repository ignores by its exclude file and settings.
 type Own = [Gitignore; 2];
@@ -284,12 +289,14 @@ fn own_patterns(top: &Path) -> Own {
 fn excludes_file(top: &Path, common: &Path) -> Gitignore {
     let says = regular::read(&common.join("config"), LARGEST_SETTINGS)
         .is_ok_and(|text| text.to_ascii_lowercase().windows(12).any(|word| word == b"excludesfile"));
+    let users = || users_excludes_file().map_or_else(Gitignore::empty, |file| patterns_of(&top.join(file)));
     if !says {
-        return Gitignore::global().0;
+        return users();
     }
     let mut command = git::command(top);
     command.args(["config", "--type=path", "--get", "core.excludesFile"]);
-    let Ok(output) = git::run(command) else { return Gitignore::global().0 };
+    let limits = Limits { time: EXCLUDES, ..Limits::default() };
+    let Ok(output) = git::run_with(command, None, limits) else { return users() };
     let file = Path::new(OsStr::from_bytes(output.stdout.trim_ascii_end())).to_owned();
     patterns_of(&top.join(file))
 }

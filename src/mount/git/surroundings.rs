@@ -1,6 +1,9 @@
 //! What git takes from the environment and the home of the user: configuration files, settings, commands, and files that variables
 //! name. Whoever has them in this shell has them for the git that follows. It looks at no repository and judges nothing.
 
+use super::config_file;
+use super::repository::LARGEST_SETTINGS;
+use crate::files::regular;
 use crate::git;
 use crate::host::Host;
 use std::collections::BTreeMap;
@@ -120,6 +123,30 @@ fn users_config(env: &BTreeMap<String, String>, home: Option<&Path>) -> Vec<Path
     let Some(home) = home else { return Vec::new() };
     let xdg = said("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
     vec![xdg.join("git/config"), home.join(".gitconfig")]
+}
+
+/// The file with the patterns that the user has for all repositories, as far as it can be said without git: it knows what settings
+/// include, and where the machine has its own.
+pub(crate) fn users_excludes_file() -> Option<PathBuf> {
+    const KEY: &str = "core.excludesfile";
+    let env = git::environment();
+    let home = env.get("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let mut found = None;
+    for file in users_config(&env, home.as_deref()) {
+        // Whatever an agent has put there is not waited for.
+        let Ok(bytes) = regular::read(&file, LARGEST_SETTINGS) else { continue };
+        let settings = config_file::settings(&String::from_utf8_lossy(&bytes));
+        found = settings.into_iter().rfind(|(key, _)| key == KEY).map(|(_, value)| value).or(found);
+    }
+    found = git::settings_in(&env).into_iter().rfind(|(key, _)| key == KEY).map(|(_, value)| value).or(found);
+    match (found, &home) {
+        (Some(value), Some(home)) => Some(home.join(value.strip_prefix("~/").unwrap_or(&value))),
+        (Some(value), None) => Some(PathBuf::from(value)),
+        (None, _) => {
+            let xdg = env.get("XDG_CONFIG_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
+            Some(xdg.or_else(|| Some(home.as_ref()?.join(".config")))?.join("git/ignore"))
+        }
+    }
 }
 
 fn names_command(name: &str) -> bool {

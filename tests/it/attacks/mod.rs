@@ -9,6 +9,7 @@ mod git_objects;
 mod git_settings;
 mod harness_config;
 mod harness_state;
+mod home_files;
 mod inherit;
 mod journals;
 mod kernel;
