@@ -17,6 +17,7 @@ use crate::mount::git::surroundings::GitSurroundings;
 use crate::mount::{self, InjectedFile, root};
 use crate::plan::mount::MountPlace;
 use crate::plan::parts::{Obstacles, RunFacts, RunFlags};
+use crate::rules::layer::GitPlace;
 use crate::workforce::Workforce;
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -185,7 +186,7 @@ fn limit_obstacles(workforce: &Workforce, parts: Option<&PersonaParts>) -> Limit
 }
 
 /// Files in the root that git takes settings from or runs, in the repository around it or by the user's own settings.
-fn git_settings(host: &Host, root: &Path) -> Vec<(PathBuf, String)> {
+fn git_settings(host: &Host, root: &Path) -> Vec<(GitPlace, String)> {
     let Ok(root) = root.canonicalize() else { return Vec::new() };
     let around = GitSurroundings::of(&host.env, host.home_dir(), Some(host.cwd.clone()));
     settings::places(settings::work_tree_around(&root), &root, &around)

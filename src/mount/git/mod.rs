@@ -6,6 +6,7 @@ pub mod copy;
 pub(crate) mod credentials;
 pub mod export;
 pub(crate) mod git_directory;
+mod hook_managers;
 pub(crate) mod index_file;
 pub mod new_objects;
 mod protection;

@@ -5,9 +5,10 @@ use super::config_file::settings;
 use super::repository::{LARGEST_POINTER, LARGEST_SETTINGS, Repository, pointer_target};
 use super::shell_words::{entered_in, names_in, scripts_in};
 use super::surroundings::GitSurroundings;
-use super::work_trees;
+use super::{hook_managers, work_trees};
 use crate::files::regular;
 use crate::load::layer_places::trail;
+use crate::rules::layer::GitPlace;
 use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -15,6 +16,9 @@ use std::path::{Path, PathBuf};
 
 /// Includes in includes, and files in sum. Git itself stops at ten.
 const MOST_FILES: usize = 64;
+
+/// Entries of a top directory that are looked at.
+const MOST_ENTRIES: usize = 10_000;
 
 /// Directories that one command goes to, in every order.
 const MOST_ENTERED: usize = 64;
@@ -86,32 +90,9 @@ const NAMED_COMMANDS: [(&str, &str); 29] = [
     ("lfs", "smudge"),
 ];
 
-/// Programs that hooks start, with the files that tell them what to run.
-const HOOK_MANAGERS: [(&str, &[&str]); 5] = [
-    ("pre-commit", &[".pre-commit-config.yaml", ".pre-commit-config.yml"]),
-    (
-        "lefthook",
-        &[
-            "lefthook.yml",
-            ".lefthook.yml",
-            "lefthook.yaml",
-            ".lefthook.yaml",
-            "lefthook.toml",
-            "lefthook.json",
-            "lefthook-local.yml",
-            ".lefthook-local.yml",
-            ".lefthook",
-            ".lefthook-local",
-        ],
-    ),
-    ("overcommit", &[".overcommit.yml", ".local-overcommit.yml", ".git-hooks"]),
-    ("husky", &[".husky"]),
-    ("lint-staged", &[".lintstagedrc", ".lintstagedrc.json", ".lintstagedrc.yaml", ".lintstagedrc.js"]),
-];
-
 /// Paths below `root` that git takes settings from or runs, with the setting that says so. `root` is without symlinks. Where there is
 /// no repository, the user's own settings still name files.
-pub fn places(work_tree: &Path, root: &Path, around: &GitSurroundings) -> Vec<(PathBuf, String)> {
+pub fn places(work_tree: &Path, root: &Path, around: &GitSurroundings) -> Vec<(GitPlace, String)> {
     let mut work_trees = vec![work_tree.to_owned()];
     let mut dirs = git_dirs(work_tree).unwrap_or_default();
     let mut bases = work_trees.clone();
@@ -186,7 +167,7 @@ struct Search<'a> {
     root: &'a Path,
     home: Option<&'a Path>,
     read: Vec<PathBuf>,
-    found: BTreeMap<PathBuf, String>,
+    found: BTreeMap<GitPlace, String>,
 }
 
 impl Search<'_> {
@@ -229,6 +210,7 @@ impl Search<'_> {
                 // Husky's scripts in `.husky/_` run those in `.husky`.
                 if let Some(parent) = path.parent().filter(|_| path.ends_with("_")) {
                     self.add(parent, key);
+                    self.hooks(parent, key);
                 }
             }
         }
@@ -329,11 +311,7 @@ impl Search<'_> {
 
     /// A hook names many files that it only looks at. Those that it may run are scripts, or are not there yet.
     fn hook(&mut self, work_tree: &Path, text: &str, origin: &str) {
-        for (_, files) in HOOK_MANAGERS.iter().filter(|(manager, _)| text.contains(manager)) {
-            for file in *files {
-                self.add(&work_tree.join(file), origin);
-            }
-        }
+        self.managers(work_tree, text, origin);
         let scripts = scripts_in(text);
         let entered = entered_in(text).into_iter().flatten().map(|name| self.expanded(&name, work_tree));
         let bases: Vec<PathBuf> =
@@ -347,7 +325,33 @@ impl Search<'_> {
                 };
                 if may_run {
                     self.add(&path, origin);
+                    let script = regular::read(&path, LARGEST_SETTINGS).unwrap_or_default();
+                    self.managers(work_tree, &String::from_utf8_lossy(&script), origin);
                 }
+            }
+        }
+    }
+
+    /// The files of the hook managers that a hook, or a script of it, starts.
+    fn managers(&mut self, work_tree: &Path, text: &str, origin: &str) {
+        for stem in hook_managers::named_in(text) {
+            // The whole root, where the work tree begins above it.
+            let below = work_tree.strip_prefix(self.root).unwrap_or(Path::new("")).to_owned();
+            let names =
+                hook_managers::patterns(stem).map(|name| GitPlace::Named { below: below.clone(), name });
+            let is_new = !self.found.contains_key(&names[0]);
+            self.found.extend(names.map(|place| (place, origin.to_owned())));
+            if !is_new {
+                continue;
+            }
+            // What a name leads to, and the way to it.
+            self.add(&work_tree.join(format!(".config/{stem}.yml")), origin);
+            let entries = std::fs::read_dir(work_tree).into_iter().flatten().flatten().take(MOST_ENTRIES);
+            let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+            for link in
+                links.filter(|link| hook_managers::may_be_of(stem, &link.file_name().to_string_lossy()))
+            {
+                self.add(&link.path(), origin);
             }
         }
     }
@@ -358,7 +362,8 @@ impl Search<'_> {
             let Ok(inside) = place.strip_prefix(self.root) else { continue };
             let is_git = inside.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
             if !inside.as_os_str().is_empty() && !is_git {
-                self.found.entry(inside.to_owned()).or_insert_with(|| origin.to_owned());
+                let place = GitPlace::Path(inside.to_owned());
+                self.found.entry(place).or_insert_with(|| origin.to_owned());
             }
         }
     }
@@ -431,7 +436,11 @@ mod tests {
         fs::create_dir_all(root.join(".git/hooks")).unwrap();
         symlink("../../scripts/hook", root.join(".git/hooks/pre-push")).unwrap();
         let found = places(&root, &root, &GitSurroundings::default());
-        let names: Vec<&str> = found.iter().map(|(path, _)| path.to_str().unwrap()).collect();
+        let path = |place: &GitPlace| match place {
+            GitPlace::Path(path) => path.to_str().unwrap().to_owned(),
+            GitPlace::Named { name, .. } => name.clone(),
+        };
+        let names: Vec<String> = found.iter().map(|(place, _)| path(place)).collect();
         let expected = [
             ".gitconfig",
             ".husky",
@@ -447,7 +456,7 @@ mod tests {
         let global = dir.path().join("global");
         fs::write(&global, "[core]\nhooksPath = .githooks\n").unwrap();
         let around = GitSurroundings { config_files: vec![global], ..GitSurroundings::default() };
-        assert!(places(&root, &root, &around).iter().any(|(path, _)| path == Path::new(".githooks")));
+        assert!(places(&root, &root, &around).iter().any(|(place, _)| path(place) == ".githooks"));
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod git_settings;
 mod harness_config;
 mod harness_state;
 mod home_files;
+mod hook_managers;
 mod ignore_files;
 mod inherit;
 mod journals;
