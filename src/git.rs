@@ -1,11 +1,11 @@
 //! Runs the `git` command so that nothing an agent or the environment wrote can make it run other code.
 //! It knows no repository layout.
 
-use crate::host::{Host, interruption};
+use crate::host::{Host, interruption, own_project};
 use crate::tool::{self, Bounds, Finished, ToolError};
 use anyhow::{Context, bail};
-use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -35,7 +35,8 @@ const SAFE: [&str; 16] = [
 
 /// Variables that say where the user's own settings are. Every other one could point git at another repository, or make it run
 /// something.
-const KEPT: [&str; 4] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_EXEC_PATH"];
+const KEPT: [&str; 4] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", PROGRAMS];
+const PROGRAMS: &str = "GIT_EXEC_PATH";
 
 /// A git that takes longer to name a file is not waited for.
 const SYSTEM_CONFIG: Duration = Duration::from_secs(2);
@@ -44,8 +45,10 @@ const SYSTEM_CONFIG: Duration = Duration::from_secs(2);
 pub fn command(directory: &Path) -> Command {
     let mut command = Command::new(program());
     command.args(SAFE).current_dir(directory);
-    for (name, _) in std::env::vars_os() {
-        if name.as_encoded_bytes().starts_with(b"GIT_") && !KEPT.iter().any(|kept| name == *kept) {
+    for (name, value) in std::env::vars_os() {
+        let is_kept =
+            || KEPT.iter().any(|kept| name == *kept) && !(name == PROGRAMS && is_of_project(&value));
+        if name.as_encoded_bytes().starts_with(b"GIT_") && !is_kept() {
             command.env_remove(name);
         }
     }
@@ -57,7 +60,40 @@ pub fn command(directory: &Path) -> Command {
         .env("GIT_LITERAL_PATHSPECS", "1")
         .env("LC_ALL", "C")
         .stdin(Stdio::null());
+    pass_over_pipes(&mut command);
     command
+}
+
+/// Where one of the user's own settings is a pipe or device, git does without it: it would wait for it. An agent may have left it in
+/// the home.
+fn pass_over_pipes(command: &mut Command) {
+    let said = |name: &str| {
+        let value = std::env::vars_os().find(|(key, _)| key == name).map(|(_, value)| value);
+        value.filter(|value| !value.is_empty()).map(PathBuf::from)
+    };
+    let home = said("HOME");
+    let xdg = said("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
+    let in_xdg = |name: &str| xdg.as_ref().map(|xdg| xdg.join("git").join(name));
+    let kind = |path: &Path| path.metadata().ok().map(|found| found.file_type());
+    let waits = |path: &PathBuf| kind(path).is_some_and(|kind| !kind.is_file() && !kind.is_dir());
+    let mut files = match said("GIT_CONFIG_GLOBAL") {
+        Some(global) => vec![global],
+        None => [home.map(|home| home.join(".gitconfig")), in_xdg("config")].into_iter().flatten().collect(),
+    };
+    let is_beside = ["ignore", "attributes"].iter().filter_map(|name| in_xdg(name)).any(|path| waits(&path));
+    if !is_beside && !files.iter().any(waits) {
+        return;
+    }
+    files.retain(|file| kind(file).is_some_and(|kind| kind.is_file()));
+    command.env("GIT_CONFIG_GLOBAL", files.first().map_or(Path::new("/dev/null"), PathBuf::as_path));
+    if is_beside {
+        command.env("XDG_CONFIG_HOME", "/nonexistent");
+    }
+}
+
+/// Whether git would take its programs from the project.
+fn is_of_project(programs: &OsStr) -> bool {
+    !Path::new(programs).is_absolute() || own_project::contains(&Path::new(programs).join("git"))
 }
 
 /// The git of the machine: not one that the project has brought along.
@@ -94,19 +130,35 @@ pub fn system_config() -> &'static [PathBuf] {
     })
 }
 
-/// Settings that the user's environment has (`GIT_CONFIG_COUNT`), of those that are named, in lower case.
+/// The variables of this process whose names and values are Unicode.
+pub fn environment() -> BTreeMap<String, String> {
+    let unicode =
+        |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+    std::env::vars_os().filter_map(unicode).collect()
+}
+
+/// Settings that the user's environment has, of those that are named, in lower case.
 pub fn settings_of_environment(names: &[&str]) -> Vec<(String, String)> {
-    let said: HashMap<String, String> = std::env::vars_os()
-        .filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_CONFIG_"))
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
-    let count: usize = said.get("GIT_CONFIG_COUNT").and_then(|count| count.trim().parse().ok()).unwrap_or(0);
+    let pairs = settings_in(&environment());
+    pairs.into_iter().filter(|(key, _)| names.contains(&key.as_str())).collect()
+}
+
+/// Every setting that an environment has (`GIT_CONFIG_COUNT`, `GIT_CONFIG_PARAMETERS`), with keys in lower case.
+pub fn settings_in(env: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    // Quoted for a shell: `'key'='value'` or `'key=value'`. A key may have the sign in it, so that each may be the one.
+    let parameters = env.get("GIT_CONFIG_PARAMETERS").and_then(|text| shlex::split(text));
+    let mut found = Vec::new();
+    for word in parameters.iter().flatten() {
+        let signs = word.match_indices('=').map(|(at, _)| at).take(16);
+        found.extend(signs.map(|at| (word[..at].to_ascii_lowercase(), word[at + 1..].to_owned())));
+    }
+    let count: usize = env.get("GIT_CONFIG_COUNT").and_then(|count| count.trim().parse().ok()).unwrap_or(0);
     let pair = |number: usize| {
-        let key = said.get(&format!("GIT_CONFIG_KEY_{number}"))?.to_ascii_lowercase();
-        Some((key, said.get(&format!("GIT_CONFIG_VALUE_{number}"))?.clone()))
+        let key = env.get(&format!("GIT_CONFIG_KEY_{number}"))?.to_ascii_lowercase();
+        Some((key, env.get(&format!("GIT_CONFIG_VALUE_{number}"))?.clone()))
     };
-    let pairs = (0..count.min(said.len())).filter_map(pair);
-    pairs.filter(|(key, _)| names.contains(&key.as_str())).collect()
+    found.extend((0..count.min(env.len())).filter_map(pair));
+    found
 }
 
 /// What one call may cost. What an agent left in a repository may be made to cost any amount.

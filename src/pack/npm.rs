@@ -2,10 +2,12 @@
 
 use super::tree::Tree;
 use super::{archive, directory};
+use crate::files::regular;
 use crate::remote::fetch_context::{FetchContext, failure_reason};
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
+const LARGEST_NPMRC: u64 = 1 << 20;
 const MAX_OUTPUT: u64 = 16 * 1024 * 1024;
 /// Variables that `.npmrc` files usually refer to.
 const TOKENS: [&str; 2] = ["NPM_TOKEN", "NODE_AUTH_TOKEN"];
@@ -45,7 +47,8 @@ fn variables_in_npmrc(context: &FetchContext<'_>) -> Vec<String> {
     let configured = ["NPM_CONFIG_USERCONFIG", "npm_config_userconfig"];
     let configured = configured.iter().find_map(|name| context.host.var(name)).map(PathBuf::from);
     let file = configured.or_else(|| context.host.home_dir().map(|home| home.join(".npmrc")));
-    let text = file.and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
+    let bytes = file.and_then(|file| regular::read(&file, LARGEST_NPMRC).ok()).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
     let names = text.split("${").skip(1).filter_map(|rest| rest.split_once('}'));
     names.map(|(name, _)| name.trim_end_matches('?').to_owned()).collect()
 }

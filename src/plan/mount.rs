@@ -7,7 +7,7 @@ use crate::model::persona::MountPolicy;
 use crate::model::settings::MountSettings;
 use crate::model::tier::Harness;
 use crate::rules::inherit::{SetupPlace, inherit_rules, revealed_rules};
-use crate::rules::layer::{git_rules, layer_rules};
+use crate::rules::layer::{GitPlace, git_rules, layer_rules};
 use crate::rules::{builtin_harness_rules, builtin_secret_rules, parse_rule_file};
 use std::path::PathBuf;
 
@@ -40,7 +40,7 @@ pub struct MountPlace {
     /// Configuration of harnesses above the root, by its real paths.
     pub above: Vec<PathBuf>,
     /// Files in the root that git takes settings from or runs, relative to it, with the setting that says so.
-    pub git_settings: Vec<(PathBuf, String)>,
+    pub git_settings: Vec<(GitPlace, String)>,
     /// What of the repository's own setup may be shown as it is in the working tree. `None` with `--persona-ref`: that tree is
     /// not trusted.
     pub setup: Option<Vec<SetupPlace>>,

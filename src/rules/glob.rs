@@ -22,6 +22,26 @@ pub fn says_nothing(pattern: &str) -> bool {
     pattern.trim_end().trim_start_matches('!').trim_matches('/').is_empty()
 }
 
+/// How much of a pattern costs more than a comparison: wildcards, and sets by their length.
+pub fn wildcards(pattern: &str) -> usize {
+    let (mut count, mut in_set, mut escaped) = (0, 0, false);
+    for byte in pattern.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'*' | b'?' | b'[' => count += 1,
+            _ => {}
+        }
+        // Up to the end of the pattern: where a set ends is not known for sure.
+        in_set += usize::from(byte == b'[' || in_set > 0);
+        if byte == b']' {
+            count += in_set / 8;
+            in_set = 0;
+        }
+    }
+    count + in_set / 8
+}
+
 /// The pattern for `globset`. What git does not understand stays as it is.
 pub fn for_globset(pattern: &str) -> String {
     let mut result = String::with_capacity(pattern.len() + 4);

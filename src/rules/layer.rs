@@ -43,10 +43,31 @@ pub fn layer_rules(places: &[PathBuf], changes: LayerChanges) -> Vec<PathRule> {
     rules
 }
 
-/// The rules for files that git takes settings from or runs, relative to the root, with the setting that says so.
-pub fn git_rules(places: &[(PathBuf, String)]) -> Vec<PathRule> {
-    let rule = |(path, setting): &(PathBuf, String)| PathRule {
-        pattern: literal(path),
+/// What git takes settings from or runs, relative to the root.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GitPlace {
+    Path(PathBuf),
+    /// Whatever has such a name, at any depth of a directory.
+    Named {
+        below: PathBuf,
+        name: String,
+    },
+}
+
+impl GitPlace {
+    fn pattern(&self) -> String {
+        match self {
+            GitPlace::Path(path) => literal(path),
+            GitPlace::Named { below, name } if below.as_os_str().is_empty() => format!("/**/{name}"),
+            GitPlace::Named { below, name } => format!("{}/**/{name}", literal(below)),
+        }
+    }
+}
+
+/// The rules for files that git takes settings from or runs, with the setting that says so.
+pub fn git_rules(places: &[(GitPlace, String)]) -> Vec<PathRule> {
+    let rule = |(place, setting): &(GitPlace, String)| PathRule {
+        pattern: place.pattern(),
         effect: Effect::Readonly,
         source: RuleSource::BuiltinGit,
         origin: format!("built-in: git settings ({setting})"),

@@ -253,14 +253,29 @@ impl RuleList {
                 message: format!("there are more than {MOST_RULES} patterns"),
             });
         }
+        let (mut bytes, mut wildcards) = (0, 0);
         for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| wanted(rule)) {
             let error = |message: String| RuleError { index, message };
+            let start = || rule.pattern.chars().take(40).collect::<String>();
             if rule.pattern.contains(['\n', '\0']) {
                 return Err(error(format!("`{}` has a line break or a zero byte in it", rule.pattern)));
             }
             if rule.pattern.len() > LONGEST {
-                let start: String = rule.pattern.chars().take(40).collect();
-                return Err(error(format!("`{start}...` is longer than {LONGEST} bytes")));
+                return Err(error(format!("`{}...` is longer than {LONGEST} bytes", start())));
+            }
+            let cost = glob::wildcards(&rule.pattern);
+            if cost > MOST_IN_PATTERN {
+                return Err(error(format!("`{}...` has more than {MOST_IN_PATTERN} wildcards", start())));
+            }
+            bytes += rule.pattern.len();
+            wildcards += cost;
+            if wildcards > MOST_WILDCARDS {
+                let text =
+                    format!("there are more than {MOST_WILDCARDS} wildcards in the patterns up to here");
+                return Err(error(text));
+            }
+            if bytes > MOST_BYTES {
+                return Err(error(format!("the patterns up to here are longer than {MOST_BYTES} bytes")));
             }
             if glob::says_nothing(&rule.pattern) {
                 continue;
@@ -294,6 +309,10 @@ impl RuleList {
 /// No path is longer. The project's own files have patterns, and a hostile one must not cost more than a moment.
 const LONGEST: usize = 4096;
 const MOST_RULES: usize = 20_000;
+const MOST_BYTES: usize = 2 << 20;
+/// The part of a pattern that costs, in one and in all of a kind.
+const MOST_IN_PATTERN: usize = 128;
+const MOST_WILDCARDS: usize = 5_000;
 
 /// The part of an `ignore` error that says what is wrong, without the path that we put our index in.
 fn innermost(error: &ignore::Error) -> String {

@@ -357,6 +357,14 @@ fn patterns_that_match_nothing_are_reported_and_others_are_not() {
 fn patterns_that_would_cost_too_much_are_refused() {
     let long = rule(&"[".repeat(1_000_000), Effect::Hidden, RuleSource::ProjectFile);
     assert!(PathRules::compile(&[long]).unwrap_err().to_string().contains("longer than 4096"));
+    let wild = rule(&"*a?".repeat(100), Effect::Hidden, RuleSource::ProjectFile);
+    assert!(PathRules::compile(&[wild]).unwrap_err().to_string().contains("more than 128 wildcards"));
+    let all = vec![rule(&"*a?".repeat(50), Effect::Hidden, RuleSource::ProjectFile); 51];
+    let error = PathRules::compile(&all).unwrap_err();
+    assert_eq!((error.index, error.to_string().contains("more than 5000 wildcards")), (50, true));
+    // What is taken literally costs nothing.
+    let plain = vec![rule(&r"\*\?\[".repeat(500), Effect::Hidden, RuleSource::ProjectFile); 20];
+    assert!(PathRules::compile(&plain).is_ok());
     let many = vec![rule("x", Effect::Hidden, RuleSource::ProjectFile); 20_001];
     assert!(PathRules::compile(&many).unwrap_err().to_string().contains("more than 20000"));
 }

@@ -13,10 +13,12 @@ use crate::model::inherit::{Inherit, PlannedInherit};
 use crate::model::limits::LimitObstacles;
 use crate::model::plan::SkillKind;
 use crate::model::skill_source::kind_of;
-use crate::mount::git::settings::{self, GitSurroundings};
+use crate::mount::git::settings;
+use crate::mount::git::surroundings::GitSurroundings;
 use crate::mount::{self, InjectedFile, root};
 use crate::plan::mount::MountPlace;
 use crate::plan::parts::{Obstacles, RunFacts, RunFlags};
+use crate::rules::layer::GitPlace;
 use crate::workforce::Workforce;
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -189,11 +191,9 @@ fn limit_obstacles(workforce: &Workforce, parts: Option<&PersonaParts>) -> Limit
     }
 }
 
-/// Files in the root that the repository around it takes settings from or runs.
-fn git_settings(host: &Host, root: &Path) -> Vec<(PathBuf, String)> {
+/// Files in the root that git takes settings from or runs, in the repository around it or by the user's own settings.
+fn git_settings(host: &Host, root: &Path) -> Vec<(GitPlace, String)> {
     let Ok(root) = root.canonicalize() else { return Vec::new() };
-    let Some(work_tree) = root.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok()) else {
-        return Vec::new();
-    };
-    settings::places(work_tree, &root, &GitSurroundings::of(&host.env, host.home_dir()))
+    let around = GitSurroundings::of(&host.env, host.home_dir(), Some(host.cwd.clone()));
+    settings::places(settings::work_tree_around(&root), &root, &around)
 }

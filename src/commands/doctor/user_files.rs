@@ -1,5 +1,6 @@
 //! The user's environment and login files, for the login checks of the harnesses.
 
+use crate::files::regular;
 use crate::harness::UserFiles;
 use crate::host::Host;
 use std::path::{Path, PathBuf};
@@ -28,13 +29,10 @@ impl UserFiles for HostFiles<'_> {
 
     fn read(&self, path: &Path) -> Result<Option<String>, String> {
         let cannot = |why: String| format!("{} cannot be read: {why}", path.display());
-        match std::fs::metadata(path) {
+        match regular::read(path, MOST_BYTES) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(cannot(error.to_string())),
-            Ok(metadata) if !metadata.is_file() || metadata.len() > MOST_BYTES => {
-                Err(cannot("not a file, or too large for a login".into()))
-            }
-            Ok(_) => std::fs::read_to_string(path).map(Some).map_err(|error| cannot(error.to_string())),
+            Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|error| cannot(error.to_string())),
         }
     }
 }

@@ -2,27 +2,30 @@
 //! A tracked path is never ignored, whatever a pattern says. The repository may begin above the root, and others below it: what
 //! any of them ignores is ignored. It changes nothing.
 
+use super::ignore_file::{IgnoreFiles, Patterns};
 use crate::files::regular;
-use crate::git;
+use crate::git::{self, Limits};
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::{Lookup, Tree};
 use crate::mount::git::repository::{LARGEST_SETTINGS, Repository};
-use crate::rules::glob::{for_globset, says_nothing};
-use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use crate::mount::git::surroundings::users_excludes_file;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// More than this is no ignore file.
 const LARGEST_FILE: u64 = 1 << 20;
 /// Pathspecs for one git command, well below the limit for arguments.
 const BATCH_BYTES: usize = 64 * 1024;
 
+/// A git that takes longer to say where its exclude file is waits for something.
+const EXCLUDES: Duration = Duration::from_secs(10);
+
 /// What a repository ignores by its exclude file and settings.
-type Own = [Gitignore; 2];
+type Own = [Patterns; 2];
 
 /// A change that no pattern ignores as far as we read them.
 pub(super) struct Asked<'a> {
@@ -48,28 +51,30 @@ impl Asked<'_> {
 struct Outer {
     top: PathBuf,
     /// The ignore files above the root, the nearest first, with the root as they see it.
-    above: Vec<(PathBuf, Gitignore)>,
+    above: Vec<(PathBuf, Patterns)>,
     own: Own,
     /// The root, as the top sees it.
     prefix: PathBuf,
 }
 
 impl Outer {
-    fn around(root: &Path) -> Option<Outer> {
+    fn around(root: &Path, limits: &mut IgnoreFiles) -> Option<Outer> {
         let real = root.canonicalize().ok()?;
         let top = real.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok())?;
         let prefix = real.strip_prefix(top).ok()?.to_owned();
         let between = real.ancestors().skip(1).take(prefix.components().count());
         let above = between.filter_map(|dir| {
-            Some((real.strip_prefix(dir).ok()?.to_owned(), patterns_of(&dir.join(".gitignore"))))
+            let patterns = patterns_of(&dir.join(".gitignore"), limits);
+            Some((real.strip_prefix(dir).ok()?.to_owned(), patterns))
         });
-        Some(Outer { top: top.to_owned(), above: above.collect(), own: own_patterns(top), prefix })
+        let above = above.collect();
+        Some(Outer { top: top.to_owned(), above, own: own_patterns(top, limits), prefix })
     }
 
-    fn matched(&self, path: &Path, is_dir: bool) -> Option<bool> {
+    fn matched(&self, path: &Path, is_dir: bool, limits: &mut IgnoreFiles) -> Option<bool> {
         let above = self.above.iter().map(|(root, rules)| (rules, root));
         let own = self.own.iter().map(|rules| (rules, &self.prefix));
-        above.chain(own).find_map(|(rules, root)| says(rules, &root.join(path), is_dir))
+        above.chain(own).find_map(|(rules, root)| limits.says(rules, &root.join(path), is_dir))
     }
 }
 
@@ -81,22 +86,25 @@ pub(super) struct IgnoreView<'a> {
     shows_through: bool,
     /// `None` where the root is in no repository: only one below it ignores something then.
     outer: Option<Outer>,
-    files: HashMap<PathBuf, Option<Gitignore>>,
+    files: HashMap<PathBuf, Option<Patterns>>,
     /// What the repositories that begin at directories of the root say, `None` where none does.
     below: HashMap<PathBuf, Option<Own>>,
     directories: HashMap<PathBuf, bool>,
+    limits: IgnoreFiles,
 }
 
 impl<'a> IgnoreView<'a> {
     pub(super) fn new(project: &'a Tree, mount: &'a Tree, shows_through: bool) -> IgnoreView<'a> {
+        let mut limits = IgnoreFiles::default();
         IgnoreView {
             project,
             mount,
             shows_through,
-            outer: Outer::around(project.path()),
+            outer: Outer::around(project.path(), &mut limits),
             files: HashMap::new(),
             below: HashMap::new(),
             directories: HashMap::new(),
+            limits,
         }
     }
 
@@ -110,6 +118,7 @@ impl<'a> IgnoreView<'a> {
             files: HashMap::new(),
             below: HashMap::new(),
             directories: HashMap::new(),
+            limits: IgnoreFiles::default(),
         }
     }
 
@@ -215,10 +224,10 @@ impl<'a> IgnoreView<'a> {
         if directory.as_os_str().is_empty() {
             return false;
         }
-        let project = self.project;
+        let (project, limits) = (self.project, &mut self.limits);
         let own = || {
             let begins = project.stat(&directory.join(".git")).ok().flatten().is_some();
-            begins.then(|| own_patterns(&project.path().join(directory)))
+            begins.then(|| own_patterns(&project.path().join(directory), limits))
         };
         self.below.entry(directory.to_owned()).or_insert_with(own).is_some()
     }
@@ -236,17 +245,18 @@ impl<'a> IgnoreView<'a> {
             let Ok(relative) = path.strip_prefix(directory) else { continue };
             let mut said = None;
             if let Some(Some(rules)) = self.files.get(directory) {
-                said = says(rules, relative, is_dir);
+                said = self.limits.says(rules, relative, is_dir);
             }
             if said.is_none() && self.begins(directory) {
                 let own = self.below.get(directory).into_iter().flatten().flatten();
-                said = own.into_iter().find_map(|rules| says(rules, relative, is_dir));
+                said = own.into_iter().find_map(|rules| self.limits.says(rules, relative, is_dir));
             }
             if let Some(said) = said {
                 return said;
             }
         }
-        self.outer.as_ref().and_then(|outer| outer.matched(path, is_dir)).unwrap_or(false)
+        let outer = self.outer.as_ref();
+        outer.and_then(|outer| outer.matched(path, is_dir, &mut self.limits)).unwrap_or(false)
     }
 
     fn load(&mut self, directory: &Path) {
@@ -259,54 +269,38 @@ impl<'a> IgnoreView<'a> {
             Ok(Lookup::Absent | Lookup::NoParent { .. }) if self.shows_through => Some(self.project),
             _ => None,
         };
-        let rules = tree.and_then(|tree| read(tree, &path)).map(|text| patterns(&text));
+        let rules = tree.and_then(|tree| read(tree, &path)).map(|text| self.limits.patterns(&text));
         self.files.insert(directory.to_owned(), rules);
     }
 }
 
-/// Whether a file has a word about a path, and whether that is that it is ignored.
-fn says(rules: &Gitignore, path: &Path, is_dir: bool) -> Option<bool> {
-    match rules.matched(path, is_dir) {
-        Match::Ignore(_) => Some(true),
-        Match::Whitelist(_) => Some(false),
-        Match::None => None,
-    }
-}
-
 /// `info/exclude` and `core.excludesFile` of the repository whose work tree begins here.
-fn own_patterns(top: &Path) -> Own {
+fn own_patterns(top: &Path, limits: &mut IgnoreFiles) -> Own {
     let found = Repository::at(top);
     let common = found.map_or_else(|| top.join(".git"), |found| found.common_dir);
-    [patterns_of(&common.join("info/exclude")), excludes_file(top, &common)]
+    let excludes = excludes_file(top, &common).map(|file| top.join(file));
+    let excludes = excludes.map_or_else(IgnoreFiles::nothing, |file| patterns_of(&file, limits));
+    [patterns_of(&common.join("info/exclude"), limits), excludes]
 }
 
 /// What `core.excludesFile` names. The repository's own settings are asked only where they have it: git takes its time.
-fn excludes_file(top: &Path, common: &Path) -> Gitignore {
+fn excludes_file(top: &Path, common: &Path) -> Option<PathBuf> {
     let says = regular::read(&common.join("config"), LARGEST_SETTINGS)
         .is_ok_and(|text| text.to_ascii_lowercase().windows(12).any(|word| word == b"excludesfile"));
     if !says {
-        return Gitignore::global().0;
+        return users_excludes_file();
     }
     let mut command = git::command(top);
     command.args(["config", "--type=path", "--get", "core.excludesFile"]);
-    let Ok(output) = git::run(command) else { return Gitignore::global().0 };
-    let file = Path::new(OsStr::from_bytes(output.stdout.trim_ascii_end())).to_owned();
-    patterns_of(&top.join(file))
+    let limits = Limits { time: EXCLUDES, ..Limits::default() };
+    let Ok(output) = git::run_with(command, None, limits) else { return users_excludes_file() };
+    Some(Path::new(OsStr::from_bytes(output.stdout.trim_ascii_end())).to_owned())
 }
 
 /// The patterns of a file that is not in a tree of ours.
-fn patterns_of(file: &Path) -> Gitignore {
+fn patterns_of(file: &Path, limits: &mut IgnoreFiles) -> Patterns {
     let bytes = regular::read(file, LARGEST_SETTINGS).unwrap_or_default();
-    patterns(&String::from_utf8_lossy(&bytes))
-}
-
-fn patterns(text: &str) -> Gitignore {
-    let mut builder = GitignoreBuilder::new("");
-    for line in text.trim_start_matches('\u{feff}').lines().filter(|line| !says_nothing(line)) {
-        // A pattern that git does not understand ignores nothing.
-        let _ = builder.add_line(None, &for_globset(line));
-    }
-    builder.build().unwrap_or_else(|_| Gitignore::empty())
+    limits.patterns(&String::from_utf8_lossy(&bytes))
 }
 
 fn read(tree: &Tree, path: &Path) -> Option<String> {

@@ -14,6 +14,7 @@ pub mod diff;
 pub mod earlier;
 mod git_settings;
 pub mod hunks;
+mod ignore_file;
 mod ignored;
 pub mod manifest;
 pub(crate) mod manifest_take;

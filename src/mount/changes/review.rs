@@ -15,6 +15,7 @@ use super::settle::{Judged, Settled, Settling};
 use super::three_way::ThreeWay;
 use super::touched::{Found, Touched};
 use super::{copied, upper};
+use crate::host::interruption;
 use crate::model::mount::Backend;
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::{self, Tree};
@@ -96,6 +97,7 @@ fn without_ignored(
     let mut covers: Vec<Option<PathBuf>> = Vec::with_capacity(candidates.len());
     let mut asked = Vec::new();
     for one in &candidates {
+        interruption::check()?;
         let is_dir = matches!(one.after, After::Dir { .. })
             || (one.after == After::Absent && base_kind(sides.base, &one.path)? == Some(Kind::Dir));
         let mut cover = view.ignored_by_pattern(&one.path, is_dir);

@@ -4,17 +4,21 @@
 use super::config_file::settings;
 use super::repository::{LARGEST_POINTER, LARGEST_SETTINGS, Repository, pointer_target};
 use super::shell_words::{entered_in, names_in, scripts_in};
-use super::work_trees;
+use super::surroundings::GitSurroundings;
+use super::{hook_managers, work_trees};
 use crate::files::regular;
-use crate::git;
 use crate::load::layer_places::trail;
-use std::collections::BTreeMap;
+use crate::rules::layer::GitPlace;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Includes in includes, and files in sum. Git itself stops at ten.
 const MOST_FILES: usize = 64;
+
+/// Entries of a top directory that are looked at.
+const MOST_ENTRIES: usize = 10_000;
 
 /// Directories that one command goes to, in every order.
 const MOST_ENTERED: usize = 64;
@@ -86,81 +90,41 @@ const NAMED_COMMANDS: [(&str, &str); 29] = [
     ("lfs", "smudge"),
 ];
 
-/// Programs that hooks start, with the files that tell them what to run.
-const HOOK_MANAGERS: [(&str, &[&str]); 5] = [
-    ("pre-commit", &[".pre-commit-config.yaml", ".pre-commit-config.yml"]),
-    (
-        "lefthook",
-        &[
-            "lefthook.yml",
-            ".lefthook.yml",
-            "lefthook.yaml",
-            ".lefthook.yaml",
-            "lefthook.toml",
-            "lefthook.json",
-            "lefthook-local.yml",
-            ".lefthook-local.yml",
-            ".lefthook",
-            ".lefthook-local",
-        ],
-    ),
-    ("overcommit", &[".overcommit.yml", ".local-overcommit.yml", ".git-hooks"]),
-    ("husky", &[".husky"]),
-    ("lint-staged", &[".lintstagedrc", ".lintstagedrc.json", ".lintstagedrc.yaml", ".lintstagedrc.js"]),
-];
-
-/// Where git's own files of the user and of the machine are.
-#[derive(Debug, Clone, Default)]
-pub struct GitSurroundings {
-    pub home: Option<PathBuf>,
-    /// Configuration files outside every repository.
-    pub config_files: Vec<PathBuf>,
-}
-
-impl GitSurroundings {
-    /// As the user has them who runs this program, and will run git after it.
-    pub(crate) fn of_process() -> GitSurroundings {
-        let names = ["GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL", "XDG_CONFIG_HOME"];
-        let said = |name: &str| Some((name.to_owned(), std::env::var_os(name)?.into_string().ok()?));
-        let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        GitSurroundings::of(&names.iter().filter_map(|name| said(name)).collect(), home)
-    }
-
-    pub fn of(env: &BTreeMap<String, String>, home: Option<PathBuf>) -> GitSurroundings {
-        let said = |name: &str| env.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let mut config_files = match said("GIT_CONFIG_SYSTEM") {
-            Some(system) => vec![system],
-            // There may be more than one git on a machine.
-            None => [Path::new("/etc/gitconfig").to_owned()]
-                .into_iter()
-                .chain(git::system_config().iter().cloned())
-                .collect(),
-        };
-        match (said("GIT_CONFIG_GLOBAL"), &home) {
-            (Some(global), _) => config_files.push(global),
-            (None, Some(home)) => {
-                let xdg = said("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
-                config_files.extend([xdg.join("git/config"), home.join(".gitconfig")]);
-            }
-            (None, None) => {}
-        }
-        GitSurroundings { home, config_files }
-    }
-}
-
-/// Paths below `root` that git takes settings from or runs, with the setting that says so. `root` is without symlinks.
-pub fn places(work_tree: &Path, root: &Path, around: &GitSurroundings) -> Vec<(PathBuf, String)> {
-    let Some(dirs) = git_dirs(work_tree) else { return Vec::new() };
+/// Paths below `root` that git takes settings from or runs, with the setting that says so. `root` is without symlinks. Where there is
+/// no repository, the user's own settings still name files.
+pub fn places(work_tree: &Path, root: &Path, around: &GitSurroundings) -> Vec<(GitPlace, String)> {
     let mut work_trees = vec![work_tree.to_owned()];
-    for tree in dirs.iter().flat_map(|dir| work_trees::named_in(dir)) {
-        if !work_trees.contains(&tree) {
-            work_trees.push(tree);
-        }
+    let mut dirs = git_dirs(work_tree).unwrap_or_default();
+    let mut bases = work_trees.clone();
+    bases.extend(around.cwd.clone().filter(|cwd| cwd.starts_with(root)));
+    for base in &bases {
+        dirs.extend(around.git_dirs.iter().map(|dir| base.join(dir)).filter(|dir| dir.is_dir()));
+        work_trees.extend(around.work_tree.iter().map(|tree| base.join(tree)));
+    }
+    work_trees.extend(dirs.iter().flat_map(|dir| work_trees::named_in(dir)));
+    bases.extend(work_trees.iter().cloned());
+    for list in [&mut work_trees, &mut dirs, &mut bases] {
+        let mut seen = HashSet::new();
+        list.retain(|path| seen.insert(path.clone()));
     }
     let home = around.home.as_deref();
     let mut search = Search { work_trees, root, home, read: Vec::new(), found: BTreeMap::new() };
-    for file in &around.config_files {
-        search.file(file, "the user's git configuration");
+    for base in &bases {
+        for file in &around.config_files {
+            search.file(&base.join(file), "the user's git configuration");
+        }
+        for (key, value) in around.settings.iter().filter(|(key, _)| is_include(key)) {
+            search.file(&search.expanded(value, base), key);
+        }
+        for (name, value) in &around.commands {
+            search.command(base, name, value);
+        }
+        for (name, path) in &around.paths {
+            search.add(&search.expanded(path, base), name);
+        }
+    }
+    for (key, value) in around.settings.iter().filter(|(key, _)| !is_include(key)) {
+        search.everywhere(key, value);
     }
     for dir in &dirs {
         for name in ["config", "config.worktree"] {
@@ -172,6 +136,11 @@ pub fn places(work_tree: &Path, root: &Path, around: &GitSurroundings) -> Vec<(P
         }
     }
     search.found.into_iter().collect()
+}
+
+/// Where the repository around a directory begins; the directory itself where there is none.
+pub fn work_tree_around(root: &Path) -> &Path {
+    root.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok()).unwrap_or(root)
 }
 
 /// Git's own directories of a work tree: the common one, and that of a linked worktree.
@@ -198,7 +167,7 @@ struct Search<'a> {
     root: &'a Path,
     home: Option<&'a Path>,
     read: Vec<PathBuf>,
-    found: BTreeMap<PathBuf, String>,
+    found: BTreeMap<GitPlace, String>,
 }
 
 impl Search<'_> {
@@ -219,11 +188,16 @@ impl Search<'_> {
                     let base = base.parent().unwrap_or(Path::new("/"));
                     pending.push((self.expanded(&value, base), key));
                 } else {
-                    for tree in self.work_trees.clone() {
-                        self.setting(&tree, &key, &value);
-                    }
+                    self.everywhere(&key, &value);
                 }
             }
+        }
+    }
+
+    /// A setting, seen from every work tree.
+    fn everywhere(&mut self, key: &str, value: &str) {
+        for tree in self.work_trees.clone() {
+            self.setting(&tree, key, value);
         }
     }
 
@@ -236,6 +210,7 @@ impl Search<'_> {
                 // Husky's scripts in `.husky/_` run those in `.husky`.
                 if let Some(parent) = path.parent().filter(|_| path.ends_with("_")) {
                     self.add(parent, key);
+                    self.hooks(parent, key);
                 }
             }
         }
@@ -245,20 +220,32 @@ impl Search<'_> {
         if !(is_command(key) || is_address(key)) || is_other_alias {
             return;
         }
+        self.command(work_tree, key, value);
+    }
+
+    /// Files that a command line names, seen from a directory.
+    fn command(&mut self, base: &Path, origin: &str, value: &str) {
         // `!` starts a shell command in aliases, helpers and submodules.
         let words = shlex::split(value.trim_start_matches('!'));
-        for word in words.unwrap_or_else(|| value.split_whitespace().map(str::to_owned).collect()) {
-            // `--config=tools/x`, `VAR=tools/x`.
-            for part in [word.as_str(), word.rsplit_once('=').map_or("", |(_, part)| part)] {
-                let path = self.expanded(part, work_tree);
+        let mut words =
+            words.unwrap_or_else(|| value.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        // Some are run without a shell, blanks and all.
+        words.push(value.to_owned());
+        for word in words {
+            // `--config=tools/x`, `VAR=tools/x`, `-Ftools/x`.
+            let after_sign = word.rsplit_once('=').map_or("", |(_, part)| part);
+            let mut flag = word.chars();
+            let attached = if flag.next() == Some('-') && flag.next().is_some() { flag.as_str() } else { "" };
+            for part in [word.as_str(), after_sign, attached] {
+                let path = self.expanded(part, base);
                 // A script need not be there yet.
                 let is_named = part.contains(['/', '.']) && !part.starts_with('-');
                 if !part.is_empty() && (is_named || path.is_file()) {
-                    self.add(&path, key);
+                    self.add(&path, origin);
                 }
             }
         }
-        self.shell_text(work_tree, key, value);
+        self.shell_text(base, origin, value);
     }
 
     /// Files that are named somewhere in a shell command: in quotes, beside operators, after a substitution, below a directory
@@ -324,11 +311,7 @@ impl Search<'_> {
 
     /// A hook names many files that it only looks at. Those that it may run are scripts, or are not there yet.
     fn hook(&mut self, work_tree: &Path, text: &str, origin: &str) {
-        for (_, files) in HOOK_MANAGERS.iter().filter(|(manager, _)| text.contains(manager)) {
-            for file in *files {
-                self.add(&work_tree.join(file), origin);
-            }
-        }
+        self.managers(work_tree, text, origin);
         let scripts = scripts_in(text);
         let entered = entered_in(text).into_iter().flatten().map(|name| self.expanded(&name, work_tree));
         let bases: Vec<PathBuf> =
@@ -342,7 +325,33 @@ impl Search<'_> {
                 };
                 if may_run {
                     self.add(&path, origin);
+                    let script = regular::read(&path, LARGEST_SETTINGS).unwrap_or_default();
+                    self.managers(work_tree, &String::from_utf8_lossy(&script), origin);
                 }
+            }
+        }
+    }
+
+    /// The files of the hook managers that a hook, or a script of it, starts.
+    fn managers(&mut self, work_tree: &Path, text: &str, origin: &str) {
+        for stem in hook_managers::named_in(text) {
+            // The whole root, where the work tree begins above it.
+            let below = work_tree.strip_prefix(self.root).unwrap_or(Path::new("")).to_owned();
+            let names =
+                hook_managers::patterns(stem).map(|name| GitPlace::Named { below: below.clone(), name });
+            let is_new = !self.found.contains_key(&names[0]);
+            self.found.extend(names.map(|place| (place, origin.to_owned())));
+            if !is_new {
+                continue;
+            }
+            // What a name leads to, and the way to it.
+            self.add(&work_tree.join(format!(".config/{stem}.yml")), origin);
+            let entries = std::fs::read_dir(work_tree).into_iter().flatten().flatten().take(MOST_ENTRIES);
+            let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+            for link in
+                links.filter(|link| hook_managers::may_be_of(stem, &link.file_name().to_string_lossy()))
+            {
+                self.add(&link.path(), origin);
             }
         }
     }
@@ -353,7 +362,8 @@ impl Search<'_> {
             let Ok(inside) = place.strip_prefix(self.root) else { continue };
             let is_git = inside.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
             if !inside.as_os_str().is_empty() && !is_git {
-                self.found.entry(inside.to_owned()).or_insert_with(|| origin.to_owned());
+                let place = GitPlace::Path(inside.to_owned());
+                self.found.entry(place).or_insert_with(|| origin.to_owned());
             }
         }
     }
@@ -426,7 +436,11 @@ mod tests {
         fs::create_dir_all(root.join(".git/hooks")).unwrap();
         symlink("../../scripts/hook", root.join(".git/hooks/pre-push")).unwrap();
         let found = places(&root, &root, &GitSurroundings::default());
-        let names: Vec<&str> = found.iter().map(|(path, _)| path.to_str().unwrap()).collect();
+        let path = |place: &GitPlace| match place {
+            GitPlace::Path(path) => path.to_str().unwrap().to_owned(),
+            GitPlace::Named { name, .. } => name.clone(),
+        };
+        let names: Vec<String> = found.iter().map(|(place, _)| path(place)).collect();
         let expected = [
             ".gitconfig",
             ".husky",
@@ -441,8 +455,8 @@ mod tests {
         assert_eq!(names, expected);
         let global = dir.path().join("global");
         fs::write(&global, "[core]\nhooksPath = .githooks\n").unwrap();
-        let around = GitSurroundings { home: None, config_files: vec![global] };
-        assert!(places(&root, &root, &around).iter().any(|(path, _)| path == Path::new(".githooks")));
+        let around = GitSurroundings { config_files: vec![global], ..GitSurroundings::default() };
+        assert!(places(&root, &root, &around).iter().any(|(place, _)| path(place) == ".githooks"));
     }
 
     #[test]

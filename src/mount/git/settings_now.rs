@@ -1,8 +1,8 @@
 //! What git takes settings from or runs as the repositories are now, as rules. The run could only know of its own repository, and
 //! the user may have changed that. It judges nothing.
 
-use super::settings::{self, GitSurroundings};
-use super::work_trees;
+use super::surroundings::GitSurroundings;
+use super::{settings, work_trees};
 use crate::model::mount::{PathRule, RuleSource};
 use crate::model::mount_record::MountRecord;
 use crate::rules::layer::git_rules;
@@ -19,8 +19,7 @@ pub(crate) fn with_rules<'a>(
     let mut list = rules.to_vec();
     let Ok(root) = record.root.canonicalize() else { return list };
     let is_tree = |dir: &Path| dir.join(".git").symlink_metadata().is_ok();
-    let mut trees: BTreeSet<PathBuf> =
-        root.ancestors().find(|dir| is_tree(dir)).map(Path::to_owned).into_iter().collect();
+    let mut trees: BTreeSet<PathBuf> = [settings::work_tree_around(&root).to_owned()].into();
     for git in &record.git {
         trees.extend(work_trees::own(record, git).map(|tree| root.join(tree)));
         trees.extend(work_trees::of(record, git).into_iter().map(|tree| root.join(tree.path)));
