@@ -29,6 +29,9 @@ const PLACES: [(&str, Inherit); 12] = [
     (".codex/hooks", Inherit::Hooks),
 ];
 
+/// What makes a directory of skills more than instructions: claude and codex take hooks, servers and programs from it.
+const PLUGINS: [&str; 4] = [".claude-plugin", ".codex-plugin", ".cursor-plugin", "openai.yaml"];
+
 /// Names of files and directories that a harness takes settings from, or runs.
 const SETTINGS: [&str; 5] = [".mcp.json", ".codex", "opencode.json", "opencode.jsonc", "settings.local.json"];
 
@@ -64,6 +67,21 @@ pub fn kind_of(path: &Path) -> Option<Inherit> {
 
 pub fn is_instruction_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| INSTRUCTIONS.iter().any(|known| name == *known))
+}
+
+/// Whether a path in a directory of skills is the manifest of a plugin, by its name.
+pub fn is_plugin(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| PLUGINS.iter().any(|known| name == *known))
+}
+
+/// Whether a harness could take a file for a command or a skill, by its name.
+pub fn is_text(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+}
+
+/// Commands and skills are instructions only: what their files have of powers is taken out.
+pub fn is_cleaned(kind: Inherit) -> bool {
+    matches!(kind, Inherit::Commands | Inherit::Skills)
 }
 
 /// The rules that show what is inherited.
@@ -157,13 +175,27 @@ pub fn is_installed_by_harness(path: &Path) -> bool {
     parts.next().is_some_and(|part| INSTALLED.iter().any(|name| part == *name))
 }
 
-/// Hides a link of the repository's own setup that leads out of it.
-pub fn stray_link_rule(path: &Path) -> PathRule {
+const STRAY_LINK: &str = "built-in: a link that leads out of the inherited setup";
+const PLUGIN: &str = "built-in: a plugin, which commands and skills do not bring along";
+
+/// Hides a link of the repository's own setup that leads out of it, or a plugin in it.
+pub fn stray_rule(path: &Path) -> PathRule {
+    let origin = if is_plugin(path) { PLUGIN } else { STRAY_LINK };
     PathRule {
         pattern: literal(path),
         effect: Effect::Hidden,
         source: RuleSource::BuiltinHarness,
-        origin: "built-in: a link that leads out of the inherited setup".to_owned(),
+        origin: origin.to_owned(),
+    }
+}
+
+/// Why something of an inherited place stays hidden, if its rule is one of those.
+pub fn why_stray(rule: &PathRule) -> Option<&'static str> {
+    match rule.origin.as_str() {
+        _ if rule.source != RuleSource::BuiltinHarness => None,
+        STRAY_LINK => Some("links may lead to what is inherited and cleaned, and nowhere else"),
+        PLUGIN => Some("a plugin brings hooks and programs, and skills bring instructions only"),
+        _ => None,
     }
 }
 
@@ -191,6 +223,12 @@ impl InheritRules {
             return None;
         }
         self.list.last_match(path, is_dir).filter(|&rule| self.list.is_positive(rule))
+    }
+
+    /// Whether a path is a place of commands or skills, or in one.
+    pub(super) fn is_cleaned(&self, path: &Path) -> bool {
+        let is_place = |dir: &Path| self.places.contains(dir) && kind_of(dir).is_some_and(is_cleaned);
+        path.ancestors().any(is_place)
     }
 
     /// Whether something in this directory is shown, though the directory itself is not.

@@ -131,6 +131,11 @@ impl PathRules {
         self.layers.below(path)
     }
 
+    /// Whether a path is in a place of commands or skills that is inherited.
+    pub fn is_cleaned(&self, path: &Path) -> bool {
+        self.inherit.is_cleaned(path)
+    }
+
     /// The decision for a path relative to the root. A path that leaves the root is hidden: nobody may ask for it.
     pub fn decide(&self, path: &Path, is_dir: bool) -> Decision {
         let mut names: Vec<&OsStr> = Vec::new();

@@ -8,7 +8,7 @@ use crate::model::warning::{Warning, WarningCode};
 use crate::mount::InjectedFile;
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::{self, Tree};
-use crate::rules::inherit::{SetupPlace, is_instruction_file};
+use crate::rules::inherit::{SetupPlace, is_cleaned, is_instruction_file, is_plugin, is_text};
 use crate::skills::powers::without_powers;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -129,19 +129,17 @@ fn is_link(tree: &Tree, path: &Path) -> bool {
     path.ancestors().any(is_link)
 }
 
-fn is_text(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
-}
-
 impl TreeFiles {
     fn in_mount(&self, all: &[SetupPlace], may_be_shown: impl Fn(Inherit) -> bool) -> InMount {
         let mut found = InMount { places: Some(Vec::new()), ..InMount::default() };
         let Some(tree) = &self.0 else { return found };
         let mut left_out = LeftOut::default();
         for place in all.iter().filter(|place| may_be_shown(place.kind)) {
-            let has_powers = matches!(place.kind, Inherit::Commands | Inherit::Skills);
-            let checked =
-                if has_powers { harmless(tree, &place.path, &mut left_out) } else { Ok(Vec::new()) };
+            let checked = if is_cleaned(place.kind) {
+                harmless(tree, &place.path, &mut left_out)
+            } else {
+                Ok(Vec::new())
+            };
             match checked {
                 Ok(files) => {
                     found.files.extend(files);
@@ -167,7 +165,13 @@ fn harmless(tree: &Tree, place: &Path, left_out: &mut LeftOut) -> Result<Vec<Inj
         let listed = match tree.open_dir(&dir) {
             Ok(fd) => tree::list(std::os::fd::AsFd::as_fd(&fd)).map_err(|error| error.to_string())?,
             // Not there, or a link, which is judged where the tree is walked.
-            Err(_) if depth == 0 => return Ok(Vec::new()),
+            Err(error)
+                if depth == 0
+                    && (matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+                        || is_link(tree, &dir)) =>
+            {
+                return Ok(Vec::new());
+            }
             Err(error) => return Err(error.to_string()),
         };
         count += listed.len();
@@ -178,6 +182,8 @@ fn harmless(tree: &Tree, place: &Path, left_out: &mut LeftOut) -> Result<Vec<Inj
             let path = dir.join(name);
             let stat = tree.stat(&path).map_err(|error| error.to_string())?;
             match stat.map(|stat| (stat.kind, stat.mode)) {
+                // Hidden where the tree is walked, whatever it is.
+                _ if is_plugin(&path) => {}
                 Some((Kind::Dir, _)) => pending.push((path, depth + 1)),
                 Some((Kind::File, mode)) if is_text(&path) => {
                     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
@@ -205,13 +211,13 @@ impl CommitFiles {
             return Err(why.clone());
         }
         let kind_of = |path: &Path| {
-            let place = all.iter().find(|place| path.starts_with(&place.path));
+            // What is among commands or skills is one of them, whatever it is called.
+            let mut places = all.iter().filter(|place| path.starts_with(&place.path));
+            let place = places.clone().find(|place| is_cleaned(place.kind)).or_else(|| places.next());
             let named = is_instruction_file(path).then_some(Inherit::Instructions);
-            place
-                .map(|place| place.kind)
-                .filter(|kind| is_inherited(*kind))
-                .or(named)
-                .filter(|kind| is_inherited(*kind))
+            let kind = place.map(|place| place.kind).or(named).filter(|kind| is_inherited(*kind))?;
+            let is_part = !is_cleaned(kind) || !path.ancestors().any(is_plugin);
+            is_part.then_some(kind)
         };
         let mut left_out = LeftOut::default();
         for file in self.files.values() {
@@ -225,7 +231,12 @@ impl CommitFiles {
                 found.warnings.push(Warning::new(WarningCode::NotUsed, text));
             }
             for (path, bytes, executable) in targets {
-                let has_powers = matches!(kind, Inherit::Commands | Inherit::Skills) && is_text(&path);
+                // A link may give it a place, and a name, that it does not have itself.
+                let is_command = is_cleaned(kind) || kind_of(&path).is_some_and(is_cleaned);
+                if is_command && path.ancestors().any(is_plugin) {
+                    continue;
+                }
+                let has_powers = is_command && is_text(&path);
                 let bytes = match has_powers.then(|| left_out.from(&path, bytes)).flatten() {
                     Some(harmless) => harmless,
                     None => bytes.to_vec(),

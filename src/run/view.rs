@@ -11,8 +11,10 @@ use crate::mount::changes::base;
 use crate::mount::changes::contents_take::{CopyLimits, take_contents};
 use crate::mount::changes::diff::printable_name;
 use crate::mount::{self, InjectedFile, OpenMount, OpenRequest, SignalInbox, probe};
+use crate::rules::inherit::why_stray;
 use crate::session::{Session, SessionState, SessionStore};
 use anyhow::{Result, anyhow};
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -118,6 +120,7 @@ fn warnings(record: &MountRecord) -> Vec<Warning> {
             format!("{name} cannot be read and is hidden: what is in it cannot be judged by the rules");
         warnings.push(Warning::new(WarningCode::Unreadable, text));
     }
+    warnings.extend(strays(record));
     let mut warn = |text: String| warnings.push(Warning::new(WarningCode::Mount, text));
     if record.backend == Backend::None {
         warn("there is no mount: the command works in the real directory, and nothing can be undone".into());
@@ -127,6 +130,26 @@ fn warnings(record: &MountRecord) -> Vec<Warning> {
         warnings.push(Warning::new(WarningCode::Exposed, text));
     }
     warnings
+}
+
+/// What is in an inherited place and not shown, each reason once.
+fn strays(record: &MountRecord) -> Vec<Warning> {
+    const NAMED: usize = 3;
+    let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for hidden in &record.hidden {
+        if let Some(why) = why_stray(&hidden.rule) {
+            found.entry(why).or_default().push(printable_name(&hidden.path));
+        }
+    }
+    let warning = |(why, names): (&str, Vec<String>)| {
+        let more = match names.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let names = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+        Warning::new(WarningCode::Skill, format!("{names}{more} hidden: {why}"))
+    };
+    found.into_iter().map(warning).collect()
 }
 
 /// Hidden files that another name leads to. Where that is only a search of the whole filesystem would tell; what a hidden

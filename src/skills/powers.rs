@@ -24,7 +24,7 @@ pub struct Harmless<'t> {
 
 /// The keys in the frontmatter that give the skill a power.
 pub fn powers_in(text: &str) -> Vec<String> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = without_marks(text);
     let Some((lines, _)) = split_strictly(text) else { return Vec::new() };
     Block::of(&lines).powers()
 }
@@ -34,7 +34,7 @@ pub fn without_powers<'t>(bytes: &'t [u8]) -> Harmless<'t> {
     let unchanged =
         |bytes: &'t [u8]| Harmless { bytes: Cow::Borrowed(bytes), removed: Vec::new(), is_shortened: false };
     let whole = String::from_utf8_lossy(bytes);
-    let text = whole.strip_prefix('\u{feff}').unwrap_or(&whole);
+    let text = without_marks(&whole);
     let Some((lines, body)) = split_strictly(text) else {
         if !text.starts_with("---") {
             return unchanged(bytes);
@@ -56,6 +56,11 @@ pub fn without_powers<'t>(bytes: &'t [u8]) -> Harmless<'t> {
     all.push_str("---\n");
     all.push_str(body);
     Harmless { bytes: Cow::Owned(all.into_bytes()), removed: block.powers(), is_shortened }
+}
+
+/// Without byte order marks in front: some readers take away one after another.
+fn without_marks(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}')
 }
 
 /// What the lines between the fences say.
@@ -175,6 +180,13 @@ mod tests {
             (kept.to_owned(), vec!["Hooks".to_owned(), "allowed_tools".to_owned()], false)
         );
         assert_eq!(powers_in(text), ["Hooks", "allowed_tools"]);
+    }
+
+    #[test]
+    fn marks_in_front_hide_no_powers() {
+        let text = "\u{feff}\u{feff}---\nname: a\nhooks: x\n---\n";
+        assert_eq!(cleaned(text).0, "---\nname: \"a\"\n---\n");
+        assert_eq!(powers_in(text), ["hooks"]);
     }
 
     #[test]

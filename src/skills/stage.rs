@@ -7,6 +7,7 @@ use super::obtain::ObtainedSkill;
 use super::powers::without_powers;
 use crate::model::printable::printable;
 use crate::model::warning::{Warning, WarningCode};
+use crate::rules::inherit::is_plugin;
 use anyhow::{Context, Result};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -61,6 +62,10 @@ fn completed_bundle(skill: &ObtainedSkill, warnings: &mut Vec<Warning>) -> Resul
         return Err(gone("its content has changed".into()));
     }
     let (mut removed, mut is_shortened) = (BTreeSet::new(), false);
+    // Harnesses take hooks and servers from plugins.
+    let has = bundle.files.len();
+    bundle.files.retain(|path, _| !path.ancestors().any(is_plugin));
+    let has_plugin = bundle.files.len() < has;
     // Harnesses find skills in the directories of others, too.
     let is_skill = |path: &Path| path.file_name().is_some_and(|name| is_skill_file(Path::new(name)));
     for (_, file) in bundle.files.iter_mut().filter(|(path, _)| is_skill(path)) {
@@ -80,6 +85,9 @@ fn completed_bundle(skill: &ObtainedSkill, warnings: &mut Vec<Warning>) -> Resul
             "{} left out: a skill brings instructions, permissions are the persona's",
             names.join(", ")
         ));
+    }
+    if has_plugin {
+        warn("its plugin is left out: a skill brings instructions only".to_owned());
     }
     if is_shortened {
         warn("parts of its frontmatter are left out, because it is not valid YAML".to_owned());

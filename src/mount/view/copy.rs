@@ -170,8 +170,8 @@ impl Visitor for Gather<'_> {
             self.found.scan.hide(path, is_dir, &decision, self.list);
             return Step::Skip;
         }
-        if kind == Kind::Symlink && self.links.must_be_hidden(path, &decision) {
-            self.found.scan.hide_link(path);
+        if self.links.must_be_hidden(path, kind, &decision) {
+            self.found.scan.hide_stray(path, is_dir);
             return Step::Skip;
         }
         if self.found.scan.is_git_of_work_tree(path) {

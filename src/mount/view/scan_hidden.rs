@@ -7,7 +7,7 @@ use crate::model::mount::{GitCredentials, PathRule, RuleSource};
 use crate::model::mount_record::HiddenPath;
 use crate::model::raw_path::RawPath;
 use crate::mount::fs::walk::{Kind, Step, Visitor, threads, walk};
-use crate::rules::inherit::stray_link_rule;
+use crate::rules::inherit::stray_rule;
 use crate::rules::quick::QuickRules;
 use crate::rules::{Decision, PathRules, unreadable_rule};
 use std::io;
@@ -69,10 +69,10 @@ impl HiddenScan {
         self.hidden.push(HiddenPath { path: RawPath::from(path), is_dir: true, rule });
     }
 
-    /// Hides a link of the repository's own setup that leads to what is no part of it.
-    pub(super) fn hide_link(&mut self, path: &Path) {
-        let rule = stray_link_rule(path);
-        self.hidden.push(HiddenPath { path: RawPath::from(path), is_dir: false, rule });
+    /// Hides what is in the repository's own setup and no part of it.
+    pub(super) fn hide_stray(&mut self, path: &Path, is_dir: bool) {
+        let rule = stray_rule(path);
+        self.hidden.push(HiddenPath { path: RawPath::from(path), is_dir, rule });
     }
 
     /// Hides a file that has credentials of a repository in it.
@@ -126,8 +126,8 @@ impl Visitor for Found<'_> {
             self.scan.hide(path, is_dir, &decision, self.list);
             return Step::Skip;
         }
-        if kind == Kind::Symlink && self.links.must_be_hidden(path, &decision) {
-            self.scan.hide_link(path);
+        if self.links.must_be_hidden(path, kind, &decision) {
+            self.scan.hide_stray(path, is_dir);
             return Step::Skip;
         }
         if self.scan.is_git_of_work_tree(path) {

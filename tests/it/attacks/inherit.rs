@@ -132,6 +132,66 @@ fn commands_and_skills_of_a_repository_bring_no_powers() {
     }
 }
 
+/// What a harness would take for a command or skill, or for a plugin, whichever way its text gets there.
+#[test]
+fn no_link_or_plugin_among_commands_and_skills_brings_powers() {
+    let evil = "---\nname: e\ndescription: d\nallowed-tools: EVIL\nhooks: EVIL\n---\nBODY\n";
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        world.files(&[
+            (".claude/skills/a/payload.txt", evil),
+            (".claude/skills/case/skill.MD", evil),
+            (".claude/skills/plain/SKILL.md", evil),
+            (".claude/skills/plain/deep/er/x.md", evil),
+            (".claude/skills/plugin/.claude-plugin/plugin.json", "EVIL"),
+            (".claude/skills/plugin/.claude-plugin/x.md", "EVIL"),
+            (".agents/skills/codex/agents/openai.yaml", "EVIL"),
+            (".agents/skills/codex/SKILL.md", "CODEX-BODY"),
+            (".agents/skills/codex/run.sh", "RUN-BODY"),
+            (".claude/rules/y.txt", evil),
+            (".claude/rules/b/SKILL.md", evil),
+            (".opencode/command/o.txt", evil),
+            ("docs/CLAUDE.md", evil),
+            ("docs/x.txt", evil),
+        ]);
+        world.outside(
+            "set -e; mkdir -p .claude/commands .claude/skills/d .claude/skills/e .claude/skills/chain .opencode/skill; \
+             ln -s payload.txt .claude/skills/a/SKILL.md; \
+             ln .claude/skills/a/payload.txt .claude/skills/a/hard.md; \
+             ln -s ../rules/y.txt .claude/commands/y.md; \
+             ln -s ../../docs/x.txt .claude/commands/CLAUDE.md; \
+             ln -s ../../../docs/CLAUDE.md .claude/skills/d/SKILL.md; \
+             ln -s ../rules/b .claude/skills/b; \
+             ln -s o.txt .opencode/command/o.md; \
+             ln -s ../../.claude/rules/b .opencode/skill/b; \
+             ln -s ../.claude/rules .opencode/skills; \
+             ln -s .claude/rules .skills; \
+             ln -s \"$PWD/.claude/skills/plain\" absolute; \
+             ln -s ../../../absolute/SKILL.md .claude/skills/e/SKILL.md; \
+             ln -s ../plugin/.claude-plugin .claude/skills/chain/.claude-plugin; \
+             ln -s ../../.agents/skills/codex .claude/skills/codex; \
+             ln -s ../../.agents/skills/codex/SKILL.md .claude/commands/good.md; \
+             ln -s run.sh .agents/skills/codex/also.sh",
+        );
+        world.persona(&plain());
+        let read = "find -L .claude/commands .claude/skills .agents .opencode .skills -type f \\( -iname '*.md' -o -name '*.json' -o -name '*.yaml' \\) \
+                    -exec cat {} + || true; cat .claude/skills/codex/also.sh || true";
+        for backend in BACKENDS {
+            let flags = |kinds| ["--mount", backend, "--persona", "worker", "--inherit", kinds];
+            let did = world.mounted(&flags("instructions,commands,skills"), read).ends(0);
+            assert!(!did.stdout.contains("EVIL"), "{backend}: {did:#?}");
+            // The plain ones are there, and links to them.
+            assert_eq!(did.stdout.matches("CODEX-BODY").count(), 3, "{backend}: {did:#?}");
+            assert!(did.stdout.contains("RUN-BODY") && did.stdout.contains("\nBODY"), "{backend}: {did:#?}");
+            for word in ["a plugin brings hooks", "links may lead to what is inherited"] {
+                assert!(did.stderr.contains(word), "{backend}: {word}: {did:#?}");
+            }
+            let did = world.mounted(&flags("instructions"), read).ends(0);
+            assert!(!did.stdout.contains("EVIL"), "{backend}: {did:#?}");
+        }
+    });
+}
+
 /// A base commit with a setup, and a pull request that has replaced all of it.
 fn pull_request() -> (World, String) {
     let script = "begins; { cat CLAUDE.md AGENTS.md sub/CLAUDE.md .claude/commands/*.md .claude/skills/*/SKILL.md .claude/hooks/* .claude/settings.json; \
