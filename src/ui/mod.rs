@@ -233,6 +233,20 @@ impl Ui {
         let _ = self.err.write_all(format!("{text}\n").as_bytes());
     }
 
+    /// Many lines, a few of them at a time: one write for each would be slow.
+    pub fn say_lines(&mut self, lines: impl Iterator<Item = String>) {
+        let mut text = String::new();
+        for line in lines {
+            text.push_str(&line);
+            text.push('\n');
+            if text.len() > 32 << 10 {
+                let _ = self.err.write_all(text.as_bytes());
+                text.clear();
+            }
+        }
+        let _ = self.err.write_all(text.as_bytes());
+    }
+
     /// The error for people on stderr and, in JSON mode, the same as the one object on stdout.
     pub fn error(&mut self, error: &CommandError) {
         self.say(&format!("{ERROR}error:{ERROR:#} {}", printable(&error.message)));

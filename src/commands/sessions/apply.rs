@@ -113,9 +113,7 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
         ApplyResult::Applied => {
             let rows = list::rows(&outcome.applied, &[]);
             ui.say(&format!("applied {} change(s) of session {}", rows.len(), applied.session));
-            for row in &rows {
-                ui.say(&format!("  {}", row.text));
-            }
+            ui.say_lines(rows.iter().map(|row| format!("  {}", row.text)));
             if !outcome.remaining.is_empty() {
                 ui.say(&format!("{} change(s) stay in the session", outcome.remaining.len()));
             }

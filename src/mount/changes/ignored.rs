@@ -15,6 +15,7 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// More than this is no ignore file.
 const LARGEST_FILE: u64 = 1 << 20;
@@ -22,7 +23,7 @@ const LARGEST_FILE: u64 = 1 << 20;
 const BATCH_BYTES: usize = 64 * 1024;
 
 /// What a repository ignores by its exclude file and settings.
-type Own = [Gitignore; 2];
+type Own = [Rc<Gitignore>; 2];
 
 /// A change that no pattern ignores as far as we read them.
 pub(super) struct Asked<'a> {
@@ -57,8 +58,9 @@ impl Outer {
 
     fn matched(&self, path: &Path, is_dir: bool) -> Option<bool> {
         let above = self.above.iter().map(|(root, rules)| (rules, root));
-        let own = self.own.iter().map(|rules| (rules, &self.prefix));
-        above.chain(own).find_map(|(rules, root)| says(rules, &root.join(path), is_dir))
+        let own = self.own.iter().map(|rules| (&**rules, &self.prefix));
+        let mut all = above.chain(own).filter(|(rules, _)| !rules.is_empty());
+        all.find_map(|(rules, root)| says(rules, &root.join(path), is_dir))
     }
 }
 
@@ -70,10 +72,25 @@ pub(super) struct IgnoreView<'a> {
     shows_through: bool,
     /// `None` where the root is in no repository: only one below it ignores something then.
     outer: Option<Outer>,
-    files: HashMap<PathBuf, Option<Gitignore>>,
+    files: HashMap<PathBuf, Option<Rc<Gitignore>>>,
     /// What the repositories that begin at directories of the root say, `None` where none does.
     below: HashMap<PathBuf, Option<Own>>,
     directories: HashMap<PathBuf, bool>,
+    /// Most paths are beside the one before.
+    last: Option<Last>,
+}
+
+/// The patterns of a file, and the directory that they are about.
+struct Patterns {
+    directory: PathBuf,
+    rules: Rc<Gitignore>,
+}
+
+/// A directory, with what covers all of it or has a word about its entries.
+struct Last {
+    directory: PathBuf,
+    cover: Option<PathBuf>,
+    patterns: Vec<Patterns>,
 }
 
 impl<'a> IgnoreView<'a> {
@@ -86,6 +103,7 @@ impl<'a> IgnoreView<'a> {
             files: HashMap::new(),
             below: HashMap::new(),
             directories: HashMap::new(),
+            last: None,
         }
     }
 
@@ -99,22 +117,41 @@ impl<'a> IgnoreView<'a> {
             files: HashMap::new(),
             below: HashMap::new(),
             directories: HashMap::new(),
+            last: None,
         }
     }
 
     /// The top-most ignored directory or path that covers this one, by patterns alone.
     pub(super) fn ignored_by_pattern(&mut self, path: &Path, is_dir: bool) -> Option<PathBuf> {
-        let parents: Vec<&Path> =
-            path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty()).collect();
-        for parent in parents.into_iter().rev() {
-            let known = self.directories.get(parent).copied();
-            let ignored = known.unwrap_or_else(|| self.matches(parent, true));
-            self.directories.insert(parent.to_owned(), ignored);
-            if ignored {
-                return Some(parent.to_owned());
-            }
+        let directory = path.parent().unwrap_or(Path::new(""));
+        if self.last.as_ref().is_none_or(|last| last.directory != directory) {
+            let cover = self.ignored_above(directory);
+            let patterns = self.patterns_in(directory);
+            self.last = Some(Last { directory: directory.to_owned(), cover, patterns });
         }
-        self.matches(path, is_dir).then(|| path.to_owned())
+        let last = self.last.as_ref()?;
+        if last.cover.is_some() {
+            return last.cover.clone();
+        }
+        self.matches(&last.patterns, path, is_dir).then(|| path.to_owned())
+    }
+
+    /// The top-most ignored directory at or above this one.
+    fn ignored_above(&mut self, directory: &Path) -> Option<PathBuf> {
+        let mut above: Vec<&Path> = directory.ancestors().filter(|dir| !dir.as_os_str().is_empty()).collect();
+        above.reverse();
+        above
+            .into_iter()
+            .find(|&directory| {
+                if let Some(&known) = self.directories.get(directory) {
+                    return known;
+                }
+                let patterns = self.patterns_in(directory.parent().unwrap_or(Path::new("")));
+                let ignored = self.matches(&patterns, directory, true);
+                self.directories.insert(directory.to_owned(), ignored);
+                ignored
+            })
+            .map(Path::to_owned)
     }
 
     /// Of some changes, those that git itself ignores: it knows settings that include others, and what we read in another way. Of a
@@ -122,10 +159,18 @@ impl<'a> IgnoreView<'a> {
     /// has counts as ignored.
     pub(super) fn ignored_by_git(&mut self, asked: &[Asked<'_>]) -> HashSet<PathBuf> {
         let mut by_repository: BTreeMap<PathBuf, Vec<&Asked<'_>>> = BTreeMap::new();
+        // The directory of the last one, and the repository that it is in.
+        let mut last: Option<(&Path, Option<&Path>)> = None;
         for one in asked {
-            if !self.is_beyond_link(one.path) {
-                let owner = one.path.ancestors().skip(1).find(|dir| self.begins(dir));
-                by_repository.entry(owner.unwrap_or(Path::new("")).to_owned()).or_default().push(one);
+            let directory = one.path.parent().unwrap_or(Path::new(""));
+            let owner = match last {
+                Some((known, owner)) if known == directory => owner,
+                _ if self.is_beyond_link(one.path) => None,
+                _ => Some(directory.ancestors().find(|dir| self.begins(dir)).unwrap_or(Path::new(""))),
+            };
+            last = Some((directory, owner));
+            if let Some(owner) = owner {
+                by_repository.entry(owner.to_owned()).or_default().push(one);
             }
         }
         let mut ignored = HashSet::new();
@@ -142,6 +187,9 @@ impl<'a> IgnoreView<'a> {
                 };
                 let said: HashMap<PathBuf, bool> =
                     repository.says_ignored(asked.iter().map(inside))?.into_iter().collect();
+                if said.is_empty() {
+                    return Ok(Vec::new());
+                }
                 let counts = |one: &&&Asked<'_>| {
                     said.get(&inside(one).0).is_some_and(|in_tree| one.exists || !in_tree)
                 };
@@ -209,33 +257,39 @@ impl<'a> IgnoreView<'a> {
             let begins = project.stat(&directory.join(".git")).ok().flatten().is_some();
             begins.then(|| own_patterns(&project.path().join(directory)))
         };
+        if let Some(known) = self.below.get(directory) {
+            return known.is_some();
+        }
         self.below.entry(directory.to_owned()).or_insert_with(own).is_some()
     }
 
-    fn matches(&mut self, path: &Path, is_dir: bool) -> bool {
-        let mut directories: Vec<&Path> = path.ancestors().skip(1).collect();
+    fn matches(&self, patterns: &[Patterns], path: &Path, is_dir: bool) -> bool {
+        let said = patterns
+            .iter()
+            .find_map(|patterns| says(&patterns.rules, path.strip_prefix(&patterns.directory).ok()?, is_dir));
+        let outer = || self.outer.as_ref().and_then(|outer| outer.matched(path, is_dir));
+        said.or_else(outer).unwrap_or(false)
+    }
+
+    /// What has a word about the entries of a directory, the nearest ignore file first: it has the last word.
+    fn patterns_in(&mut self, directory: &Path) -> Vec<Patterns> {
+        let mut directories: Vec<&Path> = directory.ancestors().collect();
         if self.outer.is_none() {
             // Above the top of a repository git reads no ignore file.
             let last = directories.iter().rposition(|directory| self.begins(directory));
             directories.truncate(last.map_or(0, |last| last + 1));
         }
-        // The ignore file nearest to the path has the last word.
+        let mut patterns = Vec::new();
         for directory in directories {
             self.load(directory);
-            let Ok(relative) = path.strip_prefix(directory) else { continue };
-            let mut said = None;
-            if let Some(Some(rules)) = self.files.get(directory) {
-                said = says(rules, relative, is_dir);
-            }
-            if said.is_none() && self.begins(directory) {
-                let own = self.below.get(directory).into_iter().flatten().flatten();
-                said = own.into_iter().find_map(|rules| says(rules, relative, is_dir));
-            }
-            if let Some(said) = said {
-                return said;
+            self.begins(directory);
+            let files = self.files.get(directory).into_iter().flatten();
+            let own = self.below.get(directory).into_iter().flatten().flatten();
+            for rules in files.chain(own).filter(|rules| !rules.is_empty()) {
+                patterns.push(Patterns { directory: directory.to_owned(), rules: Rc::clone(rules) });
             }
         }
-        self.outer.as_ref().and_then(|outer| outer.matched(path, is_dir)).unwrap_or(false)
+        patterns
     }
 
     fn load(&mut self, directory: &Path) {
@@ -248,7 +302,7 @@ impl<'a> IgnoreView<'a> {
             Ok(Lookup::Absent | Lookup::NoParent { .. }) if self.shows_through => Some(self.project),
             _ => None,
         };
-        let rules = tree.and_then(|tree| read(tree, &path)).map(|text| patterns(&text));
+        let rules = tree.and_then(|tree| read(tree, &path)).map(|text| Rc::new(patterns(&text)));
         self.files.insert(directory.to_owned(), rules);
     }
 }
@@ -266,7 +320,7 @@ fn says(rules: &Gitignore, path: &Path, is_dir: bool) -> Option<bool> {
 fn own_patterns(top: &Path) -> Own {
     let found = Repository::at(top);
     let common = found.map_or_else(|| top.join(".git"), |found| found.common_dir);
-    [patterns_of(&common.join("info/exclude")), excludes_file(top, &common)]
+    [patterns_of(&common.join("info/exclude")), excludes_file(top, &common)].map(Rc::new)
 }
 
 /// What `core.excludesFile` names. The repository's own settings are asked only where they have it: git takes its time.
