@@ -164,12 +164,12 @@ fn take_back(
     let job =
         Job { project: &project, mount: None, purpose, steps: &steps, parts: &choice.parts, patch: None };
     match run(context, &mut lock, &job)? {
-        Ran::Done(journal) => {
+        Ran::Done { kept_directories, .. } => {
             outcome.restored.extend(steps.into_iter().map(|step| RawPath::from(step.path)));
             outcome.restored.sort();
             outcome.restored.dedup();
             outcome.overwritten = changed.into_iter().collect();
-            outcome.kept_directories = journal.kept_directories;
+            outcome.kept_directories = kept_directories;
             outcome.remaining = choice.remaining;
             let standing = standing_applies(&Journal::all(context.session)?);
             let own = direction == Direction::Redo || choice.remaining > 0;
