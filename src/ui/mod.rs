@@ -10,6 +10,7 @@ use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
+pub mod bar;
 pub mod diagnostics;
 pub mod patch;
 pub mod progress;
