@@ -54,7 +54,7 @@ pub fn run(args: &MountArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<
     let mut prompt = ReviewPrompt { host };
     let finished = {
         let on_terminal = host.stdin_is_terminal && host.stderr_is_terminal;
-        let mut observer = RunObserver::new(ui, false, on_terminal);
+        let mut observer = RunObserver::new(ui, host, false, on_terminal);
         engine.run(prepared, &mut observer, &mut prompt)
     };
     let finished = finished.map_err(|failed| explain::failed_run(*failed).0)?;

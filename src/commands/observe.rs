@@ -1,27 +1,33 @@
 //! Shows a run as it happens: warnings, a progress line on a terminal, or a stream of JSON lines. Decides nothing.
 
 use super::sessions;
+use crate::host::Host;
 use crate::model::mount::Backend;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::{ApplyPolicy, RunPlan};
 use crate::model::printable::printable;
 use crate::model::warning::WarningCode;
+use crate::mount::apply::progress;
 use crate::mount::changes::diff::printable_name;
 use crate::run::observer::Live;
 use crate::run::{FinishedRun, Observer, RunEvent};
 use crate::session::SessionState;
 use crate::ui::Ui;
+use crate::ui::bar::Bar;
 use crate::ui::progress::Progress;
 
 pub struct RunObserver<'a> {
     ui: &'a mut Ui,
+    host: &'a Host,
+    /// For the apply at the end.
+    bar: Option<Bar>,
     stream: bool,
     progress: Option<Progress>,
 }
 
 impl<'a> RunObserver<'a> {
-    pub fn new(ui: &'a mut Ui, stream: bool, on_terminal: bool) -> RunObserver<'a> {
-        RunObserver { ui, stream, progress: on_terminal.then(Progress::start) }
+    pub fn new(ui: &'a mut Ui, host: &'a Host, stream: bool, on_terminal: bool) -> RunObserver<'a> {
+        RunObserver { ui, host, bar: None, stream, progress: on_terminal.then(Progress::start) }
     }
 }
 
@@ -71,6 +77,7 @@ impl Observer for RunObserver<'_> {
                     let place = printable(&leak.place);
                     self.ui.warning(format!("the value of `{}` is in {place}", leak.variable));
                 }
+                self.bar = Bar::start(self.host, "applying", progress::now);
             }
             RunEvent::CheckEnded(_) | RunEvent::Concluded { .. } => {}
         }

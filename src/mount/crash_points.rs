@@ -28,11 +28,21 @@ impl CrashPoints {
         }
     }
 
-    /// As the environment says: `AGENTWORKFORCE_TEST_KILL_AT` is the number of the point at which a crash test kills us.
+    /// As the environment says: `AGENTWORKFORCE_TEST_KILL_AT` is the number of the point at which a crash test kills us, and
+    /// `AGENTWORKFORCE_TEST_SLOW_STAGE` the milliseconds that each file takes to be staged.
     pub fn of(host: &Host) -> CrashPoints {
         #[cfg(debug_assertions)]
         if let Some(number) = host.var("AGENTWORKFORCE_TEST_KILL_AT") {
             return CrashPoints::kill_at(number.parse().expect("a crash test gives a number"));
+        }
+        #[cfg(debug_assertions)]
+        if let Some(millis) = host.var("AGENTWORKFORCE_TEST_SLOW_STAGE") {
+            let time = std::time::Duration::from_millis(millis.parse().expect("a test gives a number"));
+            return CrashPoints::calling(move |_, name| {
+                if name == "stage: before one" {
+                    std::thread::sleep(time);
+                }
+            });
         }
         let _ = host;
         CrashPoints::none()

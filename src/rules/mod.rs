@@ -13,6 +13,7 @@
 pub mod glob;
 pub mod inherit;
 pub mod layer;
+pub(crate) mod near;
 pub(crate) mod quick;
 
 use self::inherit::InheritRules;

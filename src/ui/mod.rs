@@ -10,6 +10,7 @@ use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
+pub mod bar;
 pub mod diagnostics;
 pub mod patch;
 pub mod progress;
@@ -233,6 +234,20 @@ impl Ui {
         // Nobody can be told that stderr is broken.
         // In one write: a line is not torn, and thousands of them are not slow.
         let _ = self.err.write_all(format!("{text}\n").as_bytes());
+    }
+
+    /// Many lines, a few of them at a time: one write for each would be slow.
+    pub fn say_lines(&mut self, lines: impl Iterator<Item = String>) {
+        let mut text = String::new();
+        for line in lines {
+            text.push_str(&line);
+            text.push('\n');
+            if text.len() > 32 << 10 {
+                let _ = self.err.write_all(text.as_bytes());
+                text.clear();
+            }
+        }
+        let _ = self.err.write_all(text.as_bytes());
     }
 
     /// The error for people on stderr and, in JSON mode, the same as the one object on stdout.

@@ -1,5 +1,6 @@
 //! The integration tests: the built binary, run in a world of its own.
 
+mod apply_progress;
 mod architecture;
 mod attacks;
 mod bad_input;

@@ -52,9 +52,7 @@ pub fn say_changes(session: &str, found: &Review, diffs: &[FileDiff], ui: &mut U
     let rows = rows(&found.changes, diffs);
     ui.say(&format!("{BOLD}{} change(s){note}{BOLD:#}{lines} in session {session}", rows.len()));
     // All of them: what is not shown is where an agent would hide something.
-    for row in &rows {
-        ui.say(&format!("  {}", row.text));
-    }
+    ui.say_lines(rows.iter().map(|row| format!("  {}", row.text)));
     say_kept_out(found, ui);
 }
 
@@ -67,7 +65,8 @@ pub struct Row {
 
 /// The lines of changes, with the numbers of their lines where their diffs are there.
 pub fn rows(changes: &[Change], diffs: &[FileDiff]) -> Vec<Row> {
-    let paths: HashSet<&Path> = changes.iter().map(|change| change.path.0.as_path()).collect();
+    let halves = changes.iter().filter(|change| change.other_half().is_some());
+    let paths: HashSet<&Path> = halves.map(|change| change.path.0.as_path()).collect();
     let is_complete = |change: &Change| change.other_half().is_some_and(|other| paths.contains(other));
     let row = |(number, change): (usize, &Change)| {
         let is_rename = is_complete(change);

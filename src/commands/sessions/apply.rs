@@ -6,13 +6,14 @@ use crate::commands::review::{self, list};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::model::printable::printable;
-use crate::mount::apply::{ApplyResult, Selection};
+use crate::mount::apply::{ApplyResult, Selection, progress};
 use crate::mount::changes::Change;
 use crate::mount::changes::compare::ConflictReason;
 use crate::mount::changes::diff::printable_name;
 use crate::run::Offer;
 use crate::session::{Applied, ApplyRequest, Sessions};
 use crate::ui::Ui;
+use crate::ui::bar::Bar;
 use crate::ui::text::shell_word;
 use std::path::{Component, Path, PathBuf};
 
@@ -39,11 +40,15 @@ pub(super) fn run(command: &SessionsCommand, sessions: &Sessions, ui: &mut Ui) -
         include_ignored: *include_ignored,
         keep: *keep,
     };
-    let mut applied = sessions.apply(&request)?;
+    let apply = |request: &ApplyRequest, is_json: bool| {
+        let _bar = if is_json { None } else { Bar::start(sessions.host, "applying", progress::now) };
+        sessions.apply(request)
+    };
+    let mut applied = apply(&request, ui.is_json())?;
     let is_conflict = applied.outcome.status == ApplyResult::Conflict;
     // A script gets its answer, and no question.
     if is_conflict && !ui.is_json() && settle(sessions, &mut request)? {
-        applied = sessions.apply(&request)?;
+        applied = apply(&request, ui.is_json())?;
     }
     if ui.is_json() {
         answer(&applied, ui);
@@ -114,9 +119,7 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
         ApplyResult::Applied => {
             let rows = list::rows(&outcome.applied, &[]);
             ui.say(&format!("applied {} change(s) of session {}", rows.len(), applied.session));
-            for row in &rows {
-                ui.say(&format!("  {}", row.text));
-            }
+            ui.say_lines(rows.iter().map(|row| format!("  {}", row.text)));
             if !outcome.remaining.is_empty() {
                 ui.say(&format!("{} change(s) stay in the session", outcome.remaining.len()));
             }

@@ -91,6 +91,10 @@ impl Exchange<'_> {
     }
 
     fn create(&self, operation: &Operation) -> Result<Done, Refusal> {
+        if operation.within.is_some() {
+            // It came with its directory.
+            return Ok(Done::Yes);
+        }
         let path = self.project.place(&operation.path)?;
         let stage = self.stage.fd();
         rustix::fs::renameat_with(stage, &operation.slot, &path.dir, &path.name, RenameFlags::NOREPLACE)?;
@@ -187,7 +191,7 @@ impl Exchange<'_> {
             Action::Delete | Action::Replace => false,
             Action::Create if !now_is(&operation.new) => {
                 // Still in the stage: never carried out. Else it is the user's now.
-                staged.is_some() || now.is_none()
+                staged.is_some() || now.is_none() || self.waits_in_directory(operation)?
             }
             Action::Create if now.is_some_and(|now| now.kind == Kind::Dir) => {
                 match rustix::fs::unlinkat(&path.dir, &path.name, AtFlags::REMOVEDIR) {
@@ -225,6 +229,11 @@ impl Exchange<'_> {
         };
         self.crash_points.at_each("back: after");
         Ok(is_back)
+    }
+
+    /// Whether it is in the stage still, in a directory that is to be made.
+    fn waits_in_directory(&self, operation: &Operation) -> io::Result<bool> {
+        Ok(operation.within.is_some() && self.stage.stat(&operation.staged_at())?.is_some())
     }
 
     fn places(&self, operation: &Operation) -> io::Result<(Place, Place)> {

@@ -128,6 +128,9 @@ pub struct Operation {
     pub action: Action,
     /// The name in the stage of the new content before, and of the old content after.
     pub slot: String,
+    /// What is made in a directory that is made, too, is staged in that directory and comes with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Within>,
     /// What was in the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old: Option<Stat>,
@@ -150,6 +153,40 @@ pub struct Operation {
     /// The project gets something of the user's, too, that the agent's version does not have.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub merged: bool,
+}
+
+/// A place in the stage: in this slot, and there by the last names of the path, so many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Within {
+    pub slot: u32,
+    pub names: usize,
+}
+
+impl Operation {
+    /// One that nothing is known of yet.
+    pub(super) fn new(path: PathBuf, action: Action, number: usize) -> Operation {
+        Operation {
+            path: path.into(),
+            action,
+            slot: number.to_string(),
+            within: None,
+            old: None,
+            new: None,
+            post: None,
+            written: None,
+            taken_back: false,
+            agents: None,
+            merged: false,
+        }
+    }
+
+    /// Where it waits in the stage until it is carried out.
+    pub(super) fn staged_at(&self) -> PathBuf {
+        let Some(within) = self.within else { return PathBuf::from(&self.slot) };
+        let names = self.path.components().count();
+        let last = self.path.components().skip(names.saturating_sub(within.names));
+        PathBuf::from(within.slot.to_string()).join(last.collect::<PathBuf>())
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -362,6 +399,9 @@ fn check_names(session: &Path, number: u32, journal: &Journal) -> anyhow::Result
         let slot = &operation.slot;
         if slot.is_empty() || slot.len() > 10 || !slot.bytes().all(|byte| byte.is_ascii_digit()) {
             return refuse(format!("`{slot}` is not a name in a stage"));
+        }
+        if operation.within.is_some() && operation.action != Action::Create {
+            return refuse(format!("`{}` cannot come with its directory", operation.path.display()));
         }
         if let Action::Chmod { from, to } = operation.action
             && (from | to) & !PERMISSIONS != 0

@@ -8,6 +8,7 @@ mod found;
 pub mod journal;
 mod kept_patch;
 mod lock;
+pub mod progress;
 mod record_file;
 mod recover;
 mod refused_now;
@@ -94,6 +95,7 @@ pub fn apply(
     ignored: Ignored,
 ) -> anyhow::Result<ApplyOutcome> {
     check_root(sides)?;
+    let _underway = progress::Underway::begin();
     let mut lock = ProjectLock::take(context.locks, &sides.project.root_stat()?, PATIENCE)?;
     context.crash_points.at("apply: locked");
     recover::finish_left_over(context, &mut lock, sides.project)?;
@@ -109,18 +111,18 @@ pub fn apply(
         remaining: chosen.rest.iter().map(|change| (*change).clone()).collect(),
         kept_directories: review.kept_directories.clone(),
         preserved: Vec::new(),
-        review: review.clone(),
+        review: Review::default(),
         journal: None,
     };
     if !chosen.undecided.is_empty() {
         outcome.status = ApplyResult::Conflict;
         outcome.remaining.extend(chosen.changes.iter().map(|change| (*change).clone()));
-        return Ok(outcome);
+        return Ok(ApplyOutcome { review, ..outcome });
     }
     let steps = steps::for_changes(sides, &chosen.changes)?;
     context.crash_points.at("apply: planned");
     if steps.is_empty() {
-        return Ok(outcome);
+        return Ok(ApplyOutcome { review, ..outcome });
     }
     let patch = patch_of(sides, &chosen.changes);
     let renames = renames_of(&chosen.changes);
@@ -134,13 +136,13 @@ pub fn apply(
         patch: patch.as_deref(),
     };
     match run(context, &mut lock, &job)? {
-        Ran::Done(journal) => {
+        Ran::Done { number, kept_directories } => {
             outcome.status = ApplyResult::Applied;
             // What was in conflict is settled.
             let settled = |change: &&Change| Change { conflict: None, ..(*change).clone() };
             outcome.applied = chosen.changes.iter().map(settled).collect();
-            outcome.kept_directories.extend(journal.kept_directories);
-            outcome.journal = Some(journal.number);
+            outcome.kept_directories.extend(kept_directories);
+            outcome.journal = Some(number);
         }
         Ran::Refused { conflicts, preserved } => {
             outcome.status = ApplyResult::Conflict;
@@ -157,7 +159,7 @@ pub fn apply(
             }
         }
     }
-    Ok(outcome)
+    Ok(ApplyOutcome { review, ..outcome })
 }
 
 /// The renames of which both halves are applied.

@@ -7,15 +7,15 @@ use super::journal::{Action, Journal, Operation, Part, Purpose, Rename, Stage, S
 use super::lock::{ProjectLock, Underway};
 use super::stage::{Staging, copy_entry, sync_filesystem};
 use super::steps::Step;
-use super::{Context, Problem, kept_patch};
+use super::{Context, Problem, kept_patch, progress};
 use crate::model::raw_path::RawPath;
 use crate::mount::changes::compare::ConflictReason;
 use crate::mount::changes::restored::Restored;
-use crate::mount::fs::stat::Stat;
+use crate::mount::fs::near::Near;
+use crate::mount::fs::stat::{Kind, Stat};
 use crate::mount::fs::tree::{self, Tree};
 use anyhow::Context as _;
 use rustix::io::Errno;
-use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fs::DirBuilder;
@@ -29,7 +29,10 @@ const MANY_DIRECTORIES: usize = 64;
 /// How a journal ended.
 #[derive(Debug)]
 pub(super) enum Ran {
-    Done(Box<Journal>),
+    Done {
+        number: u32,
+        kept_directories: Vec<RawPath>,
+    },
     /// Nothing was changed.
     Refused {
         conflicts: Vec<(PathBuf, ConflictReason)>,
@@ -128,9 +131,9 @@ fn stage_all(context: &Context<'_>, job: &Job<'_>, journal: &mut Journal) -> Res
         crash_points: context.crash_points,
         durable: context.durable,
         agents: job.mount.map(|_| AgentsVersions::new(context.session)),
-        last_owner: RefCell::default(),
-        last_directory: RefCell::default(),
     };
+    // Each is staged, and then exchanged.
+    progress::expect(2 * job.steps.len());
     journal.operations = staging.all(job.steps)?;
     journal.state = State::Exchanging;
     context.crash_points.at("run: staged");
@@ -159,6 +162,7 @@ fn exchange_all(
             }
         }
         carried_out += 1;
+        progress::advance();
     }
     if refusal.is_none() {
         refusal = commit(context, job.project, stage, journal).err();
@@ -168,7 +172,10 @@ fn exchange_all(
             "the changes are applied, but what they replaced is not put away yet; `sessions recover` does it",
         )?;
         finish(context, lock, journal, State::Done);
-        return Ok(Ran::Done(Box::new(journal.clone())));
+        return Ok(Ran::Done {
+            number: journal.number,
+            kept_directories: std::mem::take(&mut journal.kept_directories),
+        });
     };
     let operations = &journal.operations[..carried_out];
     let left = take_back(&exchange, operations)?;
@@ -219,8 +226,13 @@ pub(super) fn commit(
         }
     }
     context.crash_points.at("commit: checked");
-    let posts: std::io::Result<Vec<Option<Stat>>> =
-        journal.operations.iter().map(|operation| project.stat(&operation.path)).collect();
+    let near = Near::new(project);
+    // A file that came with its directory is what was staged: not even its ctime has changed.
+    let post = |operation: &Operation| match (operation.within, operation.new) {
+        (Some(_), Some(new)) if new.kind != Kind::Dir => Ok(Some(new)),
+        _ => near.stat(&operation.path),
+    };
+    let posts: std::io::Result<Vec<Option<Stat>>> = journal.operations.iter().map(post).collect();
     let posts = posts.map_err(|error| at_root(error.into()))?;
     for (operation, post) in journal.operations.iter_mut().zip(posts) {
         operation.post = post;
@@ -242,8 +254,9 @@ pub(super) fn commit(
 }
 
 fn sync_directories(project: &Tree, operations: &[Operation]) -> std::io::Result<()> {
-    let parents: BTreeSet<&Path> =
-        operations.iter().filter_map(|operation| operation.path.0.parent()).collect();
+    // What came with its directory was durable before.
+    let moved = operations.iter().filter(|operation| operation.within.is_none());
+    let parents: BTreeSet<&Path> = moved.filter_map(|operation| operation.path.0.parent()).collect();
     if parents.len() > MANY_DIRECTORIES {
         return sync_filesystem(project.fd());
     }

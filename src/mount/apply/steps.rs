@@ -124,9 +124,17 @@ fn new_mode(project: &Tree, path: &Path, now: &Stat, to: u32) -> anyhow::Result<
 /// A picked file may lie in a directory that was not picked, or that a rule keeps from being a change of its own; what an undo
 /// restores, in one that the user removed.
 fn add_missing_parents(project: &Tree, mount: Option<&Tree>, steps: &mut Vec<Step>) -> anyhow::Result<()> {
-    let mut made: HashSet<PathBuf> = steps.iter().map(|step| step.path.clone()).collect();
+    // Nothing is below a file.
+    let is_file = |step: &&Step| !matches!(step.content, None | Some(Content::Directory { .. }));
+    let others = steps.iter().filter(|step| !is_file(step));
+    let mut made: HashSet<PathBuf> = others.map(|step| step.path.clone()).collect();
     let mut parents = Vec::new();
+    let mut last = None;
     for step in steps.iter().filter(|step| step.content.is_some()) {
+        // Those of one directory mostly come together.
+        if std::mem::replace(&mut last, step.path.parent()) == step.path.parent() {
+            continue;
+        }
         for parent in step.path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty()) {
             if made.contains(parent) || matches!(project.lookup(parent)?, Lookup::Present(_)) {
                 continue;

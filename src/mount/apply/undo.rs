@@ -174,7 +174,7 @@ fn take_back(
         patch: None,
     };
     match run(context, &mut lock, &job)? {
-        Ran::Done(journal) => {
+        Ran::Done { kept_directories, .. } => {
             let taken: BTreeSet<RawPath> = steps.into_iter().map(|step| RawPath::from(step.path)).collect();
             outcome.already.retain(|path| !taken.contains(path));
             outcome.restored = taken.into_iter().chain(outcome.already.iter().cloned()).collect();
@@ -183,7 +183,7 @@ fn take_back(
             outcome.already.sort();
             outcome.already.dedup();
             outcome.overwritten = changed.into_iter().collect();
-            outcome.kept_directories = journal.kept_directories;
+            outcome.kept_directories = kept_directories;
             outcome.remaining = choice.remaining;
             let journals = Journal::all(context.session)?;
             let standing = standing_applies(&journals);

@@ -90,7 +90,22 @@ pub(super) struct IgnoreView<'a> {
     /// What the repositories that begin at directories of the root say, `None` where none does.
     below: HashMap<PathBuf, Option<Own>>,
     directories: HashMap<PathBuf, bool>,
+    /// Most paths are beside the one before.
+    last: Option<Last>,
     limits: IgnoreFiles,
+}
+
+/// The patterns of a file, and the directory that they are about.
+struct Placed {
+    directory: PathBuf,
+    rules: Patterns,
+}
+
+/// A directory, with what covers all of it or has a word about its entries.
+struct Last {
+    directory: PathBuf,
+    cover: Option<PathBuf>,
+    patterns: Vec<Placed>,
 }
 
 impl<'a> IgnoreView<'a> {
@@ -104,6 +119,7 @@ impl<'a> IgnoreView<'a> {
             files: HashMap::new(),
             below: HashMap::new(),
             directories: HashMap::new(),
+            last: None,
             limits,
         }
     }
@@ -118,23 +134,44 @@ impl<'a> IgnoreView<'a> {
             files: HashMap::new(),
             below: HashMap::new(),
             directories: HashMap::new(),
+            last: None,
             limits: IgnoreFiles::default(),
         }
     }
 
     /// The top-most ignored directory or path that covers this one, by patterns alone.
     pub(super) fn ignored_by_pattern(&mut self, path: &Path, is_dir: bool) -> Option<PathBuf> {
-        let parents: Vec<&Path> =
-            path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty()).collect();
-        for parent in parents.into_iter().rev() {
-            let known = self.directories.get(parent).copied();
-            let ignored = known.unwrap_or_else(|| self.matches(parent, true));
-            self.directories.insert(parent.to_owned(), ignored);
-            if ignored {
-                return Some(parent.to_owned());
-            }
-        }
-        self.matches(path, is_dir).then(|| path.to_owned())
+        let directory = path.parent().unwrap_or(Path::new(""));
+        let last = match self.last.take().filter(|last| last.directory == directory) {
+            Some(last) => last,
+            None => Last {
+                directory: directory.to_owned(),
+                cover: self.ignored_above(directory),
+                patterns: self.patterns_in(directory),
+            },
+        };
+        let cover = last.cover.clone();
+        let cover = cover.or_else(|| self.matches(&last.patterns, path, is_dir).then(|| path.to_owned()));
+        self.last = Some(last);
+        cover
+    }
+
+    /// The top-most ignored directory at or above this one.
+    fn ignored_above(&mut self, directory: &Path) -> Option<PathBuf> {
+        let mut above: Vec<&Path> = directory.ancestors().filter(|dir| !dir.as_os_str().is_empty()).collect();
+        above.reverse();
+        above
+            .into_iter()
+            .find(|&directory| {
+                if let Some(&known) = self.directories.get(directory) {
+                    return known;
+                }
+                let patterns = self.patterns_in(directory.parent().unwrap_or(Path::new("")));
+                let ignored = self.matches(&patterns, directory, true);
+                self.directories.insert(directory.to_owned(), ignored);
+                ignored
+            })
+            .map(Path::to_owned)
     }
 
     /// Of some changes, those that git itself ignores: it knows settings that include others, and what we read in another way. Of a
@@ -142,10 +179,18 @@ impl<'a> IgnoreView<'a> {
     /// has counts as ignored.
     pub(super) fn ignored_by_git(&mut self, asked: &[Asked<'_>]) -> HashSet<PathBuf> {
         let mut by_repository: BTreeMap<PathBuf, Vec<&Asked<'_>>> = BTreeMap::new();
+        // The directory of the last one, and the repository that it is in.
+        let mut last: Option<(&Path, Option<&Path>)> = None;
         for one in asked {
-            if !self.is_beyond_link(one.path) {
-                let owner = one.path.ancestors().skip(1).find(|dir| self.begins(dir));
-                by_repository.entry(owner.unwrap_or(Path::new("")).to_owned()).or_default().push(one);
+            let directory = one.path.parent().unwrap_or(Path::new(""));
+            let owner = match last {
+                Some((known, owner)) if known == directory => owner,
+                _ if self.is_beyond_link(one.path) => None,
+                _ => Some(directory.ancestors().find(|dir| self.begins(dir)).unwrap_or(Path::new(""))),
+            };
+            last = Some((directory, owner));
+            if let Some(owner) = owner {
+                by_repository.entry(owner.to_owned()).or_default().push(one);
             }
         }
         let mut ignored = HashSet::new();
@@ -162,6 +207,9 @@ impl<'a> IgnoreView<'a> {
                 };
                 let said: HashMap<PathBuf, bool> =
                     repository.says_ignored(asked.iter().map(inside))?.into_iter().collect();
+                if said.is_empty() {
+                    return Ok(Vec::new());
+                }
                 let counts = |one: &&&Asked<'_>| {
                     said.get(&inside(one).0).is_some_and(|in_tree| one.exists() || !in_tree)
                 };
@@ -229,34 +277,41 @@ impl<'a> IgnoreView<'a> {
             let begins = project.stat(&directory.join(".git")).ok().flatten().is_some();
             begins.then(|| own_patterns(&project.path().join(directory), limits))
         };
+        if let Some(known) = self.below.get(directory) {
+            return known.is_some();
+        }
         self.below.entry(directory.to_owned()).or_insert_with(own).is_some()
     }
 
-    fn matches(&mut self, path: &Path, is_dir: bool) -> bool {
-        let mut directories: Vec<&Path> = path.ancestors().skip(1).collect();
+    fn matches(&mut self, patterns: &[Placed], path: &Path, is_dir: bool) -> bool {
+        let mut said = None;
+        for Placed { directory, rules } in patterns {
+            let Ok(relative) = path.strip_prefix(directory) else { continue };
+            said = said.or_else(|| self.limits.says(rules, relative, is_dir));
+        }
+        let outer = self.outer.as_ref();
+        said.or_else(|| outer?.matched(path, is_dir, &mut self.limits)).unwrap_or(false)
+    }
+
+    /// What has a word about the entries of a directory, the nearest ignore file first: it has the last word.
+    fn patterns_in(&mut self, directory: &Path) -> Vec<Placed> {
+        let mut directories: Vec<&Path> = directory.ancestors().collect();
         if self.outer.is_none() {
             // Above the top of a repository git reads no ignore file.
             let last = directories.iter().rposition(|directory| self.begins(directory));
             directories.truncate(last.map_or(0, |last| last + 1));
         }
-        // The ignore file nearest to the path has the last word.
+        let mut patterns = Vec::new();
         for directory in directories {
             self.load(directory);
-            let Ok(relative) = path.strip_prefix(directory) else { continue };
-            let mut said = None;
-            if let Some(Some(rules)) = self.files.get(directory) {
-                said = self.limits.says(rules, relative, is_dir);
-            }
-            if said.is_none() && self.begins(directory) {
-                let own = self.below.get(directory).into_iter().flatten().flatten();
-                said = own.into_iter().find_map(|rules| self.limits.says(rules, relative, is_dir));
-            }
-            if let Some(said) = said {
-                return said;
+            self.begins(directory);
+            let files = self.files.get(directory).into_iter().flatten();
+            let own = self.below.get(directory).into_iter().flatten().flatten();
+            for rules in files.chain(own).filter(|rules| !rules.is_empty()) {
+                patterns.push(Placed { directory: directory.to_owned(), rules: Patterns::clone(rules) });
             }
         }
-        let outer = self.outer.as_ref();
-        outer.and_then(|outer| outer.matched(path, is_dir, &mut self.limits)).unwrap_or(false)
+        patterns
     }
 
     fn load(&mut self, directory: &Path) {

@@ -6,6 +6,7 @@ use super::earlier::AppliedPath;
 use super::manifest::{Entry, Manifest};
 use super::own::is_agents_own;
 use super::three_way::ThreeWay;
+use crate::mount::fs::near::Near;
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::Lookup;
 use anyhow::Context;
@@ -57,8 +58,8 @@ fn base_of_applied(applied: &AppliedPath) -> Base {
     }
 }
 
-pub(crate) fn now_of(sides: &ThreeWay<'_>, path: &Path) -> anyhow::Result<Now> {
-    let lookup = sides.project.lookup(path).with_context(|| unreadable(sides.project, path))?;
+pub(crate) fn now_of(sides: &ThreeWay<'_>, project: &Near<'_>, path: &Path) -> anyhow::Result<Now> {
+    let lookup = project.lookup(path).with_context(|| unreadable(sides.project, path))?;
     Ok(match lookup {
         Lookup::Present(stat) => Now::Present(stat),
         Lookup::Absent => Now::Absent,

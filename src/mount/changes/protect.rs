@@ -10,24 +10,35 @@ use super::touched::{Touched, is_git_name};
 use crate::files::regular;
 use crate::model::mount::{Effect, PathRule, RuleSource};
 use crate::model::mount_record::{InjectedRecord, LARGEST_INJECTED};
+use crate::mount::fs::near::Near;
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::Tree;
 use crate::mount::git::repository::LARGEST_SETTINGS;
 use crate::mount::git::settings;
 use crate::rules::inherit::is_installed_by_harness;
 use crate::rules::layer::folded;
+use crate::rules::near::NearRules;
 use crate::rules::{PathRules, Visibility};
 use anyhow::Context;
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// What may be applied.
+#[derive(Default)]
+pub(super) struct Candidates {
+    pub(super) touched: Vec<Touched>,
+    /// Those of them that decide what agents may do.
+    pub(super) about_agents: HashSet<PathBuf>,
+}
 
 pub(super) fn without_protected(
     sides: &ThreeWay<'_>,
     rules: &PathRules,
     touched: Vec<Touched>,
     review: &mut Review,
-) -> anyhow::Result<Vec<Touched>> {
+) -> anyhow::Result<Candidates> {
+    let near = NearRules::new(rules);
     let injected: HashMap<&Path, &InjectedRecord> =
         sides.record.injected.iter().map(|injected| (injected.path.0.as_path(), injected)).collect();
     let made_for_injected: HashSet<&Path> =
@@ -40,7 +51,7 @@ pub(super) fn without_protected(
         .map(|hidden| (hidden.path.0.as_path(), &hidden.rule))
         .collect();
     let mut seen_injected = HashSet::new();
-    let mut candidates = Vec::new();
+    let mut candidates = Candidates::default();
     for one in touched {
         let path = one.path.as_path();
         if path.components().any(|component| is_git_name(component.as_os_str())) {
@@ -67,9 +78,10 @@ pub(super) fn without_protected(
             review.protected.push(protected(&one, ProtectedWhy::Hidden, Some((*rule).clone())));
             continue;
         }
-        let decision = rules.decide(path, is_dir);
-        let leads_to = layer_that_it_leads_to(rules, &one)
-            .filter(|&rule| sides.rules.get(rule).is_some_and(|rule| rule.effect == Effect::Readonly));
+        let decision = near.decide(path, is_dir);
+        let layer = layer_that_it_leads_to(rules, &one);
+        let leads_to =
+            layer.filter(|&rule| sides.rules.get(rule).is_some_and(|rule| rule.effect == Effect::Readonly));
         let (why, rule) = match (decision.visibility, leads_to) {
             (Visibility::Hidden, _) => (Some(ProtectedWhy::Hidden), decision.rule),
             (Visibility::Readonly, _) => (Some(ProtectedWhy::Readonly), decision.rule),
@@ -96,7 +108,10 @@ pub(super) fn without_protected(
             review.protected.push(protected(&one, ProtectedWhy::Readonly, Some(modules_rule())));
             continue;
         }
-        candidates.push(one);
+        if decision.is_layer() || layer.is_some() {
+            candidates.about_agents.insert(one.path.clone());
+        }
+        candidates.touched.push(one);
     }
     // An overlay shows a removed injected file by nothing at all, a copy as a deletion of something not in the base.
     for (path, injected) in injected {
@@ -139,11 +154,6 @@ fn layer_that_it_leads_to(rules: &PathRules, one: &Touched) -> Option<usize> {
     }
 }
 
-pub(super) fn affects_agents(rules: &PathRules, one: &Touched) -> bool {
-    let is_dir = matches!(one.after, After::Dir { .. });
-    rules.decide(&one.path, is_dir).is_layer() || layer_that_it_leads_to(rules, one).is_some()
-}
-
 fn protected(one: &Touched, why: ProtectedWhy, rule: Option<PathRule>) -> Protected {
     Protected { path: one.path.clone().into(), why, deleted: one.after == After::Absent, rule }
 }
@@ -172,7 +182,7 @@ fn is_as_injected(mount: &Tree, injected: &InjectedRecord, after: &After) -> any
 /// A readonly or hidden path that was only passed through or rewritten as it is needs no word in the report.
 pub(super) fn is_real_write(sides: &ThreeWay<'_>, one: &Touched) -> anyhow::Result<bool> {
     let base = base_of(sides, &one.path)?;
-    let now = now_of(sides, &one.path)?;
+    let now = now_of(sides, &Near::new(sides.project), &one.path)?;
     Ok(match (&base, &one.after) {
         (Base::Absent, After::Absent) => false,
         (Base::Absent | Base::Unknown, _) => true,

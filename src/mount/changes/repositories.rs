@@ -8,6 +8,8 @@ use super::three_way::ThreeWay;
 use super::touched::Touched;
 use crate::model::mount::Backend;
 use crate::model::raw_path::RawPath;
+use crate::mount::fs::near::Near;
+use crate::mount::fs::stat::Kind;
 use crate::mount::git::git_directory::GitDirectories;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -19,15 +21,26 @@ pub(super) fn without_git_directories(
     review: &mut Review,
 ) -> anyhow::Result<(Vec<Touched>, Vec<PathBuf>)> {
     // On either side: a repository may be made in two runs, and what the agent removes may stay.
+    let (mount, project) = (Near::new(sides.mount), Near::new(sides.project));
     let mut directories = GitDirectories::new(|path| {
-        let agents = sides.mount.stat(path).ok().flatten();
-        agents.is_some_and(|stat| !stat.is_whiteout()) || sides.project.stat(path).ok().flatten().is_some()
+        let agents = mount.stat(path).ok().flatten();
+        agents.is_some_and(|stat| !stat.is_whiteout()) || project.stat(path).ok().flatten().is_some()
     });
+    let files = Near::new(sides.project);
+    let is_no_directory = |one: &Touched| {
+        matches!(one.after, After::File { .. } | After::Symlink | After::Special)
+            && files.stat(&one.path).is_ok_and(|now| now.is_none_or(|now| now.kind != Kind::Dir))
+    };
     let known = known_repositories(sides);
     let mut view = IgnoreView::new(sides.project, sides.mount, sides.record.backend == Backend::Overlay);
     let (mut rest, mut dropped, mut written) = (Vec::new(), HashSet::new(), Vec::new());
     for one in touched {
-        let Some(directory) = directories.around(&one.path) else {
+        let around = if is_no_directory(&one) {
+            directories.around_file(&one.path)
+        } else {
+            directories.around(&one.path)
+        };
+        let Some(directory) = around else {
             rest.push(one);
             continue;
         };

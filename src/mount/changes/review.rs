@@ -8,7 +8,7 @@ use super::ignored::{Asked, IgnoreView};
 use super::manifest::Manifest;
 use super::moved::hold_what_moved_to_protected;
 use super::path_states::{base_kind, base_of, before_we_moved_it, now_of};
-use super::protect::{affects_agents, without_protected};
+use super::protect::{Candidates, without_protected};
 use super::renames::mark_renames;
 use super::repositories::{dropped_git, without_git_directories};
 use super::settle::{Judged, Settled, Settling};
@@ -17,6 +17,7 @@ use super::touched::{Found, Touched};
 use super::{copied, upper};
 use crate::host::interruption;
 use crate::model::mount::Backend;
+use crate::mount::fs::near::Near;
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::{self, Tree};
 use crate::mount::git::settings_now;
@@ -49,19 +50,20 @@ pub fn review(sides: &ThreeWay<'_>, ignored: Ignored) -> anyhow::Result<Review> 
         ..Review::default()
     };
     let (touched, in_git) = without_git_directories(sides, touched, &mut review)?;
-    let candidates = without_protected(sides, &rules, touched, &mut review)?;
-    let candidates = without_ignored(sides, candidates, ignored, &mut review)?;
+    let project = Near::new(sides.project);
+    let Candidates { touched, about_agents } = without_protected(sides, &rules, touched, &mut review)?;
+    let candidates = without_ignored(sides, &project, touched, ignored, &mut review)?;
     let mut conflicts = Vec::new();
     for candidate in candidates {
-        let judged = judge(sides, candidate)?;
+        let judged = judge(sides, &project, candidate)?;
         match judged.verdict {
             Verdict::Conflict(..) => conflicts.push(judged),
-            _ => add(&rules, judged.as_it_is(), judged, &mut review),
+            _ => add(&about_agents, judged.as_it_is(), judged, &mut review),
         }
     }
     let settling = Settling::of(sides, &conflicts);
     for judged in conflicts {
-        add(&rules, settling.settle(&judged)?, judged, &mut review);
+        add(&about_agents, settling.settle(&judged)?, judged, &mut review);
     }
     review.changes.sort_by(|a, b| a.path.cmp(&b.path));
     hold_what_moved_to_protected(sides, &in_git, &mut review)?;
@@ -84,6 +86,7 @@ fn find(sides: &ThreeWay<'_>) -> anyhow::Result<Found> {
 
 fn without_ignored(
     sides: &ThreeWay<'_>,
+    project: &Near<'_>,
     candidates: Vec<Touched>,
     ignored: Ignored,
     review: &mut Review,
@@ -101,7 +104,7 @@ fn without_ignored(
         let is_dir = matches!(one.after, After::Dir { .. })
             || (one.after == After::Absent && base_kind(sides.base, &one.path)? == Some(Kind::Dir));
         let mut cover = view.ignored_by_pattern(&one.path, is_dir);
-        let now = sides.project.stat(&one.path).ok().flatten().map(|stat| stat.kind);
+        let now = project.stat(&one.path).ok().flatten().map(|stat| stat.kind);
         if cover.is_none() && now.is_some() {
             cover = users.ignored_by_pattern(&one.path, is_dir);
         }
@@ -133,15 +136,15 @@ fn without_ignored(
 }
 
 /// Compares a path by stats, and with the project's content where that decides.
-fn judge(sides: &ThreeWay<'_>, one: Touched) -> anyhow::Result<Judged> {
+fn judge(sides: &ThreeWay<'_>, project: &Near<'_>, one: Touched) -> anyhow::Result<Judged> {
     let base = base_of(sides, &one.path)?;
-    let now = now_of(sides, &one.path)?;
+    let now = now_of(sides, project, &one.path)?;
     let as_compared = before_we_moved_it(sides, &one.path, now);
     let verdict = compare(&base, &as_compared, &one.after, || same_content(sides, &one.path, &one.after))?;
     Ok(Judged { one, base, now, verdict })
 }
 
-fn add(rules: &PathRules, settled: Settled, judged: Judged, review: &mut Review) {
+fn add(about_agents: &HashSet<PathBuf>, settled: Settled, judged: Judged, review: &mut Review) {
     let Judged { one, base, now, .. } = judged;
     let Settled { verdict, after, merged, touched } = settled;
     let (kind, conflict) = match verdict {
@@ -164,7 +167,7 @@ fn add(rules: &PathRules, settled: Settled, judged: Judged, review: &mut Review)
             After::File { size, .. } => Some(size),
             _ => None,
         },
-        affects_agents: affects_agents(rules, &one),
+        affects_agents: about_agents.contains(&one.path),
         path: one.path.into(),
         kind,
         conflict,

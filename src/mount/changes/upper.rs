@@ -23,7 +23,7 @@ pub(super) fn touched(record: &MountRecord, upper: &Tree, base: &Manifest) -> an
         replaced: Vec::new(),
         found: Found::default(),
     };
-    walk.directory(upper.fd(), Path::new(""), 0)
+    walk.directory(upper.fd(), Path::new(""), 0, true)
         .with_context(|| format!("cannot read {}", upper.path().display()))?;
     let Walk { replaced, mut found, .. } = walk;
     // What the base had below a directory that does not show through any more, and the mount does not have.
@@ -50,9 +50,18 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn directory(&mut self, dir: BorrowedFd<'_>, path: &Path, depth: usize) -> std::io::Result<()> {
+    /// What the base does not have it has nothing below.
+    fn directory(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        path: &Path,
+        depth: usize,
+        in_base: bool,
+    ) -> std::io::Result<()> {
         interruption::check()?;
-        let Some(names) = self.found.unless_closed(path, tree::list(dir))? else { return Ok(()) };
+        let Some(mut names) = self.found.unless_closed(path, tree::list(dir))? else { return Ok(()) };
+        // In path order, as the review has it: all of it is much more to sort.
+        names.sort_unstable();
         for name in names {
             let child = path.join(&name);
             let Some(stat) = self.found.unless_closed(path, tree::stat_at(dir, &name))? else {
@@ -72,7 +81,8 @@ impl Walk<'_> {
                 continue;
             }
             let after = After::of(&stat);
-            let was_dir = self.base.get(&child)?.is_some_and(|entry| entry.kind == Kind::Dir);
+            let was = if in_base { self.base.get(&child)? } else { None };
+            let was_dir = was.is_some_and(|entry| entry.kind == Kind::Dir);
             if stat.kind != Kind::Dir {
                 if was_dir {
                     self.replaced.push(child.clone());
@@ -91,7 +101,7 @@ impl Walk<'_> {
                     if was_dir && self.is_opaque(inner.as_fd())? {
                         self.replaced.push(child.clone());
                     }
-                    self.directory(inner.as_fd(), &child, depth + 1)?;
+                    self.directory(inner.as_fd(), &child, depth + 1, was_dir)?;
                 }
                 Err(_) => self.found.unreadable.push(child),
             }

@@ -7,6 +7,7 @@ mod full_disk;
 mod judgement;
 mod laws;
 mod merging;
+mod nested;
 mod patches;
 mod script;
 mod snapshot;

@@ -7,6 +7,7 @@ pub mod data;
 pub mod duplicate;
 pub(crate) mod heavy;
 pub mod held_dir;
+pub mod near;
 pub mod plain_copy;
 pub mod stat;
 pub mod tree;

@@ -29,16 +29,39 @@ pub(crate) struct GitDirectories<Has> {
     /// Whether there would be something at a path.
     has: Has,
     known: HashMap<PathBuf, bool>,
+    /// The directory of the last file, and what it is a part of.
+    last: Option<(PathBuf, Option<PathBuf>)>,
 }
 
 impl<Has: Fn(&Path) -> bool> GitDirectories<Has> {
     pub(crate) fn new(has: Has) -> GitDirectories<Has> {
-        GitDirectories { has, known: HashMap::new() }
+        GitDirectories { has, known: HashMap::new(), last: None }
     }
 
     /// The outermost repository that this path is a part of.
     pub(crate) fn around(&mut self, path: &Path) -> Option<PathBuf> {
-        let mut above: Vec<&Path> = path.ancestors().collect();
+        self.outermost(path.ancestors(), path)
+    }
+
+    /// The same for what is a directory nowhere, and so no repository itself.
+    pub(crate) fn around_file(&mut self, path: &Path) -> Option<PathBuf> {
+        let parent = path.parent()?;
+        // What is a part of the root depends on its name, everything else on its directory alone.
+        if self.is_one(Path::new("")) {
+            return self.outermost(parent.ancestors(), path);
+        }
+        if let Some((known, around)) = &self.last
+            && known == parent
+        {
+            return around.clone();
+        }
+        let around = self.outermost(parent.ancestors(), path);
+        self.last = Some((parent.to_owned(), around.clone()));
+        around
+    }
+
+    fn outermost<'a>(&mut self, above: impl Iterator<Item = &'a Path>, path: &Path) -> Option<PathBuf> {
+        let mut above: Vec<&Path> = above.collect();
         above.reverse();
         above.into_iter().find(|&dir| self.is_one(dir) && is_part(dir, path)).map(Path::to_owned)
     }

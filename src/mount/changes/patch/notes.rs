@@ -31,18 +31,16 @@ impl Notes {
         special: &[RawPath],
     ) -> std::io::Result<()> {
         // Directories that hold something because of the patch.
-        let filled: HashSet<&Path> = changes
-            .iter()
-            .filter(|change| matches!(change.after, After::File { .. } | After::Symlink))
-            .flat_map(|change| change.path.ancestors().skip(1))
-            .collect();
+        let filled = above(
+            changes.iter().filter(|change| matches!(change.after, After::File { .. } | After::Symlink)),
+        );
         // Directories that git removes with the last file in them.
-        let emptied: HashSet<&Path> = changes
-            .iter()
-            .filter(|change| change.now.is_some_and(|now| matches!(now.kind, Kind::File | Kind::Symlink)))
-            .filter(|change| change.after == After::Absent)
-            .flat_map(|change| change.path.ancestors().skip(1))
-            .collect();
+        let emptied = above(
+            changes
+                .iter()
+                .filter(|change| change.now.is_some_and(|now| matches!(now.kind, Kind::File | Kind::Symlink)))
+                .filter(|change| change.after == After::Absent),
+        );
         for change in changes {
             self.add_marks(change);
             self.add_modes(change, &filled, &emptied);
@@ -55,29 +53,29 @@ impl Notes {
     }
 
     fn add_marks(&mut self, change: &Change) {
-        let path = name(&change.path);
+        let path = || name(&change.path);
         if let Some(reason) = change.conflict {
-            self.about.push(format!("conflict: {path}: {}", reason.text()));
+            self.about.push(format!("conflict: {}: {}", path(), reason.text()));
         }
         if change.merged.is_some() {
-            self.about.push(format!("merged: {path}: {MERGED}"));
+            self.about.push(format!("merged: {}: {MERGED}", path()));
         }
         if change.touched {
-            self.about.push(format!("touched: {path}: {TOUCHED}"));
+            self.about.push(format!("touched: {}: {TOUCHED}", path()));
         }
     }
 
     fn add_modes(&mut self, change: &Change, filled: &HashSet<&Path>, emptied: &HashSet<&Path>) {
-        let path = name(&change.path);
+        let path = || name(&change.path);
         let was = change.now.map(|now| now.permissions());
         match change.after {
             After::Dir { mode } => {
                 let mode = mode & PERMISSIONS;
                 let was_dir = change.now.is_some_and(|now| now.kind == Kind::Dir);
                 if !was_dir && !filled.contains(change.path.0.as_path()) {
-                    self.missing.push(format!("an empty directory, mode {mode:o}: {path}"));
+                    self.missing.push(format!("an empty directory, mode {mode:o}: {}", path()));
                 } else if was_dir || !matches!(mode, 0o755 | 0o775) {
-                    self.missing.push(format!("mode {mode:o} of a directory: {path}"));
+                    self.missing.push(format!("mode {mode:o} of a directory: {}", path()));
                 }
             }
             After::File { mode, .. } => {
@@ -86,14 +84,15 @@ impl Notes {
                 // What git makes of its one bit, with the usual masks.
                 let is_usual = matches!(bits, 0o644 | 0o664 | 0o755 | 0o775);
                 if is_new_mode && !is_usual {
-                    self.missing.push(format!("mode {bits:o}: {path}"));
+                    self.missing.push(format!("mode {bits:o}: {}", path()));
                 } else if let Some(was) = was.filter(|was| is_new_mode && (was ^ bits) & 0o100 == 0) {
-                    self.missing.push(format!("mode {was:o} to {bits:o}: {path}"));
+                    self.missing.push(format!("mode {was:o} to {bits:o}: {}", path()));
                 }
                 if mode & !PERMISSIONS != 0 && change.merged.is_none() {
                     self.missing.push(format!(
-                        "mode bits {:o}, which are never applied: {path}",
-                        mode & !PERMISSIONS
+                        "mode bits {:o}, which are never applied: {}",
+                        mode & !PERMISSIONS,
+                        path()
                     ));
                 }
             }
@@ -101,7 +100,7 @@ impl Notes {
                 if change.now.is_some_and(|now| now.kind == Kind::Dir)
                     && !emptied.contains(change.path.0.as_path()) =>
             {
-                self.missing.push(format!("a directory that is removed: {path}"));
+                self.missing.push(format!("a directory that is removed: {}", path()));
             }
             After::Absent | After::Symlink | After::Special => {}
         }
@@ -165,4 +164,14 @@ impl Notes {
         }
         lines.iter().map(|line| super::comment(line)).collect()
     }
+}
+
+/// The directories above some changes.
+fn above<'a>(changes: impl Iterator<Item = &'a &'a Change>) -> HashSet<&'a Path> {
+    let mut above = HashSet::new();
+    for change in changes {
+        // One that is known is known with all above it.
+        let _ = change.path.ancestors().skip(1).take_while(|directory| above.insert(*directory)).count();
+    }
+    above
 }
