@@ -38,6 +38,10 @@ pub enum PowerKind {
     /// Drops a denial of its base.
     RemovesDeny,
     SandboxOff,
+    /// Works in a copy, around which there are no walls.
+    CopyBackend,
+    /// Lifts rules of the user's config or a default that protects.
+    LiftsRules,
     /// Starts a program.
     Starts,
     /// Starts what the repository that it works in says: MCP servers or hooks.
@@ -81,6 +85,12 @@ pub fn of_persona(object: &Object) -> Vec<Power> {
                 format!("{key}.sandboxMode: danger-full-access: codex runs without a sandbox"),
             );
         }
+        if settings.get("workspaceWriteNetworkAccess") == Some(&Value::Bool(true)) {
+            add(
+                PowerKind::SandboxMode,
+                format!("{key}.workspaceWriteNetworkAccess: codex's sandbox lets commands use the network"),
+            );
+        }
     }
     let list = |group: &str, key: &str| -> Vec<&str> {
         let list = object.get(group).and_then(|group| group.get(key)).and_then(Value::as_array);
@@ -99,6 +109,29 @@ pub fn of_persona(object: &Object) -> Vec<Power> {
             PowerKind::ChangesLayers,
             "mount.allowLayerChanges: may change personas, roles and rule files of the project".to_owned(),
         );
+    }
+    if matches!(text("mount", "backend"), Some("copy" | "none")) {
+        add(
+            PowerKind::CopyBackend,
+            "mount.backend: copy: there are no walls around a copy: the agent can read hidden files and write the real project by \
+             their paths"
+                .to_owned(),
+        );
+    }
+    for (key, what) in [
+        ("ignoredPatterns", "shows what your own rules hide"),
+        ("readonlyPatterns", "may change what your own rules protect"),
+    ] {
+        let lifting: Vec<&str> =
+            list("mount", key).into_iter().filter(|pattern| pattern.starts_with('!')).collect();
+        if !lifting.is_empty() {
+            add(PowerKind::LiftsRules, format!("mount.{key}: {}: {what}", lifting.join(", ")));
+        }
+    }
+    if object.get("hermetic") == Some(&Value::Bool(false)) {
+        let what =
+            "your own instructions, skills and MCP servers are there, even if your config says otherwise";
+        add(PowerKind::LiftsRules, format!("hermetic: false: {what}"));
     }
     let allowed = list("permissions", "removeDeny");
     if !allowed.is_empty() {

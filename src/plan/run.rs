@@ -6,6 +6,7 @@ use super::parts::{RunFacts, RunFlags, RunParts};
 use super::prompt::system_prompt;
 use super::refusals::refusals;
 use super::servers;
+use super::weakened::weakened;
 use crate::harness::adapter;
 use crate::harness::job::{HarnessPlan, Job};
 use crate::model::decided::Level;
@@ -68,6 +69,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         // What the plan calls hidden is hidden from this level on.
         mount.sandbox = mount.sandbox.max(Some(Sandbox::Project));
     }
+    warnings.extend(weakened(persona, parts.settings, flags));
     warnings.extend(unmatchable_patterns(&mount.rules));
     warnings.extend(half_revealed(&mount.rules, facts.place.setup.is_none()));
     let sidecar = planned_sidecar(parts, &values, &mount, &mut warnings);
