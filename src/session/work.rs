@@ -2,6 +2,7 @@
 //! It opens and reads; it changes nothing but the removal of a mount that is done with.
 
 use crate::files::regular;
+use crate::host::own_project;
 use crate::model::inherit::Inherit;
 use crate::model::mount::PathRule;
 use crate::model::mount_record::{GitRecord, INHERIT_FILE, MOUNT_RECORD_FILE, MountRecord, RULES_FILE};
@@ -56,6 +57,9 @@ impl Session {
 
     pub fn record(&self) -> Result<Option<MountRecord>> {
         let record: Option<MountRecord> = self.read_json(MOUNT_RECORD_FILE)?;
+        if let Some(record) = &record {
+            own_project::add(&record.root);
+        }
         if record.as_ref().is_some_and(|record| !record.stays_in_session()) {
             let path = self.dir.join(MOUNT_RECORD_FILE);
             let reason = "it names a directory outside of its session".to_owned();
