@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Settings that would run a program, switched off for every call. `core.attributesFile` and friends stay: they
@@ -43,6 +43,7 @@ const SYSTEM_CONFIG: Duration = Duration::from_secs(2);
 
 /// A git command that is about to run. It fetches nothing: a repository can name a program for that.
 pub fn command(directory: &Path) -> Command {
+    own_project::add(directory);
     let mut command = Command::new(program());
     command.args(SAFE).current_dir(directory);
     for (name, value) in std::env::vars_os() {
@@ -96,13 +97,16 @@ fn is_of_project(programs: &OsStr) -> bool {
     !Path::new(programs).is_absolute() || own_project::contains(&Path::new(programs).join("git"))
 }
 
-/// The git of the machine: not one that the project has brought along.
-fn program() -> &'static Path {
-    static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        let host = Host::of_this_process().ok();
-        host.and_then(|host| tool::find(&host, "git")).unwrap_or_else(|| "/nonexistent/git".into())
-    })
+/// The git of the machine: not one that a project has brought along. Looked for again when what was found turns out to be in one.
+fn program() -> PathBuf {
+    static FOUND: Mutex<Option<PathBuf>> = Mutex::new(None);
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = found.as_ref().filter(|known| !own_project::contains(known)) {
+        return known.clone();
+    }
+    let host = Host::of_this_process().ok();
+    *found = host.and_then(|host| tool::find(&host, "git"));
+    found.clone().unwrap_or_else(|| "/nonexistent/git".into())
 }
 
 /// The configuration of all users of the machine: where it is was decided when this git was built. Asked once.
@@ -123,7 +127,7 @@ pub fn system_config() -> &'static [PathBuf] {
         // Git before 2.42 does not say it: then it is beside the program.
         let beside = || {
             let real = program().canonicalize().ok();
-            let programs = [Some(program().to_owned()), real].into_iter().flatten();
+            let programs = [Some(program()), real].into_iter().flatten();
             programs.filter_map(|path| Some(path.parent()?.parent()?.join("etc/gitconfig"))).collect()
         };
         said.filter(|found: &Vec<PathBuf>| !found.is_empty()).unwrap_or_else(beside)

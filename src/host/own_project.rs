@@ -1,18 +1,32 @@
-//! What belongs to the project that we were started in: an agent or a pull request may have written it, so that none of it is run
-//! outside of a mount. Tools put such directories into `PATH` (`npm run`, direnv).
+//! What belongs to the projects that we work on: the one that we were started in, and those of runs and sessions elsewhere. An agent or
+//! a pull request may have written it, so that none of it is run outside of a mount. Tools put such directories into `PATH` (`npm run`,
+//! direnv).
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
 
-/// Whether a program is a file of the project, as it is spelled or behind links.
+/// The tops of projects that this process works on besides the one that it was started in. None is ever forgotten.
+static OTHERS: RwLock<BTreeSet<PathBuf>> = RwLock::new(BTreeSet::new());
+
+/// Notes that this process works on the project of a directory.
+pub fn add(dir: &Path) {
+    let Some(top) = top_of(dir, std::env::home_dir().as_deref()) else { return };
+    let is_known = OTHERS.read().unwrap_or_else(PoisonError::into_inner).contains(&top);
+    // Everything is in the root directory.
+    if !is_known && top.parent().is_some() {
+        OTHERS.write().unwrap_or_else(PoisonError::into_inner).insert(top);
+    }
+}
+
+/// Whether a program is a file of one of the projects, as it is spelled or behind links.
 pub fn contains(program: &Path) -> bool {
-    let Some(top) =
-        std::env::current_dir().ok().and_then(|cwd| top_of(&cwd, std::env::home_dir().as_deref()))
-    else {
-        return false;
-    };
+    let own = std::env::current_dir().ok().and_then(|cwd| top_of(&cwd, std::env::home_dir().as_deref()));
+    let others = OTHERS.read().unwrap_or_else(PoisonError::into_inner);
     let spelled = program.parent().and_then(|dir| dir.canonicalize().ok());
     let real = program.canonicalize().ok();
-    spelled.into_iter().chain(real).any(|path| path.starts_with(&top))
+    let is_in = |path: PathBuf| own.iter().chain(others.iter()).any(|top| path.starts_with(top));
+    spelled.into_iter().chain(real).any(is_in)
 }
 
 /// The directory with the repository or the persona layer, else the working directory. The user's home is no project, even if it is

@@ -5,6 +5,7 @@ use super::error::LaunchError;
 use crate::host::Host;
 use crate::model::mount::CONVERSATION_DIR;
 use crate::model::plan::{AgentPlan, FileBody, LinkFarm, RunPlan};
+use crate::model::secrets::Secrets;
 use crate::model::template::{Hole, Template, json_literal};
 use crate::mount::ChildCommand;
 use crate::mount::fs::cleanup;
@@ -85,6 +86,29 @@ pub fn write_files(plan: &AgentPlan, session_dir: &Path) -> Result<Shown> {
         }
     }
     Ok(shown)
+}
+
+/// Takes the values of secrets out of the files of a plan when they are no longer needed. A run that goes on gets them anew.
+pub fn redact_files(plan: &AgentPlan, session_dir: &Path, secrets: &Secrets) -> Result<()> {
+    if secrets.is_empty() {
+        return Ok(());
+    }
+    let places = Places { session_dir, ..Places::default() };
+    for file in &plan.files {
+        let FileBody::Content(content) = &file.body else { continue };
+        let text = fill(content, &places, &BTreeMap::new())?;
+        let Some(text) = text.to_str() else { continue };
+        let redacted = secrets.redact(text);
+        if redacted != text {
+            let path = PathBuf::from(fill(&file.path, &places, &BTreeMap::new())?);
+            if path.symlink_metadata().is_err() {
+                continue;
+            }
+            write_private(&path, redacted.as_bytes())
+                .with_context(|| format!("{} cannot be written", path.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Where in a session directory a harness keeps conversations, relative to it.

@@ -16,6 +16,13 @@ const ORDINARY: [&str; 16] = [
     "EDITOR", "VISUAL", "HOSTNAME", "TZ", "PAGER",
 ];
 
+/// Whether the name of a variable says that its value is not for everybody.
+pub fn sounds_secret(name: &str) -> bool {
+    const WORDS: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "PRIVATE"];
+    let name = name.to_ascii_uppercase();
+    WORDS.iter().any(|word| name.contains(word))
+}
+
 /// What to look for. Two names of one value are one: the first.
 #[derive(Clone)]
 pub struct Secrets {

@@ -46,7 +46,7 @@ pub enum WarningCode {
     Overrides,
     /// A persona extends one that does not exist.
     MissingBase,
-    /// A persona of a pack weakens protection or starts programs.
+    /// A persona weakens protection, or one of a pack starts programs.
     Power,
     /// Something was left as the user has it, although the pack has another version.
     Conflict,

@@ -4,6 +4,7 @@ use super::risky_variables::is_dangerous;
 use crate::load::file;
 use crate::model::harness_variables;
 use crate::model::plan::SkillKind;
+use crate::model::secrets::sounds_secret;
 use crate::model::shape::Object;
 use crate::model::skill_source;
 use crate::model::tool_rule::ToolRule;
@@ -18,9 +19,112 @@ const BYPASS_KEY: &str = "dangerouslyBypassApprovalsAndSandbox";
 
 /// Commands that run whatever they are given: allowed with any arguments, everything is allowed.
 const LAUNCHERS: &[&str] = &[
-    "ash", "awk", "bash", "bun", "bunx", "busybox", "csh", "dash", "deno", "docker", "doas", "env", "eval",
-    "exec", "find", "fish", "ksh", "lua", "make", "nice", "node", "nohup", "npx", "perl", "php", "pipx",
-    "pnpx", "podman", "python", "python3", "ruby", "sh", "ssh", "sudo", "timeout", "uvx", "xargs", "zsh",
+    "ash",
+    "awk",
+    "bash",
+    "bun",
+    "bunx",
+    "bundle",
+    "busybox",
+    "cargo",
+    "cmake",
+    "command",
+    "csh",
+    "dash",
+    "deno",
+    "docker",
+    "doas",
+    "ed",
+    "emacs",
+    "env",
+    "eval",
+    "ex",
+    "exec",
+    "expect",
+    "find",
+    "fish",
+    "gawk",
+    "gdb",
+    "git",
+    "go",
+    "gradle",
+    "java",
+    "julia",
+    "just",
+    "ksh",
+    "lua",
+    "make",
+    "mawk",
+    "mvn",
+    "nice",
+    "node",
+    "nohup",
+    "npm",
+    "npx",
+    "nvim",
+    "perl",
+    "php",
+    "pip",
+    "pipx",
+    "pnpm",
+    "pnpx",
+    "podman",
+    "poetry",
+    "pwsh",
+    "python",
+    "rake",
+    "rsync",
+    "ruby",
+    "screen",
+    "script",
+    "setsid",
+    "sh",
+    "socat",
+    "source",
+    "ssh",
+    "stdbuf",
+    "strace",
+    "su",
+    "sudo",
+    "systemd-run",
+    "tar",
+    "tclsh",
+    "time",
+    "timeout",
+    "tmux",
+    "tsx",
+    "unshare",
+    "uv",
+    "uvx",
+    "vi",
+    "vim",
+    "watch",
+    "xargs",
+    "yarn",
+    "zsh",
+];
+
+/// Those that start what follows, whichever words are before it.
+const WRAPPERS: &[&str] = &[
+    "command",
+    "doas",
+    "env",
+    "eval",
+    "exec",
+    "nice",
+    "nohup",
+    "setsid",
+    "ssh",
+    "stdbuf",
+    "strace",
+    "su",
+    "sudo",
+    "systemd-run",
+    "time",
+    "timeout",
+    "unshare",
+    "watch",
+    "xargs",
 ];
 
 /// What a power does. Programs match on these words.
@@ -38,13 +142,17 @@ pub enum PowerKind {
     /// Drops a denial of its base.
     RemovesDeny,
     SandboxOff,
+    /// Works in a copy, around which there are no walls.
+    CopyBackend,
+    /// Lifts rules of the user's config or a default that protects.
+    LiftsRules,
     /// Starts a program.
     Starts,
     /// Starts what the repository that it works in says: MCP servers or hooks.
     Inherits,
     /// Sets a variable that makes programs run other code, or trust or use other servers.
     Environment,
-    /// Hands values of the user's environment to an MCP server.
+    /// Hands values of the user's environment to an MCP server, or puts them into its prompt.
     PassesEnvironment,
     /// Allows any command, or files outside the project, without approval.
     WidePermission,
@@ -81,6 +189,12 @@ pub fn of_persona(object: &Object) -> Vec<Power> {
                 format!("{key}.sandboxMode: danger-full-access: codex runs without a sandbox"),
             );
         }
+        if settings.get("workspaceWriteNetworkAccess") == Some(&Value::Bool(true)) {
+            add(
+                PowerKind::SandboxMode,
+                format!("{key}.workspaceWriteNetworkAccess: codex's sandbox lets commands use the network"),
+            );
+        }
     }
     let list = |group: &str, key: &str| -> Vec<&str> {
         let list = object.get(group).and_then(|group| group.get(key)).and_then(Value::as_array);
@@ -99,6 +213,29 @@ pub fn of_persona(object: &Object) -> Vec<Power> {
             PowerKind::ChangesLayers,
             "mount.allowLayerChanges: may change personas, roles and rule files of the project".to_owned(),
         );
+    }
+    if matches!(text("mount", "backend"), Some("copy" | "none")) {
+        add(
+            PowerKind::CopyBackend,
+            "mount.backend: copy: there are no walls around a copy: the agent can read hidden files and write the real project by \
+             their paths"
+                .to_owned(),
+        );
+    }
+    for (key, what) in [
+        ("ignoredPatterns", "shows what your own rules hide"),
+        ("readonlyPatterns", "may change what your own rules protect"),
+    ] {
+        let lifting: Vec<&str> =
+            list("mount", key).into_iter().filter(|pattern| pattern.starts_with('!')).collect();
+        if !lifting.is_empty() {
+            add(PowerKind::LiftsRules, format!("mount.{key}: {}: {what}", lifting.join(", ")));
+        }
+    }
+    if object.get("hermetic") == Some(&Value::Bool(false)) {
+        let what =
+            "your own instructions, skills and MCP servers are there, even if your config says otherwise";
+        add(PowerKind::LiftsRules, format!("hermetic: false: {what}"));
     }
     let allowed = list("permissions", "removeDeny");
     if !allowed.is_empty() {
@@ -135,6 +272,14 @@ pub fn of_persona(object: &Object) -> Vec<Power> {
                 "changes which programs run or which servers they use"
             };
             add(PowerKind::Environment, format!("{place}.{name}: {value}: {what}"));
+        }
+    }
+    for (name, input) in object.get("inputs").and_then(Value::as_object).into_iter().flatten() {
+        let variable = input.get("env").and_then(Value::as_str);
+        if variable.is_some() || sounds_secret(name) {
+            let variable = variable.unwrap_or(name);
+            let text = format!("inputs.{name}: takes ${variable} of your environment into its texts");
+            add(PowerKind::PassesEnvironment, text);
         }
     }
     for (place, variables) in handed_over(object) {
@@ -222,8 +367,10 @@ fn is_wide(entry: &str) -> bool {
         return true;
     }
     match (rule.tool, rule.argument) {
-        ("Bash", None) => true,
-        ("Bash", Some(_)) => runs_anything(&rule.command_pattern().unwrap_or_default()),
+        ("Bash" | "PowerShell" | "Monitor", None) => true,
+        ("Bash" | "PowerShell" | "Monitor", Some(_)) => {
+            runs_anything(&rule.command_pattern().unwrap_or_default())
+        }
         ("Read" | "Edit" | "Write" | "MultiEdit" | "NotebookEdit", Some(path)) => {
             path.starts_with("//") || path.starts_with('~') || path.split('/').any(|part| part == "..")
         }
@@ -231,13 +378,24 @@ fn is_wide(entry: &str) -> bool {
     }
 }
 
-/// `*`, and a launcher with nothing after it but options and a wildcard.
+/// `*`, what could be the beginning of a launcher, and a launcher with nothing but options before the first wildcard, which stands for
+/// any text.
 fn runs_anything(pattern: &str) -> bool {
-    let Some(fixed) = pattern.trim().strip_suffix('*') else { return false };
-    let mut words = fixed.trim_end_matches(['*', ':']).split_whitespace();
-    let Some(first) = words.next() else { return true };
+    let Some((fixed, _)) = pattern.split_once('*') else { return false };
+    let fixed = fixed.trim_start().trim_end_matches(':');
+    let (first, rest) = fixed.split_once(char::is_whitespace).unwrap_or((fixed, ""));
     let program = first.rsplit('/').next().unwrap_or(first);
-    LAUNCHERS.contains(&program) && words.all(|word| word.starts_with('-'))
+    let is_whole = first.len() < fixed.len();
+    if !is_whole && LAUNCHERS.iter().any(|launcher| launcher.starts_with(program)) {
+        return true;
+    }
+    // `python3.12`, `node-20`.
+    let plain = program.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
+    if !LAUNCHERS.contains(&plain) && !LAUNCHERS.contains(&program) {
+        return false;
+    }
+    let is_option = |word: &str| word.starts_with('-') || word.contains('=');
+    WRAPPERS.contains(&plain) || rest.split_whitespace().all(is_option)
 }
 
 /// What the text of a skill asks for besides being read.
@@ -312,6 +470,20 @@ mod tests {
             "Bash(python3*)",
             "Bash(sudo:*)",
             "Bash(npx:*)",
+            "Bash(ba*)",
+            "Bash(s*)",
+            "Bash(/usr/bin/*)",
+            "Bash(* -c *)",
+            "Bash(bash * x)",
+            "Bash(python3.12:*)",
+            "Bash(command:*)",
+            "Bash(git:*)",
+            "Bash(git -c *)",
+            "Bash(sudo -u root *)",
+            "Bash(env A=b *)",
+            "Bash(timeout 5 *)",
+            "Bash(tar *)",
+            "Monitor",
             "*",
             "mcp__*",
             "Write(//**)",
@@ -324,6 +496,10 @@ mod tests {
         for narrow in [
             "Bash(git log:*)",
             "Bash(npm test)",
+            "Bash(npm run lint*)",
+            "Bash(cargo test *)",
+            "Bash(ls*)",
+            "Bash(git diff *)",
             "Bash(npx eslint:*)",
             "Bash(python -m pytest:*)",
             "Edit",

@@ -7,3 +7,4 @@ pub mod prompt;
 pub mod refusals;
 pub mod run;
 pub mod servers;
+mod weakened;

@@ -6,9 +6,10 @@ use super::parts::{RunFacts, RunFlags, RunParts};
 use super::prompt::system_prompt;
 use super::refusals::refusals;
 use super::servers;
+use super::weakened::weakened;
 use crate::harness::adapter;
 use crate::harness::job::{HarnessPlan, Job};
-use crate::model::decided::Level;
+use crate::model::decided::{InputOrigin, InputValue, Level};
 use crate::model::harness_variables::overrides_plan;
 use crate::model::inherit::{Inherit, PlannedInherit};
 use crate::model::limits::Limits;
@@ -19,6 +20,7 @@ use crate::model::plan::{
     PlannedSidecar, PlannedSkill, PlannedSubject, RunPlan, SkillKind, Stdin,
 };
 use crate::model::raw_path::RawPath;
+use crate::model::secrets::sounds_secret;
 use crate::model::settings::{MountSettings, Settings};
 use crate::model::skill_source as skill;
 use crate::model::source::Source;
@@ -68,6 +70,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         // What the plan calls hidden is hidden from this level on.
         mount.sandbox = mount.sandbox.max(Some(Sandbox::Project));
     }
+    warnings.extend(weakened(persona, parts.settings, flags));
     warnings.extend(unmatchable_patterns(&mount.rules));
     warnings.extend(half_revealed(&mount.rules, facts.place.setup.is_none()));
     let sidecar = planned_sidecar(parts, &values, &mount, &mut warnings);
@@ -158,7 +161,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         mount.harness_config.extend(caches_when_strict(facts));
         mount.sockets = sockets_when_strict(facts, &parts.settings.mount, &mut warnings);
     }
-    let references = references(&env, &mcp_servers, &values);
+    let references = references(&env, &mcp_servers, parts.inputs);
 
     let agent = AgentPlan {
         persona: planned_persona(parts),
@@ -312,14 +315,19 @@ fn sockets_when_strict(
 fn references(
     env: &BTreeMap<String, String>,
     servers: &BTreeMap<String, McpServer>,
-    inputs: &BTreeMap<String, String>,
+    inputs: &[InputValue],
 ) -> Vec<String> {
     let of_server = |server: &'_ McpServer| -> Vec<String> {
         server.texts().flat_map(names_a_harness_reads).map(str::to_owned).collect()
     };
     let own = env.values().flat_map(|text| env_names(text)).map(str::to_owned);
     let mut names: Vec<String> = own.chain(servers.values().flat_map(of_server)).collect();
-    names.retain(|name| !inputs.contains_key(name));
+    names.retain(|name| !inputs.iter().any(|input| input.name == *name));
+    // An input may be any text; what comes from a variable for secrets is one.
+    names.extend(inputs.iter().filter_map(|input| match &input.from {
+        InputOrigin::Variable(variable) if sounds_secret(variable) => Some(variable.clone()),
+        _ => None,
+    }));
     names.sort();
     names.dedup();
     names

@@ -12,6 +12,7 @@ use super::prepare::Prepared;
 use super::report::{ReportBuilder, without_secrets};
 use crate::exit::Exit;
 use crate::host::interruption;
+use crate::launch::staging;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::RunPlan;
 use crate::model::secrets::{SHORTEST, Secrets};
@@ -105,6 +106,11 @@ impl<'a> Engine<'a> {
             Some(signal) => anyhow::Error::from(MountError::Stopped { signal }).context(error.to_string()),
             None => error,
         });
+        if let Some(agent) = open.run.plan.agent()
+            && let Err(error) = staging::redact_files(agent, &open.session.dir, &open.secrets)
+        {
+            tracing::warn!("values of secrets are left in the session: {error:#}");
+        }
         match result {
             Ok((exit, changes)) => Ok(open.finished(exit, changes)),
             Err(error) => {

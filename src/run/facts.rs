@@ -5,7 +5,7 @@ use super::above;
 use super::persona_parts::PersonaParts;
 use super::setup::{self, Setup};
 use super::tree_files;
-use crate::host::Host;
+use crate::host::{Host, own_project};
 use crate::load::layer_places::{self, Outside};
 use crate::load::rule_files::RuleFiles;
 use crate::model::decided::Level;
@@ -66,7 +66,9 @@ pub(super) fn place(workforce: &Workforce, root: Option<&Path>) -> Result<root::
     let asked = root.map(|dir| host.expand_tilde(&dir.to_string_lossy()));
     let home = host.home_dir();
     let around = around(workforce, home.as_deref());
-    Ok(root::find(around, asked.as_deref(), workforce.layers.project_root.as_deref())?)
+    let place = root::find(around, asked.as_deref(), workforce.layers.project_root.as_deref())?;
+    own_project::add(&place.root);
+    Ok(place)
 }
 
 fn around<'a>(workforce: &'a Workforce, home: Option<&'a Path>) -> root::Surroundings<'a> {

@@ -1,6 +1,7 @@
 //! The agent's work in a session, loaded from disk: enough to say what changed, long after the runner is gone.
 //! It opens and reads; it changes nothing but the removal of a mount that is done with.
 
+use crate::host::own_project;
 use crate::model::inherit::Inherit;
 use crate::model::mount::PathRule;
 use crate::model::mount_record::{INHERIT_FILE, MOUNT_RECORD_FILE, MountRecord, RULES_FILE};
@@ -52,6 +53,9 @@ impl Session {
 
     pub fn record(&self) -> Result<Option<MountRecord>> {
         let record: Option<MountRecord> = self.read_json(MOUNT_RECORD_FILE)?;
+        if let Some(record) = &record {
+            own_project::add(&record.root);
+        }
         if record.as_ref().is_some_and(|record| !record.stays_in_session()) {
             let path = self.dir.join(MOUNT_RECORD_FILE);
             let reason = "it names a directory outside of its session".to_owned();

@@ -10,7 +10,7 @@ mod user_files;
 
 use crate::exit::Exit;
 use crate::host::Host;
-use crate::model::secrets::Secrets;
+use crate::model::secrets::{Secrets, sounds_secret};
 use crate::model::warning::Warning;
 use crate::ui::{Ui, printable};
 use levels::ReachedLevel;
@@ -54,10 +54,6 @@ pub fn run(host: &Host, ui: &mut Ui) -> Exit {
 
 /// No row should contain a secret, but other programs and files may print anything.
 fn redacted(rows: Vec<Row>, host: &Host) -> Vec<Row> {
-    let sounds_secret = |name: &str| {
-        let name = name.to_ascii_uppercase();
-        ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"].iter().any(|word| name.contains(word))
-    };
     let secrets = Secrets::new(host.env.iter().filter(|(name, _)| sounds_secret(name)));
     let clean = |text: String| if secrets.is_empty() { text } else { secrets.redact(&text) };
     let row = |row: Row| Row { detail: clean(row.detail), fix: row.fix.map(clean), ..row };

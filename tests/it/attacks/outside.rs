@@ -1,9 +1,11 @@
 //! What the runner itself does outside of the mount: it runs no program of the project, and takes nothing from strangers.
 
 use crate::support::mount::{ORDINARY_ID, World, for_each_identity, identities, soon};
+use crate::support::sessions::Did;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 /// A repository that has to be fetched from says how, and git would do so as us.
@@ -47,6 +49,55 @@ fn a_program_of_the_project_is_not_run_outside() {
             command.env("PATH", search).output().unwrap();
             assert!(!asked.exists(), "{path}: claude was run outside");
             assert!(!git_ran.exists(), "{path}: git was run outside");
+        }
+    });
+}
+
+/// The same for those who are elsewhere: `--root`, and commands about a session.
+#[test]
+fn a_program_of_a_project_elsewhere_is_not_run_outside() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        let (bin, git_ran) = (world.project().join("tools/bin"), world.home().join("git-ran"));
+        fs::create_dir_all(&bin).unwrap();
+        fs::write(bin.join("git"), format!("#!/bin/sh\ntouch {}\n", git_ran.display())).unwrap();
+        fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+        let nested = world.project().join("vendor/nested/.git");
+        fs::create_dir_all(&nested).unwrap();
+        world.give();
+        let search = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+        let aw = |args: &[&str], from: &Path| {
+            let did =
+                Did::of(&world.aw_command(args).current_dir(from).env("PATH", &search).output().unwrap());
+            assert!(!git_ran.exists(), "{args:?}: git was run outside: {did:#?}");
+            did
+        };
+        let project = world.project().display().to_string();
+        let mount = [
+            "mount",
+            "--root",
+            &project,
+            "--apply",
+            "never",
+            "--",
+            "sh",
+            "-c",
+            "echo new >> a.txt; echo b > b.txt",
+        ];
+        aw(&mount, nested.parent().unwrap()).ends(0);
+        aw(&mount, &world.home()).ends(0);
+        let session = world.listed()[0]["id"].as_str().unwrap().to_owned();
+        for args in [
+            &["sessions", "list"][..],
+            &["sessions", "show", &session],
+            &["sessions", "diff", &session],
+            &["sessions", "recover"],
+            &["sessions", "apply", &session, "--yes"],
+            &["sessions", "undo", &session, "--yes"],
+            &["sessions", "redo", &session, "--yes"],
+            &["sessions", "prune", "--all", "--yes"],
+        ] {
+            aw(args, &world.home());
         }
     });
 }

@@ -1,5 +1,6 @@
 //! A pack that means harm: what its personas could do beyond their prompts is told before they run, and told again when it is new.
 
+use crate::support::mount::for_each_identity;
 use crate::support::packs::pack;
 use crate::support::{Ran, TestEnv, flat, with};
 use serde_json::{Value, json};
@@ -48,9 +49,40 @@ fn hidden_powers() -> Vec<(Value, &'static str, &'static str)> {
             "environment",
             "mcpServers.web.env.LD_PRELOAD",
         ),
+        (json!({"mount": {"backend": "copy"}}), "copy-backend", "mount.backend: copy: there are no walls"),
+        (
+            json!({"mount": {"ignoredPatterns": ["*.log", "!private/"]}}),
+            "lifts-rules",
+            "mount.ignoredPatterns: !private/",
+        ),
+        (
+            json!({"mount": {"readonlyPatterns": ["!generated/"]}}),
+            "lifts-rules",
+            "mount.readonlyPatterns: !generated/",
+        ),
+        (json!({"hermetic": false}), "lifts-rules", "hermetic: false"),
+        (
+            json!({"harnessSettings": {"workspaceWriteNetworkAccess": true}}),
+            "sandbox-mode",
+            "harnessSettings.workspaceWriteNetworkAccess",
+        ),
         (skill("https://github.com/o/r#s"), "remote-skill", "https://github.com/o/r#s"),
         (skill("@scope/name"), "remote-skill", "a program from npm"),
         (skill("https://skills.sh/o/r/x"), "remote-skill", "a program from npm"),
+        (
+            json!({"inputs": {"T": {"env": "AWS_SECRET_ACCESS_KEY", "optional": true}}}),
+            "passes-environment",
+            "inputs.T: takes $AWS_SECRET_ACCESS_KEY",
+        ),
+        (
+            json!({"inputs": {"NPM_TOKEN": {"optional": true}}}),
+            "passes-environment",
+            "inputs.NPM_TOKEN: takes $NPM_TOKEN",
+        ),
+        (allow("Bash(ba*)"), "wide-permission", "Bash(ba*)"),
+        (allow("Bash(* -c *)"), "wide-permission", "Bash(* -c *)"),
+        (allow("Bash(python3.12:*)"), "wide-permission", "Bash(python3.12:*)"),
+        (allow("Bash(git:*)"), "wide-permission", "Bash(git:*)"),
         (allow("Bash(*)"), "wide-permission", "Bash(*)"),
         (allow("Bash"), "wide-permission", "permissions.allow: Bash"),
         (allow("Bash(sh -c:*)"), "wide-permission", "Bash(sh -c:*)"),
@@ -163,4 +195,29 @@ fn commands_and_permissions_in_a_skill_of_the_pack_are_told() {
     with_skill("3.0.0", &hostile.replace("Do it.", "Do that."));
     let again = env.run(["update"]);
     assert!(!again.succeeds().stderr.contains("asks for"), "{again:#?}");
+}
+
+#[test]
+fn a_persona_does_not_take_the_walls_away_without_a_word() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        let persona = json!({"id": "worker", "intent": "work", "description": "works", "harness": "claude", "systemPrompt": "x",
+            "mount": {"backend": "copy"}, "limits": {"turns": 500}, "hermetic": false});
+        world.persona(&persona);
+        let config = json!({"limits": {"turns": 5}, "hermetic": true});
+        world.write("home/.agentworkforce/workforce/config.json", config.to_string());
+        world.give();
+        let did = world.mounted(&["--persona", "worker"], "echo INSIDE >&2").ends(0);
+        let before = did.stderr.split("INSIDE").next().unwrap_or_default();
+        for word in [
+            "it works in a copy, without walls",
+            "limits.turns of the persona (500)",
+            "hermetic of the persona",
+        ] {
+            assert!(before.contains(word), "{word}: {did:#?}");
+        }
+        // Whoever asks for it is not told.
+        let did = world.mounted(&["--persona", "worker", "--mount", "copy"], "true").ends(0);
+        assert!(!did.stderr.contains("without walls"), "{did:#?}");
+    });
 }

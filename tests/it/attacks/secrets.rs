@@ -223,3 +223,21 @@ fn short_secrets_count_where_the_config_says_so() {
     assert!(did.json()["leaks"].to_string().contains("MY_TOKEN"), "{did:#?}");
     assert!(!did.stdout.contains("hunter2!"), "{did:#?}");
 }
+
+#[test]
+fn a_secret_that_supplies_an_input_is_redacted_in_the_session() {
+    const VALUE: &str = "input-secret-0123456789";
+    let world = World::with_harness(Identity::Own, "begins; answers done");
+    world.persona(&json!({
+        "id": "worker", "intent": "work", "description": "works", "harness": "claude", "systemPrompt": "Use $T now.",
+        "inputs": {"T": {"env": "AWS_SECRET_ACCESS_KEY"}},
+    }));
+    let mut command = world.agent_command(&["worker", "-p", "t", "--json", "--keep"]);
+    command.env("AWS_SECRET_ACCESS_KEY", VALUE);
+    let did = Did::of(&command.output().unwrap()).ends(0);
+    assert!(!did.stdout.contains(VALUE), "{did:#?}");
+    let found = world.outside(&format!("grep -rlF {VALUE} '{}' || true", world.sessions().display()));
+    assert_eq!(found, "", "the value is in files of the session");
+    let prompt = world.outside(&format!("cat '{}'/*/system-prompt.md", world.sessions().display()));
+    assert!(prompt.contains("[redacted:AWS_SECRET_ACCESS_KEY]"), "{prompt}");
+}
