@@ -309,8 +309,8 @@ fn skills_that_a_persona_names_are_not_the_agents_to_change() {
 #[test]
 fn configuration_of_another_harness_is_not_applied() {
     for_each_identity(|base| {
-        let script = "begins; for f in .opencode/plugin/x.js opencode.json .codex/config.toml .agents/skills/x/SKILL.md \
-                      .claude/settings.json AGENTS.override.md ok; do mkdir -p $(dirname $f); echo evil > $f; done; answers done";
+        let script = "begins; for f in .opencode/plugin/x.js opencode.json tui.json tui.jsonc CONTEXT.md .codex/config.toml \
+                      .agents/skills/x/SKILL.md .claude/settings.json AGENTS.override.md ok; do mkdir -p $(dirname $f); echo evil > $f; done; answers done";
         let world = World::with_harness(base.who, script);
         for harness in ["claude", "codex", "opencode"] {
             let (report, code) = world.report(&["--harness", harness]);
