@@ -31,7 +31,7 @@ pub struct ChangesArgs {
     /// Do not merge: every file that you changed too is a conflict
     #[arg(long)]
     pub no_merge: bool,
-    /// Let the run change personas, roles and rule files of the project, which decide what agents may do
+    /// Let the run change what decides about agents: personas, roles, rule files; without a persona, configuration of harnesses too
     #[arg(long)]
     pub allow_layer_changes: bool,
     /// Keep the mount after its changes are applied, to inspect it or to resume

@@ -68,16 +68,20 @@ pub enum AgentFile {
 }
 
 /// Configuration of the known coding agents. Whatever the harness of a run is, the next one may read the rest, and run what it
-/// finds there.
-pub const ANY_PROJECT_CONFIG: [&str; 11] = [
+/// finds there. opencode takes `CONTEXT.md` for instructions where neither of its other names is there, and its terminal loads the
+/// plugins that `tui.json` names.
+pub const ANY_PROJECT_CONFIG: [&str; 14] = [
     "CLAUDE.md",
     "CLAUDE.local.md",
     ".claude",
     ".mcp.json",
     "AGENTS.md",
     "AGENTS.override.md",
+    "CONTEXT.md",
     ".opencode",
     "opencode.json*",
+    "tui.json",
+    "tui.jsonc",
     ".codex",
     ".agents",
     ".skills",

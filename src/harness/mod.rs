@@ -15,7 +15,7 @@ pub mod records;
 mod stderr_summary;
 mod subject;
 
-pub use adapter::{Adapter, AgentFile, UserServers};
+pub use adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile, UserServers};
 pub use login::{Login, UserFiles};
 
 /// Everything that the rest of the program knows about a harness.

@@ -1,13 +1,13 @@
 //! The mount that a run asks for: backend, sandbox level and the rules for paths, in their order of precedence.
 
-use crate::harness::adapter;
+use crate::harness::{ANY_PROJECT_CONFIG, adapter};
 use crate::model::inherit::Inherit;
 use crate::model::mount::{Backend, Effect, LayerChanges, MountSpec, PathRule, RuleSource, Sandbox};
 use crate::model::persona::MountPolicy;
 use crate::model::settings::MountSettings;
 use crate::model::tier::Harness;
-use crate::rules::inherit::{SetupPlace, inherit_rules, revealed_rules};
-use crate::rules::layer::{GitPlace, git_rules, layer_rules};
+use crate::rules::inherit::{INSTRUCTIONS, SetupPlace, inherit_rules, revealed_rules};
+use crate::rules::layer::{GitPlace, git_rules, harness_rules, layer_rules};
 use crate::rules::{builtin_harness_rules, builtin_secret_rules, parse_rule_file};
 use std::path::PathBuf;
 
@@ -55,7 +55,7 @@ pub struct MountPersona<'a> {
     pub inherit_origin: String,
 }
 
-/// Without a persona, configuration of harnesses is an ordinary part of the project.
+/// Without a persona, configuration of harnesses is a part of the project that can be seen and changed; changes are marked.
 pub fn spec(
     persona: Option<&MountPersona>,
     policy: &MountPolicy,
@@ -103,6 +103,11 @@ fn rules(
             .into_iter()
             .flat_map(|harness| builtin_harness_rules(harness.name(), adapter(harness).project_config)),
     );
+    if persona.is_none() {
+        // Instructions tell an agent what to do, not what it may do, and are an ordinary part of the project.
+        let obeyed = ANY_PROJECT_CONFIG.into_iter().filter(|name| !INSTRUCTIONS.contains(name));
+        rules.extend(harness_rules(obeyed));
+    }
     rules.extend(layer_rules(&place.layers, layer_changes));
     rules.extend(git_rules(&place.git_settings));
     let mut add = |patterns: &[String], effect: Effect, source: RuleSource, origin: &str| {

@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Files that harnesses read in any directory.
-pub const INSTRUCTIONS: [&str; 4] = ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md"];
+pub const INSTRUCTIONS: [&str; 5] =
+    ["CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md", "CONTEXT.md"];
 
 /// What else is shown, below a directory that a harness starts from.
 const PLACES: [(&str, Inherit); 12] = [
@@ -33,7 +34,15 @@ const PLACES: [(&str, Inherit); 12] = [
 const PLUGINS: [&str; 4] = [".claude-plugin", ".codex-plugin", ".cursor-plugin", "openai.yaml"];
 
 /// Names of files and directories that a harness takes settings from, or runs.
-const SETTINGS: [&str; 5] = [".mcp.json", ".codex", "opencode.json", "opencode.jsonc", "settings.local.json"];
+const SETTINGS: [&str; 7] = [
+    ".mcp.json",
+    ".codex",
+    "opencode.json",
+    "opencode.jsonc",
+    "tui.json",
+    "tui.jsonc",
+    "settings.local.json",
+];
 
 /// Something of the repository's own setup.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -146,7 +155,7 @@ pub fn refused_reveal(pattern: &str) -> Option<String> {
     let last = last_part(pattern);
     let path = pattern.trim_matches('/');
     let is_settings = SETTINGS.contains(&last)
-        || last.strip_prefix("opencode.json").is_some_and(|rest| rest == "*")
+        || ["opencode.json*", "tui.json*"].contains(&last)
         || [".claude/settings.json", ".claude/agents", ".opencode/plugin", ".opencode/agent"]
             .iter()
             .any(|settings| Path::new(path).ends_with(settings));
@@ -354,6 +363,8 @@ mod tests {
             ".codex/",
             "opencode.json*",
             "/opencode.jsonc",
+            "tui.json",
+            "a/tui.json*",
             ".claude/settings.json",
             "a/.claude/settings.local.json",
         ] {

@@ -43,6 +43,17 @@ pub fn layer_rules(places: &[PathBuf], changes: LayerChanges) -> Vec<PathRule> {
     rules
 }
 
+/// The rules for configuration of harnesses that a run may change: the next one starts what it names.
+pub fn harness_rules(names: impl Iterator<Item = &'static str>) -> Vec<PathRule> {
+    let rule = |name: &str| PathRule {
+        pattern: name.to_owned(),
+        effect: Effect::Layer,
+        source: RuleSource::BuiltinLayer,
+        origin: "built-in: configuration of harnesses".to_owned(),
+    };
+    names.map(rule).collect()
+}
+
 /// What git takes settings from or runs, relative to the root.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GitPlace {

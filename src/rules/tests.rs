@@ -166,12 +166,22 @@ fn a_readonly_allow_list_opens_the_directory_and_all_below_it() {
 #[test]
 fn only_the_harness_names_are_hidden() {
     let codex = builtin_harness_rules("codex", adapter(Harness::Codex).project_config);
-    for name in
-        ["AGENTS.md", "sub/AGENTS.md", ".codex/config.toml", ".skills/x", "opencode.jsonc", "CLAUDE.md"]
-    {
+    for name in [
+        "AGENTS.md",
+        "sub/AGENTS.md",
+        "sub/CONTEXT.md",
+        ".codex/config.toml",
+        ".skills/x",
+        "opencode.jsonc",
+        "tui.json",
+        "sub/tui.jsonc",
+        "CLAUDE.md",
+    ] {
         assert_eq!(file(&codex, name), Hidden, "{name}");
     }
-    for name in ["skills/a.md", "lib/skills/impl.py", "agents/x", "docs/CLAUDE.md.txt"] {
+    for name in
+        ["skills/a.md", "lib/skills/impl.py", "agents/x", "docs/CLAUDE.md.txt", "tui.js", "src/context.md.rs"]
+    {
         assert_eq!(file(&codex, name), Writable, "{name}");
     }
     let claude = builtin_harness_rules("claude", adapter(Harness::Claude).project_config);

@@ -135,7 +135,8 @@ impl OpenRun<'_> {
         if gate == ApplyGate::Closed || plan.changes.apply != ApplyPolicy::Auto || !self.succeeded() {
             return Ok(false);
         }
-        let reviews_layers = plan.mount.layer_changes == LayerChanges::Reviewed;
+        // Where layers are protected, configuration of harnesses may still be there.
+        let reviews_layers = plan.mount.layer_changes != LayerChanges::Allowed;
         let Some(reviewed) = self.reviewed()? else { return Ok(false) };
         let mut reasons = Vec::new();
         if reviews_layers && let Some(names) = first_of(reviewed.review.affecting_agents()) {

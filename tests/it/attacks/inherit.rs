@@ -75,16 +75,19 @@ fn a_link_of_the_setup_shows_nothing_that_is_hidden_or_outside() {
 fn no_pattern_of_a_repository_shows_settings() {
     let world = World::with_harness(
         Identity::Own,
-        "begins; cat .claude/settings.json .claude/agents/a.md .mcp.json .codex/config.toml opencode.json > \"$record/seen\" 2>/dev/null; answers done",
+        "begins; cat .claude/settings.json .claude/agents/a.md .mcp.json .codex/config.toml opencode.json tui.json tui.jsonc \
+         > \"$record/seen\" 2>/dev/null; answers done",
     );
     world.files(&[
-        (".agentignore", "!.claude\n!.claude/*\n!.mcp.json\n!.codex\n!opencode.json\n!*\n"),
+        (".agentignore", "!.claude\n!.claude/*\n!.mcp.json\n!.codex\n!opencode.json\n!tui.json\n!*\n"),
         (".worker.agentignore", "!**\n"),
         (".claude/settings.json", "EVIL"),
         (".claude/agents/a.md", "EVIL"),
         (".mcp.json", "EVIL"),
         (".codex/config.toml", "EVIL"),
         ("opencode.json", "EVIL"),
+        ("tui.json", "EVIL"),
+        ("tui.jsonc", "EVIL"),
     ]);
     world.persona(&with(
         plain(),
@@ -194,7 +197,7 @@ fn no_link_or_plugin_among_commands_and_skills_brings_powers() {
 
 /// A base commit with a setup, and a pull request that has replaced all of it.
 fn pull_request() -> (World, String) {
-    let script = "begins; { cat CLAUDE.md AGENTS.md sub/CLAUDE.md .claude/commands/*.md .claude/skills/*/SKILL.md .claude/hooks/* .claude/settings.json; \
+    let script = "begins; { cat CLAUDE.md AGENTS.md CONTEXT.md sub/CLAUDE.md .claude/commands/*.md .claude/skills/*/SKILL.md .claude/hooks/* .claude/settings.json; \
                   ls -A .claude/commands; } > \"$record/seen\" 2>/dev/null; test -x .claude/skills/s/run.sh && echo RUNS >> \"$record/seen\"; \
                   git status --porcelain >> \"$record/seen\"; answers done";
     let world = World::with_harness(Identity::Own, script);
@@ -226,7 +229,11 @@ fn pull_request() -> (World, String) {
     world.outside("rm -f AGENTS.md; ln -s CLAUDE.md AGENTS.md; git add -A && git commit -qm base");
     let base = world.outside("git rev-parse HEAD").trim().to_owned();
     setup("EVIL");
-    world.files(&[("sub/CLAUDE.md", "EVIL-NESTED\n"), (".claude/commands/new.md", "EVIL-NEW\n")]);
+    world.files(&[
+        ("sub/CLAUDE.md", "EVIL-NESTED\n"),
+        ("CONTEXT.md", "EVIL-CONTEXT\n"),
+        (".claude/commands/new.md", "EVIL-NEW\n"),
+    ]);
     world.outside("git add -A && git commit -qm 'pull request'");
     world.persona(&plain());
     (world, base)

@@ -309,8 +309,8 @@ fn skills_that_a_persona_names_are_not_the_agents_to_change() {
 #[test]
 fn configuration_of_another_harness_is_not_applied() {
     for_each_identity(|base| {
-        let script = "begins; for f in .opencode/plugin/x.js opencode.json .codex/config.toml .agents/skills/x/SKILL.md \
-                      .claude/settings.json AGENTS.override.md ok; do mkdir -p $(dirname $f); echo evil > $f; done; answers done";
+        let script = "begins; for f in .opencode/plugin/x.js opencode.json tui.json tui.jsonc CONTEXT.md .codex/config.toml \
+                      .agents/skills/x/SKILL.md .claude/settings.json AGENTS.override.md ok; do mkdir -p $(dirname $f); echo evil > $f; done; answers done";
         let world = World::with_harness(base.who, script);
         for harness in ["claude", "codex", "opencode"] {
             let (report, code) = world.report(&["--harness", harness]);
@@ -320,6 +320,47 @@ fn configuration_of_another_harness_is_not_applied() {
                 "{harness}: {report:#}"
             );
             world.outside("rm ok");
+        }
+    });
+}
+
+#[test]
+fn configuration_of_harnesses_that_a_command_writes_waits_for_a_person() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        let there = |path: &str| world.project().join(path).symlink_metadata().is_ok();
+        for backend in BACKENDS {
+            let flags = ["--mount", backend];
+            for (script, path) in [
+                ("echo EVIL > .mcp.json", ".mcp.json"),
+                ("mkdir .claude; echo EVIL > .claude/settings.json", ".claude"),
+                ("mkdir x; echo EVIL > x/settings.json; ln -s x .claude", ".claude"),
+                ("echo EVIL > opencode.jsonc", "opencode.jsonc"),
+                ("echo EVIL > tui.json", "tui.json"),
+                ("mkdir .codex; echo EVIL > .codex/config.toml", ".codex"),
+                ("mkdir -p .agents/skills/x; echo EVIL > .agents/skills/x/SKILL.md", ".agents"),
+            ] {
+                let did = world.mounted(&flags, &format!("{script}; echo two > a.txt")).ends(3);
+                did.says("would change what agents may do").says("--allow-layer-changes");
+                assert!(!there(path), "{backend}: {script}");
+                assert_eq!(read(world.project().join("a.txt")), "one\n", "{backend}: {script}");
+            }
+            let did = world.mounted(&flags, "echo MINE > .mcp.json").ends(3);
+            let held = world
+                .listed()
+                .iter()
+                .find(|session| did.stderr.contains(session["id"].as_str().unwrap()))
+                .cloned();
+            let id = held.unwrap()["id"].as_str().unwrap().to_owned();
+            world.aw(["sessions", "apply", &id]).ends(0).says("changes what agents may do");
+            assert_eq!(read(world.project().join(".mcp.json")), "MINE\n");
+            let allowed = ["--mount", backend, "--allow-layer-changes"];
+            world.mounted(&allowed, "rm .mcp.json; mkdir .claude; echo MINE > .claude/settings.json").ends(0);
+            assert!(there(".claude/settings.json") && !there(".mcp.json"));
+            // What is there can be read as ever, and instructions are ordinary files.
+            world.mounted(&flags, "grep -q MINE .claude/settings.json && echo docs > CLAUDE.md").ends(0);
+            assert!(there("CLAUDE.md"));
+            world.outside("rm -r .claude CLAUDE.md");
         }
     });
 }
