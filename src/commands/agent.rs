@@ -109,7 +109,7 @@ pub fn carry_out(
     let stream = how == How::Stream;
     let mut prompt = ReviewPrompt { host: &workforce.host };
     let finished = {
-        let mut observer = RunObserver::new(ui, &workforce.host, stream, workforce.host.stderr_is_terminal);
+        let mut observer = RunObserver::new(ui, &workforce.host, stream, workforce.host.shows_progress());
         engine.run(prepared, &mut observer, &mut prompt)
     };
     match finished {

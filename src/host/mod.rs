@@ -41,6 +41,11 @@ impl Host {
         })
     }
 
+    /// Whether somebody sees a line that is drawn again and again: a terminal that cannot erase would keep every one.
+    pub fn shows_progress(&self) -> bool {
+        self.stderr_is_terminal && self.var("TERM") != Some("dumb")
+    }
+
     /// A variable that is set and not blank.
     pub fn var(&self, name: &str) -> Option<&str> {
         self.env.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())

@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::model::report::Status;
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
+use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -19,6 +20,7 @@ pub mod text;
 
 pub use crate::model::printable::printable;
 pub use table::Table;
+use text::fitted;
 
 pub const BOLD: Style = Style::new().bold();
 pub const DIM: Style = Style::new().dimmed();
@@ -36,6 +38,8 @@ fn usage_error(text: &str) -> CommandError {
     error.hint("`agentworkforce --help` shows the commands")
 }
 
+/// Of a terminal that does not say.
+const USUAL_COLUMNS: usize = 80;
 /// Takes away what is in the line.
 const ERASED_LINE: &str = "\r\x1b[2K";
 /// Back to the first screen; region and margins of the whole screen, without moving the cursor; wrapping; no mouse; usual letters and
@@ -314,9 +318,20 @@ impl Ui {
         self.err.command(TERMINAL_RESET);
     }
 
+    /// How many columns a line has that must not reach the next one: that could not be erased. Asked again for every line.
+    pub fn columns(&self) -> usize {
+        let size = match &self.err {
+            Told::Stderr(_) => tcgetwinsize(io::stderr()),
+            Told::Terminal(stream) => tcgetwinsize(stream.as_inner()),
+        };
+        let columns = size.map_or(0, |size| usize::from(size.ws_col));
+        if columns == 0 { USUAL_COLUMNS - 1 } else { columns - 1 }
+    }
+
     /// A line on a terminal that the next one replaces.
     pub fn progress(&mut self, text: &str) {
         self.end_progress();
+        let text = fitted(text, self.columns());
         let _ = write!(self.err, "{text}");
         let _ = self.err.flush();
     }

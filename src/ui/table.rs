@@ -64,7 +64,7 @@ fn line(cells: &[String], widths: &[usize], last_width: usize) -> String {
 }
 
 /// Terminal columns, near enough: an emoji is two, a joiner or variation selector none.
-fn display_width(text: &str) -> usize {
+pub(super) fn display_width(text: &str) -> usize {
     text.chars()
         .map(|c| match c {
             '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{300}'..='\u{36f}' => 0,

@@ -1,6 +1,7 @@
 //! Makes text short enough for a terminal, and names fit for a shell.
 
 use super::printable;
+use super::table::display_width;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -13,6 +14,26 @@ pub fn shortened(text: &str, width: usize) -> String {
     let mut short: String = one_line.chars().take(width.saturating_sub(1)).collect();
     short.truncate(short.trim_end().len());
     short.push('…');
+    short
+}
+
+/// As much of a line as fits into this many columns of a terminal, with an ellipsis where something was cut.
+pub fn fitted(text: &str, columns: usize) -> String {
+    if display_width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut short = String::new();
+    for c in text.chars() {
+        short.push(c);
+        if display_width(&short) >= columns {
+            short.pop();
+            break;
+        }
+    }
+    short.truncate(short.trim_end().len());
+    if columns > 0 {
+        short.push('…');
+    }
     short
 }
 
@@ -46,6 +67,22 @@ mod tests {
             let output =
                 std::process::Command::new("bash").args(["-c", &format!("printf %s {word}")]).output();
             assert_eq!(output.unwrap().stdout, path.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_line_fits_into_its_columns() {
+        for (text, columns, fits) in [
+            ("short", 5, "short"),
+            ("longer", 5, "long…"),
+            ("one two", 5, "one…"),
+            ("日本語", 6, "日本語"),
+            ("日本語", 5, "日本…"),
+            ("日本語", 4, "日…"),
+            ("x", 0, ""),
+        ] {
+            assert_eq!(fitted(text, columns), fits, "{text} {columns}");
+            assert!(display_width(&fitted(text, columns)) <= columns);
         }
     }
 

@@ -583,3 +583,40 @@ fn an_editor_can_be_suspended() {
     terminal.shows("ended 130");
     assert_eq!(states(&world)[0], "held");
 }
+
+/// One line, whatever the agent does and however wide the terminal is; where it could not be erased there is none.
+#[test]
+fn the_progress_of_a_headless_run_is_one_line_of_the_terminal() {
+    let says = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"COMMAND"}}]}}"#;
+    let says = says.replace("COMMAND", &"a long command ".repeat(20));
+    let script = format!(
+        "begins; echo '{says}'; echo new > new.txt; until [ -e \"$record/go\" ]; do sleep 0.1; done; answers done"
+    );
+    let world = World::with_harness(*identities().last().unwrap(), &script);
+    let path = world.path("bin");
+    let lines = |terminal: &Terminal| terminal.screen().matches("a long command").count();
+    for (environment, is_shown) in [("TERM=$TERM", true), ("NO_COLOR=1", true), ("TERM=dumb", false)] {
+        let _ = fs::remove_file(world.path("record/go"));
+        let terminal = small(&world);
+        terminal.clear();
+        terminal.line(&format!(
+            "env PATH={}:$PATH {environment} $AW agent worker -p x --apply never; echo ended $?",
+            path.display()
+        ));
+        if is_shown {
+            terminal.shows("…  1 file changed");
+            std::thread::sleep(Duration::from_millis(3500));
+            let screen = terminal.screen();
+            let drawn: Vec<&str> = screen.lines().filter(|line| line.contains("long command")).collect();
+            assert!(drawn.len() == 1 && drawn[0].chars().count() == 79, "{screen}");
+            terminal.resize(120, 24);
+            let is_wider = soon(|| terminal.screen().lines().any(|line| line.chars().count() == 119));
+            assert!(is_wider, "{}", terminal.screen());
+        } else {
+            std::thread::sleep(Duration::from_millis(2500));
+        }
+        fs::write(world.path("record/go"), "").unwrap();
+        terminal.shows("ended 0");
+        assert_eq!(lines(&terminal), 0, "{}", terminal.screen());
+    }
+}

@@ -45,7 +45,7 @@ pub fn run(args: &ImportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         parts: RefCell::default(),
         locks: None,
     };
-    let shows_progress = host.stderr_is_terminal && !ui.is_json() && candidates.len() > 50;
+    let shows_progress = host.shows_progress() && !ui.is_json() && candidates.len() > 50;
     // Configs first: a file that one of them names is a part of its agents, not an agent itself.
     let (configs, others): (Vec<_>, Vec<_>) = candidates.iter().partition(|candidate| candidate.is_config());
     for (index, candidate) in configs.into_iter().chain(others).enumerate() {

@@ -95,7 +95,7 @@ impl<'a> Fetcher<'a> {
     }
 
     fn fetch(&self, source: &PackSource, pinned: Option<&str>, ui: &mut Ui) -> Result<Fetched> {
-        let is_shown = self.host.stderr_is_terminal && !ui.is_json();
+        let is_shown = self.host.shows_progress() && !ui.is_json();
         let shown = printable(&source.lock_text(&self.host.cwd)).into_owned();
         let started = Instant::now();
         let second = Cell::new(0);
@@ -165,7 +165,7 @@ fn write(
         return Ok(());
     }
     let crash_points = CrashPoints::of(host);
-    let is_shown = host.stderr_is_terminal && !ui.is_json();
+    let is_shown = host.shows_progress() && !ui.is_json();
     let number = edits.len();
     if is_shown {
         ui.progress(&format!("changing {number} files ..."));

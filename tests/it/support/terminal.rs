@@ -54,6 +54,13 @@ impl Terminal {
         terminal
     }
 
+    /// The lines are wrapped anew, as a terminal's are.
+    pub(crate) fn resize(&self, columns: u16, rows: u16) {
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let status = self.tmux().args(["resize-window", "-x", &columns, "-y", &rows]).status().unwrap();
+        assert!(status.success());
+    }
+
     pub(crate) fn keys(&self, keys: &[&str]) {
         let status = self.tmux().arg("send-keys").args(keys).status().unwrap();
         assert!(status.success());
