@@ -26,17 +26,21 @@ pub fn says_nothing(pattern: &str) -> bool {
 pub fn wildcards(pattern: &str) -> usize {
     let (mut count, mut in_set, mut escaped) = (0, 0, false);
     for byte in pattern.bytes() {
+        // Where a set ends is not known for sure: up to the next bracket.
+        in_set += usize::from(in_set > 0);
         match byte {
             _ if escaped => escaped = false,
             b'\\' => escaped = true,
-            b'*' | b'?' | b'[' => count += 1,
+            b'*' | b'?' => count += 1,
+            b'[' => {
+                count += 1;
+                in_set = in_set.max(1);
+            }
+            b']' => {
+                count += in_set / 8;
+                in_set = 0;
+            }
             _ => {}
-        }
-        // Up to the end of the pattern: where a set ends is not known for sure.
-        in_set += usize::from(byte == b'[' || in_set > 0);
-        if byte == b']' {
-            count += in_set / 8;
-            in_set = 0;
         }
     }
     count + in_set / 8

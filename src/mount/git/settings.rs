@@ -227,10 +227,7 @@ impl Search<'_> {
     fn command(&mut self, base: &Path, origin: &str, value: &str) {
         // `!` starts a shell command in aliases, helpers and submodules.
         let words = shlex::split(value.trim_start_matches('!'));
-        let mut words =
-            words.unwrap_or_else(|| value.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
-        // Some are run without a shell, blanks and all.
-        words.push(value.to_owned());
+        let words = words.unwrap_or_else(|| value.split_whitespace().map(str::to_owned).collect());
         for word in words {
             // `--config=tools/x`, `VAR=tools/x`, `-Ftools/x`.
             let after_sign = word.rsplit_once('=').map_or("", |(_, part)| part);

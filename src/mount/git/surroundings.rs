@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Variables whose value is a command line, or a program, that git or what it starts runs.
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 11] = [
     "GIT_SSH",
     "GIT_MAN_VIEWER",
     "GIT_DIFFTOOL_EXTCMD",
@@ -20,7 +20,6 @@ const COMMANDS: [&str; 12] = [
     "EDITOR",
     "VISUAL",
     "BROWSER",
-    "LESS",
     "LESSOPEN",
     "LESSCLOSE",
 ];
@@ -28,6 +27,9 @@ const COMMANDS: [&str; 12] = [
 /// How the names of such variables end, those of later versions of git too.
 const COMMAND_ENDS: [&str; 9] =
     ["_COMMAND", "_EDITOR", "_PAGER", "_ASKPASS", "_DIFF", "_HELPER", "_PROGRAM", "_HOOK", "_CMD"];
+
+/// Those of them that are run without a shell, blanks and all.
+const PROGRAMS: [&str; 4] = ["GIT_SSH", "GIT_ASKPASS", "SSH_ASKPASS", "GIT_PROXY_COMMAND"];
 
 /// Variables that name a file or directory that git reads settings, programs or trust from.
 const PATHS: [&str; 16] = [
@@ -156,7 +158,9 @@ fn names_command(name: &str) -> bool {
 
 /// Git appends a trace to whatever is at its path, be it a link; other values of such a variable are no paths.
 fn names_path(name: &str, value: &str) -> bool {
-    PATHS.contains(&name) || (name.starts_with("GIT_TRACE") && value.starts_with('/'))
+    PATHS.contains(&name)
+        || (PROGRAMS.contains(&name) && value.contains('/'))
+        || (name.starts_with("GIT_TRACE") && value.starts_with('/'))
 }
 
 #[cfg(test)]
