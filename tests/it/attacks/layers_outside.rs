@@ -62,6 +62,27 @@ fn layers_and_configuration_outside_of_the_project_are_not_written() {
 }
 
 #[test]
+fn rule_files_that_links_lead_to_outside_are_not_written() {
+    for_each_identity(|base| {
+        for level in ["project", "strict"] {
+            let world = World::new(base.who);
+            world.repository(&[("keys.txt", "KEYS-SECRET\n"), ("lib/x", "x\n")]);
+            world.outside(
+                "mkdir ~/dotfiles; echo keys.txt > ~/dotfiles/ai; echo lib > ~/dotfiles/other
+                 ln -s ~/dotfiles/ai .agentignore; ln -s ~/dotfiles/other .other.agentreadonly",
+            );
+            let script =
+                "cd ~/dotfiles; for f in ai other; do (echo > $f) || rm -f $f || mv new $f || true; done
+                 cd ~; mv dotfiles gone || rm -rf dotfiles || true";
+            world.mounted(&["--sandbox", level], script).ends(0);
+            assert_eq!(world.outside("cat ~/dotfiles/ai ~/dotfiles/other"), "keys.txt\nlib\n", "{level}");
+            let seen = world.mounted(&[], "cat keys.txt || echo hidden").ends(0);
+            assert!(!seen.stdout.contains("KEYS"), "{level}: {seen:#?}");
+        }
+    });
+}
+
+#[test]
 fn a_link_on_the_way_to_a_layer_that_was_replaced_is_noticed() {
     for_each_identity(|base| {
         let script = "begins; mkdir -p ~/evil/personas; ln -sfn ~/evil ~/current; touch made; answers done";
