@@ -152,6 +152,67 @@ fn what_appears_above_the_project_does_not_decide_about_the_next_run() {
 }
 
 #[test]
+fn links_that_would_become_a_layer_or_a_repository_later_do_not_decide_about_the_next_run() {
+    for_each_identity(|base| {
+        for made in [
+            "mkdir -p ../.agentworkforce; ln -s $PWD/tools ../.agentworkforce/workforce; mkdir -p tools/personas",
+            "ln -s $PWD/tools ../.agentworkforce; mkdir -p tools/workforce/personas",
+            "mkdir ../.git; echo 'ref: refs/heads/main' > ../.git/HEAD; ln -s $PWD/o ../.git/objects
+             ln -s $PWD/r ../.git/refs; mkdir o r; touch o/x r/x",
+            "echo \"gitdir: $PWD/g\" > ../.git; mkdir -p g/objects g/refs; echo 'ref: refs/heads/main' > g/HEAD",
+            "ln -s $PWD/tools ~/team; mkdir tools; echo '{}' > tools/engineer.json",
+        ] {
+            let world = World::new(base.who);
+            let inner = inner(&world);
+            world.write("home/.agentworkforce/workforce/config.json", r#"{"personaDirs": ["~/team"]}"#);
+            world.give();
+            let run = |flags: &[&str], script: &str| {
+                let output = world.mounted_command(flags, script).current_dir(&inner).output().unwrap();
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+            };
+            let (code, _, said) = run(&["--apply", "never"], made);
+            assert_eq!(code, 3, "{made}: {said}");
+            assert!(said.contains("has appeared during the run"), "{made}: {said}");
+            let id = world.listed()[0]["id"].as_str().unwrap().to_owned();
+            world.aw(["sessions", "apply", &id]).ends(4).says("appeared during an earlier run");
+            let (code, seen, said) = run(&[], "cat keys.txt");
+            assert_eq!((code, seen.as_str()), (4, ""), "{made}: {said}");
+        }
+    });
+}
+
+#[test]
+fn a_link_of_the_users_that_comes_to_life_by_an_apply_does_not_decide_about_the_next_run() {
+    for_each_identity(|world| {
+        let inner = inner(&world);
+        world.outside("ln -s inner/tools .agentworkforce");
+        let run = |flags: &[&str], script: &str| {
+            let output = world.mounted_command(flags, script).current_dir(&inner).output().unwrap();
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+        };
+        let made = "mkdir -p tools/workforce/personas; echo '{}' > tools/workforce/personas/engineer.json";
+        assert_eq!(run(&["--apply", "never"], made).0, 0);
+        assert_eq!(notes(&world), 0);
+        let id = world.listed()[0]["id"].as_str().unwrap().to_owned();
+        world
+            .aw(["sessions", "apply", &id])
+            .ends(0)
+            .says("has appeared by this, and would decide about the next run");
+        let (code, seen, said) = run(&[], "cat keys.txt");
+        assert_eq!((code, seen.as_str()), (4, ""), "{said}");
+        world.aw(["sessions", "undo", &id]).ends(0);
+        assert_eq!(run(&[], "! cat keys.txt").0, 0);
+        assert_eq!(notes(&world), 0);
+        world
+            .aw(["sessions", "redo", &id])
+            .ends(0)
+            .says("has appeared by this, and would decide about the next run");
+    });
+}
+
+#[test]
 fn what_appeared_during_a_run_that_was_killed_is_not_forgotten() {
     for_each_identity(|world| {
         let inner = inner(&world);
