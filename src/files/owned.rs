@@ -120,8 +120,12 @@ pub fn stranger_of(path: &Path, cwd: &Path) -> Option<u32> {
     let us = rustix::process::geteuid().as_raw();
     let place = cwd.metadata().ok().map(|cwd| cwd.uid());
     // A link and what it leads to.
-    let owners = [path.symlink_metadata().ok()?.uid(), path.metadata().ok()?.uid()];
-    owners.into_iter().find(|owner| *owner != us && *owner != 0 && Some(*owner) != place)
+    let owners = [path.symlink_metadata().ok(), path.metadata().ok()];
+    owners
+        .into_iter()
+        .flatten()
+        .map(|found| found.uid())
+        .find(|owner| *owner != us && *owner != 0 && Some(*owner) != place)
 }
 
 #[cfg(test)]

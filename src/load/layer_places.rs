@@ -1,6 +1,7 @@
-//! Where the layers of a run are in a project, through every link on the way. It reads names and links, no files.
+//! Where the layers and rule files of a run are, through every link on the way. It reads names and links, no files.
 
-use super::layers::{Layers, config_path};
+use super::layers::{Layer, Layers, config_path};
+use super::rule_files::is_rule_file;
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -8,25 +9,25 @@ use std::path::{Component, Path, PathBuf};
 /// What the kernel allows in one path.
 const MOST_LINKS: usize = 40;
 
+/// In a layer, besides personas and roles. What is not there would count as soon as it was.
+const IN_LAYER: [&str; 5] = ["personas", "roles", "agents", "routing.md", "directive.md"];
+
 /// The places of all layers that are in this directory, relative to it: directories, files that are linked into a
-/// layer, and links on the way to them. An empty path means that personas are in the directory itself.
+/// layer, files that its rule files are links to, and links on the way to them. An empty path means that personas are in
+/// the directory itself.
 pub fn inside(layers: &Layers, root: &Path) -> Vec<PathBuf> {
     let Ok(root) = root.canonicalize() else { return Vec::new() };
     let mut places = BTreeSet::new();
     let mut add = |path: &Path| places.extend(on_the_way(path, &root));
     add(&config_path(&layers.home));
+    for link in linked_rule_files(&root) {
+        add(&link);
+    }
     for layer in &layers.all {
-        for dir in [&layer.personas, &layer.roles].into_iter().flatten() {
-            add(dir);
-            for link in links_in(dir) {
-                add(&link);
-            }
+        for place in parts_of_layer(layer) {
+            add(&place);
         }
         let Some(dir) = &layer.root else { continue };
-        // Directories that would count as soon as they are there.
-        for name in ["personas", "roles", "agents", "routing.md", "directive.md"] {
-            add(&dir.join(name));
-        }
         // A project may keep its layer in its own top directory, which is not a layer as a whole.
         if dir.canonicalize().is_ok_and(|dir| dir != root) {
             add(dir);
@@ -52,11 +53,9 @@ pub fn outside(layers: &Layers, more: Vec<PathBuf>, root: &Path) -> Outside {
     let (root, home) = (real(root), real(&layers.home));
     let mut paths = more;
     paths.push(config_path(&layers.home));
+    paths.extend(linked_rule_files(&root));
     for layer in &layers.all {
-        for dir in [&layer.personas, &layer.roles].into_iter().flatten() {
-            paths.extend(links_in(dir));
-            paths.push(dir.clone());
-        }
+        paths.extend(parts_of_layer(layer));
         paths.extend(layer.root.clone());
     }
     let mut found = Outside::default();
@@ -64,6 +63,8 @@ pub fn outside(layers: &Layers, more: Vec<PathBuf>, root: &Path) -> Outside {
         let is_covered = |real: &Path| real.starts_with(&root) || real.starts_with(&home);
         match path.canonicalize() {
             Ok(real) if is_covered(&real) => {}
+            // Nobody reads rules or personas from a device.
+            Ok(real) if !(real.is_dir() || real.is_file()) => {}
             // The project is in a layer, which is not one as a whole.
             Ok(real) if root.starts_with(&real) || home.starts_with(&real) => {
                 found.there.extend(parts_of(&real));
@@ -103,13 +104,40 @@ pub fn on_the_way(path: &Path, root: &Path) -> Vec<PathBuf> {
     trail(path).iter().filter_map(|path| Some(path.strip_prefix(&root).ok()?.to_owned())).collect()
 }
 
-fn links_in(dir: &Path) -> Vec<PathBuf> {
-    if !dir.is_absolute() {
-        return Vec::new();
+/// What a layer consists of, and the links in it. Nothing for one that is not on disk.
+fn parts_of_layer(layer: &Layer) -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    for dir in [&layer.personas, &layer.roles].into_iter().flatten().filter(|dir| dir.is_absolute()) {
+        links_in(dir, 1, &mut places);
+        places.push(dir.clone());
     }
-    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    let is_link = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
-    entries.filter(is_link).map(|entry| entry.path()).collect()
+    if let Some(dir) = layer.root.as_ref().filter(|dir| dir.is_absolute()) {
+        places.extend(IN_LAYER.map(|name| dir.join(name)));
+        // A charter is in the directory of its persona.
+        links_in(&dir.join("agents"), 2, &mut places);
+    }
+    places
+}
+
+/// The links in a directory, and in those below it that are on one of this many levels.
+fn links_in(dir: &Path, levels: usize, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        if levels > 1 && (kind.is_dir() || kind.is_symlink()) {
+            links_in(&entry.path(), levels - 1, found);
+        }
+        if kind.is_symlink() {
+            found.push(entry.path());
+        }
+    }
+}
+
+/// The rule files of a directory that are links, whichever persona they are for.
+fn linked_rule_files(dir: &Path) -> Vec<PathBuf> {
+    let mut links = Vec::new();
+    links_in(dir, 1, &mut links);
+    links.retain(|link| link.file_name().is_some_and(|name| is_rule_file(name.as_encoded_bytes())));
+    links
 }
 
 /// Every link that is followed to get to a path, without links before it, and where the path leads in the end. What

@@ -26,6 +26,11 @@ fn names(persona_id: &str) -> [String; 4] {
     ]
 }
 
+/// Whether a rule file of some persona, or of all of them, has this name.
+pub fn is_rule_file(name: &[u8]) -> bool {
+    name.starts_with(b".") && (name.ends_with(b".agentignore") || name.ends_with(b".agentreadonly"))
+}
+
 /// The rule files of this directory that apply to the persona.
 pub fn in_directory(root: &Path, persona_id: &str) -> RuleFiles {
     let mut found = RuleFiles::default();

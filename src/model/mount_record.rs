@@ -50,6 +50,9 @@ pub struct MountRecord {
     /// Copy only: symlinks that were kept and point outside the project.
     #[serde(default)]
     pub outward_links: Vec<RawPath>,
+    /// Links of the project that are rule files or layers, or parts of one, at any depth: what they lead to is protected, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layer_links: Vec<RawPath>,
     /// Git directories that were made private; the first is that of the root, if the root has one.
     #[serde(default)]
     pub git: Vec<GitRecord>,
@@ -76,6 +79,7 @@ impl MountRecord {
             left_out: Vec::new(),
             skipped_special: 0,
             outward_links: Vec::new(),
+            layer_links: Vec::new(),
             git: Vec::new(),
             launched_at,
         }

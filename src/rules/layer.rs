@@ -3,6 +3,7 @@
 
 use super::RuleError;
 use super::RuleList;
+use crate::load::rule_files::is_rule_file;
 use crate::model::mount::{Effect, LayerChanges, PathRule, RuleSource};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,19 +29,29 @@ pub fn layer_rules(places: &[PathBuf], changes: LayerChanges) -> Vec<PathRule> {
         LayerChanges::Protected => Effect::Readonly,
         LayerChanges::Reviewed | LayerChanges::Allowed => Effect::Layer,
     };
-    let rule = |pattern: String, origin: &str| PathRule {
-        pattern,
-        effect,
-        source: RuleSource::BuiltinLayer,
-        origin: origin.to_owned(),
-    };
-    let mut rules: Vec<PathRule> =
-        NAMES.iter().map(|name| rule((*name).to_owned(), "built-in: files of agentworkforce")).collect();
-    for place in places {
+    let named = |name: &&str| layer_rule((*name).to_owned(), effect, "built-in: files of agentworkforce");
+    let of_place = |place: &PathBuf| {
         let pattern = if place.as_os_str().is_empty() { "/*.json".to_owned() } else { literal(place) };
-        rules.push(rule(pattern, "built-in: a persona layer of this run"));
-    }
-    rules
+        layer_rule(pattern, effect, "built-in: a persona layer or rule file of this run")
+    };
+    NAMES.iter().map(named).chain(places.iter().map(of_place)).collect()
+}
+
+/// The rule for what a link of a layer, or one that is a rule file, leads to. The root as a whole is none.
+pub fn linked_rule(place: &Path, effect: Effect) -> Option<PathRule> {
+    let is_place = !place.as_os_str().is_empty();
+    is_place
+        .then(|| layer_rule(literal(place), effect, "built-in: what a persona layer or rule file links to"))
+}
+
+fn layer_rule(pattern: String, effect: Effect, origin: &str) -> PathRule {
+    PathRule { pattern, effect, source: RuleSource::BuiltinLayer, origin: origin.to_owned() }
+}
+
+/// Whether a path is a layer or rule file, or in a layer, by the names in it alone.
+pub fn is_layer_by_name(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| is_rule_file(&folded(name)))
+        || path.components().any(|part| *folded(part.as_os_str()) == *b".agentworkforce")
 }
 
 /// The rules for configuration of harnesses that a run may change: the next one starts what it names.

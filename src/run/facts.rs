@@ -18,17 +18,18 @@ use crate::mount::git::surroundings::GitSurroundings;
 use crate::mount::{self, InjectedFile, root};
 use crate::plan::mount::MountPlace;
 use crate::plan::parts::{Obstacles, RunFacts, RunFlags};
+use crate::resolve::sidecar::{self, SidecarText};
 use crate::rules::layer::GitPlace;
 use crate::workforce::Workforce;
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What decides about agents in the root: the layers, and the skills of this persona.
+/// What decides about agents in the root: the layers, the rule files, and what this persona names.
 fn layers_in(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) -> Vec<PathBuf> {
     let mut places = layer_places::inside(&workforce.layers, root);
-    for skill in skills_of(workforce, parts, root) {
-        let on_the_way = layer_places::on_the_way(&skill, root);
+    for place in named_by(workforce, parts, root) {
+        let on_the_way = layer_places::on_the_way(&place, root);
         // The project as a whole is none.
         places.extend(on_the_way.into_iter().filter(|place| !place.as_os_str().is_empty()));
     }
@@ -37,11 +38,11 @@ fn layers_in(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) -
 
 /// The same outside of the root.
 pub(super) fn layers_outside(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) -> Outside {
-    layer_places::outside(&workforce.layers, skills_of(workforce, parts, root), root)
+    layer_places::outside(&workforce.layers, named_by(workforce, parts, root), root)
 }
 
-/// Where the local skills of this persona are, or would be.
-fn skills_of(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) -> Vec<PathBuf> {
+/// Where the local skills and the instruction files of this persona are, or would be.
+fn named_by(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) -> Vec<PathBuf> {
     let mut places = Vec::new();
     let Some(parts) = parts else { return places };
     let resolved = &parts.found.resolved;
@@ -57,6 +58,10 @@ fn skills_of(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) -
             places.push(path.parent().filter(|_| is_named).unwrap_or(&path).to_owned());
         }
     }
+    places.extend(sidecar::all(resolved).into_iter().filter_map(|sidecar| match sidecar.text {
+        SidecarText::File(path) => Some(path),
+        SidecarText::Pack(_) | SidecarText::Builtin(_) => None,
+    }));
     places
 }
 

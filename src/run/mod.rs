@@ -33,7 +33,7 @@ mod terms;
 mod tree_files;
 mod version;
 mod view;
-mod watch;
+pub mod watch;
 
 pub use crate::launch::error::LaunchError;
 pub use drive::{FailedRun, FinishedRun};

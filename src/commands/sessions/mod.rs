@@ -17,6 +17,8 @@ use crate::load::layers::config_path;
 use crate::mount::CrashPoints;
 use crate::mount::apply::UndoRequest;
 use crate::mount::changes::Merging;
+use crate::mount::changes::diff::printable_name;
+use crate::run::watch::{Watch, begin_apply};
 use crate::session::prune::PruneRequest;
 use crate::session::recover::Recovery;
 use crate::session::{SessionState, SessionStore, Sessions};
@@ -30,21 +32,42 @@ pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> 
     let crash_points = CrashPoints::of(host);
     let sessions =
         Sessions { store: &store, host, crash_points: &crash_points, merging: merging(command, host)? };
+    let watch = watch(command, &sessions)?;
+    let exit = carry_out(command, &sessions, ui)?;
+    if let Some((path, note)) = watch.as_ref().and_then(Watch::appeared) {
+        let (path, note) = (printable_name(&path), printable_name(note));
+        ui.warning(format!(
+            "{path} has appeared by this, and would decide about the next run, which is refused"
+        ));
+        ui.hint(format!("look at what is there; undo this or remove it, or else the note {note}"));
+    }
+    Ok(exit)
+}
+
+/// What must not come to life by what a command brings back into the project.
+fn watch(command: &SessionsCommand, sessions: &Sessions) -> Result<Option<Watch>> {
+    let (SessionsCommand::Apply { id, .. } | SessionsCommand::Redo { id }) = command else { return Ok(None) };
+    let session = sessions.store.find(id)?;
+    let Some(status) = session.status()? else { return Ok(None) };
+    Ok(Some(begin_apply(sessions.host, session.id.as_str(), &status.root)?))
+}
+
+fn carry_out(command: &SessionsCommand, sessions: &Sessions, ui: &mut Ui) -> Result<Exit> {
     match command {
-        SessionsCommand::List => list(&sessions, ui),
-        SessionsCommand::Show { id } => show(&sessions, id, ui),
+        SessionsCommand::List => list(sessions, ui),
+        SessionsCommand::Show { id } => show(sessions, id, ui),
         SessionsCommand::Diff { id, path, include_ignored } => {
-            diff::diff(&sessions, id, path.as_ref(), *include_ignored, ui)
+            diff::diff(sessions, id, path.as_ref(), *include_ignored, ui)
         }
-        SessionsCommand::Apply { .. } => apply::run(command, &sessions, ui),
-        SessionsCommand::Discard { id, yes } => discard::run(&sessions, id, *yes, ui),
+        SessionsCommand::Apply { .. } => apply::run(command, sessions, ui),
+        SessionsCommand::Discard { id, yes } => discard::run(sessions, id, *yes, ui),
         SessionsCommand::Undo { id, only, force } => {
             let request = UndoRequest { only: only.clone(), force: *force };
             undo::say(&sessions.undo(id, &request)?, ui)
         }
         SessionsCommand::Redo { id } => undo::say(&sessions.redo(id)?, ui),
-        SessionsCommand::Recover { id } => recover(&sessions, id.as_deref(), ui),
-        SessionsCommand::Prune { older_than, force } => prune(&sessions, older_than, *force, ui),
+        SessionsCommand::Recover { id } => recover(sessions, id.as_deref(), ui),
+        SessionsCommand::Prune { older_than, force } => prune(sessions, older_than, *force, ui),
     }
 }
 
@@ -81,9 +104,7 @@ fn list(sessions: &Sessions, ui: &mut Ui) -> Result<Exit> {
             if entry.live { format!("{} (live)", entry.state.name()) } else { entry.state.name().to_owned() };
         let started =
             status.map(|status| status.started_at.chars().take(19).collect::<String>()).unwrap_or_default();
-        let root = status
-            .map(|status| crate::mount::changes::diff::printable_name(status.root.as_ref()))
-            .unwrap_or_default();
+        let root = status.map(|status| printable_name(status.root.as_ref())).unwrap_or_default();
         table.row([entry.id.clone(), state, started, root]);
     }
     ui.table(&table);
@@ -102,9 +123,9 @@ fn show(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
     ui.line(format!("{}  {}", shown.entry.id, shown.entry.state.name()));
     if let Some(status) = &shown.entry.status {
         ui.line(printable(&format!("persona   {}", status.persona)));
-        ui.line(format!("project   {}", crate::mount::changes::diff::printable_name(status.root.as_ref())));
+        ui.line(format!("project   {}", printable_name(status.root.as_ref())));
     }
-    ui.line(format!("directory {}", crate::mount::changes::diff::printable_name(shown.directory.as_ref())));
+    ui.line(format!("directory {}", printable_name(shown.directory.as_ref())));
     if let Some(problem) = &shown.problem {
         ui.warning(printable(problem));
     }

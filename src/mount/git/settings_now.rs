@@ -1,16 +1,17 @@
-//! What git takes settings from or runs as the repositories are now, as rules. The run could only know of its own repository, and
-//! the user may have changed that. It judges nothing.
+//! What git takes settings from or runs as the repositories are now, and where links of layers lead, as rules. The run could only
+//! know of its own repository and layers, and the user may have changed that. It judges nothing.
 
 use super::surroundings::GitSurroundings;
 use super::{settings, work_trees};
+use crate::load::layer_places::on_the_way;
 use crate::model::mount::{PathRule, RuleSource};
 use crate::model::mount_record::MountRecord;
-use crate::rules::layer::git_rules;
+use crate::rules::layer::{git_rules, linked_rule};
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 /// The rules of the run and those of now: of the repositories of the run, of the one that the root is in, and of those around
-/// the given paths.
+/// the given paths; and of the links that decide about agents.
 pub(crate) fn with_rules<'a>(
     record: &MountRecord,
     rules: &[PathRule],
@@ -37,6 +38,14 @@ pub(crate) fn with_rules<'a>(
     for tree in trees {
         let rules = git_rules(&settings::places(&tree, &root, &around));
         list.extend(rules.into_iter().filter(|rule| known.insert(rule.pattern.clone())));
+    }
+    // As strict as the rules for the links themselves.
+    if let Some(effect) =
+        rules.iter().find(|rule| rule.source == RuleSource::BuiltinLayer).map(|rule| rule.effect)
+    {
+        let places: BTreeSet<PathBuf> =
+            record.layer_links.iter().flat_map(|link| on_the_way(&root.join(link), &root)).collect();
+        list.extend(places.iter().filter_map(|place| linked_rule(place, effect)));
     }
     list
 }

@@ -63,6 +63,7 @@ pub(super) fn open_copy(request: &OpenRequest, record: &mut MountRecord) -> Resu
     record.git = git;
     record.injected = injected_records(request);
     record.hidden = found.scan.hidden;
+    record.layer_links = found.scan.layer_links;
     record.skipped_special = found.special + results.special;
     record.outward_links = results.outward_links;
     record.left_out = found.left_out;
@@ -134,6 +135,7 @@ fn gather(
     all.dirs.retain(|dir| !closed.contains(dir.as_path()));
     all.scan.hidden.sort_by(|a, b| a.path.cmp(&b.path));
     all.scan.nested_repositories.sort();
+    all.scan.layer_links.sort();
     Ok(all)
 }
 
@@ -141,6 +143,7 @@ impl Found {
     fn absorb(&mut self, other: Found) {
         self.scan.hidden.extend(other.scan.hidden);
         self.scan.nested_repositories.extend(other.scan.nested_repositories);
+        self.scan.layer_links.extend(other.scan.layer_links);
         self.dirs.extend(other.dirs);
         self.files.extend(other.files);
         self.symlinks.extend(other.symlinks);
@@ -165,6 +168,7 @@ impl Visitor for Gather<'_> {
 
     fn entry(&mut self, parent: &Decision, path: &Path, kind: Kind) -> Step<Decision> {
         let is_dir = kind == Kind::Dir;
+        self.found.scan.see(path, kind);
         let decision = self.rules.decide_child(parent, path, is_dir);
         if decision.is_hidden() {
             self.found.scan.hide(path, is_dir, &decision, self.list);

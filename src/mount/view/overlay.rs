@@ -60,6 +60,7 @@ pub(super) fn open_overlay(request: &OpenRequest, record: &mut MountRecord) -> R
     record.data = "upper".into();
     record.xattrs = Some(xattrs);
     record.hidden = found.hidden;
+    record.layer_links = found.layer_links;
     record.injected = injected_records(request);
     Ok(())
 }

@@ -8,6 +8,7 @@ use crate::model::mount_record::HiddenPath;
 use crate::model::raw_path::RawPath;
 use crate::mount::fs::walk::{Kind, Step, Visitor, threads, walk};
 use crate::rules::inherit::stray_rule;
+use crate::rules::layer::is_layer_by_name;
 use crate::rules::quick::QuickRules;
 use crate::rules::{Decision, PathRules, unreadable_rule};
 use std::io;
@@ -20,6 +21,8 @@ pub struct HiddenScan {
     pub hidden: Vec<HiddenPath>,
     /// Work trees below the root, relative to it, sorted.
     pub nested_repositories: Vec<PathBuf>,
+    /// Links that are layers or rule files, or in a layer, sorted.
+    pub layer_links: Vec<RawPath>,
 }
 
 /// Walks the project.
@@ -49,13 +52,22 @@ pub fn scan_hidden(
         }
         all.hidden.extend(scan.hidden);
         all.nested_repositories.extend(scan.nested_repositories);
+        all.layer_links.extend(scan.layer_links);
     }
     all.hidden.sort_by(|a, b| a.path.cmp(&b.path));
     all.nested_repositories.sort();
+    all.layer_links.sort();
     Ok(all)
 }
 
 impl HiddenScan {
+    /// Notes a link that decides about agents, hidden or not.
+    pub(super) fn see(&mut self, path: &Path, kind: Kind) {
+        if kind == Kind::Symlink && is_layer_by_name(path) {
+            self.layer_links.push(RawPath::from(path));
+        }
+    }
+
     /// Notes a hidden path.
     pub(super) fn hide(&mut self, path: &Path, is_dir: bool, decision: &Decision, list: &[PathRule]) {
         let rule = decision.rule.and_then(|index| list.get(index));
@@ -121,6 +133,7 @@ impl Visitor for Found<'_> {
 
     fn entry(&mut self, parent: &Decision, path: &Path, kind: Kind) -> Step<Decision> {
         let is_dir = kind == Kind::Dir;
+        self.scan.see(path, kind);
         let decision = self.rules.decide_child(parent, path, is_dir);
         if decision.is_hidden() {
             self.scan.hide(path, is_dir, &decision, self.list);

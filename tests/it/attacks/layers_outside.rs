@@ -62,6 +62,27 @@ fn layers_and_configuration_outside_of_the_project_are_not_written() {
 }
 
 #[test]
+fn rule_files_that_links_lead_to_outside_are_not_written() {
+    for_each_identity(|base| {
+        for level in ["project", "strict"] {
+            let world = World::new(base.who);
+            world.repository(&[("keys.txt", "KEYS-SECRET\n"), ("lib/x", "x\n")]);
+            world.outside(
+                "mkdir ~/dotfiles; echo keys.txt > ~/dotfiles/ai; echo lib > ~/dotfiles/other
+                 ln -s ~/dotfiles/ai .agentignore; ln -s ~/dotfiles/other .other.agentreadonly",
+            );
+            let script =
+                "cd ~/dotfiles; for f in ai other; do (echo > $f) || rm -f $f || mv new $f || true; done
+                 cd ~; mv dotfiles gone || rm -rf dotfiles || true";
+            world.mounted(&["--sandbox", level], script).ends(0);
+            assert_eq!(world.outside("cat ~/dotfiles/ai ~/dotfiles/other"), "keys.txt\nlib\n", "{level}");
+            let seen = world.mounted(&[], "cat keys.txt || echo hidden").ends(0);
+            assert!(!seen.stdout.contains("KEYS"), "{level}: {seen:#?}");
+        }
+    });
+}
+
+#[test]
 fn a_link_on_the_way_to_a_layer_that_was_replaced_is_noticed() {
     for_each_identity(|base| {
         let script = "begins; mkdir -p ~/evil/personas; ln -sfn ~/evil ~/current; touch made; answers done";
@@ -127,6 +148,67 @@ fn what_appears_above_the_project_does_not_decide_about_the_next_run() {
             assert_eq!(code, 0, "{made}: {said}");
             assert!(seen.contains("other"), "{made}: {seen}");
         }
+    });
+}
+
+#[test]
+fn links_that_would_become_a_layer_or_a_repository_later_do_not_decide_about_the_next_run() {
+    for_each_identity(|base| {
+        for made in [
+            "mkdir -p ../.agentworkforce; ln -s $PWD/tools ../.agentworkforce/workforce; mkdir -p tools/personas",
+            "ln -s $PWD/tools ../.agentworkforce; mkdir -p tools/workforce/personas",
+            "mkdir ../.git; echo 'ref: refs/heads/main' > ../.git/HEAD; ln -s $PWD/o ../.git/objects
+             ln -s $PWD/r ../.git/refs; mkdir o r; touch o/x r/x",
+            "echo \"gitdir: $PWD/g\" > ../.git; mkdir -p g/objects g/refs; echo 'ref: refs/heads/main' > g/HEAD",
+            "ln -s $PWD/tools ~/team; mkdir tools; echo '{}' > tools/engineer.json",
+        ] {
+            let world = World::new(base.who);
+            let inner = inner(&world);
+            world.write("home/.agentworkforce/workforce/config.json", r#"{"personaDirs": ["~/team"]}"#);
+            world.give();
+            let run = |flags: &[&str], script: &str| {
+                let output = world.mounted_command(flags, script).current_dir(&inner).output().unwrap();
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+            };
+            let (code, _, said) = run(&["--apply", "never"], made);
+            assert_eq!(code, 3, "{made}: {said}");
+            assert!(said.contains("has appeared during the run"), "{made}: {said}");
+            let id = world.listed()[0]["id"].as_str().unwrap().to_owned();
+            world.aw(["sessions", "apply", &id]).ends(4).says("appeared during an earlier run");
+            let (code, seen, said) = run(&[], "cat keys.txt");
+            assert_eq!((code, seen.as_str()), (4, ""), "{made}: {said}");
+        }
+    });
+}
+
+#[test]
+fn a_link_of_the_users_that_comes_to_life_by_an_apply_does_not_decide_about_the_next_run() {
+    for_each_identity(|world| {
+        let inner = inner(&world);
+        world.outside("ln -s inner/tools .agentworkforce");
+        let run = |flags: &[&str], script: &str| {
+            let output = world.mounted_command(flags, script).current_dir(&inner).output().unwrap();
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+        };
+        let made = "mkdir -p tools/workforce/personas; echo '{}' > tools/workforce/personas/engineer.json";
+        assert_eq!(run(&["--apply", "never"], made).0, 0);
+        assert_eq!(notes(&world), 0);
+        let id = world.listed()[0]["id"].as_str().unwrap().to_owned();
+        world
+            .aw(["sessions", "apply", &id])
+            .ends(0)
+            .says("has appeared by this, and would decide about the next run");
+        let (code, seen, said) = run(&[], "cat keys.txt");
+        assert_eq!((code, seen.as_str()), (4, ""), "{said}");
+        world.aw(["sessions", "undo", &id]).ends(0);
+        assert_eq!(run(&[], "! cat keys.txt").0, 0);
+        assert_eq!(notes(&world), 0);
+        world
+            .aw(["sessions", "redo", &id])
+            .ends(0)
+            .says("has appeared by this, and would decide about the next run");
     });
 }
 

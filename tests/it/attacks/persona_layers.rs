@@ -177,6 +177,64 @@ fn a_configured_directory_in_the_project_is_protected_through_every_link() {
 }
 
 #[test]
+fn rule_files_that_are_links_are_protected_with_what_they_lead_to() {
+    for_each_identity(|world| {
+        world.repository(&[
+            ("conf/ignore", "keys.txt\n"),
+            ("conf/ro", "a.txt\n"),
+            ("conf/other", "b.txt\n"),
+            ("conf/nested", "b.txt\n"),
+            ("tooling/aw/workforce/personas/rev.json", r#"{"id":"rev","intent":"r","systemPrompt":"x"}"#),
+            ("lib/charter.md", "Keep.\n"),
+            ("keys.txt", "KEYS-SECRET\n"),
+            ("a.txt", "one\n"),
+        ]);
+        world.outside(
+            "ln -s conf/via .agentignore; ln -s ignore conf/via; ln -s conf/ro .agentreadonly
+             ln -s ./conf/other .other.agentignore
+             mkdir -p packages/api; ln -s ../../conf/nested packages/api/.agentignore
+             ln -s ../../tooling/aw packages/api/.agentworkforce
+             mkdir -p .agentworkforce/workforce/agents/rev
+             ln -s ../../../../lib/charter.md .agentworkforce/workforce/agents/rev/charter.md
+             git add -A; git commit -qm links",
+        );
+        let state =
+            "git status --porcelain; git for-each-ref; cat conf/*; readlink conf/via; cat tooling/aw/*/*/*";
+        for (backend, level) in
+            [("copy", "off"), ("overlay", "off"), ("overlay", "project"), ("overlay", "strict")]
+        {
+            let flags = ["--mount", backend, "--sandbox", level];
+            for (script, path) in [
+                ("echo > conf/ignore", "conf/ignore"),
+                ("ln -sfn other conf/via", "conf/via"),
+                ("echo > conf/ro", "conf/ro"),
+                ("rm conf/other", "conf/other"),
+                ("mv conf c2; ln -s c2 conf", "conf"),
+                ("echo > conf/nested", "conf/nested"),
+                ("echo x > tooling/aw/workforce/personas/rev.json", "tooling/aw/workforce/personas/rev.json"),
+                ("echo Evil > lib/charter.md", "lib/charter.md"),
+            ] {
+                let before = world.outside(state);
+                let kept = protected(&world, &flags, script);
+                assert!(kept.contains(&path.to_owned()), "{flags:?} {script}: {path} is not in {kept:?}");
+                world.outside("rm -rf c2");
+                assert_eq!(world.outside(state), before, "{flags:?} {script}");
+            }
+            let seen = world.mounted(&flags, "cat keys.txt || echo hidden").ends(0);
+            assert!(seen.stdout.contains("hidden") && !seen.stdout.contains("KEYS"), "{flags:?} {seen:#?}");
+        }
+        // In a commit, too; what is beside them is ordinary.
+        for path in ["conf/ignore", "conf/nested", "lib/charter.md"] {
+            let script = format!("echo > {path}; git add -A; git commit -qm x");
+            let did = world.mounted(&["--json"], &script).ends(0);
+            assert_eq!(did.json()["applied"]["git"]["held"][0]["path"], path, "{did:#?}");
+        }
+        world.mounted(&[], "echo mine > conf/mine; echo mine > lib/mine").ends(0);
+        assert_eq!(world.outside("cat conf/mine lib/mine"), "mine\nmine\n");
+    });
+}
+
+#[test]
 fn a_commit_that_rewrites_a_layer_is_held() {
     let world = World::new(Identity::Own);
     world.repository(&[("a.txt", "one\n"), ("tools/x", "x\n")]);
