@@ -2,6 +2,7 @@
 //! are as dangerous as `.git/config` and `.git/hooks` themselves. It runs no git in a repository, which might wait for such a file.
 
 use super::config_file::settings;
+use super::hook_scripts;
 use super::repository::{LARGEST_POINTER, LARGEST_SETTINGS, Repository, pointer_target};
 use super::shell_words::{entered_in, names_in, scripts_in};
 use super::work_trees;
@@ -9,8 +10,6 @@ use crate::files::regular;
 use crate::git;
 use crate::load::layer_places::trail;
 use std::collections::BTreeMap;
-use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Includes in includes, and files in sum. Git itself stops at ten.
@@ -86,29 +85,6 @@ const NAMED_COMMANDS: [(&str, &str); 29] = [
     ("lfs", "smudge"),
 ];
 
-/// Programs that hooks start, with the files that tell them what to run.
-const HOOK_MANAGERS: [(&str, &[&str]); 5] = [
-    ("pre-commit", &[".pre-commit-config.yaml", ".pre-commit-config.yml"]),
-    (
-        "lefthook",
-        &[
-            "lefthook.yml",
-            ".lefthook.yml",
-            "lefthook.yaml",
-            ".lefthook.yaml",
-            "lefthook.toml",
-            "lefthook.json",
-            "lefthook-local.yml",
-            ".lefthook-local.yml",
-            ".lefthook",
-            ".lefthook-local",
-        ],
-    ),
-    ("overcommit", &[".overcommit.yml", ".local-overcommit.yml", ".git-hooks"]),
-    ("husky", &[".husky"]),
-    ("lint-staged", &[".lintstagedrc", ".lintstagedrc.json", ".lintstagedrc.yaml", ".lintstagedrc.js"]),
-];
-
 /// Where git's own files of the user and of the machine are.
 #[derive(Debug, Clone, Default)]
 pub struct GitSurroundings {
@@ -171,6 +147,7 @@ pub fn places(work_tree: &Path, root: &Path, around: &GitSurroundings) -> Vec<(P
             search.add(&dir.join(name), &format!(".git/{name}"));
         }
     }
+    search.further_scripts();
     search.found.into_iter().collect()
 }
 
@@ -304,45 +281,19 @@ impl Search<'_> {
 
     /// What the hooks in a directory lead to: links, and the scripts and settings that their text names.
     fn hooks(&mut self, dir: &Path, origin: &str) {
-        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten().take(MOST_FILES) {
-            let path = entry.path();
-            if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
-                self.add(&path, origin);
-            }
-            if path.extension().is_some_and(|extension| extension == "sample") {
-                continue;
-            }
-            if let Ok(text) = regular::read(&path, LARGEST_SETTINGS)
-                && let Ok(text) = String::from_utf8(text)
-            {
-                for tree in self.work_trees.clone() {
-                    self.hook(&tree, &text, origin);
-                }
-            }
+        for path in hook_scripts::of_hooks(dir, &self.work_trees, self.home) {
+            self.add(&path, origin);
         }
     }
 
-    /// A hook names many files that it only looks at. Those that it may run are scripts, or are not there yet.
-    fn hook(&mut self, work_tree: &Path, text: &str, origin: &str) {
-        for (_, files) in HOOK_MANAGERS.iter().filter(|(manager, _)| text.contains(manager)) {
-            for file in *files {
-                self.add(&work_tree.join(file), origin);
-            }
-        }
-        let scripts = scripts_in(text);
-        let entered = entered_in(text).into_iter().flatten().map(|name| self.expanded(&name, work_tree));
-        let bases: Vec<PathBuf> =
-            [work_tree.to_owned()].into_iter().chain(entered).take(MOST_ENTERED).collect();
-        for name in names_in(text) {
-            for base in &bases {
-                let path = self.expanded(&name, base);
-                let may_run = match std::fs::metadata(&path) {
-                    Ok(found) => found.is_file() && (scripts.contains(&name) || is_script(&path)),
-                    Err(_) => name.contains('/') || scripts.contains(&name),
-                };
-                if may_run {
-                    self.add(&path, origin);
-                }
+    /// What the scripts run in turn that settings name.
+    fn further_scripts(&mut self) {
+        let commands = self.found.iter().filter(|(_, origin)| is_command(origin));
+        let scripts: Vec<(PathBuf, String)> =
+            commands.map(|(path, origin)| (self.root.join(path), origin.clone())).collect();
+        for (script, origin) in scripts {
+            for path in hook_scripts::of_scripts([&*script].into_iter(), &self.work_trees, self.home) {
+                self.add(&path, &origin);
             }
         }
     }
@@ -357,16 +308,6 @@ impl Search<'_> {
             }
         }
     }
-}
-
-/// Whether a file is made to be run.
-fn is_script(path: &Path) -> bool {
-    let can_be_run = || path.metadata().is_ok_and(|found| found.permissions().mode() & 0o111 != 0);
-    let names_interpreter = || {
-        let mut start = [0; 2];
-        regular::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok_and(|()| start == *b"#!")
-    };
-    can_be_run() || names_interpreter()
 }
 
 fn is_include(key: &str) -> bool {

@@ -4,6 +4,7 @@ mod aliases;
 mod caches;
 mod checks;
 mod git_commits;
+mod git_hooks;
 mod git_objects;
 mod git_settings;
 mod harness_config;
