@@ -41,6 +41,10 @@ const PROGRAMS: &str = "GIT_EXEC_PATH";
 /// A git that takes longer to name a file is not waited for.
 const SYSTEM_CONFIG: Duration = Duration::from_secs(2);
 
+/// What one git may take of memory, and at once. A few bytes of an agent's may unfold to any amount.
+pub const MEMORY: u64 = 2 << 30;
+const MOST_AT_ONCE: &str = "1g";
+
 /// A git command that is about to run. It fetches nothing: a repository can name a program for that.
 pub fn command(directory: &Path) -> Command {
     own_project::add(directory);
@@ -59,6 +63,7 @@ pub fn command(directory: &Path) -> Command {
         .env("GIT_NO_LAZY_FETCH", "1")
         .env("GIT_NO_REPLACE_OBJECTS", "1")
         .env("GIT_LITERAL_PATHSPECS", "1")
+        .env("GIT_ALLOC_LIMIT", MOST_AT_ONCE)
         .env("LC_ALL", "C")
         .stdin(Stdio::null());
     pass_over_pipes(&mut command);
@@ -198,5 +203,6 @@ pub fn run_with(command: Command, stdin: Option<Stdio>, limits: Limits) -> anyho
 /// The same, whatever the command's exit code is.
 pub fn output_of(mut command: Command, stdin: Option<Stdio>, limits: Limits) -> Result<Finished, ToolError> {
     let stop = || interruption::signal().is_some();
-    tool::run(&mut command, stdin, Bounds { time: limits.time, output: limits.output, stop: &stop })
+    let bounds = Bounds { time: limits.time, output: limits.output, stop: &stop };
+    tool::run_within(&mut command, stdin, bounds, Some(MEMORY))
 }

@@ -8,7 +8,9 @@ pub mod version;
 use crate::host::{Host, own_project};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::process::{
+    Pid, PidfdFlags, Resource, Rlimit, Signal, getrlimit, kill_process_group, pidfd_open, prlimit,
+};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
@@ -107,6 +109,16 @@ pub fn run(
     stdin: Option<Stdio>,
     bounds: Bounds<'_>,
 ) -> std::result::Result<Finished, ToolError> {
+    run_within(command, stdin, bounds, None)
+}
+
+/// The same with a limit of memory, in bytes.
+pub fn run_within(
+    command: &mut Command,
+    stdin: Option<Stdio>,
+    bounds: Bounds<'_>,
+    memory: Option<u64>,
+) -> std::result::Result<Finished, ToolError> {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let program = program.to_string_lossy().into_owned();
     let failed = |error| ToolError::Output { program: program.clone(), error };
@@ -118,6 +130,9 @@ pub fn run(
         .stderr(stderr.try_clone().map_err(failed)?)
         .process_group(0);
     let child = spawn(command).map_err(|error| ToolError::Start { program: program.clone(), error })?;
+    if let Some(memory) = memory {
+        limit_memory(&child, memory);
+    }
     let mut group = Group::of(child).map_err(failed)?;
     let started = Instant::now();
     while !group.ends_soon().map_err(failed)? {
@@ -144,6 +159,17 @@ pub fn run(
     let mut complained = Vec::new();
     stderr.take(STDERR_TAIL).read_to_end(&mut complained).map_err(failed)?;
     Ok(Finished { status, stdout: said, stderr: String::from_utf8_lossy(&complained).into_owned() })
+}
+
+/// Limits what a program that has just been started may take of memory, as do all that it starts. Files that it maps to read them do
+/// not count. A lower limit of the user's stays.
+pub fn limit_memory(child: &Child, bytes: u64) {
+    let least = |limit: Option<u64>| Some(limit.map_or(bytes, |limit| limit.min(bytes)));
+    let ours = getrlimit(Resource::Data);
+    let limit = Rlimit { current: least(ours.current), maximum: least(ours.maximum) };
+    if let Err(error) = prlimit(Some(Pid::from_child(child)), Resource::Data, limit) {
+        tracing::debug!(%error, "the memory of a program is not limited");
+    }
 }
 
 /// A program that is being replaced at this moment is busy for a few milliseconds.

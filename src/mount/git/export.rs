@@ -232,12 +232,15 @@ impl Job<'_> {
     /// As one pack that git itself checks object by object on the way in.
     fn copy_objects(&self, tip: &str, known: &[String]) -> anyhow::Result<()> {
         let mut pack = self.git(true);
+        // Large files are not held in memory.
+        pack.args(["-c", "core.bigFileThreshold=32m", "-c", "pack.windowMemory=64m"]);
         pack.args(["pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .process_group(0);
         let mut pack = pack.spawn().context("cannot run git")?;
+        tool::limit_memory(&pack, git::MEMORY);
         let guard = Guard::over(&pack, TIME);
         let mut input = pack.stdin.take().context("git takes no input")?;
         let known: Vec<&str> = known.iter().map(|commit| commit.trim_start_matches('-')).collect();

@@ -28,6 +28,8 @@ const MOST_FILES: usize = 500_000;
 /// What is copied of all repositories in sum, and how long this may take.
 const MOST_BYTES: u64 = 8 << 30;
 const TIME: Duration = Duration::from_mins(1);
+/// A commit, tree or tag, which git holds in memory.
+const LARGEST_STRUCTURE: u64 = 256 << 20;
 /// What is copied before the clock and signals are looked at again.
 const STEP: u64 = 16 << 20;
 /// Files that are named when they were left out.
@@ -226,6 +228,9 @@ impl Copy<'_> {
         let mut header = Vec::new();
         (&mut object).take(32).read_until(0, &mut header)?;
         let (kind, size) = loose_header(&header).context("it is not a git object")?;
+        if kind != BLOB && size > LARGEST_STRUCTURE {
+            bail!("a commit or tree of more than {} MB", LARGEST_STRUCTURE >> 20);
+        }
         self.take(size)?;
         pack.write_all(&entry_header(kind, size))?;
         let mut content = ZlibEncoder::new(&mut *pack, Compression::fast());
@@ -257,7 +262,7 @@ impl Copy<'_> {
     fn index(&self, pack: File, objects: &Path) -> anyhow::Result<()> {
         let mut index = git::command(&self.repository.common_dir);
         // It is read once and then removed.
-        index.args(["-c", "core.fsync=none"]);
+        index.args(["-c", "core.fsync=none", "-c", "core.bigFileThreshold=32m"]);
         index.arg("--git-dir").arg(&self.repository.common_dir.0);
         index.args(["index-pack", "--stdin", "--fix-thin"]);
         index.arg(format!("--max-input-size={MOST_BYTES}"));
@@ -279,6 +284,9 @@ impl Copy<'_> {
     }
 }
 
+/// As a pack numbers it.
+const BLOB: u8 = 3;
+
 /// The number that a pack has for a kind of object, and the size of its content.
 fn loose_header(header: &[u8]) -> Option<(u8, u64)> {
     let text = std::str::from_utf8(header.strip_suffix(&[0])?).ok()?;
@@ -286,7 +294,7 @@ fn loose_header(header: &[u8]) -> Option<(u8, u64)> {
     let kind = match kind {
         "commit" => 1,
         "tree" => 2,
-        "blob" => 3,
+        "blob" => BLOB,
         "tag" => 4,
         _ => return None,
     };

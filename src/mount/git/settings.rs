@@ -2,6 +2,7 @@
 //! are as dangerous as `.git/config` and `.git/hooks` themselves. It runs no git in a repository, which might wait for such a file.
 
 use super::config_file::settings;
+use super::hook_scripts::{self, HookScripts};
 use super::repository::{LARGEST_POINTER, LARGEST_SETTINGS, Repository, pointer_target};
 use super::shell_words::{entered_in, names_in, scripts_in};
 use super::surroundings::GitSurroundings;
@@ -10,15 +11,10 @@ use crate::files::regular;
 use crate::load::layer_places::trail;
 use crate::rules::layer::GitPlace;
 use std::collections::{BTreeMap, HashSet};
-use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Includes in includes, and files in sum. Git itself stops at ten.
 const MOST_FILES: usize = 64;
-
-/// Entries of a top directory that are looked at.
-const MOST_ENTRIES: usize = 10_000;
 
 /// Directories that one command goes to, in every order.
 const MOST_ENTERED: usize = 64;
@@ -135,6 +131,7 @@ pub fn places(work_tree: &Path, root: &Path, around: &GitSurroundings) -> Vec<(G
             search.add(&dir.join(name), &format!(".git/{name}"));
         }
     }
+    search.further_scripts();
     search.found.into_iter().collect()
 }
 
@@ -288,67 +285,37 @@ impl Search<'_> {
 
     /// What the hooks in a directory lead to: links, and the scripts and settings that their text names.
     fn hooks(&mut self, dir: &Path, origin: &str) {
-        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten().take(MOST_FILES) {
-            let path = entry.path();
-            if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
-                self.add(&path, origin);
-            }
-            if path.extension().is_some_and(|extension| extension == "sample") {
-                continue;
-            }
-            if let Ok(text) = regular::read(&path, LARGEST_SETTINGS)
-                && let Ok(text) = String::from_utf8(text)
-            {
-                for tree in self.work_trees.clone() {
-                    self.hook(&tree, &text, origin);
-                }
-            }
+        let found = hook_scripts::of_hooks(dir, &self.work_trees, self.home);
+        self.scripts(found, origin);
+    }
+
+    /// What the scripts run in turn that settings name.
+    fn further_scripts(&mut self) {
+        let named = self.found.iter().filter(|(_, origin)| is_command(origin));
+        let scripts: Vec<(PathBuf, String)> = named
+            .filter_map(|(place, origin)| match place {
+                GitPlace::Path(path) => Some((self.root.join(path), origin.clone())),
+                GitPlace::Named { .. } => None,
+            })
+            .collect();
+        for (script, origin) in scripts {
+            let found = hook_scripts::of_scripts([&*script].into_iter(), &self.work_trees, self.home);
+            self.scripts(found, &origin);
         }
     }
 
-    /// A hook names many files that it only looks at. Those that it may run are scripts, or are not there yet.
-    fn hook(&mut self, work_tree: &Path, text: &str, origin: &str) {
-        self.managers(work_tree, text, origin);
-        let scripts = scripts_in(text);
-        let entered = entered_in(text).into_iter().flatten().map(|name| self.expanded(&name, work_tree));
-        let bases: Vec<PathBuf> =
-            [work_tree.to_owned()].into_iter().chain(entered).take(MOST_ENTERED).collect();
-        for name in names_in(text) {
-            for base in &bases {
-                let path = self.expanded(&name, base);
-                let may_run = match std::fs::metadata(&path) {
-                    Ok(found) => found.is_file() && (scripts.contains(&name) || is_script(&path)),
-                    Err(_) => name.contains('/') || scripts.contains(&name),
-                };
-                if may_run {
-                    self.add(&path, origin);
-                    let script = regular::read(&path, LARGEST_SETTINGS).unwrap_or_default();
-                    self.managers(work_tree, &String::from_utf8_lossy(&script), origin);
-                }
-            }
+    fn scripts(&mut self, found: HookScripts, origin: &str) {
+        for path in found.paths {
+            self.add(&path, origin);
         }
-    }
-
-    /// The files of the hook managers that a hook, or a script of it, starts.
-    fn managers(&mut self, work_tree: &Path, text: &str, origin: &str) {
-        for stem in hook_managers::named_in(text) {
-            // The whole root, where the work tree begins above it.
-            let below = work_tree.strip_prefix(self.root).unwrap_or(Path::new("")).to_owned();
-            let names =
-                hook_managers::patterns(stem).map(|name| GitPlace::Named { below: below.clone(), name });
-            let is_new = !self.found.contains_key(&names[0]);
-            self.found.extend(names.map(|place| (place, origin.to_owned())));
-            if !is_new {
-                continue;
-            }
-            // What a name leads to, and the way to it.
-            self.add(&work_tree.join(format!(".config/{stem}.yml")), origin);
-            let entries = std::fs::read_dir(work_tree).into_iter().flatten().flatten().take(MOST_ENTRIES);
-            let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
-            for link in
-                links.filter(|link| hook_managers::may_be_of(stem, &link.file_name().to_string_lossy()))
-            {
-                self.add(&link.path(), origin);
+        for stem in found.managers {
+            for work_tree in self.work_trees.clone() {
+                // The whole root, where the work tree begins above it.
+                let below = work_tree.strip_prefix(self.root).unwrap_or(Path::new("")).to_owned();
+                let names =
+                    hook_managers::patterns(stem).map(|name| GitPlace::Named { below: below.clone(), name });
+                self.found.extend(names.map(|place| (place, origin.to_owned())));
+                self.add(&work_tree.join(format!(".config/{stem}.yml")), origin);
             }
         }
     }
@@ -364,16 +331,6 @@ impl Search<'_> {
             }
         }
     }
-}
-
-/// Whether a file is made to be run.
-fn is_script(path: &Path) -> bool {
-    let can_be_run = || path.metadata().is_ok_and(|found| found.permissions().mode() & 0o111 != 0);
-    let names_interpreter = || {
-        let mut start = [0; 2];
-        regular::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok_and(|()| start == *b"#!")
-    };
-    can_be_run() || names_interpreter()
 }
 
 fn is_include(key: &str) -> bool {

@@ -2,9 +2,10 @@
 //! than too few. It looks at no files.
 
 /// Programs that run the file that they are given, and commands of the shell that do.
-const INTERPRETERS: [&str; 22] = [
-    ".", "source", "sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh", "pwsh", "python", "pypy",
-    "perl", "ruby", "node", "nodejs", "deno", "bun", "php", "lua", "tclsh",
+const INTERPRETERS: [&str; 32] = [
+    ".", "source", "sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh", "pwsh", "nu", "python", "pypy",
+    "perl", "ruby", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "php", "lua", "tclsh", "expect",
+    "awk", "gawk", "mawk", "Rscript", "julia", "elixir",
 ];
 
 /// What goes to the directory that follows.
@@ -40,15 +41,16 @@ pub(super) fn names_in(command: &str) -> Vec<String> {
     names
 }
 
+pub(super) fn is_interpreter(word: &str) -> bool {
+    let name = word.rsplit_once('/').map_or(word, |(_, name)| name);
+    // `python3.13`.
+    let version = |c: char| c.is_ascii_digit() || c == '.';
+    INTERPRETERS.contains(&name) || INTERPRETERS.contains(&name.trim_end_matches(version))
+}
+
 /// Bare or not, what an interpreter in a command is given first.
 pub(super) fn scripts_in(command: &str) -> Vec<String> {
     let words: Vec<&str> = command.split(is_between).filter(|word| !word.is_empty()).collect();
-    let is_interpreter = |word: &str| {
-        let name = word.rsplit_once('/').map_or(word, |(_, name)| name);
-        // `python3.13`.
-        let version = |c: char| c.is_ascii_digit() || c == '.';
-        INTERPRETERS.contains(&name) || INTERPRETERS.contains(&name.trim_end_matches(version))
-    };
     let given = |at: usize| words[at + 1..].iter().find(|word| !word.starts_with('-'));
     let starts = (0..words.len()).filter(|&at| is_interpreter(words[at]));
     starts.filter_map(given).map(|word| (*word).to_owned()).collect()

@@ -1,7 +1,7 @@
 //! Forged object directories: commits are judged by what their objects are, whatever the agent's files say about them.
 
 use crate::support::mount::{World, for_each_identity};
-use crate::support::sessions::BACKENDS;
+use crate::support::sessions::{BACKENDS, Did};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::json;
@@ -165,6 +165,76 @@ fn commits_of_an_agent_that_packs_its_repository_are_not_held() {
                 );
                 world.outside("git fsck --strict; git checkout -q .; git for-each-ref --format='delete %(refname)' refs/agentworkforce | git update-ref --stdin");
             }
+        }
+    });
+}
+
+/// A pack of a few kilobytes: a file of 16 MB of zeros, and a delta that is a hundred copies of it.
+const UNFOLDS: &str = r#"
+import zlib, os, hashlib, struct
+base, copies = bytes(0xFFFFFF), 100
+def header(kind, size):
+    found = [(kind << 4) | (size & 15)]
+    size >>= 4
+    while size:
+        found[-1] |= 0x80
+        found.append(size & 127)
+        size >>= 7
+    return bytes(found)
+def number(size):
+    found = b""
+    while True:
+        low, size = size & 127, size >> 7
+        if not size: return found + bytes([low])
+        found += bytes([low | 128])
+def distance(size):
+    found = [size & 127]
+    size >>= 7
+    while size:
+        size -= 1
+        found.insert(0, 0x80 | (size & 127))
+        size >>= 7
+    return bytes(found)
+delta = number(len(base)) + number(len(base) * copies) + bytes([0xF0, 0xFF, 0xFF, 0xFF]) * copies
+pack = b"PACK" + struct.pack(">II", 2, 2)
+first = len(pack)
+pack += header(3, len(base)) + zlib.compress(base, 9)
+second = len(pack)
+pack += header(6, len(delta)) + distance(second - first) + zlib.compress(delta, 9)
+pack += hashlib.sha1(pack).digest()
+os.makedirs(".git/objects/pack", exist_ok=True)
+open(".git/objects/pack/pack-" + "ab" * 20 + ".pack", "wb").write(pack)
+"#;
+
+#[test]
+fn objects_that_unfold_to_gigabytes_take_no_memory() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        let unfolds = world.write("unfolds.py", UNFOLDS);
+        let (git, sizes) = (world.outside("command -v git"), world.path("sizes"));
+        // The largest size of each git in kilobytes.
+        let text = format!(
+            "#!/usr/bin/env python3\nimport resource, subprocess, sys\ncode = subprocess.call([{:?}] + sys.argv[1:])\n\
+             open({:?}, 'a').write('%s\\n' % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\nsys.exit(code)\n",
+            git.trim_end(),
+            sizes.to_str().unwrap(),
+        );
+        world.raw_harness("git", &text, 0o755);
+        for backend in BACKENDS {
+            let attack = format!(
+                "python3 {}; echo {backend} > a.txt; {} commit -qam unfolds",
+                unfolds.display(),
+                git.trim_end()
+            );
+            let mut command = world.mounted_command(&["--mount", backend], &attack);
+            let path = std::env::var("PATH").unwrap_or_default();
+            command.env("PATH", format!("{}:{path}", world.path("bin").display()));
+            let did = Did::of(&command.output().unwrap()).ends(0);
+            did.says("commit(s) of the agent are kept");
+            assert_eq!(world.outside("cat a.txt"), format!("{backend}\n"));
+            let sizes = std::fs::read_to_string(&sizes).unwrap();
+            let largest = sizes.lines().map(|size| size.parse::<u64>().unwrap()).max().unwrap();
+            assert!(largest < 800_000, "{backend}: git took {largest} KB");
         }
     });
 }

@@ -5,6 +5,7 @@ mod caches;
 mod checks;
 mod git_commits;
 mod git_environment;
+mod git_hooks;
 mod git_objects;
 mod git_settings;
 mod harness_config;
