@@ -76,28 +76,18 @@ pub fn run(cli: &Cli, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
     }
 }
 
-/// Closes our home to others, and has it made closed for a command that may be the first to write to it; runs do so themselves. A
-/// directory that the user has named keeps its mode: it may be there for other things, too.
+/// Closes our home to others, and has it made closed for a command that may be the first to write to it; runs do so themselves, and
+/// after every other command it is closed. A directory that the user has named keeps its mode: it may be there for other things, too.
 fn closed_home(cli: &Cli, host: &Host) -> Option<PrivateHome> {
     let home = host.workforce_home().ok()?;
     if host.var("AGENT_WORKFORCE_HOME").is_none() {
         private_home::mend(&home);
     }
-    let edits = matches!(
-        cli.command,
-        Some(
-            Command::Config { .. }
-                | Command::Create(_)
-                | Command::Persona { .. }
-                | Command::Role { .. }
-                | Command::Import(_)
-                | Command::Install(_)
-                | Command::Update(_)
-                | Command::Uninstall(_)
-                | Command::Sources { .. }
-        )
-    );
-    edits.then(|| PrivateHome::make(&home))
+    match &cli.command {
+        Some(Command::Config { .. }) => Some(PrivateHome::make(&home)),
+        Some(Command::Create(args)) if !args.dry_run => Some(PrivateHome::make(&home)),
+        _ => Some(PrivateHome::watch(&home)),
+    }
 }
 
 /// Whether this command may run something, and so keeps a log of it.

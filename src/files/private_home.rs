@@ -25,28 +25,36 @@ fn close(dir: &Path, to: u32) {
     }
 }
 
-/// A home that is there as long as this is, and stays if something was written to it.
+/// A home that is closed to others when this goes, if it was made in the meantime.
 #[must_use]
 pub struct PrivateHome {
     /// What was missing, the innermost first.
-    made: Vec<PathBuf>,
+    missing: Vec<PathBuf>,
 }
 
 impl PrivateHome {
-    /// Whoever writes to the home finds it there. Where it cannot be made, the writer says why.
-    pub fn make(home: &Path) -> PrivateHome {
+    /// Whoever makes the home, it is closed in the end.
+    pub fn watch(home: &Path) -> PrivateHome {
         let missing = home.ancestors().take_while(|dir| dir.symlink_metadata().is_err());
-        let made = missing.map(Path::to_owned).collect();
+        PrivateHome { missing: missing.map(Path::to_owned).collect() }
+    }
+
+    /// Makes it, so that a writer finds it closed from the start; it goes again if nothing is written. Where it cannot be made, the
+    /// writer says why.
+    pub fn make(home: &Path) -> PrivateHome {
+        let watched = PrivateHome::watch(home);
         let _ = DirBuilder::new().recursive(true).mode(0o700).create(home);
-        PrivateHome { made }
+        watched
     }
 }
 
 impl Drop for PrivateHome {
     fn drop(&mut self) {
-        for dir in &self.made {
+        for dir in &self.missing {
             // Only where it is empty.
-            let _ = std::fs::remove_dir(dir);
+            if std::fs::remove_dir(dir).is_err() {
+                close(dir, 0o077);
+            }
         }
     }
 }
