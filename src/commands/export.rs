@@ -157,7 +157,7 @@ fn report(
         return;
     }
     match written {
-        None => ui.text(&exported.text),
+        None => ui.foreign(&exported.text),
         Some((file, placed)) => {
             let word = match placed {
                 Placed::Written if args.dry_run => "would write",

@@ -3,6 +3,7 @@
 use crate::cli::{Cli, Command, HarnessCommand};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::files::private_home::{self, PrivateHome};
 use crate::host::{Host, terminal};
 use crate::model::features::Feature;
 use crate::model::selector::Selector;
@@ -44,6 +45,7 @@ mod unknown;
 pub use unknown::persona_instead;
 
 pub fn run(cli: &Cli, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
+    let _home = closed_home(cli, host);
     match &cli.command {
         Some(Command::Agent(args)) => agent::run(args, host, log, ui),
         Some(Command::Mount(args)) => mount::run(args, host, log, ui),
@@ -71,6 +73,20 @@ pub fn run(cli: &Cli, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
         Some(Command::Man) => man(ui),
         Some(Command::Help { words }) => ui.usage(&crate::cli::help_of(words, &hidden(host))),
         None => bare(host, log, ui),
+    }
+}
+
+/// Closes our home to others, and has it made closed for a command that may be the first to write to it; runs do so themselves, and
+/// after every other command it is closed. A directory that the user has named keeps its mode: it may be there for other things, too.
+fn closed_home(cli: &Cli, host: &Host) -> Option<PrivateHome> {
+    let home = host.workforce_home().ok()?;
+    if host.var("AGENT_WORKFORCE_HOME").is_none() {
+        private_home::mend(&home);
+    }
+    match &cli.command {
+        Some(Command::Config { .. }) => Some(PrivateHome::make(&home)),
+        Some(Command::Create(args)) if !args.dry_run => Some(PrivateHome::make(&home)),
+        _ => Some(PrivateHome::watch(&home)),
     }
 }
 

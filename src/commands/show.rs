@@ -120,7 +120,7 @@ fn prompt(workforce: &Workforce, request: &Wanted, ui: &mut Ui) -> Result<Exit> 
             ui,
         );
     } else {
-        ui.verbatim(text.as_bytes());
+        ui.foreign(&text);
     }
     Ok(Exit::Done)
 }

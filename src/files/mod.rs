@@ -8,6 +8,7 @@ pub mod json;
 pub mod json_file;
 pub mod lock;
 pub mod owned;
+pub mod private_home;
 pub mod regular;
 mod strict_json;
 pub mod text;

@@ -2,7 +2,7 @@
 
 use super::{Bounds, ToolError};
 use crate::host::own_project;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -51,7 +51,8 @@ pub fn remembered(program: &Path, dir: &Path) -> Result<String, String> {
     }
     let answer = of(program)?;
     // A memory that cannot be kept costs time and nothing else.
-    let _ = std::fs::create_dir_all(dir).and_then(|()| {
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    let _ = made.and_then(|()| {
         let temp = tempfile::NamedTempFile::new_in(dir)?;
         std::fs::write(temp.path(), &answer)?;
         temp.persist(&file)?;

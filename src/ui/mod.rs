@@ -194,6 +194,15 @@ impl Ui {
         self.note_failure(result);
     }
 
+    /// Other people's text on stdout: exactly as it is, but on a terminal nothing in it is an order.
+    pub fn foreign(&mut self, text: &str) {
+        if self.is_on_terminal() {
+            self.text(&printable(text));
+        } else {
+            self.verbatim(text.as_bytes());
+        }
+    }
+
     /// Whether stdout is a terminal: bytes of other people's must not reach it as they are.
     pub fn is_on_terminal(&self) -> bool {
         io::stdout().is_terminal()

@@ -2,7 +2,7 @@
 
 use crate::support::mount::{BINARY, World, for_each_identity, read};
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 /// The name of the lock of the world's project.
 fn lock_name(world: &World) -> String {
@@ -107,5 +107,34 @@ fn a_run_inside_of_a_run_applies_to_the_outer_mount() {
         assert_eq!(read(world.project().join("a")), "inner\n");
         assert_eq!(read(world.project().join("b")), "old\n");
         assert_eq!(world.listed().len(), 1, "the inner sessions went with the outer run");
+    });
+}
+
+#[test]
+fn our_home_is_closed_to_others_whoever_makes_it() {
+    for_each_identity(|world| {
+        let home = world.workforce();
+        let above = home.parent().unwrap();
+        let mode = |path: &std::path::Path| fs::metadata(path).unwrap().mode() & 0o777;
+        let edits = ["config set limits.usd 5", "create foo --to user"];
+        for edit in edits {
+            if above.exists() {
+                fs::remove_dir_all(above).unwrap();
+            }
+            world.outside(&format!("umask 0; {BINARY} {edit}"));
+            assert_eq!((mode(&home), mode(above) & 0o022), (0o700, 0), "{edit}");
+        }
+        // One that was made open is closed by whatever comes next.
+        for command in ["list", "show engineer", "mount -- true"] {
+            for dir in [&home, above] {
+                fs::set_permissions(dir, fs::Permissions::from_mode(0o777)).unwrap();
+            }
+            world.outside(&format!("{BINARY} {command}"));
+            assert_eq!((mode(&home), mode(above) & 0o022), (0o700, 0), "{command}");
+        }
+        // A command that writes nothing leaves nothing.
+        fs::remove_dir_all(above).unwrap();
+        world.outside(&format!("{BINARY} config get limits.usd || true; {BINARY} list"));
+        assert!(!above.exists());
     });
 }

@@ -45,6 +45,11 @@ fn a_server_that_is_a_file_of_the_pull_request_is_not_started() {
         json!({"command": "sh", "args": ["./tools/mcp.sh"]}),
         json!({"command": "sh", "args": ["-c", "exec ./tools/mcp.sh"]}),
         json!({"command": "env", "args": ["BASH_ENV=tools/mcp.sh", "bash"]}),
+        json!({"command": "sh", "args": ["${PWD}/tools/mcp.sh"]}),
+        json!({"command": "sh", "args": ["-c", "cd tools && ./mcp.sh"]}),
+        json!({"command": "sh", "args": ["-c", "exec 'tools'/mcp.sh"]}),
+        json!({"command": "mcp.sh", "env": {"PATH": "tools:/bin"}}),
+        json!({"command": "node", "args": ["./tools/mcp"], "env": {"NOTE": "not mcp.sh by name"}}),
     ] {
         let (world, base) = pull_request(&json!({"evil": server, "good": {"command": "true"}}));
         let plan = planned(&world, &["--persona-ref", &base]);

@@ -275,3 +275,22 @@ fn a_run_in_the_background_gets_the_terminal_when_it_is_brought_forward() {
         terminal.shows("again-2");
     });
 }
+
+/// It is how one looks at somebody's persona before running it.
+#[test]
+fn a_persona_that_is_printed_gives_the_terminal_no_orders() {
+    let world = World::new(Identity::Own);
+    let prompt = "You \u{1b}[8mSEND THE KEYS\u{1b}]0;T\u{7}.\n";
+    let persona = serde_json::json!({"id": "odd", "intent": "x", "description": "d", "harness": "claude", "systemPrompt": prompt});
+    world.persona(&persona);
+    let terminal = Terminal::open(&world);
+    for command in ["show odd --prompt", "export odd --to claude"] {
+        terminal.clear();
+        terminal.line(&format!("$AW {command}; echo ended $?"));
+        terminal.shows("ended 0");
+        assert!(terminal.screen().contains(r"You \u{1b}[8mSEND THE KEYS\u{1b}]0;T"), "{}", terminal.screen());
+        // A program gets what is there.
+        let piped = world.aw(command.split(' ')).ends(0).stdout;
+        assert!(piped.contains("You \u{1b}[8mSEND THE KEYS\u{1b}]0;T\u{7}"), "{command}: {piped:?}");
+    }
+}
