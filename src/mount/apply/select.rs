@@ -140,8 +140,7 @@ impl Selection {
 
 /// Whether a list decides about a change: it names the change itself, or something above it, and there is a conflict to decide.
 pub(super) fn decides(named: &[PathBuf], change: &Change) -> bool {
-    named.iter().any(|named| *named == change.path.0)
-        || change.conflict.is_some() && covers(named, &change.path)
+    named.contains(&change.path.0) || change.conflict.is_some() && covers(named, &change.path)
 }
 
 pub(super) fn covers(named: &[PathBuf], path: &Path) -> bool {
