@@ -133,4 +133,9 @@ pub fn say_changes_end(finished: &FinishedRun, ui: &mut Ui) {
         }
         (None, _) => ui.say("nothing was changed"),
     }
+    // The harness names a command of its own, which would be without the persona and in the real files.
+    let persona = finished.report.as_ref().and_then(|report| report["persona"]["id"].as_str());
+    if let Some(persona) = persona.filter(|_| finished.changes.state == SessionState::Held) {
+        ui.hint(format!("`{}` goes on with it", sessions::resume_command(persona, session)));
+    }
 }

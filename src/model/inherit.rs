@@ -93,10 +93,10 @@ impl PlannedInherit {
         }
     }
 
-    /// Takes a file that the agent gets in another way out of the list.
-    pub fn no_longer_hidden(&mut self, path: &str) {
+    /// Takes what the agent gets in another way out of the list.
+    pub fn no_longer_hidden(&mut self, is_there: impl Fn(Inherit, &str) -> bool) {
         for hidden in &mut self.hidden {
-            hidden.what.retain(|what| what != path);
+            hidden.what.retain(|what| !is_there(hidden.kind, what));
         }
         self.hidden.retain(|hidden| !hidden.what.is_empty());
     }

@@ -30,7 +30,7 @@ use crate::resolve::inputs::by_name;
 use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::references::{Piece, env_names, env_pieces, fill_inputs, names_a_harness_reads};
 use crate::resolve::sidecar::SidecarText;
-use crate::rules::{inherit, unmatchable_patterns};
+use crate::rules::{PathRules, inherit, unmatchable_patterns};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
@@ -76,7 +76,11 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     let sidecar = planned_sidecar(parts, &values, &mount, &mut warnings);
     // A file that is extended is there, with the persona's text after it.
     if let Some(extended) = sidecar.as_ref().filter(|sidecar| sidecar.mode == SidecarMode::Extend) {
-        inherit.no_longer_hidden(&extended.target);
+        inherit.no_longer_hidden(|_, path| path == extended.target);
+    }
+    // Patterns show more of it, and some harnesses hide less.
+    if let Ok(rules) = PathRules::compile(&mount.rules) {
+        inherit.no_longer_hidden(|kind, path| inherit::is_shown(&rules, kind, Path::new(path)));
     }
     let limits = limits(parts, flags);
 

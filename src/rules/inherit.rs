@@ -3,7 +3,7 @@
 //! that setup is shown: settings stay hidden. Pure; links are judged where the tree is walked.
 
 use super::layer::{literal, place_of};
-use super::{RuleError, RuleList};
+use super::{PathRules, RuleError, RuleList};
 use crate::model::inherit::Inherit;
 use crate::model::mount::{Effect, PathRule, RuleSource};
 use std::collections::BTreeSet;
@@ -130,6 +130,12 @@ pub fn revealed_rules(list: &[PathRule], places: &[SetupPlace]) -> Result<Vec<Pa
         }
     }
     Ok(rules)
+}
+
+/// Whether the rules show a place of the repository's setup. Settings are never shown, whatever is in them.
+pub fn is_shown(rules: &PathRules, kind: Inherit, path: &Path) -> bool {
+    !matches!(kind, Inherit::Mcp | Inherit::Hooks)
+        && !rules.decide(path, !is_instruction_file(path)).is_hidden()
 }
 
 /// The rule that shows what this one lifts.

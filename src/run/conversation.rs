@@ -41,6 +41,11 @@ impl ConversationNote {
         session.write_json(FILE, self)
     }
 
+    /// `None` for a session without a harness.
+    pub fn read(session: &Session) -> Result<Option<ConversationNote>> {
+        session.read_json(FILE)
+    }
+
     /// What a run that goes on continues; `None` begins anew.
     pub fn conversation(&self) -> Option<Conversation> {
         match self.session_id.clone().filter(|id| is_plain(id)) {
@@ -113,24 +118,25 @@ pub fn find(
     Ok(Resumed { session, note })
 }
 
-/// The session of this project that was used last and is a conversation, with this persona if one is named.
+/// The session of this project that was used last and is a conversation, with this persona if one is named. Those in which nothing
+/// was said come after all others: there is nothing to continue.
 fn last(store: &SessionStore, persona: Option<&str>, root: &Path) -> Result<Session> {
-    let mut last: Option<(SystemTime, Session)> = None;
+    let mut last: Option<((bool, SystemTime), Session)> = None;
     for entry in store.list()? {
         if entry.status.as_ref().is_none_or(|status| *status.root != *root) {
             continue;
         }
         // One that is removed meanwhile was not the last.
         let Ok(session) = store.find(&entry.id) else { continue };
-        let note = session.read_json::<ConversationNote>(FILE).ok().flatten();
-        if note.is_none_or(|note| persona.is_some_and(|persona| note.persona != persona)) {
+        let Some(note) = session.read_json::<ConversationNote>(FILE).ok().flatten() else { continue };
+        if persona.is_some_and(|persona| note.persona != persona) {
             continue;
         }
         // Written when a run begins: a session that went on was used later than it was started.
         let used = session.dir.join(FILE).symlink_metadata().and_then(|metadata| metadata.modified());
-        let used = used.unwrap_or(SystemTime::UNIX_EPOCH);
-        if last.as_ref().is_none_or(|(time, _)| used > *time) {
-            last = Some((used, session));
+        let rank = (note.conversation().is_some(), used.unwrap_or(SystemTime::UNIX_EPOCH));
+        if last.as_ref().is_none_or(|(best, _)| rank > *best) {
+            last = Some((rank, session));
         }
     }
     let none = || RunError::NoSessionYet { persona: persona.map(str::to_owned), root: root.to_path_buf() };

@@ -92,12 +92,16 @@ pub fn prepare(
     let (mut facts, setup_files) = facts(workforce, wanted, parts.as_ref())?;
     facts.warnings.splice(0..0, workforce.general_warnings());
     facts.warnings.extend(request.warnings.iter().cloned());
-    if let (Some(resumed), Some(Conversation::Latest)) = (&resumed, &flags.resume) {
-        let text = format!(
-            "which conversation session `{}` had is not known: the latest one in this directory goes on",
-            resumed.session.id
-        );
-        facts.warnings.push(Warning::new(WarningCode::Harness, text));
+    if let Some(resumed) = &resumed {
+        let session = &resumed.session.id;
+        let text = match &flags.resume {
+            Some(Conversation::Id(_)) => None,
+            Some(Conversation::Latest) => Some(format!(
+                "which conversation session `{session}` had is not known: the latest one in this directory goes on"
+            )),
+            None => Some(format!("nothing was said in session `{session}`: a new conversation begins")),
+        };
+        facts.warnings.extend(text.map(|text| Warning::new(WarningCode::Harness, text)));
     }
     let mut plan = plan(workforce, &request.subject, parts.as_ref(), &flags, &facts);
     if needs_probe(plan.mount.backend, plan.mount.sandbox) && facts.obstacles.root.is_none() {

@@ -183,7 +183,8 @@ fn hooks(
             }
         }
     }
-    if !inherit.has(Inherit::Hooks) && !named.is_empty() {
+    // Nothing brings those of a commit.
+    if !inherit.has(Inherit::Hooks) && !named.is_empty() && around.snapshot.is_none() {
         setup.hidden.push(HiddenSetup { kind: Inherit::Hooks, what: named });
     }
     // They would run what the working tree has, whichever commit they are from.

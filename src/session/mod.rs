@@ -16,6 +16,6 @@ pub mod work;
 
 pub use apply::{Applied, ApplyRequest};
 pub use error::SessionError;
-pub use sessions::Sessions;
+pub use sessions::{JournalEntry, Sessions, Shown};
 pub use status::{SessionState, SessionStatus};
 pub use store::{Session, SessionStore};

@@ -1,8 +1,7 @@
 //! The progress line of a headless run on a terminal: time, what the agent does, how many files it has changed.
 
 use super::Ui;
-use super::table::display_width;
-use super::text::fitted;
+use super::text::{display_width, fitted};
 use crate::model::event::Event;
 use crate::model::printable::printable;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! Columns that line up. Knows nothing about what is in them.
 
 use super::printable;
-use super::text::shortened;
+use super::text::{display_width, shortened};
 use super::{BOLD, DIM};
 
 /// Rows under a header, columns two spaces apart, the last one cut to the width of the screen.
@@ -61,23 +61,6 @@ fn line(cells: &[String], widths: &[usize], last_width: usize) -> String {
     }
     text.truncate(text.trim_end().len());
     text
-}
-
-/// Terminal columns, near enough: an emoji is two, a joiner or variation selector none.
-pub(super) fn display_width(text: &str) -> usize {
-    text.chars()
-        .map(|c| match c {
-            '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{300}'..='\u{36f}' => 0,
-            '\u{1100}'..='\u{115f}'
-            | '\u{2e80}'..='\u{a4cf}'
-            | '\u{ac00}'..='\u{d7a3}'
-            | '\u{f900}'..='\u{faff}'
-            | '\u{fe30}'..='\u{fe6f}'
-            | '\u{ff00}'..='\u{ff60}'
-            | '\u{1f300}'..='\u{1faff}' => 2,
-            _ => 1,
-        })
-        .sum()
 }
 
 fn screen_width() -> usize {

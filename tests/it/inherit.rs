@@ -270,6 +270,42 @@ fn the_banner_the_plan_and_show_say_what_is_hidden_and_how_to_get_it() {
 }
 
 #[test]
+fn what_a_pattern_shows_is_not_called_hidden() {
+    let world = world(&json!({}));
+    let hidden = |flags: &[&str]| {
+        let plan = configured(&world, flags);
+        let list = plan["inherit"]["hidden"].as_array().unwrap().clone();
+        list.iter()
+            .flat_map(|hidden| hidden["what"].as_array().unwrap().clone())
+            .map(|what| what.as_str().unwrap().to_owned())
+            .collect::<Vec<String>>()
+    };
+    let has = |list: &[String], path: &str| list.iter().any(|what| what == path);
+    let all = hidden(&[]);
+    assert!(
+        has(&all, "CLAUDE.md") && has(&all, ".claude/commands") && has(&all, ".claude/skills"),
+        "{all:?}"
+    );
+    let shown = hidden(&["--reveal", "CLAUDE.md"]);
+    assert!(!has(&shown, "CLAUDE.md") && has(&shown, ".claude/commands"), "{shown:?}");
+    let shown = hidden(&["--reveal", ".claude/commands"]);
+    assert!(has(&shown, "CLAUDE.md") && !has(&shown, ".claude/commands"), "{shown:?}");
+    let run = world.agent(&["worker", "-p", "do it", "--reveal", ".claude"]).ends(0);
+    assert!(run.stderr.contains("hidden from worker: CLAUDE.md"), "{}", run.stderr);
+    assert!(!run.stderr.contains(".claude/skills"), "{}", run.stderr);
+    world.aw(["config", "set", "mount.revealPatterns", ".claude"]).ends(0);
+    let shown = hidden(&[]);
+    // Settings stay hidden, whatever is revealed.
+    assert!(!has(&shown, ".claude/skills") && has(&shown, ".claude/settings.json"), "{shown:?}");
+    let show = world.aw(["show", "worker"]).ends(0).stdout;
+    assert!(!show.contains(".claude/skills"), "{show}");
+    world.aw(["config", "unset", "mount.revealPatterns"]).ends(0);
+    // Hooks of a commit are inherited by nobody, so nobody is told to ask for them.
+    let run = world.agent(&["worker", "-p", "do it", "--persona-ref", "HEAD"]).ends(0);
+    assert!(run.stderr.contains("--inherit instructions,commands,skills,mcp)"), "{}", run.stderr);
+}
+
+#[test]
 fn revealing_works_for_the_setup_or_is_refused_with_the_reason() {
     let world = world(&json!({}));
     assert_eq!(seen(&world, &["--reveal", "CLAUDE.md"]), ["CLAUDE.md", "api/CLAUDE.md", ".claude/CLAUDE.md"]);

@@ -51,10 +51,26 @@ fn claude_has_a_new_id_for_every_conversation() {
         let argv = world.recorded_argv();
         assert!(option(&world, "--session-id").is_some() && option(&world, "--resume").is_none(), "{argv:?}");
         assert!(!argv.contains(&"--continue".to_owned()), "{argv:?}");
+        // The last conversation is one that there was.
+        let (goes_on, _) = world.report(&["-c", "--apply", "never"]);
+        assert_ne!(id(&goes_on), id(&report));
+        assert!(option(&world, "--resume").is_some(), "{:?}", world.recorded_argv());
         // Two words about it are one too many for claude.
         let did = world.agent(&["worker", "-p", "x", "--", "--continue"]);
         assert!(option(&world, "--session-id").is_none(), "{did:?}");
     });
+}
+
+#[test]
+fn a_conversation_that_begins_anew_is_told() {
+    let world = world("answers done");
+    let (first, code) = world.report(&["--apply", "never"]);
+    assert_eq!(code, 0, "{first:#}");
+    for flags in [&["-c"][..], &["--resume", id(&first)]] {
+        let did = world.agent(&[&["worker", "-p", "x", "--apply", "never"], flags].concat()).ends(0);
+        did.says(&format!("nothing was said in session `{}`: a new conversation begins", id(&first)));
+        assert!(option(&world, "--resume").is_none(), "{:?}", world.recorded_argv());
+    }
 }
 
 #[test]

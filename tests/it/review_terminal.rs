@@ -594,10 +594,10 @@ fn the_progress_of_a_headless_run_is_one_line_of_the_terminal() {
     );
     let world = World::with_harness(*identities().last().unwrap(), &script);
     let path = world.path("bin");
-    let lines = |terminal: &Terminal| terminal.screen().matches("a long command").count();
+    let terminal = small(&world);
     for (environment, is_shown) in [("TERM=$TERM", true), ("NO_COLOR=1", true), ("TERM=dumb", false)] {
         let _ = fs::remove_file(world.path("record/go"));
-        let terminal = small(&world);
+        terminal.resize(80, 24);
         terminal.clear();
         terminal.line(&format!(
             "env PATH={}:$PATH {environment} $AW agent worker -p x --apply never; echo ended $?",
@@ -608,15 +608,21 @@ fn the_progress_of_a_headless_run_is_one_line_of_the_terminal() {
             std::thread::sleep(Duration::from_millis(3500));
             let screen = terminal.screen();
             let drawn: Vec<&str> = screen.lines().filter(|line| line.contains("long command")).collect();
-            assert!(drawn.len() == 1 && drawn[0].chars().count() == 79, "{screen}");
+            assert!(drawn.len() == 1 && (60..80).contains(&drawn[0].chars().count()), "{screen}");
             terminal.resize(120, 24);
-            let is_wider = soon(|| terminal.screen().lines().any(|line| line.chars().count() == 119));
+            let is_wider = soon(|| {
+                terminal
+                    .screen()
+                    .lines()
+                    .any(|line| line.contains("1 file changed") && (100..120).contains(&line.chars().count()))
+            });
             assert!(is_wider, "{}", terminal.screen());
         } else {
             std::thread::sleep(Duration::from_millis(2500));
         }
         fs::write(world.path("record/go"), "").unwrap();
         terminal.shows("ended 0");
-        assert_eq!(lines(&terminal), 0, "{}", terminal.screen());
+        assert!(!terminal.screen().contains("a long command"), "{}", terminal.screen());
+        terminal.shell_is_back();
     }
 }

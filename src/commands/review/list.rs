@@ -94,6 +94,10 @@ pub fn say_kept_out(found: &Review, ui: &mut Ui) {
         let why = match (&protected.rule, protected.why) {
             (Some(rule), _) => format!("(protected by `{}`, {})", rule.pattern, rule.origin),
             (None, ProtectedWhy::Moved) => "is not deleted: it was moved to a protected path".to_owned(),
+            (None, ProtectedWhy::Injected) => {
+                "(a file of the persona: it has the persona's instructions, and is for the run alone)"
+                    .to_owned()
+            }
             (None, _) => "(protected path)".to_owned(),
         };
         ui.say(&format!("  not applied: {} {}", printable_name(protected.path.as_ref()), printable(&why)));

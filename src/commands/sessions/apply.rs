@@ -1,28 +1,42 @@
 //! `sessions apply`: applies the work of a session, and asks about conflicts where somebody is at the terminal.
 
 use super::answer;
+use super::paths::Typed;
 use crate::cli::SessionsCommand;
 use crate::commands::review::{self, list};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::model::mount::RuleSource;
 use crate::model::printable::printable;
 use crate::mount::apply::{ApplyResult, Selection, progress};
-use crate::mount::changes::Change;
 use crate::mount::changes::compare::ConflictReason;
 use crate::mount::changes::diff::printable_name;
+use crate::mount::changes::{Change, Protected, ProtectedWhy};
 use crate::run::Offer;
 use crate::session::{Applied, ApplyRequest, Sessions};
 use crate::ui::Ui;
 use crate::ui::bar::Bar;
 use crate::ui::text::shell_word;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 pub(super) fn run(command: &SessionsCommand, sessions: &Sessions, ui: &mut Ui) -> Result<Exit> {
     let SessionsCommand::Apply { id, only, theirs, ours, markers, include_ignored, keep, .. } = command
     else {
         unreachable!("it is called for this command alone");
     };
-    if let Some(path) = decided_twice([theirs, ours, markers]) {
+    let lists = [only, theirs, ours, markers];
+    let include_ignored = *include_ignored;
+    let typed = Typed::of(sessions, id, || {
+        if lists.iter().all(|list| list.is_empty()) {
+            return Ok(Vec::new());
+        }
+        let request = ApplyRequest { session: id.clone(), include_ignored, ..ApplyRequest::default() };
+        sessions.look(&request, |_, _, found| {
+            Ok(found.changes.iter().map(|change| change.path.0.clone()).collect())
+        })
+    })?;
+    let [only, theirs, ours, markers] = lists.map(|list| typed.paths(list));
+    if let Some(path) = decided_twice([&theirs, &ours, &markers]) {
         let name = printable_name(path);
         return Err(CommandError::usage(format!(
             "`{name}` is named by two of --theirs, --ours and --markers"
@@ -31,13 +45,13 @@ pub(super) fn run(command: &SessionsCommand, sessions: &Sessions, ui: &mut Ui) -
     let mut request = ApplyRequest {
         session: id.clone(),
         selection: Selection {
-            only: (!only.is_empty()).then(|| named(only)),
-            theirs: named(theirs),
-            ours: named(ours),
-            markers: named(markers),
+            only: (!only.is_empty()).then_some(only),
+            theirs,
+            ours,
+            markers,
             ..Selection::all()
         },
-        include_ignored: *include_ignored,
+        include_ignored,
         keep: *keep,
     };
     let apply = |request: &ApplyRequest, is_json: bool| {
@@ -66,13 +80,6 @@ fn decided_twice(lists: [&Vec<PathBuf>; 3]) -> Option<&Path> {
     let is_in = |list: &Vec<PathBuf>, path: &PathBuf| list.contains(path);
     let mut paths = lists.into_iter().flatten();
     paths.find(|path| lists.iter().filter(|list| is_in(list, path)).count() > 1).map(PathBuf::as_path)
-}
-
-/// Paths of the project as they were typed, `./` or not.
-fn named(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let named =
-        |path: &PathBuf| path.components().filter(|part| !matches!(part, Component::CurDir)).collect();
-    paths.iter().map(named).collect()
 }
 
 /// Puts what is decided at the terminal into the request. Gives whether all conflicts are settled.
@@ -132,6 +139,14 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
         }
     }
     list::say_kept_out(&outcome.review, ui);
+    // Rules that the user wrote are no surprise.
+    let is_setup = |protected: &Protected| {
+        protected.why == ProtectedWhy::Injected
+            || protected.rule.as_ref().is_some_and(|rule| rule.source == RuleSource::BuiltinHarness)
+    };
+    if outcome.review.protected.iter().any(is_setup) {
+        ui.hint(format!("`agentworkforce sessions show {}` says where the agent's text is", applied.session));
+    }
     for branch in &applied.git.exported {
         let reference = printable_name(branch.reference.as_ref());
         ui.say(&format!("{} commit(s) of the agent are kept as {reference}", branch.commits.len()));

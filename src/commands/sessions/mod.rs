@@ -3,11 +3,14 @@
 mod apply;
 mod diff;
 mod discard;
+mod paths;
+mod show;
 mod undo;
 
 pub use apply::say_applied;
+pub use show::resume_command;
 
-use super::review::list as review_list;
+use self::paths::Typed;
 use crate::cli::SessionsCommand;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -25,6 +28,7 @@ use crate::session::{SessionState, SessionStore, Sessions};
 use crate::ui::{Table, Ui, printable};
 use serde::Serialize;
 use serde_json::json;
+use std::path::PathBuf;
 use std::time::Duration;
 
 pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
@@ -55,20 +59,35 @@ fn watch(command: &SessionsCommand, sessions: &Sessions) -> Result<Option<Watch>
 fn carry_out(command: &SessionsCommand, sessions: &Sessions, ui: &mut Ui) -> Result<Exit> {
     match command {
         SessionsCommand::List => list(sessions, ui),
-        SessionsCommand::Show { id } => show(sessions, id, ui),
+        SessionsCommand::Show { id } => show::run(sessions, id, ui),
         SessionsCommand::Diff { id, path, include_ignored } => {
+            let typed = Typed::of(sessions, id, || {
+                if path.is_some() { all_paths(sessions, id) } else { Ok(Vec::new()) }
+            })?;
+            let path = path.as_ref().map(|path| typed.path(path));
             diff::diff(sessions, id, path.as_ref(), *include_ignored, ui)
         }
         SessionsCommand::Apply { .. } => apply::run(command, sessions, ui),
         SessionsCommand::Discard { id, yes } => discard::run(sessions, id, *yes, ui),
         SessionsCommand::Undo { id, only, force } => {
-            let request = UndoRequest { only: only.clone(), force: *force };
+            let typed = Typed::of(sessions, id, || {
+                if only.is_empty() { Ok(Vec::new()) } else { all_paths(sessions, id) }
+            })?;
+            let request = UndoRequest { only: typed.paths(only), force: *force };
             undo::say(&sessions.undo(id, &request)?, ui)
         }
         SessionsCommand::Redo { id } => undo::say(&sessions.redo(id)?, ui),
         SessionsCommand::Recover { id } => recover(sessions, id.as_deref(), ui),
         SessionsCommand::Prune { older_than, force } => prune(sessions, older_than, *force, ui),
     }
+}
+
+/// Every path that a session has changed or applied.
+fn all_paths(sessions: &Sessions, id: &str) -> anyhow::Result<Vec<PathBuf>> {
+    let shown = sessions.show(id)?;
+    let changes = shown.review.iter().flat_map(|review| &review.changes).map(|change| &change.path);
+    let applied = shown.journals.iter().flat_map(|journal| &journal.paths);
+    Ok(changes.chain(applied).map(|path| path.0.clone()).collect())
 }
 
 /// What the command line and the config say about merging.
@@ -110,47 +129,6 @@ fn list(sessions: &Sessions, ui: &mut Ui) -> Result<Exit> {
     ui.table(&table);
     if entries.iter().any(|entry| entry.state == SessionState::Interrupted) {
         ui.hint("`agentworkforce sessions recover` recovers sessions whose runner died");
-    }
-    Ok(Exit::Done)
-}
-
-fn show(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
-    let shown = sessions.show(id)?;
-    if ui.is_json() {
-        answer(&shown, ui);
-        return Ok(Exit::Done);
-    }
-    ui.line(format!("{}  {}", shown.entry.id, shown.entry.state.name()));
-    if let Some(status) = &shown.entry.status {
-        ui.line(printable(&format!("persona   {}", status.persona)));
-        ui.line(format!("project   {}", printable_name(status.root.as_ref())));
-    }
-    ui.line(format!("directory {}", printable_name(shown.directory.as_ref())));
-    if let Some(problem) = &shown.problem {
-        ui.warning(printable(problem));
-    }
-    if let Some(review) = &shown.review {
-        for row in review_list::rows(&review.changes, &[]) {
-            ui.line(format!("  {}", row.text));
-        }
-        review_list::say_kept_out(review, ui);
-    }
-    for journal in &shown.journals {
-        let what = if journal.is_undo { "undo" } else { "apply" };
-        let state = match (journal.applied, journal.unfinished) {
-            (_, true) => "unfinished",
-            (true, _) => "done",
-            _ => "rolled back",
-        };
-        let undone = match journal.undone.len() {
-            0 => String::new(),
-            count => format!(", {count} of them undone"),
-        };
-        ui.line(format!(
-            "journal {}: {what}, {state}, {} path(s){undone}",
-            journal.number,
-            journal.paths.len()
-        ));
     }
     Ok(Exit::Done)
 }
