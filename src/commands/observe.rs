@@ -57,6 +57,9 @@ impl Observer for RunObserver<'_> {
                 if self.progress.as_ref().is_some_and(Progress::is_shown) {
                     self.ui.end_progress();
                 }
+                if self.bar.is_none() && !self.ui.is_json() {
+                    self.bar = Bar::start(self.host, "applying", progress::now);
+                }
             }
             RunEvent::CheckEnded(check) if !self.ui.is_json() => {
                 let verdict = if check.exit_code == 0 { "passed" } else { "failed" };
@@ -77,7 +80,6 @@ impl Observer for RunObserver<'_> {
                     let place = printable(&leak.place);
                     self.ui.warning(format!("the value of `{}` is in {place}", leak.variable));
                 }
-                self.bar = Bar::start(self.host, "applying", progress::now);
             }
             RunEvent::CheckEnded(_) | RunEvent::Concluded { .. } => {}
         }
