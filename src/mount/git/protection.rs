@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 const TIME_OF_ONE: Duration = Duration::from_secs(20);
 /// Changes of a branch that are looked at, in bytes of output: of all commits, and of names that are not the same.
-const MOST_PATHS: u64 = 96 << 20;
+const MOST_PATHS: u64 = 64 << 20;
 const MOST_OF_BRANCH: usize = 64 << 20;
 /// Arguments of one git command, in bytes.
 const BATCH_BYTES: usize = 64 * 1024;
