@@ -200,8 +200,15 @@ impl Job<'_> {
             bail!("more than {MOST_COMMITS} new commits");
         }
         let git = || self.git(true);
-        let brought =
-            Brought { repository: self.repository, agents, branch, tip, commits: &commits, git: &git };
+        let brought = Brought {
+            repository: self.repository,
+            agents,
+            branch,
+            tip,
+            commits: &commits,
+            git: &git,
+            until: Instant::now() + TIME,
+        };
         if let Some(found) = protection.first_refused(&brought)? {
             let mut held = self.held(candidate, found.reason);
             (held.commit, held.path, held.rule) = (Some(found.commit), Some(found.path.into()), found.rule);
@@ -223,6 +230,7 @@ impl Job<'_> {
     pub(super) fn git(&self, with_agents_objects: bool) -> Command {
         let mut command = git::command(&self.repository.common_dir);
         command.arg("--git-dir").arg(&self.repository.common_dir.0);
+        Quarantine::limit(&mut command);
         if with_agents_objects {
             self.quarantine.add_to(&mut command);
         }

@@ -13,17 +13,18 @@ use crate::model::mount_record::{GitRecord, MountRecord};
 use crate::mount::fs::tree::Tree;
 use crate::rules::layer::folded;
 use crate::rules::{PathRules, Visibility};
+use crate::tool;
 use anyhow::{Context, anyhow, bail};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const TIME_OF_ONE: Duration = Duration::from_secs(20);
-/// Changes of one commit that are looked at, in bytes of output, and names of a branch.
-const MOST_PATHS: u64 = 48 << 20;
+/// Changes of a branch that are looked at, in bytes of output: of all commits, and of names that are not the same.
+const MOST_PATHS: u64 = 64 << 20;
 const MOST_OF_BRANCH: usize = 64 << 20;
 /// Arguments of one git command, in bytes.
 const BATCH_BYTES: usize = 64 * 1024;
@@ -41,9 +42,20 @@ pub(super) struct Brought<'a> {
     pub(super) commits: &'a [String],
     /// A git command that sees them.
     pub(super) git: &'a dyn Fn() -> Command,
+    /// When looking at them ends, whatever is left.
+    pub(super) until: Instant,
 }
 
 impl Brought<'_> {
+    /// For the next command.
+    fn limits(&self) -> anyhow::Result<Limits> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            bail!("there was no time to look at all of its commits");
+        }
+        Ok(Limits { time: left.min(TIME_OF_ONE), output: MOST_PATHS })
+    }
+
     /// Whether the branch is checked out in a linked worktree, by the user or the agent.
     fn is_checked_out(&self, git_dir: &Path) -> bool {
         let real = regular::read(&git_dir.join("HEAD"), LARGEST_POINTER).ok();
@@ -241,40 +253,39 @@ fn marks_on(path: &Path) -> impl Iterator<Item = Vec<u8>> {
 }
 
 fn changed(brought: &Brought<'_>) -> anyhow::Result<List> {
+    let other_way = "git lists changes in another way";
+    let numbers: HashMap<&[u8], usize> =
+        brought.commits.iter().enumerate().map(|(number, commit)| (commit.as_bytes(), number)).collect();
+    let mut list = (brought.git)();
+    list.args(["diff-tree", "--stdin", "-r", "-m", "--root", "--raw", "--no-abbrev", "--no-renames"]);
+    list.args(["--no-ext-diff", "--no-textconv", "-z"]);
+    // One command for all of them, the oldest first.
+    let asked: String = brought.commits.iter().rev().flat_map(|commit| [commit.as_str(), "\n"]).collect();
+    let input = tool::input(asked.as_bytes())?;
+    let output = git::run_with(list, Some(input), brought.limits()?);
+    let output = output.context("what its commits change cannot be listed")?.stdout;
     let (mut changed, mut seen, mut bytes) = (Vec::new(), HashSet::new(), 0);
-    for (at, commit) in brought.commits.iter().enumerate().rev() {
-        let mut list = (brought.git)();
-        list.args([
-            "diff-tree",
-            "-r",
-            "-m",
-            "--root",
-            "--no-commit-id",
-            "--raw",
-            "--no-abbrev",
-            "--no-renames",
-        ]);
-        list.args(["--no-ext-diff", "--no-textconv", "-z", commit]);
-        let limits = Limits { time: TIME_OF_ONE, output: MOST_PATHS };
-        let output =
-            git::run_with(list, None, limits).context("what a commit changes cannot be listed")?.stdout;
-        let mut pieces = output.split(|&byte| byte == 0).filter(|piece| !piece.is_empty());
-        // `:100644 100755 OLD NEW M`, then the name.
-        while let (Some(modes), Some(name)) = (pieces.next(), pieces.next()) {
-            let mode =
-                modes.split(|&byte| byte == b' ').nth(1).context("git lists changes in another way")?;
-            let is_entry = ![b"000000", b"160000"].iter().any(|other| mode == *other);
-            let one = Changed { path: OsString::from_vec(name.to_vec()).into(), is_entry };
-            if seen.contains(&one) {
-                continue;
-            }
-            bytes += name.len();
-            if bytes > MOST_OF_BRANCH {
-                bail!("its commits change more paths than are looked at");
-            }
-            seen.insert(one.clone());
-            changed.push((one, at));
+    let mut pieces = output.split(|&byte| byte == 0).filter(|piece| !piece.is_empty());
+    let mut at = None;
+    while let Some(piece) = pieces.next() {
+        // A commit, or `:100644 100755 OLD NEW M` and then the name.
+        let Some(modes) = piece.strip_prefix(b":") else {
+            at = Some(*numbers.get(piece).context(other_way)?);
+            continue;
+        };
+        let mode = modes.split(|&byte| byte == b' ').nth(1).context(other_way)?;
+        let name = pieces.next().context(other_way)?;
+        let is_entry = ![b"000000", b"160000"].iter().any(|other| mode == *other);
+        let one = Changed { path: OsString::from_vec(name.to_vec()).into(), is_entry };
+        if seen.contains(&one) {
+            continue;
         }
+        bytes += name.len();
+        if bytes > MOST_OF_BRANCH {
+            bail!("its commits change more paths than are looked at");
+        }
+        seen.insert(one.clone());
+        changed.push((one, at.context(other_way)?));
     }
     Ok(changed)
 }
@@ -297,8 +308,7 @@ fn marks_of(
             bytes += path.as_os_str().len() + 1;
             list.arg(path);
         }
-        let limits = Limits { time: TIME_OF_ONE, output: MOST_PATHS };
-        found.extend(names(&git::run_with(list, None, limits)?.stdout));
+        found.extend(names(&git::run_with(list, None, brought.limits()?)?.stdout));
     }
     Ok(found)
 }
@@ -307,7 +317,7 @@ fn marks_of(
 fn kept_tips(brought: &Brought<'_>) -> anyhow::Result<BTreeSet<String>> {
     let mut list = (brought.git)();
     list.args(["for-each-ref", "--format=%(objectname)", "refs/agentworkforce/"]);
-    let output = git::run_with(list, None, Limits { time: TIME_OF_ONE, ..Limits::default() })?.stdout;
+    let output = git::run_with(list, None, brought.limits()?)?.stdout;
     let tips: BTreeSet<String> = String::from_utf8_lossy(&output).lines().map(str::to_owned).collect();
     if tips.len() > MOST_KEPT {
         bail!(

@@ -28,10 +28,23 @@ const MOST_FILES: usize = 500_000;
 /// What is copied of all repositories in sum, and how long this may take.
 const MOST_BYTES: u64 = 8 << 30;
 const TIME: Duration = Duration::from_mins(1);
-/// A commit, tree or tag, which git holds in memory.
-const LARGEST_STRUCTURE: u64 = 256 << 20;
 /// What is copied before the clock and signals are looked at again.
 const STEP: u64 = 16 << 20;
+/// What is no blob is held in memory as a whole by whoever reads it. A tree of this size has a million names.
+const LARGEST_OTHER: u64 = 64 << 20;
+/// What git may hold of one object; a larger blob is streamed, and one that a delta unfolds to is refused.
+const MEMORY_OF_ONE: &str = "256m";
+/// So that it holds few objects at a time.
+const FRUGAL: [&str; 8] = [
+    "-c",
+    "core.bigFileThreshold=64m",
+    "-c",
+    "core.deltaBaseCacheLimit=64m",
+    "-c",
+    "pack.threads=1",
+    "-c",
+    "pack.windowMemory=128m",
+];
 /// Files that are named when they were left out.
 const MOST_NAMED: usize = 3;
 
@@ -94,6 +107,11 @@ impl Quarantine {
     /// Lets a command in the real repository see these objects, too.
     pub(super) fn add_to(&self, command: &mut Command) {
         command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&self.objects));
+    }
+
+    /// Limits the memory of a command that reads objects of the agent's: a few bytes may unfold to any amount.
+    pub(super) fn limit(command: &mut Command) {
+        command.args(FRUGAL).env("GIT_ALLOC_LIMIT", MEMORY_OF_ONE);
     }
 
     /// What went wrong with a branch, and what may be the reason.
@@ -228,8 +246,8 @@ impl Copy<'_> {
         let mut header = Vec::new();
         (&mut object).take(32).read_until(0, &mut header)?;
         let (kind, size) = loose_header(&header).context("it is not a git object")?;
-        if kind != BLOB && size > LARGEST_STRUCTURE {
-            bail!("a commit or tree of more than {} MB", LARGEST_STRUCTURE >> 20);
+        if kind != BLOB && size > LARGEST_OTHER {
+            bail!("it is larger than {} MB, and no file", LARGEST_OTHER >> 20);
         }
         self.take(size)?;
         pack.write_all(&entry_header(kind, size))?;
@@ -262,7 +280,8 @@ impl Copy<'_> {
     fn index(&self, pack: File, objects: &Path) -> anyhow::Result<()> {
         let mut index = git::command(&self.repository.common_dir);
         // It is read once and then removed.
-        index.args(["-c", "core.fsync=none", "-c", "core.bigFileThreshold=32m"]);
+        index.args(["-c", "core.fsync=none"]);
+        Quarantine::limit(&mut index);
         index.arg("--git-dir").arg(&self.repository.common_dir.0);
         index.args(["index-pack", "--stdin", "--fix-thin"]);
         index.arg(format!("--max-input-size={MOST_BYTES}"));

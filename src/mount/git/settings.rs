@@ -19,14 +19,20 @@ const MOST_FILES: usize = 64;
 /// Directories that one command goes to, in every order.
 const MOST_ENTERED: usize = 64;
 
-/// Settings that name a file or directory, by section and key.
-const PATHS: [&str; 7] = [
+/// Settings that name a file or directory, by section and key. Those of `http` may be for one address.
+const PATHS: [&str; 13] = [
     "core.hookspath",
     "core.attributesfile",
+    "core.excludesfile",
     "core.fsmonitor",
     "init.templatedir",
     "gpg.ssh.allowedsignersfile",
+    "gpg.ssh.revocationfile",
     "http.sslcainfo",
+    "http.sslcapath",
+    "http.proxysslcainfo",
+    "http.pinnedpubkey",
+    "http.cookiefile",
     "include.path",
 ];
 
@@ -199,7 +205,8 @@ impl Search<'_> {
     }
 
     fn setting(&mut self, work_tree: &Path, key: &str, value: &str) {
-        if PATHS.contains(&key) {
+        let address = key.strip_prefix("http.").and_then(|rest| rest.rsplit_once('.'));
+        if PATHS.contains(&address.map_or(key.to_owned(), |(_, last)| format!("http.{last}")).as_str()) {
             let path = self.expanded(value, work_tree);
             self.add(&path, key);
             if key == "core.hookspath" {

@@ -87,6 +87,26 @@ fn what_git_would_run_or_read_settings_from_is_not_applied() {
 }
 
 #[test]
+fn certificates_and_lists_that_git_trusts_are_not_applied() {
+    for_each_identity(|world| {
+        world.repository(&[("certs/ca.crt", "ca\n"), ("certs/other", "one\n")]);
+        for key in [
+            "http.https://git.example/.sslCAInfo",
+            "http.https://git.example:8443/a.b/.proxySSLCAInfo",
+            "http.sslCAPath",
+            "core.excludesFile",
+            "gpg.ssh.revocationFile",
+        ] {
+            world.outside(&format!("git config {key} certs/ca.crt"));
+            let did = world.mounted(&[], "echo evil >> certs/ca.crt; echo two > certs/other").ends(0);
+            did.says("not applied: certs/ca.crt");
+            assert_eq!(world.outside("cat certs/*; echo one > certs/other"), "ca\ntwo\n", "{key}");
+            world.outside(&format!("git config --unset {key}"));
+        }
+    });
+}
+
+#[test]
 fn the_settings_of_a_nested_repository_count_too() {
     for_each_identity(|world| {
         world.repository(&[("a.txt", "one\n")]);

@@ -143,6 +143,83 @@ fn a_tree_bomb_is_held_quickly() {
     });
 }
 
+/// A pack of some kilobytes in which a delta unfolds to 320 MB, and a tree of 100 MB that is a hundred kilobytes.
+const UNFOLDS: &str = r#"
+unfolds() { python3 -c '
+import hashlib, os, struct, sys, zlib
+def write(name, content):
+    os.makedirs(os.path.dirname(name), exist_ok=True)
+    open(name, "wb").write(content)
+def number(kind, size):
+    found = [kind << 4 | size & 15]; size >>= 4
+    while size: found[-1] |= 128; found.append(size & 127); size >>= 7
+    return bytes(found)
+def plain(size):
+    found = b""
+    while size > 127: found += bytes([size & 127 | 128]); size >>= 7
+    return found + bytes([size])
+if sys.argv[1] == "tree":
+    text = b"tree 104857600\0" + bytes(100 << 20)
+    name = hashlib.sha1(text).hexdigest()
+    write(f".git/objects/{name[:2]}/{name[2:]}", zlib.compress(text, 1))
+else:
+    base = bytes(0xffffff)
+    first = number(3, len(base)) + zlib.compress(base)
+    delta = plain(len(base)) + plain(20 * len(base)) + b"\xf0\xff\xff\xff" * 20
+    back, far = len(first), []
+    far = [back & 127]; back >>= 7
+    while back: back -= 1; far.insert(0, 128 | back & 127); back >>= 7
+    pack = b"PACK" + struct.pack(">II", 2, 2) + first + number(6, len(delta)) + bytes(far) + zlib.compress(delta)
+    write(".git/objects/pack/pack-" + "ab" * 20 + ".pack", pack + hashlib.sha1(pack).digest())
+    name = hashlib.sha1(b"blob %d\0" % (20 * len(base)) + base * 20).hexdigest()
+print(name)
+' "$1"; }
+"#;
+
+#[test]
+fn objects_that_unfold_to_very_much_are_not_held_in_memory() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        for (commit, why) in [
+            (
+                "tree=$(printf '100644 blob %s\\tbig\\n' $(unfolds delta) | git mktree --missing)
+                 git update-ref refs/heads/big $(git commit-tree -p HEAD -m big $tree)",
+                "over limit",
+            ),
+            (
+                "printf 'tree %s\\nauthor a <a@b> 1 +0000\\ncommitter a <a@b> 1 +0000\\n\\nx\\n' $(unfolds tree) > c
+                 echo $(git hash-object -t commit -w --stdin --literally < c) > .git/refs/heads/big; rm c",
+                "larger than 64 MB",
+            ),
+        ] {
+            let script = format!("{UNFOLDS}\necho two > a.txt; {commit}");
+            let args = ["mount", "--", "sh", "-ec", &script];
+            let did = within(60, limited(&world, &args), why).ends(0);
+            did.says("commits on big are held").says(why);
+            assert_eq!(world.outside("cat a.txt; echo one > a.txt"), "two\n");
+        }
+    });
+}
+
+#[test]
+fn commits_that_change_very_many_paths_again_and_again_are_held_quickly() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        let script = "echo two > a.txt
+            tree() { blob=$(echo $1 | git hash-object -w --stdin); seq -f '%08.0f' 20000 | sed \"s/.*/100644 blob $blob\\tf&/\" | git mktree; }
+            one=$(tree 1); two=$(tree 2); tip=$(git rev-parse HEAD)
+            for i in $(seq 40); do tip=$(git commit-tree -p $tip -m $i $one); tip=$(git commit-tree -p $tip -m $i $two); done
+            git update-ref refs/heads/again $tip";
+        let args = ["mount", "--", "sh", "-ec", script];
+        within(60, limited(&world, &args), "again").ends(0).says("commits on again are held");
+        // Very many that change little are not.
+        let script = "tip=$(git rev-parse HEAD); tree=$(git rev-parse HEAD^{tree})
+            for i in $(seq 200); do tip=$(git commit-tree -p $tip -m $i $tree); done; git update-ref refs/heads/many $tip";
+        let args = ["mount", "--", "sh", "-ec", script];
+        within(60, limited(&world, &args), "many").ends(0).says("200 commit(s) of the agent are kept");
+    });
+}
+
 #[test]
 fn very_many_branches_do_not_take_long() {
     for_each_identity(|world| {
