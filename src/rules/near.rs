@@ -37,7 +37,7 @@ impl<'a> NearRules<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::mount::{Effect, PathRule, RuleSource};
+    use crate::model::mount::{Effect, LayerChanges, PathRule, RuleSource};
     use crate::rules::{builtin_secret_rules, layer::layer_rules};
 
     #[test]
@@ -49,7 +49,7 @@ mod tests {
             origin: String::new(),
         };
         let mut list = builtin_secret_rules();
-        list.extend(layer_rules(&[PathBuf::from("team/personas")], Default::default()));
+        list.extend(layer_rules(&[PathBuf::from("team/personas")], LayerChanges::default()));
         list.extend([rule("*", Effect::Readonly), rule("!agents/", Effect::Readonly)]);
         list.extend([rule("secret/", Effect::Hidden), rule("/deep/*.pem", Effect::Reveal)]);
         let rules = PathRules::compile(&list).unwrap();
