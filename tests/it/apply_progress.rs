@@ -57,7 +57,7 @@ fn nothing_is_drawn_where_it_could_not_be_taken_away() {
     }
     terminal.clear();
     terminal.line(&format!("TERM=dumb {SLOW} $AW sessions apply {id} > /dev/null; echo ended $?"));
-    std::thread::sleep(Duration::from_millis(2000));
+    std::thread::sleep(Duration::from_secs(2));
     assert!(!terminal.screen().contains("applying"), "{}", terminal.screen());
     terminal.shows("ended 0");
 }
