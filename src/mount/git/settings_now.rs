@@ -4,7 +4,7 @@
 use super::surroundings::GitSurroundings;
 use super::{settings, work_trees};
 use crate::load::layer_places::on_the_way;
-use crate::model::mount::{PathRule, RuleSource};
+use crate::model::mount::{Effect, PathRule, RuleSource};
 use crate::model::mount_record::MountRecord;
 use crate::rules::layer::{git_rules, linked_rule};
 use std::collections::{BTreeSet, HashSet};
@@ -39,10 +39,10 @@ pub(crate) fn with_rules<'a>(
         let rules = git_rules(&settings::places(&tree, &root, &around));
         list.extend(rules.into_iter().filter(|rule| known.insert(rule.pattern.clone())));
     }
-    // As strict as the rules for the links themselves.
-    if let Some(effect) =
-        rules.iter().find(|rule| rule.source == RuleSource::BuiltinLayer).map(|rule| rule.effect)
-    {
+    // As strict as the rules for the links themselves; those for configuration of harnesses may be weaker.
+    let of_layers = || rules.iter().filter(|rule| rule.source == RuleSource::BuiltinLayer);
+    let strict = of_layers().find(|rule| rule.effect == Effect::Readonly);
+    if let Some(effect) = strict.or_else(|| of_layers().next()).map(|rule| rule.effect) {
         let places: BTreeSet<PathBuf> =
             record.layer_links.iter().flat_map(|link| on_the_way(&root.join(link), &root)).collect();
         list.extend(places.iter().filter_map(|place| linked_rule(place, effect)));

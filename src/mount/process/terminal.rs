@@ -3,10 +3,11 @@
 use crate::host::terminal::without_being_stopped;
 use nix::unistd::{Pid, getpgrp, getpid, getppid, getsid, setpgid, tcgetpgrp, tcsetpgrp};
 use rustix::fs::{Mode, fchmod, fstat};
+use rustix::stdio::{stderr, stdout};
 use rustix::termios::{
     Action, OptionalActions, QueueSelector, Termios, isatty, tcflow, tcflush, tcgetattr, tcsetattr,
 };
-use std::io::{stderr, stdin, stdout};
+use std::io::stdin;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// The terminal that is our input, while a child shares it.
@@ -93,9 +94,8 @@ impl OutputTerminal {
         if isatty(stdin()) {
             return None;
         }
-        let (out, error) = (stdout(), stderr());
         let is_terminal = |fd: &BorrowedFd<'_>| isatty(fd);
-        let terminal = [out.as_fd(), error.as_fd()].into_iter().find(is_terminal)?;
+        let terminal = [stdout(), stderr()].into_iter().find(is_terminal)?;
         let terminal = terminal.try_clone_to_owned().ok()?;
         let settings = is_ours(&terminal).then(|| tcgetattr(&terminal).ok()).flatten();
         Some(OutputTerminal { mode: mode_of(&terminal), settings, terminal })
