@@ -23,7 +23,11 @@ pub fn read_text(path: &Path) -> Result<Option<String>, FileProblem> {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return match std::fs::symlink_metadata(path) {
-                Ok(_) => Err(whole("is a link to a file that does not exist".into())),
+                Ok(found) if found.is_symlink() => {
+                    Err(whole("is a link to a file that does not exist".into()))
+                }
+                // Somebody has made it just now.
+                Ok(_) => read_text(path),
                 Err(_) => Ok(None),
             };
         }
