@@ -81,7 +81,7 @@ pub fn run(cli: &Cli, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
 fn closed_home(cli: &Cli, host: &Host) -> Option<PrivateHome> {
     let home = host.workforce_home().ok()?;
     if host.var("AGENT_WORKFORCE_HOME").is_none() {
-        private_home::mend(&home);
+        private_home::close_to_others(&home);
     }
     match &cli.command {
         Some(Command::Config { .. }) => Some(PrivateHome::make(&home)),

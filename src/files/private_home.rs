@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Closes a home of ours that others may enter, and the directory above it to those who could replace it. What is not ours, or a
 /// link, is left alone; so is what cannot be changed.
-pub fn mend(home: &Path) {
+pub fn close_to_others(home: &Path) {
     close(home, 0o077);
     if let Some(above) = home.parent() {
         close(above, 0o022);

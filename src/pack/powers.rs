@@ -17,94 +17,17 @@ use std::path::Path;
 
 const BYPASS_KEY: &str = "dangerouslyBypassApprovalsAndSandbox";
 
-/// Commands that run whatever they are given: allowed with any arguments, everything is allowed.
+/// Commands that run whatever they are given: allowed with any arguments, everything is allowed. [`WRAPPERS`] are others.
 const LAUNCHERS: &[&str] = &[
-    "ash",
-    "awk",
-    "bash",
-    "bun",
-    "bunx",
-    "bundle",
-    "busybox",
-    "cargo",
-    "cmake",
-    "command",
-    "csh",
-    "dash",
-    "deno",
-    "docker",
-    "doas",
-    "ed",
-    "emacs",
-    "env",
-    "eval",
-    "ex",
-    "exec",
-    "expect",
-    "find",
-    "fish",
-    "gawk",
-    "gdb",
-    "git",
-    "go",
-    "gradle",
-    "java",
-    "julia",
-    "just",
-    "ksh",
-    "lua",
-    "make",
-    "mawk",
-    "mvn",
-    "nice",
-    "node",
-    "nohup",
-    "npm",
-    "npx",
-    "nvim",
-    "perl",
-    "php",
-    "pip",
-    "pipx",
-    "pnpm",
-    "pnpx",
-    "podman",
-    "poetry",
-    "pwsh",
-    "python",
-    "rake",
-    "rsync",
-    "ruby",
-    "screen",
-    "script",
-    "setsid",
-    "sh",
-    "socat",
-    "source",
-    "ssh",
-    "stdbuf",
-    "strace",
-    "su",
-    "sudo",
-    "systemd-run",
-    "tar",
-    "tclsh",
-    "time",
-    "timeout",
-    "tmux",
-    "tsx",
-    "unshare",
-    "uv",
-    "uvx",
-    "vi",
-    "vim",
-    "watch",
-    "xargs",
-    "yarn",
+    "ash", "awk", "bash", "bun", "bunx", "bundle", "busybox", "cargo", "cmake", "csh", "dash", "deno",
+    "docker", "ed", "emacs", "ex", "expect", "find", "fish", "gawk", "gdb", "git", "go", "gradle", "java",
+    "julia", "just", "ksh", "lua", "make", "mawk", "mvn", "node", "npm", "npx", "nvim", "perl", "php", "pip",
+    "pipx", "pnpm", "pnpx", "podman", "poetry", "pwsh", "python", "rake", "rsync", "ruby", "screen",
+    "script", "sh", "socat", "source", "tar", "tclsh", "tmux", "tsx", "uv", "uvx", "vi", "vim", "yarn",
     "zsh",
 ];
 
-/// Those that start what follows, whichever words are before it.
+/// The same, and they start what follows, whichever words are before it.
 const WRAPPERS: &[&str] = &[
     "command",
     "doas",
@@ -386,12 +309,13 @@ fn runs_anything(pattern: &str) -> bool {
     let (first, rest) = fixed.split_once(char::is_whitespace).unwrap_or((fixed, ""));
     let program = first.rsplit('/').next().unwrap_or(first);
     let is_whole = first.len() < fixed.len();
-    if !is_whole && LAUNCHERS.iter().any(|launcher| launcher.starts_with(program)) {
+    let launchers = || LAUNCHERS.iter().chain(WRAPPERS);
+    if !is_whole && launchers().any(|launcher| launcher.starts_with(program)) {
         return true;
     }
     // `python3.12`, `node-20`.
     let plain = program.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
-    if !LAUNCHERS.contains(&plain) && !LAUNCHERS.contains(&program) {
+    if !launchers().any(|launcher| [plain, program].contains(launcher)) {
         return false;
     }
     let is_option = |word: &str| word.starts_with('-') || word.contains('=');

@@ -1,4 +1,5 @@
-//! Where a persona takes away what the defaults or the user's config would protect. It is told before the run; nothing is changed.
+//! Warnings about a persona that weakens the protection of the defaults or of the user's config. They are given before the run; nothing
+//! is changed.
 
 use super::parts::RunFlags;
 use crate::model::limits::Limits;

@@ -67,9 +67,8 @@ fn an_agent_cannot_answer_its_own_review_or_type_into_the_shell() {
     }
 }
 
-/// Whoever may open it reads what is typed in the review and in the shell afterwards.
-#[test]
-fn an_agent_does_not_open_the_terminal_to_other_users() {
+/// Runs this at every level in a terminal that only its owner may open.
+fn at_a_closed_terminal(run: &str, sees: &[&str]) {
     require::program("perl");
     for_each_identity(|world| {
         world.files(&[("a", "base\n")]);
@@ -77,33 +76,30 @@ fn an_agent_does_not_open_the_terminal_to_other_users() {
         for level in LEVELS {
             terminal.clear();
             terminal.line("chmod 600 $(tty)");
-            let open =
-                r"chmod(0666, \*STDIN) == 1 or die; print sprintf(qq(inside:%o.\n), (stat STDIN)[2] & 0777)";
-            terminal.line(&format!("$AW mount {level} -- perl -e '{open}'; stat -c after:%a. $(tty)"));
-            terminal.shows("inside:666.");
-            terminal.shows("after:600.");
+            terminal.line(&run.replace("LEVEL", level));
+            for text in sees {
+                terminal.shows(text);
+            }
         }
     });
 }
 
+/// Whoever may open it reads what is typed in the review and in the shell afterwards.
+#[test]
+fn an_agent_does_not_open_the_terminal_to_other_users() {
+    let open = r"chmod(0666, \*STDIN) == 1 or die; print sprintf(qq(inside:%o.\n), (stat STDIN)[2] & 0777)";
+    let run = format!("$AW mount LEVEL -- perl -e '{open}'; stat -c after:%a. $(tty)");
+    at_a_closed_terminal(&run, &["inside:666.", "after:600."]);
+}
+
 #[test]
 fn a_terminal_that_is_only_the_output_is_taken_back_too() {
-    require::program("perl");
-    for_each_identity(|world| {
-        world.files(&[("a", "base\n")]);
-        let terminal = Terminal::open(&world);
-        for level in LEVELS {
-            terminal.clear();
-            terminal.line("chmod 600 $(tty)");
-            // Open to others, raw, and its output stopped.
-            let attack = r"chmod(0666, \*STDOUT) == 1 or die; system(q(stty raw -echo <&1)); POSIX::tcflow(1, POSIX::TCOOFF())";
-            terminal.line(&format!(
-                "$AW mount {level} --apply never -- perl -MPOSIX -e '{attack}' < /dev/null; stat -c after:%a. $(tty); stty -a | grep -c ' icanon'"
-            ));
-            terminal.shows("after:600.");
-            terminal.shows("\n1\n");
-        }
-    });
+    // Open to others, raw, and its output stopped.
+    let attack = r"chmod(0666, \*STDOUT) == 1 or die; system(q(stty raw -echo <&1)); POSIX::tcflow(1, POSIX::TCOOFF())";
+    let run = format!(
+        "$AW mount LEVEL --apply never -- perl -MPOSIX -e '{attack}' < /dev/null; stat -c after:%a. $(tty); stty -a | grep -c ' icanon'"
+    );
+    at_a_closed_terminal(&run, &["after:600.", "\n1\n"]);
 }
 
 #[cfg(target_arch = "x86_64")]
