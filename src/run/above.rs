@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Directories with commands, skills, plugins and settings.
 const DIRECTORIES: [&str; 4] = [".claude", ".opencode", ".codex", ".agents"];
-const FILES: [&str; 3] = [".mcp.json", "opencode.json", "opencode.jsonc"];
+const FILES: [&str; 5] = [".mcp.json", "opencode.json", "opencode.jsonc", "tui.json", "tui.jsonc"];
 /// Variables that name directories which a run needs, one or several.
 const NEEDED: [&str; 4] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME", "PATH"];
 

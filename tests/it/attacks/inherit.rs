@@ -289,11 +289,13 @@ fn a_pull_request_does_not_instruct_its_reviewer_through_what_is_inherited() {
 #[test]
 fn configuration_above_the_project_is_for_nobody() {
     for_each_identity(|base| {
-        let look = "cat ../.mcp.json ../opencode.json ../elsewhere/x; ls -AR ../.claude ../.opencode; cat ~/.claude/mine";
+        let look = "cat ../.mcp.json ../opencode.json ../tui.json ../elsewhere/x; ls -AR ../.claude ../.opencode; cat ~/.claude/mine";
         let script = format!("begins; seen=$({{ {look}; }} 2>&1 | tr -cd A-Z); answers \"saw $seen\"");
         let world = World::with_harness(base.who, &script);
         world.persona(&with(plain(), &json!({"inherit": ["mcp", "skills", "commands"]})));
-        for path in [".claude/skills/k/SKILL.md", ".opencode/plugin/x.js", "opencode.json", "elsewhere/x"] {
+        for path in
+            [".claude/skills/k/SKILL.md", ".opencode/plugin/x.js", "opencode.json", "tui.json", "elsewhere/x"]
+        {
             world.write(path, "EVIL");
         }
         world.write(world.home().join(".claude/mine"), "MINE\n");
