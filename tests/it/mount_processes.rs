@@ -1,9 +1,10 @@
 //! The processes of a run: ended together, signalled together, never left behind.
 
-use crate::support::mount::{BINARY, Identity, World, for_each_identity, processes_with, read, soon};
+use crate::support::mount::{
+    BINARY, Identity, World, default_spec, for_each_identity, processes_with, read, soon,
+};
 use agentworkforce::exit::Exit;
 use agentworkforce::host::Host;
-use agentworkforce::model::mount::{Backend, GitCredentials, MountSpec};
 use agentworkforce::mount::process::child::ChildEvent;
 use agentworkforce::mount::process::inside::protocol::{Group, Report};
 use agentworkforce::mount::{ChildCommand, ChildStdio, OpenRequest, ViewOf, open, probe};
@@ -244,23 +245,7 @@ fn children_that_hold_the_pipes_do_not_hang_a_headless_caller() {
     let state = world.home().join("state");
     let session = state.join("sessions/one");
     fs::create_dir_all(&session).unwrap();
-    let spec = MountSpec {
-        root: world.project(),
-        cwd: "".into(),
-        backend: Backend::Auto,
-        sandbox: None,
-        layer_changes: agentworkforce::model::mount::LayerChanges::default(),
-        rules: Vec::new(),
-        include: Vec::new(),
-        writable: Vec::new(),
-        devices: Vec::new(),
-        harness_config: Vec::new(),
-        sockets: Vec::new(),
-        git_credentials: GitCredentials::default(),
-        nested_sandbox: false,
-        protected: Vec::new(),
-        above: Vec::new(),
-    };
+    let spec = default_spec(world.project());
     let helper = Path::new(BINARY);
     let facts = probe::facts(helper, &state, &spec.root).unwrap();
     let mount = open(&OpenRequest {

@@ -1,14 +1,12 @@
 //! The mount by itself as a program: without persona, session record or review, with switches that no user has. It is this test
 //! binary, started again by a script, because a runner needs a process of its own.
 
-use crate::support::mount::BINARY;
+use crate::support::mount::{BINARY, default_spec};
 use agentworkforce::error::{CommandError, Result};
 use agentworkforce::exit::Exit;
 use agentworkforce::host::Host;
 use agentworkforce::model::limits::Limits;
-use agentworkforce::model::mount::{
-    Backend, Effect, GitCredentials, MountSpec, PathRule, RuleSource, Sandbox,
-};
+use agentworkforce::model::mount::{Effect, PathRule, RuleSource, Sandbox};
 use agentworkforce::mount::fs::cleanup;
 use agentworkforce::mount::process::cgroup::OwnGroup;
 use agentworkforce::mount::{
@@ -67,23 +65,7 @@ fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
     fs::create_dir_all(&session_dir)?;
     let (mut wanted, mut injected, mut expose, mut writable) = (None, Vec::new(), Vec::new(), Vec::new());
     let (mut subreaper, mut control_group, mut prompt) = (false, false, false);
-    let mut spec = MountSpec {
-        root: PathBuf::new(),
-        cwd: PathBuf::new(),
-        backend: Backend::Auto,
-        sandbox: None,
-        layer_changes: agentworkforce::model::mount::LayerChanges::default(),
-        rules: Vec::new(),
-        include: Vec::new(),
-        writable: Vec::new(),
-        devices: Vec::new(),
-        harness_config: Vec::new(),
-        sockets: Vec::new(),
-        git_credentials: GitCredentials::default(),
-        nested_sandbox: false,
-        protected: Vec::new(),
-        above: Vec::new(),
-    };
+    let mut spec = default_spec(PathBuf::new());
     let mut rest = args.iter();
     while let Some(flag) = rest.next() {
         if flag == "--" {

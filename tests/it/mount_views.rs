@@ -1,8 +1,8 @@
 //! Views of the result, of the project at launch and of a mixture, and paths that are put back: for both backends, as ourselves
 //! and as an ordinary user.
 
-use crate::support::mount::{BINARY, Identity, ORDINARY_ID, World, is_root, read};
-use agentworkforce::model::mount::{Backend, Effect, GitCredentials, MountSpec, PathRule, RuleSource};
+use crate::support::mount::{BINARY, Identity, ORDINARY_ID, World, default_spec, is_root, read};
+use agentworkforce::model::mount::{Backend, Effect, MountSpec, PathRule, RuleSource};
 use agentworkforce::model::raw_path::RawPath;
 use agentworkforce::mount::changes::earlier::Earlier;
 use agentworkforce::mount::changes::manifest::{MANIFEST_FILE, MOUNT_MANIFEST_FILE, Manifest};
@@ -73,23 +73,7 @@ impl Mounted {
             source: RuleSource::Config,
             origin: "test".into(),
         }];
-        let spec = MountSpec {
-            root: world.project(),
-            cwd: "".into(),
-            backend,
-            sandbox: None,
-            layer_changes: agentworkforce::model::mount::LayerChanges::default(),
-            rules: rules.clone(),
-            include: Vec::new(),
-            writable: Vec::new(),
-            devices: Vec::new(),
-            harness_config: Vec::new(),
-            sockets: Vec::new(),
-            git_credentials: GitCredentials::default(),
-            nested_sandbox: false,
-            protected: Vec::new(),
-            above: Vec::new(),
-        };
+        let spec = MountSpec { backend, rules: rules.clone(), ..default_spec(world.project()) };
         let injected = [InjectedFile { path: "d/CLAUDE.md".into(), bytes: b"ours\n".to_vec(), mode: 0o644 }];
         let facts = probe::facts(Path::new(BINARY), &state, &spec.root).unwrap();
         let mount = open(&OpenRequest {

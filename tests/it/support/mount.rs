@@ -2,6 +2,7 @@
 //! ordinary user too.
 
 use crate::support::TestEnv;
+use agentworkforce::model::mount::{Backend, GitCredentials, LayerChanges, MountSpec};
 use agentworkforce::model::mount_record::MountRecord;
 use std::fs;
 use std::ops::Deref;
@@ -181,7 +182,28 @@ impl Drop for World {
     }
 }
 
-/// Runs a test for every identity that can be had.
+/// A mount of this directory with every setting at its default.
+pub(crate) fn default_spec(root: PathBuf) -> MountSpec {
+    MountSpec {
+        root,
+        cwd: PathBuf::new(),
+        backend: Backend::Auto,
+        sandbox: None,
+        layer_changes: LayerChanges::default(),
+        rules: Vec::new(),
+        include: Vec::new(),
+        writable: Vec::new(),
+        devices: Vec::new(),
+        harness_config: Vec::new(),
+        sockets: Vec::new(),
+        git_credentials: GitCredentials::default(),
+        nested_sandbox: false,
+        protected: Vec::new(),
+        above: Vec::new(),
+    }
+}
+
+/// Runs a test for every identity that is available here.
 pub(crate) fn for_each_identity(test: impl Fn(World)) {
     for who in identities() {
         eprintln!("as {who:?}");
