@@ -1,6 +1,6 @@
-//! Stays with a child to its end: passes signals on, watches the clock, reads its pipes if somebody listens, and stops with
-//! it at a terminal. One loop for interactive runs, headless runs and checks; no thread, because nothing here waits for
-//! anything else. What the output means is for the listener.
+//! Supervises a child until it ends: forwards signals, enforces time limits, reads its pipes if there is a listener, and stops
+//! together with it at a terminal. Interactive runs, headless runs and checks share this one loop, which needs no threads. It does
+//! not interpret the output: that is the listener's job.
 
 use super::cgroup::Exhausted;
 use super::child::{ChildCommand, ChildEvent, Helper, Left, PATIENCE, RunningChild, start_error};
@@ -23,23 +23,23 @@ use std::io::{ErrorKind, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// How long a command may take to end after it was asked to.
+/// How long a command may take to end after it was asked to, before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How often a listener is called, whether something happened or not.
+/// How often a listener is called, even if nothing happened.
 const TICK: Duration = Duration::from_millis(250);
 
-/// No run lasts this long: a limit beyond it is no limit, and the clock could overflow.
+/// No run lasts this long. Longer limits are ignored, because adding them to the clock could overflow.
 const LONGEST: Duration = Duration::from_hours(24 * 365 * 10);
 
-/// Whoever is in our process group, ourselves included.
+/// Every process in our group, including ourselves.
 const OWN_GROUP: Pid = Pid::from_raw(0);
 
 /// When a child is ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TimeLimits {
     pub wall: Option<Duration>,
-    /// Without output, while the listener says that nothing is at work.
+    /// Silence, while the listener reports that nothing is in progress.
     pub idle: Option<Duration>,
 }
 
@@ -66,7 +66,7 @@ pub enum Channel {
 /// Receives what a child writes.
 pub trait Listener {
     fn output(&mut self, channel: Channel, bytes: &[u8]);
-    /// Whether the child is busy, so that silence does not count as idle.
+    /// Whether the child is busy: silence then does not count as idle time.
     fn is_at_work(&self) -> bool {
         false
     }
@@ -78,21 +78,21 @@ pub trait Listener {
 pub enum Ending {
     Code(i32),
     Signal(i32),
-    /// Everything was killed before the command ended by itself.
+    /// Everything was killed before the command exited on its own.
     Killed,
 }
 
-/// What became of a command.
+/// The outcome of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChildOutcome {
     pub ending: Ending,
-    /// How often it was stopped and continued with us.
+    /// How many times it was stopped and continued together with us.
     pub stops: u32,
-    /// The limit that was reached, if one was.
+    /// The limit that was reached, if any.
     pub reached: Option<ReachedLimit>,
-    /// The limits that the kernel has held meanwhile.
+    /// The limits that the kernel enforced meanwhile.
     pub exhausted: Exhausted,
-    /// The signal that asked us to end, if one did.
+    /// The signal that asked us to end, if any.
     pub interrupted_by: Option<i32>,
 }
 
@@ -111,14 +111,14 @@ impl ChildOutcome {
     }
 }
 
-/// The signals of the runner itself, caught from now on: no number of Ctrl-C ends us before the work is safe.
+/// Catches the runner's own signals from now on: no number of Ctrl-C ends us before the work is safe.
 pub fn catch_runner_signals() -> Result<SignalInbox> {
     Ok(SignalInbox::catch(&[SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT])?)
 }
 
 impl Helper {
-    /// Runs a command to its end. At a terminal it stays in our session and gets the terminal while it runs; otherwise it gets
-    /// a session of its own.
+    /// Runs a command to completion. At a terminal it stays in our session and owns the terminal while it runs; otherwise it gets
+    /// its own session.
     pub fn run(
         &self,
         command: &ChildCommand,
@@ -163,7 +163,7 @@ impl Helper {
         Ok(outcome)
     }
 
-    /// Runs a command without a terminal; the listener gets all of its piped output.
+    /// Runs a command without a terminal and passes all of its piped output to the listener.
     pub fn run_with_listener(
         &self,
         command: &ChildCommand,
@@ -178,8 +178,8 @@ impl Helper {
         })
     }
 
-    /// Nothing that was started outlives this. Without a PID namespace the inside could have killed our init: then what it
-    /// started becomes ours, and we end it.
+    /// Nothing that was started outlives this. Without a PID namespace, a process inside could have killed our init; its
+    /// orphans are then reparented to us, and we end them.
     fn contained(&self, run: impl FnOnce() -> Result<ChildOutcome>) -> Result<ChildOutcome> {
         let Some(group) = &self.control_group else { return self.contained_by_processes(run) };
         let before = group.exhausted();
@@ -211,7 +211,7 @@ impl Helper {
     }
 }
 
-/// Stays with the child until everything that it started is gone and all of its output is read.
+/// Supervises the child until everything that it started is gone and all of its output is read.
 fn attend(
     mut child: RunningChild,
     command: &ChildCommand,
@@ -231,9 +231,9 @@ fn attend(
         wait(&child, signals, &pipes, watch.until_next_deadline(tick))?;
         for signal in signals.take() {
             match signal {
-                // Those of the terminal are for the child alone, and it has received them.
+                // The terminal has already delivered its signals to the child; they are not meant for us.
                 SIGINT | SIGQUIT if terminal.is_some() => {}
-                // A wrapped command gets every signal; a run that is listened to ends at once at the second.
+                // A wrapped command gets every signal; a run with a listener is killed at the second one.
                 SIGINT | SIGQUIT | SIGTERM | SIGHUP => {
                     watch.interrupt(signal, &mut child, listener.is_some());
                 }
@@ -275,11 +275,11 @@ fn attend(
             ChildEvent::Closed => break Ending::Killed,
         }
         if watch.is_forced {
-            // Nothing but its end can follow; that is waited for below.
+            // Only its end can follow; the code below waits for that.
             break Ending::Killed;
         }
     };
-    // Everything that it started is gone after this: the pipes have all that will ever come, and the work can be compared.
+    // After this, everything that it started is gone: the pipes hold all remaining output, and the work can be compared.
     match child.finish() {
         Left::Nothing => drop(child),
         Left::OpenView(reason) => return Err(MountError::StillOpen { reason }.into()),
@@ -295,21 +295,21 @@ fn attend(
     Ok(ChildOutcome { ending, stops, reached, exhausted: Exhausted::default(), interrupted_by })
 }
 
-/// The child was stopped, so we stop, and those of our own group with us (a script, the rest of a pipe), as if we were one
-/// group with it. Whoever continues us continues it: SIGCONT is one of the signals that are caught. Where nobody could, or
-/// nobody is watching, it goes on at once: a script must not hang.
+/// The child was stopped, so we stop too, with the rest of our group (a script, the other end of a pipe), as if the child were in
+/// it. Continuing us continues the child, because SIGCONT is among the signals that we catch. If nobody is watching or nobody
+/// could continue us, the child is continued at once: a script must not hang.
 fn stop_with(child: &mut RunningChild, terminal: Option<&mut SharedTerminal>) {
     if let Some(terminal) = terminal.filter(|_| has_job_control()) {
         terminal.leave_to_shell();
         let _ = kill(OWN_GROUP, Signal::SIGTSTP);
-        // To this thread: sent to the process, it could stop us only after the child was continued.
+        // Sent to this thread. Sent to the process, it might stop us only after the child was continued.
         let _ = raise(Signal::SIGSTOP);
     } else {
         child.resume();
     }
 }
 
-/// A Ctrl-C that ended the child was for the whole job: a script around us must not go on with its next line.
+/// A Ctrl-C that ended the child was meant for the whole job: a surrounding script must not go on with its next line.
 fn interrupt_own_group(ending: Ending, signals: &mut SignalInbox) {
     for (number, signal) in [(SIGINT, Signal::SIGINT), (SIGQUIT, Signal::SIGQUIT)] {
         if ending == Ending::Signal(number) {
@@ -319,7 +319,7 @@ fn interrupt_own_group(ending: Ending, signals: &mut SignalInbox) {
     }
 }
 
-/// The clock of a run: its limits, and how far its end has got.
+/// The clock of a run: its limits, and how far its shutdown has progressed.
 struct Watch {
     limits: TimeLimits,
     disk: Option<DiskMeter>,
@@ -329,7 +329,7 @@ struct Watch {
     interrupted_by: Option<i32>,
     /// Whether it was asked to end.
     is_ending: bool,
-    /// When the request becomes a kill; `None` once it has.
+    /// When the request turns into a kill; `None` once it has.
     forced_at: Option<Instant>,
     /// Whether everything was killed.
     is_forced: bool,
@@ -351,7 +351,7 @@ impl Watch {
         }
     }
 
-    /// Passes the signal on and starts the grace period; a later one ends everything if `ends_at_second` says so.
+    /// Forwards the signal and starts the grace period; a second signal kills everything if `ends_at_second` is set.
     fn interrupt(&mut self, signal: i32, child: &mut RunningChild, ends_at_second: bool) {
         if self.interrupted_by.is_some() && ends_at_second {
             self.force(child);
@@ -417,7 +417,7 @@ impl Watch {
             let disk = self.disk.as_ref().map(|disk| disk.next().saturating_duration_since(now));
             [until(self.started, self.limits.wall), until(self.last_output, self.limits.idle), disk, tick]
         };
-        // A wait of no time would miss the deadline by less than the clock's resolution, again and again.
+        // Rounding down to zero would busy-wait until the clock reaches the deadline.
         waits.into_iter().flatten().min().map(|wait| wait.max(Duration::from_millis(1)))
     }
 }
@@ -440,7 +440,7 @@ impl Pipe {
         Ok(Pipe { file, buffer: vec![0; 64 * 1024], channel })
     }
 
-    /// Reads what is there, once; false when there is nothing.
+    /// Reads once; false if nothing was available.
     fn read(&mut self, listener: &mut dyn Listener) -> bool {
         let Some(file) = &mut self.file else { return false };
         match file.read(&mut self.buffer) {

@@ -1,5 +1,5 @@
-//! A control group of its own (cgroup v2) for what runs inside: the kernel holds its limits of processes and memory. It is only
-//! had where the group that we are in is delegated to us; whoever started us decides about that, and no mount is changed.
+//! A separate control group (cgroup v2) for the processes inside, so that the kernel enforces limits of processes and memory. It is
+//! available only if our own group is delegated to us, which is up to whoever started us; this module mounts nothing.
 
 use super::mount_table::{self, Mounted};
 use crate::model::limits::{LimitObstacles, Limits, bytes_of_mb};
@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 const PROCESSES: &str = "pids";
 const MEMORY: &str = "memory";
 
-/// Where the runner goes while the group that it was in has limits to hand on: only a group without processes can do that.
+/// Where the runner moves while its former group delegates limits: only a group without processes can do that.
 const SUPERVISOR: &str = "agentworkforce-supervisor";
 
-/// Init is a process of ours, and not one of the run's.
+/// Init is our own process and does not count towards the run's limit.
 const OUR_OWN: u64 = 1;
 
-/// How long the last processes may take to leave a group after their end.
+/// How long the last processes may take to leave a group after they ended.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The group that this process is in, as a directory of the cgroup2 filesystem.
@@ -32,21 +32,21 @@ pub struct OwnGroup {
 #[derive(Debug)]
 pub struct ControlGroup {
     dir: PathBuf,
-    /// What was changed for it in the group around it.
+    /// What was changed in the parent group to make room for it.
     handed_on: Option<HandedOn>,
 }
 
 /// Which limits were reached in a group so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Exhausted {
-    /// How often a process or thread could not be started.
+    /// How many times a process or thread could not be started.
     pub processes: u64,
-    /// How many processes were ended because there was no memory left.
+    /// How many processes were killed because memory ran out.
     pub memory: u64,
 }
 
 impl Exhausted {
-    /// What was reached since then.
+    /// What was reached since that snapshot.
     #[must_use]
     pub fn since(self, before: Exhausted) -> Exhausted {
         Exhausted {
@@ -56,7 +56,7 @@ impl Exhausted {
     }
 }
 
-/// Why limits cannot be held here.
+/// Why limits cannot be enforced here.
 pub fn limit_obstacles() -> LimitObstacles {
     match OwnGroup::of_this_process() {
         Ok(own) => LimitObstacles { processes: own.obstacle(PROCESSES), memory: own.obstacle(MEMORY) },
@@ -72,7 +72,7 @@ impl OwnGroup {
         OwnGroup::find(&String::from_utf8_lossy(&membership), &table, std::process::id())
     }
 
-    /// From the text of `/proc/self/cgroup`, the table of mounts and the number of the process.
+    /// Parses `/proc/self/cgroup` and the mount table, for the process with this id.
     fn find(membership: &str, table: &[Mounted], pid: u32) -> Result<OwnGroup, String> {
         let path = membership.lines().find_map(|line| line.strip_prefix("0::")).ok_or(NO_VERSION_2)?;
         let inside = |mounted: &Mounted| {
@@ -107,7 +107,7 @@ impl OwnGroup {
         Some("the control group that this process is in has other processes, too".to_owned())
     }
 
-    /// Whether one of the files with a list of controllers has this one.
+    /// Whether this file of the group, a list of controllers, contains the controller.
     fn has(&self, file: &str, controller: &str) -> bool {
         let text = fs::read_to_string(self.dir.join(file)).unwrap_or_default();
         text.split_whitespace().any(|name| name == controller)
@@ -118,7 +118,7 @@ impl OwnGroup {
         text.split_whitespace().eq([self.pid.to_string()])
     }
 
-    /// The top of the hierarchy may have processes and hand limits on all the same.
+    /// The root of the hierarchy may contain processes and delegate limits at the same time.
     fn is_top(&self) -> bool {
         !self.dir.join("cgroup.type").exists()
     }
@@ -130,7 +130,7 @@ impl OwnGroup {
         let missing: Vec<&'static str> = missing.map(|(name, _)| *name).collect();
         let handed_on = if missing.is_empty() { None } else { Some(HandedOn::begin(self.clone(), missing)?) };
         let dir = self.dir.join(name);
-        // What a runner of the same session left that was killed.
+        // Left behind by a runner of the same session that was killed.
         let _ = fs::remove_dir(&dir);
         match fs::create_dir(&dir) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(at(&dir, &error)),
@@ -144,7 +144,7 @@ impl OwnGroup {
 
 const NO_VERSION_2: &str = "there is no cgroup v2 here";
 
-/// Files of every group.
+/// Files that every group has.
 const PROCS: &str = "cgroup.procs";
 const AVAILABLE: &str = "cgroup.controllers";
 const HANDED_ON: &str = "cgroup.subtree_control";
@@ -156,7 +156,7 @@ impl ControlGroup {
         self.write("pids.max", &text(processes), limits.processes.is_some())?;
         self.write("memory.max", &text(limits.memory_mb.map(bytes_of_mb)), limits.memory_mb.is_some())?;
         if limits.memory_mb.is_some() {
-            // Not every kernel has these: without swap there is no limit of it, and one process may be ended without the others.
+            // Not every kernel has these. Without them, swap is not limited, and the kernel may kill one process and spare the others.
             self.write("memory.swap.max", "0", false)?;
             self.write("memory.oom.group", "1", false)?;
         }
@@ -170,7 +170,7 @@ impl ControlGroup {
         }
     }
 
-    /// A process that writes `0` to it is in the group from then on.
+    /// A process that writes `0` to it joins the group.
     pub fn entrance(&self) -> io::Result<File> {
         let path = self.dir.join(PROCS);
         File::options().write(true).open(&path).map_err(|error| at(&path, &error))
@@ -185,7 +185,7 @@ impl ControlGroup {
         Exhausted { processes: count("pids.events", "max "), memory: count("memory.events", "oom_kill ") }
     }
 
-    /// Ends everything in it, on kernels that can (5.14).
+    /// Kills everything in it, if the kernel supports that (5.14).
     pub fn kill(&self) {
         let _ = write_to(&self.dir.join("cgroup.kill"), "1");
     }
@@ -200,7 +200,7 @@ impl Drop for ControlGroup {
     }
 }
 
-/// The runner has left its group for one below it, so that the group can hand controllers on.
+/// The runner has moved from its group to a child group, so that the group can delegate controllers.
 #[derive(Debug)]
 struct HandedOn {
     own: OwnGroup,
@@ -237,7 +237,7 @@ impl HandedOn {
         write_to(&self.own.dir.join(HANDED_ON), &text.join(" "))
     }
 
-    /// Puts everything back. Where that fails the runner stays below its group, which does no harm.
+    /// Undoes the move. If that fails, the runner stays in the child group, which does no harm.
     fn end(self) {
         let back = || {
             self.hand_on('-').and_then(|()| write_to(&self.own.dir.join(PROCS), &self.own.pid.to_string()))
@@ -253,7 +253,7 @@ impl HandedOn {
     }
 }
 
-/// Only existing files: the kernel makes them.
+/// Never creates a file: the kernel makes them.
 fn write_to(path: &Path, value: &str) -> io::Result<()> {
     let written =
         File::options().write(true).open(path).and_then(|mut file| file.write_all(value.as_bytes()));
@@ -282,7 +282,7 @@ mod tests {
 
     const PID: u32 = 7;
 
-    /// A directory with plain files in place of the kernel's.
+    /// A directory of plain files that stands in for the kernel's.
     fn stand_in(files: &[(&str, &str)]) -> (tempfile::TempDir, OwnGroup) {
         let dir = tempfile::tempdir().unwrap();
         for (name, text) in files {
@@ -329,7 +329,7 @@ mod tests {
         let reason = |own: &OwnGroup| own.obstacle(MEMORY).unwrap();
         fs::write(dir.path().join(PROCS), "7\n8\n").unwrap();
         assert!(reason(&own).contains("has other processes"));
-        // Nothing has to be changed where somebody has done it before us.
+        // Nothing has to change if somebody has already done it.
         fs::write(dir.path().join(HANDED_ON), "memory\n").unwrap();
         assert_eq!(own.obstacle(MEMORY), None);
         assert!(own.obstacle(PROCESSES).unwrap().contains("has other processes"));

@@ -1,5 +1,5 @@
-//! Starts a command in an open mount and learns how it ends. How its stdio is connected is the caller's choice;
-//! when to signal or end it too.
+//! Starts a command in an open mount and reports how it ends. The caller decides how its stdio is connected and when to signal or
+//! end it.
 
 use super::stdio::ChildStdio;
 use crate::model::mount_facts::OverlayWay;
@@ -24,7 +24,7 @@ use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long everything inside may take to be gone after it was killed.
+/// How long everything inside may take to disappear after it was killed.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What to run.
@@ -32,63 +32,62 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 pub struct ChildCommand {
     /// The program and its arguments. A plain name is looked up in `PATH`, inside.
     pub argv: Vec<OsString>,
-    /// Changes to our own environment: a value, or `None` to take the variable away.
+    /// Changes to our own environment: a value, or `None` to remove the variable.
     pub env: Vec<(OsString, Option<OsString>)>,
 }
 
-/// A command that was started. Dropping it ends everything that it started, too.
+/// A command that was started. Dropping it also ends everything that it started.
 #[derive(Debug)]
 pub struct RunningChild {
     helper: Child,
-    /// Only we hold this end: when it closes, the processes inside know that we are gone.
+    /// Only we hold this end. When it closes, the processes inside know that we are gone.
     control: Option<PipeWriter>,
     status: PipeReader,
     buffer: Vec<u8>,
     waiting: VecDeque<Report>,
     closed: bool,
-    /// It does not end, and nobody waits for it.
+    /// It did not end in time, and we no longer wait for it.
     is_given_up: bool,
     temp: Option<FreshTemp>,
 }
 
-/// What is left of a command after its end.
+/// What is left of a command after it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Left {
     Nothing,
-    /// No process, but somebody can still change the view, and why.
+    /// No process is left, but the view can still be changed; says why.
     OpenView(String),
-    /// Something that cannot be ended: it waits in the kernel, or is frozen. Nobody waits for it any more, and the helper holds
-    /// the session's lock until it is gone.
+    /// A process that cannot be ended, because it is stuck in the kernel or frozen. We no longer wait for it; the helper holds the
+    /// session's lock until it is gone.
     Process,
 }
 
-/// What [`RunningChild::next`] came back with.
+/// What [`RunningChild::next`] returned with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChildEvent {
     Report(Report),
     /// The time is up.
     TimedOut,
-    /// Nothing more will come: the inside is gone.
+    /// Nothing more will come: all processes inside are gone.
     Closed,
 }
 
-/// How commands are started in a mount: by our own binary, which first sets up what the spec says.
+/// How commands are started in a mount: through our own binary, which first sets up what the spec describes.
 #[derive(Debug)]
 pub struct Helper {
     /// Our own binary.
     pub program: PathBuf,
     pub spec: HelperSpec,
-    /// The session's lock, which our processes inside hold too.
+    /// The session's lock, which our processes inside also hold.
     pub lock: Option<File>,
-    /// What holds the run's limits of processes and memory.
+    /// What enforces the run's limits of processes and memory.
     pub control_group: Option<Arc<ControlGroup>>,
-    /// What the overlays may take on disk together, in bytes.
+    /// How much disk space the overlays may use together, in bytes.
     pub disk_limit: Option<u64>,
 }
 
 impl Helper {
-    /// For another view, which is thrown away: what is written to it is not limited, and no harness with a sandbox of its own runs
-    /// in it.
+    /// For a second view that is thrown away: writes to it are not limited, and no harness with its own sandbox runs in it.
     pub fn try_clone(&self) -> std::io::Result<Helper> {
         let lock = self.lock.as_ref().map(File::try_clone).transpose()?;
         let control_group = self.control_group.clone();
@@ -147,7 +146,7 @@ impl Helper {
         helper.fd_mappings(fds).expect("different numbers");
         let child =
             helper.spawn().with_context(|| format!("`{}` cannot be started", self.program.display()))?;
-        // With `helper` go our copies of the inside's ends of the pipes.
+        // Dropping `helper` closes our copies of the child's ends of the pipes.
         drop(helper);
         Ok(RunningChild {
             helper: child,
@@ -161,7 +160,7 @@ impl Helper {
         })
     }
 
-    /// What git needs to use ssh inside, unless the user has said what it is to use.
+    /// What git needs to use ssh inside, unless the user has configured that.
     fn ssh_command(&self) -> Option<String> {
         let said = ["GIT_SSH_COMMAND", "GIT_SSH"].iter().any(|name| std::env::var_os(name).is_some());
         if self.spec.way != OverlayWay::UserNamespace || said {
@@ -186,17 +185,17 @@ impl RunningChild {
         self.helper.stderr.take()
     }
 
-    /// Readable when [`RunningChild::next`] has something to say, for callers with a loop of their own.
+    /// Readable when [`RunningChild::next`] has a report, for callers with their own loop.
     pub fn status_fd(&self) -> BorrowedFd<'_> {
         self.status.as_fd()
     }
 
-    /// Whether a report is there already, so that the descriptor need not become readable.
+    /// Whether a report is already buffered, in which case the descriptor may never become readable.
     pub fn has_waiting(&self) -> bool {
         self.closed || !self.waiting.is_empty()
     }
 
-    /// The next report; waits for it at most as long as `patience` says.
+    /// The next report; waits for it for at most `patience`.
     pub fn next(&mut self, patience: Option<Duration>) -> Result<ChildEvent> {
         loop {
             if let Some(report) = self.waiting.pop_front() {
@@ -229,12 +228,12 @@ impl RunningChild {
         Ok(())
     }
 
-    /// Sends a signal to the child (to all of its group if it has its own).
+    /// Sends a signal to the child (to its whole group if it has its own).
     pub fn signal(&mut self, signal: i32) {
         self.order(Order::Signal(signal));
     }
 
-    /// Lets a stopped child go on.
+    /// Continues a stopped child.
     pub fn resume(&mut self) {
         self.order(Order::Continue);
     }
@@ -244,17 +243,17 @@ impl RunningChild {
         self.order(Order::LendTerminal);
     }
 
-    /// Ends everything at once. [`ChildEvent::Closed`] follows when nothing is left.
+    /// Kills everything. [`ChildEvent::Closed`] follows when nothing is left.
     pub fn end(&mut self) {
         self.control = None;
     }
 
-    /// Ends everything and waits until nothing is left.
+    /// Kills everything and waits until nothing is left.
     pub fn finish(&mut self) -> Left {
         self.end();
         let deadline = Instant::now() + PATIENCE;
         let left = || deadline.saturating_duration_since(Instant::now());
-        // What follows the end of the last process takes as long as the disk does.
+        // What follows the end of the last process takes as long as the disk needs.
         let (mut is_ended, mut open) = (false, None);
         while !left().is_zero() || is_ended {
             match self.next((!is_ended).then(left)) {
@@ -278,7 +277,7 @@ impl RunningChild {
 
     fn order(&mut self, order: Order) {
         if let Some(control) = &mut self.control {
-            // An inside that is gone says so on the other pipe.
+            // If the processes inside are gone, the other pipe reports it.
             let _ = control.write_all(&line(&order));
         }
     }

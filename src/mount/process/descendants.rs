@@ -1,12 +1,12 @@
-//! Ends what a process has started, where there is no PID namespace that would: its children, and theirs, which become its own
-//! when their parents end. Whoever calls must be a subreaper.
+//! Ends everything that a process has started, where no PID namespace does it: its children, and their children, which are
+//! reparented to it when their parents end. The caller must be a subreaper.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rustix::process::WaitOptions;
 use std::time::{Duration, Instant};
 
-/// The processes that this one is the parent of.
+/// The direct children of this process.
 pub(super) fn children() -> Vec<i32> {
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
@@ -14,8 +14,8 @@ pub(super) fn children() -> Vec<i32> {
     pids.filter(|pid| parent_of(*pid) == Some(own)).collect()
 }
 
-/// Kills children until there are none but these, and waits for each: the others are somebody else's to wait for. False if some
-/// are left that do not end within this time.
+/// Kills all children except these and reaps each; the excepted ones are reaped by somebody else. False if some are still
+/// there after this time.
 pub(super) fn kill_all_but(spared: &[i32], patience: Duration) -> bool {
     let deadline = Instant::now() + patience;
     loop {

@@ -1,5 +1,5 @@
-//! Measures what a run has written to the private layers of its mount, a little at a time: signals and output are never kept
-//! waiting by a huge tree. What is deleted and still open has no name any more and is not seen.
+//! Measures how much a run has written to the private layers of its mount, in small steps, so that a huge tree never delays signals
+//! or output. Deleted files that are still open have no name and are not counted.
 
 use crate::mount::fs::walk::{MOST_HELD, open_below, open_dir};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, statat};
@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 
 /// Between two measurements.
 const INTERVAL: Duration = Duration::from_secs(2);
-/// How long a measurement takes at a time, and how long it then waits.
+/// How long one step of a measurement may take, and the pause after it.
 const SLICE: Duration = Duration::from_millis(10);
 const PAUSE: Duration = Duration::from_millis(40);
 
-/// What an entry takes besides its blocks: empty files are not free, nor is remembering the directories that are to be read.
+/// What an entry costs besides its blocks: empty files are not free, nor is the list of directories still to be read.
 const OF_ENTRY: u64 = 512;
 
-/// Says when layers have become larger than they may be.
+/// Tells when the layers have grown beyond their limit.
 #[derive(Debug)]
 pub(super) struct DiskMeter {
     layers: Vec<PathBuf>,
@@ -37,12 +37,12 @@ impl DiskMeter {
         DiskMeter { layers, limit, next: Instant::now() + INTERVAL, measurement: None }
     }
 
-    /// When [`DiskMeter::is_over`] has something to do.
+    /// When [`DiskMeter::is_over`] next has something to do.
     pub(super) fn next(&self) -> Instant {
         self.next
     }
 
-    /// Goes on with a measurement if it is time to. True as soon as it has found more than the limit.
+    /// Continues a measurement if it is time to. True as soon as more than the limit was found.
     pub(super) fn is_over(&mut self) -> bool {
         let began = Instant::now();
         if began < self.next {
@@ -73,9 +73,9 @@ struct Measurement {
     waiting: Vec<Waiting>,
     reading: Option<Reading>,
     bytes: u64,
-    /// Files with several names, which count once.
+    /// Files with several names, which are counted once.
     linked: HashSet<(u64, u64)>,
-    /// One more for every directory that is held open.
+    /// Shared by every directory that is held open, to count them.
     held: Rc<()>,
 }
 
@@ -109,11 +109,11 @@ impl Measurement {
         Measurement { waiting, reading: None, bytes: 0, linked: HashSet::new(), held: Rc::default() }
     }
 
-    /// Looks at one entry, or opens one directory. False when there is nothing left.
+    /// Examines one entry, or opens one directory. False when there is nothing left.
     fn step(&mut self) -> bool {
         let Some(mut reading) = self.reading.take() else {
             let Some(waiting) = self.waiting.pop() else { return false };
-            // What cannot be read, or is gone by now, counts nothing.
+            // What cannot be read, or is already gone, is not counted.
             self.reading = self.open(waiting).ok();
             return true;
         };

@@ -1,5 +1,5 @@
-//! The directories that a run at the sandbox level `strict` has for temporary files: made for it, and removed after it.
-//! Where they are seen inside is the helper's business.
+//! The temporary directories of a run at the sandbox level `strict`: created for it and removed after it.
+//! The helper decides where they appear inside.
 
 use crate::mount::fs::cleanup::remove_tree;
 use std::fs::{self, DirBuilder, Permissions};
@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// What is given out for `/tmp` and `/var/tmp`, below the directory of a run: each has the directories of an overlay.
+/// Stand-ins for `/tmp` and `/var/tmp`, below the directory of a run: each has the directories of an overlay.
 pub(super) const NAMES: [&str; 2] = ["tmp", "var-tmp"];
 /// The directories of such an overlay: the lower one stays empty.
 pub(super) const LOWER: &str = "lower";
@@ -22,7 +22,7 @@ pub(super) struct FreshTemp {
 }
 
 impl FreshTemp {
-    /// A new directory below `parent`, which need not exist: what an earlier run has left is not used.
+    /// A new directory below `parent`, which need not exist. What an earlier run left behind is never reused.
     pub(super) fn make(parent: &Path) -> io::Result<FreshTemp> {
         let private = |recursive| {
             let mut builder = DirBuilder::new();
@@ -45,13 +45,13 @@ impl FreshTemp {
             for name in [LOWER, UPPER, WORK] {
                 private(true).create(path.join(name))?;
             }
-            // The directories above are closed to everybody else.
+            // The directories above it are closed to everybody else.
             fs::set_permissions(path.join(UPPER), Permissions::from_mode(0o1777))?;
         }
         Ok(fresh)
     }
 
-    /// Somebody still uses it; it goes with the session.
+    /// It is still in use and will be removed with the session.
     pub(super) fn keep(&mut self) {
         self.is_kept = true;
     }
@@ -60,7 +60,7 @@ impl FreshTemp {
 impl Drop for FreshTemp {
     fn drop(&mut self) {
         if !self.is_kept {
-            // What cannot be removed goes with the session.
+            // What cannot be removed now is removed with the session.
             let _ = remove_tree(&self.dir);
             let _ = self.dir.parent().map(fs::remove_dir);
         }

@@ -1,5 +1,5 @@
-//! Runs commands in a mount: starts them behind a helper of ours that makes the namespaces, and stays with them to their end.
-//! How a mount is laid out is decided in `view`; what the commands changed is not looked at.
+//! Runs commands in a mount: starts them behind our helper, which creates the namespaces, and supervises them until they end.
+//! `view` decides how a mount is laid out; what the commands changed is for `changes`.
 
 pub mod attend;
 pub mod cgroup;

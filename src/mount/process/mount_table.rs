@@ -17,13 +17,13 @@ pub struct Mounted {
     pub path: PathBuf,
     /// The type of the filesystem.
     pub kind: String,
-    /// What a remount must keep: dropping one of them is forbidden in a user namespace.
+    /// Flags that a remount must keep: a user namespace is not allowed to drop any of them.
     pub flags: MountFlags,
-    /// The directories that an overlay shows, as it was told; none for other filesystems.
+    /// The layers of an overlay, as it was mounted; empty for other filesystems.
     pub layers: Vec<PathBuf>,
 }
 
-/// Parses the table; a line that is not of its form is left out.
+/// Parses the table; malformed lines are skipped.
 pub fn parse(table: &[u8]) -> Vec<Mounted> {
     table.split(|&byte| byte == b'\n').filter_map(parse_line).collect()
 }

@@ -1,5 +1,5 @@
-//! Finds out what kind of mount this machine and this project allow, by trying; the answer is plain data.
-//! It decides nothing: the plan does.
+//! Finds out, by trying, what kind of mount this machine and this project allow. The answer is plain data; the plan decides what
+//! to do with it.
 
 use crate::files::atomic::FileMode;
 use crate::files::owned;
@@ -59,8 +59,8 @@ pub fn facts_without_writing(helper: &Path, state: &Path, root: &Path) -> Result
     Ok(MountFacts { host, obstacles })
 }
 
-/// What the machine can do. Only good news is taken from the cache, and only what was found out since boot on this filesystem:
-/// whoever writes there must not talk us into a weaker mount.
+/// What the machine can do. Only positive answers since boot on this filesystem are taken from the cache: nobody who can write
+/// there may talk us into a weaker mount.
 pub fn host(helper: &Path, state: &Path) -> Result<HostMounts> {
     make_private(state)?;
     let key = Key::now(state)?;
@@ -76,7 +76,7 @@ pub fn host(helper: &Path, state: &Path) -> Result<HostMounts> {
     Ok(host)
 }
 
-/// That files cannot be cloned is no good news either, but true of most filesystems and found out quickly.
+/// That files cannot be cloned is not a positive answer either, but it holds for most filesystems and is quick to check.
 fn with_reflink_of_today(known: HostMounts, place: &Path) -> Result<HostMounts> {
     let reflink = known.reflink || can_reflink(scratch_in(place)?.path());
     Ok(HostMounts { reflink, ..known })
@@ -97,7 +97,7 @@ struct Key {
     uid: u32,
     can_mount: bool,
     version: String,
-    /// A container or an outer run of ours is another place, though it is the same boot.
+    /// A container or an outer run is a different place, although it is the same boot.
     mount_namespace: String,
 }
 
@@ -115,14 +115,14 @@ impl Key {
         })
     }
 
-    /// Everything works, and in the way that it must for whoever we are now.
+    /// Everything works, in the way that our current privileges require.
     fn is_good_news(&self, host: &HostMounts) -> bool {
         let way = if self.can_mount { OverlayWay::Capable } else { OverlayWay::UserNamespace };
         host.overlay == way && host.pid_namespace && !host.state_unfit
     }
 }
 
-/// Good news of this key, in a file that nobody else can have written.
+/// A positive answer for this key, from a file that nobody else can have written.
 fn read_cache(path: &Path, key: &Key) -> Option<HostMounts> {
     let mut bytes = Vec::new();
     let opened = owned::open(path).unwrap_or_else(|error| {
@@ -134,7 +134,7 @@ fn read_cache(path: &Path, key: &Key) -> Option<HostMounts> {
     (known.key == *key && key.is_good_news(&known.host)).then_some(known.host)
 }
 
-/// A cache that cannot be written costs a probe the next time and nothing else.
+/// If the cache cannot be written, the next run has to probe again; nothing else is lost.
 fn write_cache(path: &Path, known: &Known) {
     let Some(dir) = path.parent() else { return };
     let written = fs::create_dir_all(dir).and_then(|()| {
@@ -146,7 +146,7 @@ fn write_cache(path: &Path, known: &Known) {
     }
 }
 
-/// Where mounts will be: inside of another run that is the only place of ours that can be written.
+/// Where mounts will be: inside another run, this is the only place of ours that is writable.
 fn sessions_of(state: &Path) -> Result<PathBuf> {
     let place = state.join("sessions");
     make_private(&place)?;
@@ -159,7 +159,7 @@ fn scratch_in(place: &Path) -> Result<tempfile::TempDir> {
 
 fn try_at(helper: &Path, state: &Path, place: &Path) -> Result<HostMounts> {
     let scratch = scratch_in(place)?;
-    // A full disk is not a machine without overlays.
+    // A full disk does not mean that the machine lacks overlays.
     let room = scratch.path().join("room");
     fs::write(&room, [0; 4096]).map_err(|error| at(&room, error))?;
     let reflink = can_reflink(scratch.path());
@@ -244,7 +244,7 @@ fn overlay_with_layer(table: &[Mounted], dir: &Path) -> Option<PathBuf> {
     let identity = |path: &Path| fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
     let above: Vec<_> = dir.ancestors().filter_map(identity).collect();
     let is_layer = |layer: &PathBuf| {
-        // Named by the number of a descriptor: of whichever process made the mount, an outer run of ours for one.
+        // Named by a descriptor number of the process that made the mount, which may be an outer run.
         !layer.starts_with("/proc")
             && (layer.starts_with(dir) || identity(layer).is_some_and(|layer| above.contains(&layer)))
     };

@@ -1,4 +1,4 @@
-//! Catches signals and keeps them until the caller takes them. What they mean is up to the caller.
+//! Catches signals and keeps them until the caller takes them; the caller decides what they mean.
 
 use crate::host::interruption;
 use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -19,8 +19,8 @@ pub struct SignalInbox {
 }
 
 impl SignalInbox {
-    /// Catches these signals, except those that we were started to ignore (`nohup`, a background job of a script): they stay
-    /// ignored, by the child too. Handlers are used and not the signal mask, because a child inherits the mask.
+    /// Catches these signals, except those that were already ignored when we started (`nohup`, a background job of a script): we and
+    /// the child keep ignoring them. Uses handlers, not the signal mask, because a child would inherit the mask.
     pub fn catch(signals: &[i32]) -> io::Result<SignalInbox> {
         let ignored = ignored_signals();
         let (wake, ring) = UnixStream::pair()?;
@@ -28,7 +28,7 @@ impl SignalInbox {
         ring.set_nonblocking(true)?;
         let mut caught = Vec::new();
         for &signal in signals {
-            // Nobody's end could be waited for if the first stayed ignored, and no child continued without the second.
+            // If SIGCHLD stayed ignored, no child could be waited for; without SIGCONT, none could be continued.
             if ignored & (1 << (signal - 1)) != 0 && ![SIGCHLD, SIGCONT].contains(&signal) {
                 continue;
             }
