@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-/// What `GIT_SSH_COMMAND` must be so that git can reach a server, if the default would fail: ssh refuses files that the system's
-/// configuration includes and that belong neither to root nor to the user ("Bad owner or permissions").
+/// The `GIT_SSH_COMMAND` that lets git reach a server, if the default would fail: ssh refuses files included by the system's
+/// configuration that belong neither to root nor to the user ("Bad owner or permissions").
 pub(super) fn command_for_git(system_config: &str, user_config: Option<&Path>) -> Option<String> {
     let includes = system_config.lines().any(|line| {
         let word = line.trim_start().split([' ', '\t', '=']).next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Where the child's standard streams go. The child never gets a file of the user's itself: whoever has a descriptor can open the
-//! file again through `/proc/self/fd`, past every mount, and for writing too. It starts nothing.
+//! Connects the child's standard streams. The child never gets one of the user's files itself: whoever holds a descriptor can reopen
+//! the file through `/proc/self/fd`, bypassing every mount, even for writing. This module starts nothing.
 
 use crate::tool;
 use rustix::fs::{SeekFrom, seek};
@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Stdio;
 use std::thread::JoinHandle;
 
-/// What is copied of a file that is the child's input. A larger one comes through a pipe.
+/// Input files up to this size are copied. A larger one is passed through a pipe.
 const LARGEST_COPY: u64 = 64 << 20;
 
 /// Where the child's standard streams go.
@@ -22,11 +22,11 @@ pub struct ChildStdio {
     pub(super) relay: Relay,
 }
 
-/// What is carried between the child and the user's files.
+/// Copies and pipes between the child and the user's files.
 #[derive(Debug, Default)]
 pub(super) struct Relay {
     outputs: Vec<JoinHandle<()>>,
-    /// A copy of our standard input, and where it starts in the original.
+    /// A copy of our standard input, and its offset in the original.
     input: Option<(File, u64)>,
 }
 

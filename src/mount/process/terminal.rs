@@ -13,16 +13,16 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// The terminal that is our input, while a child shares it.
 #[derive(Debug)]
 pub struct SharedTerminal {
-    /// As it was before the child had it.
+    /// Its settings before the child had it.
     settings: Option<Termios>,
-    /// Who may open it. A child that shares it can change that for good, whatever is mounted over its path.
+    /// Its permissions, which a child that shares it can change permanently, whatever is mounted over its path.
     mode: Option<Mode>,
-    /// Whether the child has it. Not while the user's shell has it, nor before we are brought to the foreground.
+    /// Whether the child has it: not while the user's shell has it, and not before we are brought to the foreground.
     is_lent: bool,
 }
 
 impl SharedTerminal {
-    /// Nothing if there is none. It is lent to the child if we have it.
+    /// `None` without a terminal. Lends it to the child if we own it.
     pub fn of_this_process() -> Option<SharedTerminal> {
         let mut terminal = isatty(stdin()).then(|| SharedTerminal {
             settings: None,
@@ -37,7 +37,7 @@ impl SharedTerminal {
         self.is_lent
     }
 
-    /// Lends it if it is ours: our process group is in the foreground.
+    /// Lends it if we own it, that is, if our process group is in the foreground.
     pub fn lend(&mut self) -> bool {
         let is_ours = tcgetpgrp(stdin()).is_ok_and(|front| front == getpgrp());
         if is_ours {
@@ -47,7 +47,7 @@ impl SharedTerminal {
         is_ours
     }
 
-    /// We stop, and the user's shell takes it.
+    /// Called before we stop, when the user's shell takes it.
     pub fn leave_to_shell(&mut self) {
         self.is_lent = false;
     }
@@ -56,7 +56,7 @@ impl SharedTerminal {
     /// the terminal to a group that is gone, or raw. What was typed and not read is forgotten: it was meant for the child, or
     /// comes from it, and must not reach a question of ours or the user's shell.
     pub fn take_back(&self) {
-        // Also if the child only had it as its output.
+        // Needed even if the child only wrote to it.
         if let Some(mode) = self.mode.filter(|_| mode_of(stdin()) != self.mode) {
             let _ = fchmod(stdin(), mode);
         }
@@ -65,12 +65,12 @@ impl SharedTerminal {
         }
         without_being_stopped(|| {
             let mut group = getpgrp();
-            // Inside another run, our group may be one that has no number here. Then we need a new one.
+            // Inside another run, our group may have no id in this namespace. Then we need a new one.
             if group.as_raw() == 0 && setpgid(Pid::from_raw(0), Pid::from_raw(0)).is_ok() {
                 group = getpid();
             }
             let _ = tcsetpgrp(stdin(), group);
-            // If output is stopped, whatever waits for it waits for ever.
+            // While output is stopped, waiting for it would never end.
             let _ = tcflow(stdin(), Action::OOn);
             if let Some(settings) = &self.settings {
                 let _ = tcsetattr(stdin(), OptionalActions::Drain, settings);
@@ -80,7 +80,7 @@ impl SharedTerminal {
     }
 }
 
-/// The terminal that is our output and not our input, while a child writes to it. It is not lent, and can be changed all the same.
+/// A terminal that is our output but not our input, while a child writes to it. It is not lent, but the child can change it anyway.
 #[derive(Debug)]
 pub struct OutputTerminal {
     terminal: OwnedFd,
@@ -89,7 +89,7 @@ pub struct OutputTerminal {
 }
 
 impl OutputTerminal {
-    /// Nothing if there is none, or if it is our input as well: then it is shared.
+    /// `None` without one, or if it is our input as well and therefore already lent.
     pub fn of_this_process() -> Option<OutputTerminal> {
         if isatty(stdin()) {
             return None;
@@ -101,7 +101,7 @@ impl OutputTerminal {
         Some(OutputTerminal { mode: mode_of(&terminal), settings, terminal })
     }
 
-    /// Puts back what the child made of it, also if its output was stopped.
+    /// Undoes what the child did to it, even if its output was stopped.
     pub fn take_back(&self) {
         if let Some(mode) = self.mode.filter(|_| mode_of(&self.terminal) != self.mode) {
             let _ = fchmod(&self.terminal, mode);

@@ -1,5 +1,5 @@
-//! Covers what a harness would take for its configuration in the directories above the project: whoever wrote it, an earlier agent or
-//! another user, would have programs started by it. Which paths those are is decided elsewhere.
+//! Covers harness configuration in the directories above the project: whoever wrote it, an earlier agent or another user, could make
+//! the harness start programs. The caller decides which paths these are.
 
 use super::binds::{hold, mount_memory, put};
 use crate::model::raw_path::RawPath;
@@ -9,10 +9,10 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Configuration that says nothing, for those that expect a JSON file.
+/// Empty configuration, for harnesses that expect a JSON file.
 const NOTHING: &str = "{}\n";
 
-/// Directories become empty, files say nothing. `scratch` is a directory that is covered for a moment.
+/// Replaces directories and files by empty ones. `scratch` is a directory that is covered for a moment.
 pub(super) fn cover(paths: &[RawPath], scratch: &Path) -> Result<(), (PathBuf, io::Error)> {
     if paths.is_empty() {
         return Ok(());

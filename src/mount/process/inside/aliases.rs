@@ -1,5 +1,5 @@
-//! Other places that show a protected directory or a part of it: bind mounts, and further mounts of the same filesystem.
-//! They get the same view, or nothing where the view has nothing. Overlays that use it as a layer are refused by the probe.
+//! Other paths to a protected directory or a part of it: bind mounts, and further mounts of the same filesystem. They get the same
+//! view, or nothing where the view has nothing. The probe refuses overlays that use the directory as a layer.
 
 use super::binds::{cover_file, hold, mount_id, mount_memory, put};
 use crate::mount::process::mount_table::{Mounted, parse};
@@ -15,7 +15,7 @@ struct Alias {
     shows: PathBuf,
 }
 
-/// All of them, as they were found before anything was mounted.
+/// All of them, as found before anything was mounted.
 #[derive(Debug)]
 pub(super) struct Aliases(Vec<Alias>);
 
@@ -28,18 +28,18 @@ impl Aliases {
             let real = path.canonicalize()?;
             let id = mount_id(&real)?;
             for (alias, mount) in candidates(&table, &real, id) {
-                // Elsewhere if another mount covers it; whoever cannot get there now cannot do so inside either.
+                // Another mount may cover it. A place that cannot be reached now cannot be reached inside either.
                 if mount_id(&alias.place).is_ok_and(|id| id == mount) {
                     found.push(alias);
                 }
             }
         }
-        // From the top: what lies below an alias is part of its view then.
+        // From the top down: what lies below an alias then becomes part of its view.
         found.sort_by(|a, b| a.place.cmp(&b.place));
         Ok(Aliases(found))
     }
 
-    /// Mounts the view on each place. The protected directories look as they shall by now.
+    /// Mounts the view on each place. The protected directories are complete by now.
     pub(super) fn cover(&self) -> Result<(), (PathBuf, io::Error)> {
         for Alias { place, shows } in &self.0 {
             cover(place, shows).map_err(|error| (place.clone(), error))?;
@@ -56,8 +56,8 @@ fn cover(place: &Path, shows: &Path) -> io::Result<()> {
     if place.is_dir() { mount_memory(place, 0o700, MountFlags::empty()) } else { cover_file(place) }
 }
 
-/// What could be an alias, with the mount that it would be on. The device of a file would not do: some filesystems have one
-/// for each of their parts.
+/// Possible aliases, each with the mount that it would be on. Comparing device numbers of files would not do: some filesystems
+/// have several.
 fn candidates(table: &[Mounted], protected: &Path, id: u64) -> Vec<(Alias, u64)> {
     let Some(own) = table.iter().find(|mounted| mounted.id == id) else { return Vec::new() };
     let Ok(below) = protected.strip_prefix(&own.path) else { return Vec::new() };

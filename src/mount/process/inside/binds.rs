@@ -1,5 +1,4 @@
-//! The small steps of mounting that all of the helper's work is made of: hold what is at a path, put it somewhere, cover it.
-//! What is held, put and covered is decided elsewhere.
+//! The primitives of mounting: hold what is at a path, put it somewhere, cover it. The callers decide what and where.
 
 use crate::mount::process::mount_table::{self, Mounted};
 use nix::libc;
@@ -13,7 +12,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// A private handle on what is at a path now, whatever is mounted over it later.
+/// A private handle to what is at a path now, whatever is mounted over it later.
 pub(super) fn hold(path: &Path) -> io::Result<OwnedFd> {
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
@@ -41,21 +40,21 @@ pub(super) fn pin(dir: &Path) -> io::Result<()> {
     put(&hold(dir)?, dir)
 }
 
-/// Covers a file, device or socket with the device that takes everything and gives nothing: a connection to it is refused.
+/// Covers a file, device or socket with `/dev/null`: connections to it are refused.
 pub(super) fn cover_file(path: &Path) -> io::Result<()> {
     put(&hold(Path::new("/dev/null"))?, path)
 }
 
-/// Makes a mount of the table read-only.
+/// Makes a mount from the table read-only.
 pub(super) fn make_mount_read_only(mounted: &Mounted) -> io::Result<()> {
     match mount_remount(&*mounted.path, MountFlags::BIND | MountFlags::RDONLY | mounted.flags, "") {
-        // Covered by another mount or behind a directory that may not be entered: nobody inside gets there either.
+        // Covered by another mount, or behind a directory that we may not enter: nothing inside can reach it either.
         Ok(()) | Err(Errno::NOENT | Errno::ACCESS | Errno::INVAL) => Ok(()),
         Err(errno) => Err(errno.into()),
     }
 }
 
-/// The restrictions of the mount that a path is on: they hold for a view of it too.
+/// The restrictions of the mount that a path is on, which apply to a view of it too.
 pub(super) fn flags_of(path: &Path) -> io::Result<MountFlags> {
     let now = statvfs(path)?.f_flag;
     let mut flags = MountFlags::empty();

@@ -1,5 +1,4 @@
-//! Capabilities of the processes inside a mount: carried over an exec for our own steps, gone before the harness starts.
-//! Which namespaces there are is decided elsewhere.
+//! Capabilities of the processes inside a mount: kept across an exec for our own steps, dropped before the harness starts.
 
 use rustix::io::Errno;
 use rustix::thread::{
@@ -7,7 +6,7 @@ use rustix::thread::{
     configure_capability_in_ambient_set, remove_capability_from_bounding_set, set_capabilities,
 };
 
-/// What root loses in every overlay. The first six open a way round the mount (umount, another process's root, kernel memory, a
+/// What root loses in every overlay. The first six could bypass the mount (umount, another process's root, kernel memory, a
 /// raw disk, a file handle); the others change or watch the machine, not the project. Package managers and checkouts with
 /// foreign owners need the rest.
 const DROPPED_FROM_ROOT: CapabilitySet = CapabilitySet::SYS_ADMIN
@@ -34,7 +33,7 @@ const DROPPED_FROM_ROOT: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::AUDIT_CONTROL)
     .union(CapabilitySet::AUDIT_READ);
 
-/// All that root has at the sandbox level `strict`: what package managers, `chown` and `su` to less need.
+/// All that root keeps at the sandbox level `strict`: what package managers, `chown` and dropping privileges with `su` need.
 const KEPT_AT_STRICT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -53,7 +52,7 @@ pub fn can_mount() -> bool {
     capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// Makes all capabilities of the new user namespace survive the next exec, which drops them for everyone but uid 0.
+/// Makes all capabilities of the new user namespace survive the next exec, which would drop them for everyone but uid 0.
 pub fn keep_over_exec() -> rustix::io::Result<()> {
     let mut sets = capabilities(None)?;
     sets.inheritable = sets.permitted;
@@ -69,14 +68,14 @@ pub fn drop_all() -> rustix::io::Result<()> {
     drop_set(CapabilitySet::from_bits_retain(u64::MAX))
 }
 
-/// Drops what root must not have from every set.
+/// Drops from every set what root must not have.
 pub fn drop_from_root() -> rustix::io::Result<()> {
     drop_set(DROPPED_FROM_ROOT)
 }
 
 /// Drops all but the few that root needs at the sandbox level `strict`.
 pub fn drop_at_strict() -> rustix::io::Result<()> {
-    // Those without a name yet too.
+    // Including those that have no name yet.
     drop_set(CapabilitySet::from_bits_retain(!KEPT_AT_STRICT.bits()))
 }
 
@@ -98,7 +97,7 @@ fn drop_set(dropped: CapabilitySet) -> rustix::io::Result<()> {
 fn drop_from_bounding(wanted: impl Iterator<Item = CapabilitySet>) -> rustix::io::Result<()> {
     for capability in wanted {
         match remove_capability_from_bounding_set(capability) {
-            // Numbers that this kernel does not know.
+            // This kernel does not know the number.
             Ok(()) | Err(Errno::INVAL) => {}
             Err(error) => return Err(error),
         }

@@ -1,6 +1,6 @@
-//! What devices there are inside. At the sandbox level `strict` a `/dev` of our own: the harmless devices, the run's own terminals and
-//! memory, and what the config lets in. Below it, root has all but those that show a disk or memory past every mount.
-//! Which devices are let in is decided by the plan.
+//! Decides which devices exist inside. At the sandbox level `strict`, `/dev` is our own: harmless devices, the run's own terminals and
+//! shared memory, and what the config allows. Below `strict`, root has all devices except those that show a disk or memory and so
+//! bypass every mount.
 
 use super::binds::{cover_file, hold, put_new};
 use crate::model::mount::Device;
@@ -14,7 +14,7 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 const DEV: &str = "/dev";
-/// Where a program looks for the name of its terminal when the directory of terminals is another.
+/// Where a program looks for the name of its terminal if the directory of terminals is a different one.
 const CONSOLE: &str = "console";
 const ALWAYS: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 const LINKS: [(&str, &str); 5] = [
@@ -55,8 +55,8 @@ pub(super) fn make_minimal(allowed: &[Device]) -> io::Result<()> {
     Ok(mount_remount(DEV, MountFlags::BIND | MountFlags::RDONLY | flags, "")?)
 }
 
-/// Character devices that lead to a disk, to memory, to a console's screen, or to a filesystem whose server can keep others waiting for ever; a watchdog
-/// that is opened resets the machine. With or without numbers: `sg0`, `ng0n1`, `ubi0_0`, `mmcblk0rpmb`.
+/// Character devices that lead to a disk, to memory, to a console's screen, or to a filesystem whose server can block others forever;
+/// opening a watchdog resets the machine. With or without numbers: `sg0`, `ng0n1`, `ubi0_0`, `mmcblk0rpmb`.
 const RAW: [&str; 22] = [
     "autofs",
     "btrfs#control",
@@ -84,8 +84,8 @@ const RAW: [&str; 22] = [
 /// Directories of such devices.
 const RAW_DIRS: [&str; 1] = ["bsg"];
 
-/// Replaces `/dev`, to which the kernel adds devices at any time, by what it has now, except for what would show root a hidden file
-/// on its disk: block devices, and character devices that are as good.
+/// Replaces `/dev`, to which the kernel may add devices at any time, with what it contains now, except for what would show root a
+/// hidden file on its disk: block devices, and character devices that are equivalent.
 pub(super) fn leave_out_disks() -> io::Result<()> {
     let (mut held, mut links) = (Vec::new(), Vec::new());
     for entry in fs::read_dir(DEV)? {
@@ -105,7 +105,7 @@ pub(super) fn leave_out_disks() -> io::Result<()> {
     links.iter().try_for_each(|(target, path)| symlink(target, path))
 }
 
-/// Covers them one by one where the kernel has put them into a directory.
+/// Covers them one by one if the kernel has put them into a directory.
 fn cover_disks_in(dir: &Path) -> io::Result<()> {
     let device = stat(DEV)?.st_dev;
     let mut waiting = vec![dir.to_owned()];
@@ -131,7 +131,7 @@ fn leads_to_disk(kind: fs::FileType, path: &Path) -> bool {
 fn is_raw(path: &Path) -> bool {
     let below = path.strip_prefix(DEV).unwrap_or(path);
     let Some(name) = below.to_str() else { return false };
-    // Numbers in between are written as `#`, those at the end are left out.
+    // Numbers inside the name are written as `#`; trailing ones are dropped.
     let mut pattern = String::new();
     for part in name.trim_end_matches(|c: char| !c.is_ascii_alphabetic()).chars() {
         match part {
@@ -174,7 +174,7 @@ fn own_terminal() -> io::Result<Option<OwnedFd>> {
         }
         let path = fs::read_link(format!("/proc/self/fd/{number}"))?;
         let same = |one: Stat, other: Stat| (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino);
-        // A name from another place may mean another terminal here.
+        // The same name may mean a different terminal in this namespace.
         let is_it = stat(&path).is_ok_and(|named| fstat(fd).is_ok_and(|open| same(named, open)))
             && fs::metadata(&path).is_ok_and(|meta| meta.file_type().is_char_device());
         if is_it {

@@ -1,5 +1,5 @@
-//! The helper: enters the namespaces, mounts, starts init in them and stays until it ends.
-//! It never runs the harness itself and decides nothing: the runner's spec does.
+//! The helper: enters the namespaces, mounts, starts init in them and waits for it to end. It never runs the harness itself, and all
+//! decisions come from the runner's spec.
 
 use super::init::PASSED_BY;
 use super::namespaces::{self, failure};
@@ -20,13 +20,13 @@ use std::process::Command;
 
 /// Runs until everything inside has ended. The outcome goes to the runner over the status pipe.
 pub(super) fn run(spec: &HelperSpec, argv: &[OsString]) -> u8 {
-    // Descriptors of the user's shell could lead to the real project, past the mount.
+    // Descriptors inherited from the user's shell could lead to the real project, bypassing the mount.
     close_fds::set_fds_cloexec(3, &[CONTROL_FD, STATUS_FD, LOCK_FD, GROUP_FD]);
     // Opened before the namespaces change what `/proc/self` is.
     let Ok(mut status) = File::options().write(true).open(format!("/proc/self/fd/{STATUS_FD}")) else {
         return 125;
     };
-    // The terminal's signals are for the harness; we go when init goes.
+    // The terminal's signals are for the harness; we end when init ends.
     let Ok(_held) = SignalInbox::catch(&PASSED_BY) else { return 125 };
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     match prepare(spec, argv).and_then(|()| if spec.pid_namespace { start_init(spec, argv) } else { Ok(()) })
@@ -53,7 +53,7 @@ fn prepare(spec: &HelperSpec, argv: &[OsString]) -> Result<(), Failure> {
     }
     if spec.way != OverlayWay::Unavailable {
         let pipes = spec.writable.as_ref().map(|_| pipes::in_use()).unwrap_or_default();
-        // Writing the id maps needs the own `/proc` entries, which a process that may not be dumped does not own.
+        // Writing the id maps needs our own `/proc` entries, which a non-dumpable process does not own.
         let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::Dumpable);
         namespaces::enter(spec.way, spec.pid_namespace)?;
         let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
@@ -91,14 +91,14 @@ fn prepare(spec: &HelperSpec, argv: &[OsString]) -> Result<(), Failure> {
         .map_err(|error| failure(Stage::Mount, &format!("cannot enter `{}`", spec.workdir.display()), &error))
 }
 
-/// Other mounts of the kernel's filesystems, and device nodes that are not in `/dev`.
+/// Covers other mounts of the kernel's filesystems, and disables device nodes outside `/dev`.
 fn close_kernels_elsewhere() -> Result<(), Failure> {
     kernel_interfaces::cover_elsewhere()
         .and_then(|()| kernel_interfaces::deny_devices_elsewhere())
         .map_err(|error| failure(Stage::Mount, "the kernel's files elsewhere cannot be covered", &error))
 }
 
-/// What a cover must not hide: the run itself.
+/// What the covers must not hide: the run itself.
 fn exempt_sockets(spec: &HelperSpec) -> Exempt<'_> {
     let views: Vec<&Path> = spec.overlays.iter().map(|overlay| overlay.target.as_ref()).collect();
     let covered = spec.covers.iter().map(|cover| cover.dir.as_ref());
@@ -136,7 +136,7 @@ fn is_overlay_of_root(spec: &HelperSpec) -> bool {
     spec.way == OverlayWay::Capable && !spec.overlays.is_empty()
 }
 
-/// Whether a directory above our mounts can be written. At `strict` they are read-only, as they are in a sandbox of the harness.
+/// Whether a directory above our mounts is writable. At `strict` these directories are read-only, as they are in a harness's own sandbox.
 fn is_above_mounts(spec: &HelperSpec) -> bool {
     let Some(writable) = &spec.writable else { return !spec.overlays.is_empty() };
     let overlaid = spec.overlays.iter().map(|overlay| &overlay.target);

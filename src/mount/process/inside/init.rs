@@ -1,5 +1,5 @@
-//! The first process of a run: starts the child, reaps, passes signals in and stops out, and ends everything when it ends.
-//! It is not the harness, because PID 1 ignores signals that have no handler; it mounts nothing but its own `/proc`.
+//! The first process of a run: starts the child, reaps, forwards signals to it, reports when it stops, and ends everything when it
+//! ends. The harness itself cannot be PID 1, which ignores signals without a handler. Init mounts nothing but its own `/proc`.
 
 use super::namespaces::{self, failure};
 use super::protocol::{
@@ -28,10 +28,10 @@ use std::process::Command;
 pub(super) const PASSED_BY: [i32; 11] =
     [SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2, SIGALRM];
 
-/// Runs the child to its end. Returning ends the PID namespace, and with it every process in it.
+/// Runs the child to completion. Returning ends the PID namespace and with it every process inside.
 pub(super) fn run(spec: InitSpec, argv: &[OsString]) -> u8 {
     let Some((control, mut status)) = pipes() else { return 125 };
-    // Nothing of ours reaches the child: neither the pipes nor the lock.
+    // The child inherits nothing of ours: neither the pipes nor the lock.
     close_fds::set_fds_cloexec(3, &[]);
     let code = match enter_group(spec).and_then(|()| start(spec, argv)) {
         Ok((child, mut signals)) => {
@@ -86,7 +86,7 @@ fn start(spec: InitSpec, argv: &[OsString]) -> Result<(Pid, SignalInbox), Failur
         DroppedCapabilities::All => caps::drop_all(),
     }
     .map_err(|errno| failure(Stage::Capabilities, "capabilities cannot be dropped", &errno.into()))?;
-    // The child shares our uid; it shall not look into our descriptors or memory all the same.
+    // The child shares our uid, but it must not look into our descriptors or memory.
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     // Before the child exists, so that its end cannot be missed.
     let signals = SignalInbox::catch(&PASSED_BY)
@@ -112,7 +112,7 @@ fn start(spec: InitSpec, argv: &[OsString]) -> Result<(Pid, SignalInbox), Failur
         take_terminal_before_exec(&mut command);
     }
     let child = command.spawn().map_err(|error| {
-        // A directory of `PATH` that may not be entered hides the plain truth.
+        // A directory in `PATH` that may not be entered would turn "not found" into "permission denied".
         let error = if is_nowhere(program) { rustix::io::Errno::NOENT.into() } else { error };
         failure(Stage::Exec, &format!("cannot run `{}`", program.display()), &error)
     })?;
@@ -150,7 +150,7 @@ fn give_terminal_to(group: Pid) {
     });
 }
 
-/// Whether a plain name is in no directory of `PATH` that can be looked into.
+/// Whether a plain name is in no readable directory of `PATH`.
 fn is_nowhere(program: &OsStr) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     !program.as_bytes().contains(&b'/') && !std::env::split_paths(&path).any(|dir| dir.join(program).exists())
@@ -199,7 +199,7 @@ impl Init {
         }
     }
 
-    /// Collects whoever changed state.
+    /// Collects processes that changed state.
     fn reap(&mut self) {
         let options = WaitOptions::NOHANG | WaitOptions::UNTRACED | WaitOptions::CONTINUED;
         while let Ok(Some((pid, status))) = rustix::process::wait(options) {
@@ -243,9 +243,9 @@ impl Init {
         }
     }
 
-    /// The runner goes on; the child's group is another, so its signal comes from us.
+    /// The runner was continued. The child is in another group, so we have to send it its signal.
     fn resume(&mut self) {
-        // Seen first: the shell's signal may have reached the child already.
+        // Update our state first: the shell's signal may already have reached the child.
         self.reap();
         if !self.stopped || self.ended.is_some() {
             return;
@@ -257,7 +257,7 @@ impl Init {
     }
 
     fn report(&mut self, report: &Report) {
-        // A runner that is gone is seen on the other pipe.
+        // If the runner is gone, the other pipe tells us.
         let _ = self.status.write_all(&line(report));
     }
 }

@@ -1,6 +1,6 @@
-//! Makes the kernel's own files in `/proc` and `/sys` read-only for root: a name written to `core_pattern` is a program that runs
-//! outside. An ordinary user may write none of them but control groups, and any cover would forbid a nested `/proc`. Further mounts of the same
-//! elsewhere are covered, and device nodes work in `/dev` alone.
+//! Makes the kernel's own files in `/proc` and `/sys` read-only for root: a program named in `core_pattern` runs outside. An ordinary
+//! user can write none of them except control groups, and a cover would prevent a nested `/proc`. Other mounts of these filesystems are
+//! covered, and device nodes work only in `/dev`.
 
 use super::binds::{cover_file, hold, make_mount_read_only, mount_id, mount_memory, put, restrict};
 use crate::mount::process::mount_table;
@@ -26,7 +26,7 @@ pub(super) fn make_read_only() -> io::Result<()> {
     Ok(())
 }
 
-/// Control groups, wherever they are mounted: a process that may write them leaves the one that limits it.
+/// Control groups, wherever they are mounted: a process that may write them could leave the one that limits it.
 pub(super) fn make_control_groups_read_only() -> io::Result<()> {
     let table = mount_table::parse(&std::fs::read("/proc/self/mountinfo")?);
     for mounted in table.iter().filter(|mounted| mounted.kind.starts_with("cgroup")) {
@@ -44,7 +44,7 @@ pub(super) fn make_sys_read_only() -> io::Result<()> {
     Ok(())
 }
 
-/// The kernel's filesystems, and below which directory they are dealt with.
+/// The kernel's filesystems, and the directory below which each is handled elsewhere.
 const KERNELS: [(&str, &str); 15] = [
     ("proc", "/proc"),
     ("devpts", "/dev"),
@@ -63,7 +63,7 @@ const KERNELS: [(&str, &str); 15] = [
     ("binfmt_misc", "/proc"),
 ];
 
-/// Covers what a chroot or a container has of them: the files there are as good as those in `/proc`, `/sys` and `/dev`.
+/// Covers those of a chroot or a container: their files are equivalent to those in `/proc`, `/sys` and `/dev`.
 pub(super) fn cover_elsewhere() -> io::Result<()> {
     for mounted in mount_table::parse(&std::fs::read("/proc/self/mountinfo")?) {
         let usual = KERNELS.iter().find(|(kind, _)| *kind == mounted.kind);
@@ -90,7 +90,7 @@ pub(super) fn cover_elsewhere() -> io::Result<()> {
     Ok(())
 }
 
-/// From now on a device node, wherever it is, opens nothing unless it is in `/dev`.
+/// From now on, device nodes outside `/dev` cannot be opened.
 pub(super) fn deny_devices_elsewhere() -> io::Result<()> {
     let dev = Path::new("/dev");
     let held = hold(dev)?;

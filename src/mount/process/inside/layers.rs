@@ -1,5 +1,5 @@
-//! Mounts the overlays and the covers inside the helper's namespace, each on its own path.
-//! What lies in the upper directories was put there before, by the runner.
+//! Mounts the overlays and the covers inside the helper's namespace, each on its own path. The runner has already filled the upper
+//! directories.
 
 use super::above;
 use super::aliases::Aliases;
@@ -15,13 +15,13 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Mounts everything that the spec names.
+/// Mounts everything in the spec.
 pub(super) fn mount_all(spec: &HelperSpec) -> Result<(), Failure> {
     let overlaid = spec.overlays.iter().map(|overlay| &*overlay.target);
     let protected = || overlaid.clone().chain(spec.protect.iter().map(|protect| &*protect.path));
     let aliases = Aliases::find(protected().map(AsRef::as_ref))
         .map_err(|error| failure(Stage::Mount, "the table of mounts cannot be read", &error))?;
-    // What is shown again must be held before it is covered.
+    // What will be shown again must be held before it is covered.
     let mut exposed = Vec::new();
     for cover in &spec.covers {
         let mut held = Vec::new();
@@ -66,7 +66,7 @@ pub(super) fn mount_overlay(
     overlay_on(&overlay.target, &lowers, (&overlay.upper, &overlay.work), way, durability)
 }
 
-/// Whether what is written must survive a crash of the machine. Closing such an overlay takes as long as the disk does.
+/// Whether writes must survive a crash of the machine. Closing such an overlay takes as long as the disk needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Durability {
     Synced,
@@ -101,7 +101,7 @@ fn overlay_on(
     Ok(mount("agentworkforce", target, "overlay", flags_of(target)?, options.as_c_str())?)
 }
 
-/// Shows a directory or file as it is and takes the right to write it away.
+/// Makes a directory or file read-only.
 fn make_read_only(protect: &Protect, way: OverlayWay) -> io::Result<()> {
     put(&hold(&protect.path)?, &protect.path)?;
     let flags = MountFlags::BIND | MountFlags::RDONLY | flags_of(&protect.path)?;
@@ -112,7 +112,7 @@ fn make_read_only(protect: &Protect, way: OverlayWay) -> io::Result<()> {
     Ok(())
 }
 
-/// A layer in memory over a directory. The memory is mounted below the overlay, where nobody reaches it by a path.
+/// Puts a layer in memory over a directory. The memory is mounted below the overlay, where no path leads to it.
 fn mount_throwaway(dir: &Path, way: OverlayWay) -> io::Result<()> {
     let lower = open_dir(dir)?;
     mount_memory(dir, 0o700, MountFlags::empty())?;
@@ -137,7 +137,7 @@ fn show_again(path: &Path, tree: &OwnedFd, access: Access) -> io::Result<()> {
     Ok(())
 }
 
-/// The directories on the way to what is shown were made for it; the inside must not put others in their place.
+/// The directories on the way to what is shown were created for it; nothing inside may replace them.
 fn keep_shown(cover: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(cover)? {
         let dir = entry?.path();

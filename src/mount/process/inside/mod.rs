@@ -1,5 +1,5 @@
-//! The processes inside a mount, all of them this same binary started again with a hidden subcommand.
-//! They act on orders of the runner; no decision is made here.
+//! Our own processes inside a mount: this same binary, started again with a hidden subcommand. They carry out the runner's orders
+//! and make no decisions.
 
 mod above;
 mod aliases;

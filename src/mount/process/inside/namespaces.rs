@@ -1,5 +1,4 @@
-//! Enters new namespaces, by capability where there is one and through a user namespace where not.
-//! What is mounted in them is decided elsewhere.
+//! Enters new namespaces: directly with the capability to do so, otherwise through a user namespace. It mounts only `/proc`.
 
 use super::protocol::{Failure, Stage};
 use crate::model::mount_facts::OverlayWay;
@@ -13,7 +12,7 @@ pub(super) fn enter(way: OverlayWay, pid_namespace: bool) -> Result<(), Failure>
         flags |= CloneFlags::CLONE_NEWPID;
     }
     if way == OverlayWay::UserNamespace {
-        // The ids are read before: inside, until they are mapped, they are those of nobody.
+        // The ids are read first: inside, until they are mapped, they are those of nobody.
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         unshare(flags | CloneFlags::CLONE_NEWUSER)
             .map_err(|errno| failure(Stage::Namespace, "a user namespace cannot be made", &errno.into()))?;
@@ -23,20 +22,20 @@ pub(super) fn enter(way: OverlayWay, pid_namespace: bool) -> Result<(), Failure>
         unshare(flags)
             .map_err(|errno| failure(Stage::Namespace, "a mount namespace cannot be made", &errno.into()))?;
     }
-    // Before any mount of ours: otherwise it would spread to the host where `/` is shared. Nor may a mount that is made
-    // outside during the run come in: it could show what is hidden, or be writable.
+    // Before any of our mounts, which would otherwise propagate to the host if `/` is shared. Mounts made outside during the run must
+    // not propagate in either: they could show what is hidden, or be writable.
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(|errno| failure(Stage::Mount, "`/` cannot be made a private mount", &errno.into()))
 }
 
-/// Mounts a `/proc` of the own PID namespace over the host's.
+/// Mounts the `/proc` of our own PID namespace over the host's.
 pub(super) fn mount_proc() -> std::io::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", "/proc", "proc", flags, None).map_err(Into::into)
 }
 
 fn map_own_ids(uid: u32, gid: u32) -> std::io::Result<()> {
-    // Without this an unprivileged process may not write `gid_map`.
+    // Without this, an unprivileged process may not write `gid_map`.
     std::fs::write("/proc/self/setgroups", "deny")?;
     std::fs::write("/proc/self/gid_map", format!("{gid} {gid} 1"))?;
     std::fs::write("/proc/self/uid_map", format!("{uid} {uid} 1"))

@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Makes mount points of the directories above these, as far as they could be renamed: the kernel renames no mount point.
+/// Turns the directories above these into mount points, where they could be renamed: the kernel never renames a mount point.
 /// The directories themselves become mount points when they are overlaid or protected.
 pub(super) fn pin_above<'a>(protected: impl Iterator<Item = &'a Path>) -> Result<(), (PathBuf, io::Error)> {
-    // In order from the top: a pin copies the mounts below it, so from the bottom each would double those before.
+    // From the top down: a pin copies the mounts below it, so bottom-up each pin would double the earlier ones.
     let mut above = BTreeSet::new();
     for path in protected {
         // A link on the way cannot be pinned. The runner compares what is at the path afterwards.
@@ -23,7 +23,7 @@ pub(super) fn pin_above<'a>(protected: impl Iterator<Item = &'a Path>) -> Result
     Ok(())
 }
 
-/// Whether somebody with our rights could rename it. A directory of ours that is not writable counts: its mode is ours, too.
+/// Whether a process with our privileges could rename it. A read-only directory of ours counts too, because its owner may change its mode.
 fn can_be_renamed(dir: &Path) -> bool {
     let is_ours = |dir: &Path| {
         statat(CWD, dir, AtFlags::SYMLINK_NOFOLLOW)

@@ -1,5 +1,5 @@
-//! Finds the named pipes that processes outside have open, or wait at: the kernel has no list of them. Asked before the namespaces,
-//! because from inside no process outside can be looked at. It changes nothing.
+//! Finds the named pipes that processes outside have open or are waiting for: the kernel has no list of them. This must run before
+//! the namespaces are entered, because processes outside cannot be inspected from inside. It changes nothing.
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
 use std::collections::{BTreeSet, HashSet};
@@ -10,14 +10,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long is looked, and how many descriptors are looked at.
+/// Time limit of the search, and how many descriptors it examines.
 const LONGEST: Duration = Duration::from_millis(50);
 const MOST_DESCRIPTORS: usize = 50_000;
 /// How much of a command line is read.
 const MOST_WORDS: usize = 64;
 const LONGEST_LINE: u64 = 16 * 1024;
 
-/// The pipes of the processes that we may look at: those of this user, or of all users for root.
+/// The pipes of the processes that we may inspect: those of this user, or of all users for root.
 pub(super) fn in_use() -> BTreeSet<PathBuf> {
     let until = Instant::now() + LONGEST;
     let mut found = BTreeSet::new();
@@ -33,7 +33,7 @@ pub(super) fn in_use() -> BTreeSet<PathBuf> {
         for descriptor in descriptors.flatten().map(|entry| entry.path()) {
             let Some(rest) = left.checked_sub(1) else { return found };
             left = rest;
-            // What has no name begins with its kind: `pipe:[7]`.
+            // An entry without a name starts with its kind: `pipe:[7]`.
             if let Ok(name) = fs::read_link(&descriptor)
                 && name.is_absolute()
                 && seen.insert(name.clone())
@@ -42,7 +42,7 @@ pub(super) fn in_use() -> BTreeSet<PathBuf> {
                 found.insert(name);
             }
         }
-        // Whoever waits for the other end has no descriptor yet. Most often its command line names the pipe.
+        // A process that waits for the other end has no descriptor yet. Most often its command line names the pipe.
         let Ok(directory) = fs::read_link(process.join("cwd")) else { continue };
         for word in
             command_line(&process).split(|&byte| byte == 0).filter(|word| !word.is_empty()).take(MOST_WORDS)
@@ -63,7 +63,7 @@ fn command_line(process: &Path) -> Vec<u8> {
     line
 }
 
-/// Without asking a server for it, which may not answer.
+/// Does not query a network server, which may not answer.
 fn is_pipe(path: &Path) -> bool {
     let flags = AtFlags::STATX_DONT_SYNC | AtFlags::NO_AUTOMOUNT;
     statx(CWD, path, flags, StatxFlags::TYPE)

@@ -1,5 +1,5 @@
-//! The inside of the probe: a real overlay in a throwaway namespace, with a real copy-up and a real whiteout.
-//! It answers on stdout; what the answer means for a project is decided in `mount::probe`.
+//! The inner process of the probe: mounts a real overlay in a throwaway namespace, with a real copy-up and a real whiteout, and answers
+//! on stdout. `mount::process::probe` decides what the answer means for a project.
 
 use super::protocol::{Failure, OverlaySpec, PROBE_PROC, Stage};
 use super::{caps, layers, namespaces};
@@ -17,7 +17,7 @@ use std::process::Command;
 pub struct ProbeAnswer {
     pub way: OverlayWay,
     pub overlay_error: Option<String>,
-    /// Whether the failure was that of the namespace, not of the mount.
+    /// Whether the namespace failed, not the mount.
     pub namespace_refused: bool,
     pub pid_namespace_error: Option<String>,
 }

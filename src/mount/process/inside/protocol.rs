@@ -1,5 +1,5 @@
-//! What the runner and the processes inside a mount say to each other: the helper's orders and the lines on the two pipes.
-//! Plain data and its encoding; nothing is started or mounted here.
+//! The messages between the runner and our processes inside a mount: the helper's orders and the lines on the two pipes.
+//! Only data and its encoding; nothing is started or mounted here.
 
 use crate::model::mount::Device;
 use crate::model::mount_facts::OverlayWay;
@@ -19,38 +19,38 @@ pub const PROBE_PROC: &str = "__mount-probe-proc";
 pub const CONTROL_FD: i32 = 3;
 /// Reports to the runner.
 pub const STATUS_FD: i32 = 4;
-/// The session's lock, held as long as any of our own processes lives.
+/// The session's lock, held as long as any of our own processes is alive.
 pub const LOCK_FD: i32 = 5;
-/// The entrance of the control group that the run is limited by.
+/// The file through which a process joins the run's control group.
 pub const GROUP_FD: i32 = 6;
 
-/// All that the helper needs to know. It travels on the command line, so it holds paths and no secrets.
+/// All that the helper needs to know. It is passed on the command line, so it contains paths but no secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HelperSpec {
-    /// By which right mounts are made; `Unavailable` makes none.
+    /// With which privilege mounts are made; `Unavailable` makes none.
     pub way: OverlayWay,
     pub pid_namespace: bool,
     /// Mounted in this order, each on its own path.
     pub overlays: Vec<OverlaySpec>,
-    /// Directories that nothing inside may reach, with what of them is shown all the same.
+    /// Directories that nothing inside may reach, each with the exceptions that stay visible.
     pub covers: Vec<Cover>,
     /// Configuration of harnesses above the project, by its real paths: it is empty inside.
     #[serde(default)]
     pub above: Vec<RawPath>,
-    /// What nothing inside may write, except to no effect.
+    /// What nothing inside may change; writes are refused or thrown away.
     pub protect: Vec<Protect>,
     /// `Some` for the sandbox level `strict`: what stays writable besides the overlays and covers.
     pub writable: Option<Vec<RawPath>>,
-    /// The session's directory for the temporary files of runs, at the sandbox level `strict`; the helper gets that of its run.
+    /// The directory for this run's temporary files, at the sandbox level `strict`.
     pub temp: Option<RawPath>,
     /// What `/dev` has at the sandbox level `strict` besides the harmless devices.
     pub devices: Vec<Device>,
     /// Sockets of services outside that stay reachable at the sandbox level `strict`.
     pub sockets: Vec<RawPath>,
-    /// Whether the inside is kept from sockets without a path.
+    /// Whether abstract sockets (those without a path) of services outside are denied.
     pub scope_sockets: bool,
-    /// Whether the harness runs its commands in a sandbox of its own, made of namespaces.
+    /// Whether the harness runs its commands in its own sandbox, which needs namespaces.
     pub nested_sandbox: bool,
     /// Whether the run is in a control group, which it must not leave.
     pub limited: bool,
@@ -90,15 +90,15 @@ pub struct Protect {
     pub throwaway: Vec<RawPath>,
 }
 
-/// Which process group the child is in: always one of its own, so that no signal of the inside to its group reaches the runner.
+/// Which process group the child is in: always its own, so that a signal to that group from inside never reaches the runner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Group {
-    /// In the runner's session, with the terminal from the start: its Ctrl-C and Ctrl-Z are for the child.
+    /// In the runner's session and owning the terminal from the start: Ctrl-C and Ctrl-Z go to the child.
     Foreground,
     /// In the runner's session; it gets the terminal when the runner is brought to the foreground.
     Background,
-    /// In a session of its own, which has no terminal and cannot open one as `/dev/tty`.
+    /// In its own session, which has no terminal and cannot open one as `/dev/tty`.
     Own,
 }
 
@@ -123,9 +123,9 @@ pub struct InitSpec {
     pub scope_sockets: bool,
     /// Whether the sandbox level is `strict`.
     pub is_strict: bool,
-    /// Whether it enters a control group, which nothing inside may leave.
+    /// Whether it joins a control group, which nothing inside may leave.
     pub limited: bool,
-    /// Whether the mounts hold only as long as nothing inside makes a mount namespace of its own.
+    /// Whether the protection relies on nothing inside creating a mount namespace.
     pub keep_mounts: bool,
 }
 
@@ -133,29 +133,29 @@ pub struct InitSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DroppedCapabilities {
-    /// There is no wall to get round (copy).
+    /// Nothing: a copy is not a sandbox.
     None,
-    /// What would lead root round the mount or change the machine.
+    /// What would let root bypass the mount or change the machine.
     Dangerous,
     /// All but the few that root needs at the sandbox level `strict`.
     AllButFew,
-    /// Everything: they came with our own user namespace, and bubblewrap refuses to start with them.
+    /// Everything: the capabilities came with our own user namespace, and bubblewrap refuses to start with them.
     All,
 }
 
-/// From the runner to init, one a line.
+/// From the runner to init, one per line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Order {
     /// Send this signal to the child.
     Signal(i32),
-    /// The runner was continued; so shall the child be.
+    /// The runner was continued, so the child must be continued too.
     Continue,
-    /// The runner is in the foreground: the terminal is for the child.
+    /// The runner is in the foreground: give the terminal to the child.
     LendTerminal,
 }
 
-/// From the inside to the runner, one a line.
+/// From helper and init to the runner, one per line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Report {
@@ -169,7 +169,7 @@ pub enum Report {
     Failed(Failure),
     /// Every process inside is gone. Closing the view follows.
     Ended,
-    /// Everything inside has ended, and still somebody can change the view.
+    /// Everything inside has ended, but the view can still be changed by somebody.
     StillOpen(String),
 }
 
@@ -191,14 +191,14 @@ pub enum Stage {
     Exec,
 }
 
-/// One message as it travels: JSON without line breaks, then one.
+/// The encoding of a message: JSON without line breaks, followed by a line break.
 pub fn line(message: &impl Serialize) -> Vec<u8> {
     let mut bytes = serde_json::to_vec(message).expect("our own messages always serialise");
     bytes.push(b'\n');
     bytes
 }
 
-/// Takes the complete lines out of a buffer. A line that is no message is skipped: the other side is our own binary.
+/// Takes the complete lines out of a buffer. A line that is not a message is skipped: the other side is our own binary.
 pub fn drain_lines<T: for<'de> Deserialize<'de>>(buffer: &mut Vec<u8>) -> Vec<T> {
     let mut messages = Vec::new();
     while let Some(end) = buffer.iter().position(|&byte| byte == b'\n') {

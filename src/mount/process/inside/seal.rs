@@ -1,5 +1,5 @@
-//! Closes the private views when everything inside has ended: whoever was handed a descriptor of one by another way than being
-//! started there (over a socket, by another run) cannot change the work after it was reviewed. It ends no process.
+//! Makes the private views read-only when everything inside has ended: a process outside that received a descriptor (over a socket, by
+//! another run) cannot change the work after it was reviewed. It ends no process.
 
 use super::protocol::HelperSpec;
 use rustix::io::Errno;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 /// How long a file that is being closed may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Makes the overlays themselves read-only, not only their mounts: a namespace in there may have had mounts of its own. Returns
-/// the one that somebody still writes.
+/// Makes the overlays themselves read-only, not only their mounts: a nested namespace may have had further mounts. Returns the
+/// overlay that is still being written to, if any.
 pub(super) fn seal(spec: &HelperSpec) -> Option<(PathBuf, std::io::Error)> {
     let start = Instant::now();
     for overlay in &spec.overlays {

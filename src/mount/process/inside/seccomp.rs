@@ -1,13 +1,14 @@
-//! The filters of system calls: nothing inside may type into a terminal (`TIOCSTI`), paste into a console (`TIOCLINUX`) or
-//! make a terminal unusable; at `strict` nothing may use keyrings or leases, and nobody whom that would free may make a namespace for mounts or control groups, or start
-//! a process in another group. They are not the sandbox: every other call is left to the mounts and capabilities.
+//! Filters system calls: nothing inside may type into a terminal (`TIOCSTI`), paste into a console (`TIOCLINUX`) or make a terminal
+//! unusable; at `strict` nothing may use keyrings or leases; and where it would be a way out, nothing may create a namespace for
+//! mounts or control groups, or start a process in another group. The filters are not the sandbox: every other call is left to the
+//! mounts and capabilities.
 
 use seccompiler::{apply_filter, sock_filter};
 use std::io;
 
 const TIOCSTI: u32 = 0x5412;
 const TIOCLINUX: u32 = 0x541C;
-/// Another line discipline makes a terminal deaf, and an exclusive one cannot be opened again.
+/// Changing the line discipline makes a terminal unresponsive, and an exclusive one cannot be opened again.
 const TIOCSETD: u32 = 0x5423;
 const TIOCEXCL: u32 = 0x540C;
 const DENIED_REQUESTS: [u32; 4] = [TIOCSTI, TIOCLINUX, TIOCSETD, TIOCEXCL];
@@ -18,7 +19,7 @@ const NUMBER: u32 = 0;
 const ABI: u32 = 4;
 const REQUEST: u32 = if cfg!(target_endian = "little") { 24 } else { 28 };
 
-/// The ABIs that a process here can call the kernel by (`AUDIT_ARCH_*`), each with its numbers for `ioctl`.
+/// The ABIs that a process can use here (`AUDIT_ARCH_*`), each with its numbers for `ioctl`.
 #[cfg(target_arch = "x86_64")]
 const IOCTL: [(u32, &[u32]); 2] = [(0xC000_003E, &[16, 514]), (0x4000_0003, &[54])];
 #[cfg(target_arch = "aarch64")]
@@ -37,9 +38,9 @@ const F_SETLEASE: u32 = 1024;
 const NAMESPACE_CALLS: [(u32, [u32; 2]); 2] = [(0xC000_003E, [56, 272]), (0x4000_0003, [120, 310])];
 #[cfg(target_arch = "aarch64")]
 const NAMESPACE_CALLS: [(u32, [u32; 2]); 2] = [(0xC000_00B7, [220, 97]), (0x4000_0028, [120, 337])];
-/// `clone3` says so in memory, where no filter can look. Like all newer calls it has one number everywhere.
+/// `clone3` passes its flags in memory, which a filter cannot read. Like all newer calls it has the same number everywhere.
 const CLONE3: u32 = 435;
-/// Calls that can make a mount namespace in newer kernels and are of no use without one: `open_tree`, `fsmount`, `open_tree_attr`.
+/// Calls that can create a mount namespace in newer kernels and are useless without one: `open_tree`, `fsmount`, `open_tree_attr`.
 const MOUNT_CALLS: [u32; 3] = [428, 432, 467];
 /// The same ABIs with their numbers for `add_key`, `request_key` and `keyctl`.
 #[cfg(target_arch = "x86_64")]
@@ -48,7 +49,7 @@ const KEYRING_CALLS: [(u32, [u32; 3]); 2] = [(0xC000_003E, [248, 249, 250]), (0x
 const KEYRING_CALLS: [(u32, [u32; 3]); 2] = [(0xC000_00B7, [217, 218, 219]), (0x4000_0028, [309, 310, 311])];
 const CLONE_NEWNS: u32 = 0x0002_0000;
 const CLONE_NEWCGROUP: u32 = 0x0200_0000;
-/// For `unshare` only, in newer kernels: a mount namespace with nothing in it. To `clone` the bit means something else.
+/// For `unshare` only, in newer kernels: an empty mount namespace. For `clone` the bit means something else.
 const UNSHARE_EMPTY_MNTNS: u32 = 0x0010_0000;
 /// The low half of the first argument.
 const FLAGS: u32 = if cfg!(target_endian = "little") { 16 } else { 20 };
@@ -69,27 +70,27 @@ const DENY: u32 = 0x0005_0001;
 /// The same with ENOSYS: programs fall back to the older call.
 const NOT_THERE: u32 = 0x0005_0026;
 
-/// Holds from now on for this process and all that it starts; nothing can lift it. It takes away that a program becomes somebody
-/// else by being run (`no_new_privs`: sudo, su), because otherwise such a program would run under a filter that it does not know.
+/// Applies from now on to this process and everything that it starts; nothing can lift it. It also disables set-uid programs such as
+/// sudo and su (`no_new_privs`), which would otherwise run under a filter that they do not expect.
 pub(super) fn deny_typing() -> io::Result<()> {
     apply_filter(&request_filter(IOCTL, &DENIED_REQUESTS)).map_err(io::Error::other)
 }
 
-/// For root in an overlay: in a namespace for control groups of its own it could mount a writable view of the groups that the runner
-/// and the user's shell are in, and freeze or kill them. And for whoever a control group limits: `clone3` starts a process in any
-/// group that its user may write, through a read-only mount too.
+/// For root in an overlay: in its own control group namespace it could mount a writable view of the groups that the runner and the
+/// user's shell are in, and freeze or kill them. Also for every run with a control group: `clone3` can start a process in any group
+/// that its user may write, even through a read-only mount.
 pub(super) fn deny_control_groups() -> io::Result<()> {
     apply_filter(&namespace_filter([CLONE_NEWCGROUP; 2], &[])).map_err(io::Error::other)
 }
 
-/// For everybody in an overlay, where directories above the mount points can be written: a mount point cannot be renamed, but
-/// only where it is one. From a mount namespace without it, the project could be moved away from under its overlay and looked at.
+/// For overlays with writable directories above the mount points: a mount point cannot be renamed, but only in namespaces where it is
+/// one. From another mount namespace, the project could be moved away from under its overlay and read.
 pub(super) fn deny_mount_namespaces() -> io::Result<()> {
     apply_filter(&mount_namespace_filter()).map_err(io::Error::other)
 }
 
-/// For everybody at the sandbox level `strict`: the kernel's keyrings are the user's, and no mount covers them; and whoever has a
-/// lease on a file keeps others from opening it, although it may only read it.
+/// For the sandbox level `strict`: the kernel's keyrings belong to the user and no mount covers them, and a lease on a file blocks
+/// others from opening it, although its holder may only read the file.
 pub(super) fn deny_keyrings_and_leases() -> io::Result<()> {
     apply_filter(&keyring_filter())
         .and_then(|()| apply_filter(&request_filter(FCNTL, &[F_SETLEASE])))
@@ -108,7 +109,7 @@ fn mount_namespace_filter() -> Vec<sock_filter> {
     namespace_filter([CLONE_NEWNS, CLONE_NEWNS | UNSHARE_EMPTY_MNTNS], &MOUNT_CALLS)
 }
 
-/// Denies these flags to `clone` and `unshare`. Programs do without calls that are not there.
+/// Denies these flags to `clone` and `unshare`. The calls in `not_there` fail with ENOSYS, which programs can handle.
 fn namespace_filter(denied: [u32; 2], not_there: &[u32]) -> Vec<sock_filter> {
     let mut program = vec![step(LOAD, ABI)];
     for (abi, numbers) in NAMESPACE_CALLS {
@@ -145,7 +146,8 @@ fn keyring_filter() -> Vec<sock_filter> {
     program
 }
 
-/// Denies these requests, which are the second argument of the calls. Our own few instructions: the crate's compiler would kill programs of another ABI instead of filtering them.
+/// Denies these requests, which are the second argument of the calls. Written as instructions because the crate's compiler would kill
+/// programs of another ABI instead of filtering them.
 fn request_filter(calls: [(u32, &[u32]); 2], denied: &[u32]) -> Vec<sock_filter> {
     let mut program = vec![step(LOAD, ABI)];
     for (abi, numbers) in calls {
@@ -163,7 +165,7 @@ fn request_filter(calls: [(u32, &[u32]); 2], denied: &[u32]) -> Vec<sock_filter>
         program.push(skip_unless(abi, block.len()));
         program.extend(block);
     }
-    // An ABI that we do not know could make the call by another number.
+    // An unknown ABI could make the same call under another number.
     program.push(step(RETURN, DENY));
     program
 }

@@ -1,6 +1,6 @@
 //! Covers the sockets and named pipes of services outside at the sandbox level `strict`: a read-only mount stops neither `connect`
-//! nor writing to a pipe, and a tmux, docker or dbus server runs the commands it receives. Sockets without a path are left to
-//! `scope`; those that are bound after the start are out of reach only where their directory is covered.
+//! nor writing to a pipe, and a tmux, docker or dbus server runs the commands that it receives. `scope` handles abstract sockets;
+//! sockets that are bound after the start are out of reach only if their directory is covered.
 
 use super::binds::{cover_file, hold, mount_memory, put_new};
 use rustix::fs::{AtFlags, CWD, FileType, statat};
@@ -12,31 +12,31 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Where services have their sockets, and how deep: what another network namespace has bound is not in the kernel's list.
+/// Where services keep their sockets, and how deep to search: the kernel's list lacks those bound in another network namespace.
 const PLACES: [(&str, usize); 4] = [("/run", 3), ("/var/run", 3), ("/tmp", 2), ("/var/tmp", 2)];
-/// How many entries of these places are looked at.
+/// How many entries of these places are examined.
 const MOST_LOOKED_AT: usize = 4096;
-/// How deep and how many entries of the home directory are looked at: the kernel has no list of named pipes, and its list of sockets
-/// has names that are not whole paths.
+/// How deep and how many entries of the home directory are examined: the kernel has no list of named pipes, and some names in its
+/// list of sockets are not absolute paths.
 const HOME: (usize, usize) = (4, 20_000);
-/// Where each user has a directory for the sockets of the session.
+/// Contains a directory for each user's session sockets.
 const RUNTIME_DIRS: &str = "/run/user";
-/// Who is who and what is where: without them names cannot be looked up on some machines. They answer questions and do nothing.
+/// Name services: some machines need them to look up users and hosts. They only answer queries.
 const NAME_SERVICES: [&str; 5] =
     ["/run/nscd", "/var/run/nscd", "/run/systemd/resolve", "/run/systemd/userdb", "/var/lib/sss/pipes/nss"];
 
 /// What must not be covered.
 pub(super) struct Exempt<'a> {
-    /// Sockets, or directories of sockets, that the config lets in.
+    /// Sockets, or directories of sockets, that the config allows.
     pub(super) allowed: Vec<&'a Path>,
-    /// What the run lives in: no directory above it can be covered.
+    /// What the run needs: no directory above it can be covered.
     pub(super) needed: Vec<&'a Path>,
-    /// The private views: what is bound there is the agent's own.
+    /// The private views: sockets bound there are the agent's own.
     pub(super) views: Vec<&'a Path>,
 }
 
-/// Covers every socket that has a path, every named pipe, and the directories that hold nothing else.
-/// `pipes` are those that are known to be in use, wherever they are.
+/// Covers every socket with a path, every named pipe, and directories that contain nothing else. `pipes` are those known to be in use,
+/// wherever they are.
 pub(super) fn cover(exempt: &Exempt<'_>, pipes: BTreeSet<PathBuf>) -> io::Result<()> {
     let found = find(&exempt.views, pipes)?;
     let mut allowed = Vec::new();
@@ -62,7 +62,7 @@ pub(super) fn cover(exempt: &Exempt<'_>, pipes: BTreeSet<PathBuf>) -> io::Result
         found.iter().filter_map(|path| path.parent()).filter(|dir| !is_covered(dir)).collect();
     let mut emptied = Vec::new();
     for dir in parents.into_iter().filter(|dir| can_be_covered(dir) && is_for_services(dir)) {
-        // With the mode that it has: codex refuses to work where the directory of its sockets is not its user's alone.
+        // Keep the mode: codex refuses to work if the directory of its sockets is open to other users.
         let mode = fs::metadata(dir).map_or(0o755, |metadata| metadata.permissions().mode() & 0o777);
         passing_over_unreachable(mount_memory(dir, mode, MountFlags::NOEXEC))?;
         emptied.push(dir);
@@ -70,7 +70,7 @@ pub(super) fn cover(exempt: &Exempt<'_>, pipes: BTreeSet<PathBuf>) -> io::Result
     for path in found.iter().filter(|path| !is_exempt(path) && leads_to_service(path)) {
         passing_over_unreachable(cover_file(path))?;
     }
-    // Only where its directory was covered.
+    // Needed only if its directory was covered.
     for (tree, path) in allowed.iter().filter(|(_, path)| !path.exists()) {
         put_new(tree, path)?;
     }
@@ -81,7 +81,7 @@ pub(super) fn cover(exempt: &Exempt<'_>, pipes: BTreeSet<PathBuf>) -> io::Result
     Ok(())
 }
 
-/// Whoever may not enter a directory cannot connect there either, and a socket that is gone by now has no service.
+/// If we may not enter a directory, nothing inside can connect there either; and a socket that is gone has no service.
 fn passing_over_unreachable(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {
@@ -91,10 +91,10 @@ fn passing_over_unreachable(result: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// The sockets and named pipes there are, by their own paths.
+/// All sockets and named pipes that were found, by their real paths.
 fn find(views: &[&Path], pipes: BTreeSet<PathBuf>) -> io::Result<BTreeSet<PathBuf>> {
     let mut found: BTreeSet<PathBuf> = bound(&fs::read("/proc/net/unix")?).into_iter().collect();
-    // The one that is bound may be there under another name: ssh binds a socket, links it and removes the first name.
+    // A bound socket may exist under another name: ssh binds a socket, links it and removes the first name.
     let parents = found.iter().map(PathBuf::as_path).chain(views.iter().copied()).filter_map(Path::parent);
     let dirs: BTreeSet<PathBuf> = parents.map(Path::to_path_buf).collect();
     for dir in dirs {
@@ -116,11 +116,11 @@ fn find(views: &[&Path], pipes: BTreeSet<PathBuf>) -> io::Result<BTreeSet<PathBu
     Ok(found.into_iter().filter_map(by_own_path).collect())
 }
 
-/// The paths in the kernel's list. A name without a path begins with `@`; others were bound in a directory that nobody knows.
+/// The absolute paths in the kernel's list. An abstract name begins with `@`; relative names were bound in an unknown directory.
 fn bound(list: &[u8]) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     for line in list.split(|&byte| byte == b'\n').skip(1) {
-        // Seven columns of numbers, of varying width; the rest is the name, with all of its spaces.
+        // Seven columns of numbers, of varying width; the rest is the name, which may contain spaces.
         let mut rest = line;
         for _ in 0..7 {
             rest = rest.trim_ascii_start();
@@ -133,7 +133,7 @@ fn bound(list: &[u8]) -> Vec<PathBuf> {
     paths
 }
 
-/// From the top: what is deep is left out first where there is too much.
+/// From the top down, so that the limit cuts off the deepest entries first.
 fn search(dir: &Path, depth: usize, left: &mut usize, found: &mut BTreeSet<PathBuf>) {
     let mut level = vec![dir.to_path_buf()];
     for _ in 0..depth {
@@ -158,7 +158,7 @@ fn leads_to_service(path: &Path) -> bool {
         .is_ok_and(|stat| is_one(FileType::from_raw_mode(stat.st_mode)))
 }
 
-/// Whether a directory is there for services: beside sockets and pipes it has locks and numbers of processes at most.
+/// Whether a directory belongs to services: besides sockets and pipes it contains at most lock and pid files.
 fn is_for_services(dir: &Path) -> bool {
     let of_a_service = |name: &std::ffi::OsStr| {
         let name = name.as_encoded_bytes();
@@ -170,7 +170,7 @@ fn is_for_services(dir: &Path) -> bool {
     })
 }
 
-/// The directories of the users' sessions: everything in them is for services outside.
+/// The directories of the users' sessions: everything in them belongs to services outside.
 fn runtime_dirs() -> BTreeSet<PathBuf> {
     let of_users = fs::read_dir(RUNTIME_DIRS).into_iter().flatten().flatten().map(|entry| entry.path());
     let own = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());

@@ -1,6 +1,5 @@
-//! The run's own temporary directories at the sandbox level `strict`: `/tmp`, `/var/tmp` and `/dev/shm` are empty at the start and
-//! nobody else sees what is put there. What the run lives in is shown again where it was, as it was made before.
-//! The directories themselves are made by the runner.
+//! The run's own temporary directories at the sandbox level `strict`: `/tmp`, `/var/tmp` and `/dev/shm` start empty, and nobody else
+//! sees what is put there. What the run itself needs from them is shown again at its old place. The runner creates the directories.
 
 use super::binds::{hold, pin, put, put_new, restrict};
 use super::layers::{Durability, mount_overlay};
@@ -16,16 +15,16 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
-/// In the order of the names of what is put there.
+/// In the order of their stand-ins.
 const ON_DISK: [&str; NAMES.len()] = ["/tmp", "/var/tmp"];
 const IN_MEMORY: &str = "/dev/shm";
-/// What programs take for the name of the temporary directory.
+/// Variables that name a temporary directory.
 pub(super) const VARIABLES: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
 
-/// The fresh directories, by the places that they are for.
+/// The fresh directories, by the path that each replaces.
 pub(super) struct Fresh(BTreeMap<PathBuf, OwnedFd>);
 
-/// What is shown again, and which directories are made on the way.
+/// What is shown again, and which directories are created for it.
 pub(super) struct Kept {
     shown: BTreeMap<PathBuf, Shown>,
     /// With their modes.
@@ -37,8 +36,8 @@ enum Shown {
     Link(PathBuf),
 }
 
-/// Before anything is mounted: the session's directory cannot be reached afterwards. Overlays, because a bind tells in the table
-/// of mounts which directory it is of: codex looks for such other names of what it protects, and they do not exist inside.
+/// Runs before anything is mounted, because the session's directory cannot be reached afterwards. Uses overlays, because the mount
+/// table would show the source of a bind mount: codex looks for such aliases of what it protects, and they do not exist inside.
 pub(super) fn hold_fresh(spec: &HelperSpec) -> io::Result<Fresh> {
     let mut fresh = BTreeMap::new();
     for (place, name) in ON_DISK.iter().zip(NAMES) {
@@ -52,14 +51,14 @@ pub(super) fn hold_fresh(spec: &HelperSpec) -> io::Result<Fresh> {
             };
             mount_overlay(&overlay, spec.way, Durability::None)?;
             fresh.insert(place, hold(&dir)?);
-            // A second place in the table of mounts would be one more that bubblewrap tries to make.
+            // bubblewrap would try to set up every further entry in the mount table.
             unmount(&dir, UnmountFlags::DETACH)?;
         }
     }
     Ok(Fresh(fresh))
 }
 
-/// After everything else is mounted and covered: it is shown again with that.
+/// Runs after everything else is mounted and covered, so that it is shown again in that state.
 pub(super) fn hold_kept(spec: &HelperSpec, argv: &[OsString]) -> io::Result<Kept> {
     let roots: BTreeSet<PathBuf> =
         ON_DISK.iter().chain([&IN_MEMORY]).filter_map(|place| Path::new(place).canonicalize().ok()).collect();
@@ -79,7 +78,7 @@ pub(super) fn hold_kept(spec: &HelperSpec, argv: &[OsString]) -> io::Result<Kept
     let sockets = spec.sockets.iter().filter_map(|path| path.canonicalize().ok());
     paths.extend(sockets.chain(runtime).filter(|path| is_inside(path)));
     let mut shown = BTreeMap::new();
-    // From the top: what is below something that is shown comes with it.
+    // From the top down: what is below something that is shown comes with it.
     for path in paths {
         if path.ancestors().any(|above| shown.contains_key(above)) {
             continue;
@@ -90,7 +89,7 @@ pub(super) fn hold_kept(spec: &HelperSpec, argv: &[OsString]) -> io::Result<Kept
         };
         match held {
             Ok(held) => drop(shown.insert(path, held)),
-            // Nobody inside would get there either.
+            // Nothing inside could reach it either.
             Err(error)
                 if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => {}
             Err(error) => return Err(error),
@@ -103,7 +102,7 @@ pub(super) fn hold_kept(spec: &HelperSpec, argv: &[OsString]) -> io::Result<Kept
     Ok(Kept { made: made.collect(), shown })
 }
 
-/// Puts all of it in place. `/dev` is the run's own by now.
+/// Puts everything in place. `/dev` is already the run's own.
 pub(super) fn put_all(fresh: Fresh, kept: Kept) -> io::Result<()> {
     for (place, tree) in &fresh.0 {
         put(tree, place)?;
@@ -116,7 +115,7 @@ pub(super) fn put_all(fresh: Fresh, kept: Kept) -> io::Result<()> {
         fs::set_permissions(&path, Permissions::from_mode(mode))?;
     }
     for (path, shown) in kept.shown {
-        // The directories in between are the agent's; they must stay where they are.
+        // The agent owns the directories in between; pinning keeps them in place.
         let root = roots.iter().find(|root| path.starts_with(root) && path != **root);
         let above = |root| path.ancestors().skip(1).take_while(move |dir| *dir != root);
         let between: Vec<&Path> = root.map(PathBuf::as_path).into_iter().flat_map(above).collect();
@@ -134,7 +133,7 @@ pub(super) fn put_all(fresh: Fresh, kept: Kept) -> io::Result<()> {
     Ok(())
 }
 
-/// The variables that name a directory which cannot be written here.
+/// The variables that name a directory that is not writable here.
 pub(super) fn unusable_variables() -> impl Iterator<Item = &'static str> {
     let is_unusable = |name: &&str| {
         let usable = |dir: OsString| accessat(CWD, dir, Access::WRITE_OK, AtFlags::EACCESS).is_ok();
@@ -143,10 +142,10 @@ pub(super) fn unusable_variables() -> impl Iterator<Item = &'static str> {
     VARIABLES.into_iter().filter(is_unusable)
 }
 
-/// The place that is writable whatever the variables say.
+/// This one is always writable, whatever the variables say.
 pub(super) const ALWAYS_USABLE: &str = ON_DISK[0];
 
-/// What the run lives in and what it starts, by the names that are used and by their own.
+/// What the run needs and what it starts, by the given paths and by the real ones.
 fn needed(spec: &HelperSpec, argv: &[OsString]) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = spec.overlays.iter().map(|overlay| overlay.target.to_path_buf()).collect();
     all.extend(spec.covers.iter().map(|cover| cover.dir.to_path_buf()));
@@ -164,7 +163,7 @@ fn needed(spec: &HelperSpec, argv: &[OsString]) -> Vec<PathBuf> {
     all
 }
 
-/// The entry that a path is in, of the deepest of these directories that contains it.
+/// The entry that contains a path, in the deepest of these directories.
 fn first_below(bases: &[&Path], path: &Path) -> Option<PathBuf> {
     let deepest = bases.iter().filter(|base| path.starts_with(base) && path != **base);
     let base = deepest.max_by_key(|base| base.components().count())?;
@@ -174,7 +173,7 @@ fn first_below(bases: &[&Path], path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// A path by its own name if it exists, and otherwise as it is, unless it leads upwards.
+/// The real path if it exists; otherwise the path as given, unless it has `..` in it.
 fn plain(path: impl AsRef<OsStr>) -> Option<PathBuf> {
     let path = Path::new(&path);
     let leads_up = || path.components().any(|part| part == Component::ParentDir);
