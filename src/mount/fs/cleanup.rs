@@ -1,4 +1,4 @@
-//! Removes what a mount leaves on disk. It never touches the project.
+//! Removes what a mount leaves behind on disk. It never touches the project.
 
 use crate::mount::fs::tree::{Tree, remove_all};
 use std::fs;
@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Removes a directory of a session that mounts or copies were made in, whatever modes an agent left in it and however deep it is.
+/// Removes a session directory that contained mounts or copies, whatever modes an agent left in it and however deep it is.
 pub fn remove_tree(dir: &Path) -> io::Result<()> {
     let (Some(parent), Some(name)) = (dir.parent(), dir.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -18,8 +18,8 @@ pub fn remove_tree(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// Opens the directories that the kernel makes with mode 000 in an overlay's work directory; for everyone but root they
-/// could not be removed otherwise.
+/// Makes accessible the directories that the kernel creates with mode 000 in an overlay's work directory: only root could
+/// remove them otherwise.
 pub fn unlock_work_dirs(dir: &Path) {
     unlock_below(&dir.join("work"));
 }
@@ -32,7 +32,7 @@ fn unlock_below(dir: &Path) {
             continue;
         }
         if meta.permissions().mode() & 0o700 != 0o700 {
-            // What cannot be opened is reported by the removal that follows.
+            // If this fails, the removal that follows reports it.
             let _ = fs::set_permissions(&dir, fs::Permissions::from_mode(0o700));
         }
         let below = fs::read_dir(&dir).into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! Copies one entry of a tree, a directory with all it holds, without following a link. Which entries is decided elsewhere.
+//! Copies one entry of a tree (a directory with everything in it) without following links. The caller chooses the entries.
 
 use super::copy_file::Copier;
 use super::stat::Kind;
@@ -15,11 +15,11 @@ use std::sync::atomic::AtomicBool;
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// What is copied besides files, links and directories, and what is not.
+/// What to copy besides files, links and directories, and what to skip.
 pub(crate) struct CopyOptions<'a> {
-    /// The overlay's mark of an opaque directory: it and whiteouts are copied if it is given.
+    /// The overlay's mark of an opaque directory. If given, such marks and whiteouts are copied too.
     pub(crate) opaque: Option<&'a str>,
-    /// Paths, relative to the trees, that are left alone.
+    /// Paths to skip, relative to the trees.
     pub(crate) skip: &'a dyn Fn(&Path) -> bool,
 }
 
@@ -29,8 +29,8 @@ pub(crate) fn copy_entry(from: &Tree, to: &Tree, path: &Path, options: &CopyOpti
     copy_at(&source.dir, &target.dir, &source.name, path, options)
 }
 
-/// Makes the directories above `path` in a tree, with the modes that another tree has. What is there and not a directory
-/// gives way.
+/// Creates the directories above `path` in a tree, with the modes that they have in another tree. Anything there that is not a
+/// directory is replaced.
 pub(crate) fn make_parents(from: &Tree, to: &Tree, path: &Path) -> io::Result<()> {
     let mut parents: Vec<&Path> =
         path.ancestors().skip(1).filter(|dir| !dir.as_os_str().is_empty()).collect();

@@ -1,5 +1,4 @@
-//! Copies one file with everything that belongs to it: clone, copy in the kernel, or read and write.
-//! Which files are copied is decided elsewhere.
+//! Copies one file with its metadata: by cloning, by a copy in the kernel, or by reading and writing. The caller chooses the files.
 
 use crate::host::interruption;
 use rustix::fs::{
@@ -14,10 +13,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Files up to this size are read and written: two calls beat every cleverness.
+/// Files up to this size are read and written: nothing beats two system calls.
 const SMALL: usize = 256 * 1024;
 
-/// So much is copied by one call: between two calls a signal is answered.
+/// How much one call copies: signals are handled between two calls.
 const PIECE: u64 = 16 << 20;
 
 /// Asked between pieces: an error ends the copy.
@@ -37,7 +36,7 @@ pub(crate) struct Copier<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Copied {
     File,
-    /// It is a socket, fifo or device by now.
+    /// It has become a socket, fifo or device.
     Special,
 }
 
@@ -59,7 +58,7 @@ impl<'a> Copier<'a> {
         let out = openat(self.to, target, write, Mode::from_raw_mode(0o600))?;
         self.content(&source, &out, &stat)?;
         if (stat.st_uid, stat.st_gid) != self.own {
-            // Before the mode: a change of owner takes the set-id bits away.
+            // Before the mode: changing the owner clears the set-id bits.
             let _ = fchown(&out, Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)));
         }
         fchmod(&out, Mode::from_raw_mode(stat.st_mode))?;
@@ -82,7 +81,7 @@ impl<'a> Copier<'a> {
             .copy(stat)
     }
 
-    /// A symlink as a symlink; gives back where it points.
+    /// Copies a symlink as a symlink; returns its target.
     pub(crate) fn symlink(&mut self, path: &Path, target: &Path) -> io::Result<PathBuf> {
         let link = readlinkat(self.from, path, Vec::new())?;
         symlinkat(link.as_c_str(), self.to, target)?;
@@ -95,7 +94,7 @@ impl<'a> Copier<'a> {
         Ok(PathBuf::from(OsStr::from_bytes(link.as_bytes())))
     }
 
-    /// Mode, times and owner of a directory; last of all, because making things in it changes them.
+    /// Copies mode, times and owner of a directory. Done last, because creating entries in it changes them.
     pub(crate) fn finish_dir(&mut self, path: &Path, target: &Path) -> io::Result<()> {
         let stat = statat(self.from, path, AtFlags::SYMLINK_NOFOLLOW)?;
         if (stat.st_uid, stat.st_gid) != self.own {
@@ -107,7 +106,7 @@ impl<'a> Copier<'a> {
     }
 }
 
-/// Copies what one open file holds into another, which is empty. Holes stay holes.
+/// Copies the content of one open file into another, empty one. Holes stay holes.
 pub(crate) fn copy_bytes(from: BorrowedFd<'_>, to: BorrowedFd<'_>, stop: Stop) -> io::Result<()> {
     if rustix::fs::ioctl_ficlone(to, from).is_ok() {
         return Ok(());
@@ -135,7 +134,7 @@ impl Bytes<'_> {
         if blocks.saturating_mul(512) < size { self.data_only(size) } else { self.range(0, size) }
     }
 
-    /// The parts of a file with holes that are none.
+    /// The parts of a sparse file that are not holes.
     fn data_only(&mut self, size: u64) -> io::Result<()> {
         rustix::fs::ftruncate(self.to, size)?;
         let mut position = 0;
@@ -153,14 +152,14 @@ impl Bytes<'_> {
         Ok(())
     }
 
-    /// In the kernel where it can, else by reading and writing.
+    /// Copies in the kernel if it can, otherwise by reading and writing.
     fn range(&mut self, start: u64, end: u64) -> io::Result<()> {
         let (mut read_at, mut write_at) = (start, start);
         while read_at < end {
             (self.stop)()?;
             let wanted = usize::try_from((end - read_at).min(PIECE)).unwrap_or(SMALL);
             match copy_file_range(self.from, Some(&mut read_at), self.to, Some(&mut write_at), wanted) {
-                // It has become shorter meanwhile.
+                // The file has become shorter meanwhile.
                 Ok(0) => return Ok(()),
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM) => {

@@ -1,5 +1,5 @@
-//! Reads what a file holds without its holes: a file of many terabytes may hold nothing at all. Every piece is a chance for a
-//! signal to be answered. What is done with the bytes is up to the caller.
+//! Reads the data of a file without its holes: a sparse file of many terabytes may contain nothing at all. Data comes in pieces, so
+//! that the caller can handle signals in between.
 
 use crate::host::interruption;
 use rustix::fs::{SeekFrom, seek};
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-/// So many zeros stand for a hole, however long it is: enough to keep what is around it apart.
+/// How many zeros stand for a hole of any length: enough to separate the data around it.
 const HOLE: usize = 512;
 
 /// A file from its beginning; each hole is a few zeros.
@@ -16,7 +16,7 @@ const HOLE: usize = 512;
 pub struct DataReader<'a> {
     file: &'a File,
     position: u64,
-    /// Where the data that is read now ends.
+    /// Where the current piece of data ends.
     end: u64,
 }
 
@@ -48,7 +48,7 @@ impl Read for DataReader<'_> {
     }
 }
 
-/// Whether two files hold the same bytes.
+/// Whether two files contain the same bytes.
 pub(crate) fn is_same(a: &File, b: &File) -> io::Result<bool> {
     const CHUNK: usize = 64 * 1024;
     if a.metadata()?.len() != b.metadata()?.len() {
@@ -90,14 +90,14 @@ fn read_full(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize>
     Ok(filled)
 }
 
-/// Whether a file is larger than what it takes on the disk.
+/// Whether a file is larger than the disk space that it uses.
 pub(crate) fn has_holes(file: &File) -> io::Result<bool> {
     let metadata = file.metadata()?;
     Ok(metadata.blocks().saturating_mul(512) < metadata.len())
 }
 
-/// Where the next data from here on begins and ends; `None` if there is only a hole. A filesystem that knows no holes has one
-/// piece of data.
+/// Where the next data from this offset on begins and ends; `None` if only a hole follows. On a filesystem without holes, the whole
+/// file is data.
 fn next_data(file: &File, position: u64) -> io::Result<Option<(u64, u64)>> {
     let start = match seek(file, SeekFrom::Data(position)) {
         Ok(start) => start.max(position),

@@ -1,4 +1,4 @@
-//! Copies a copied mount once more, as it is. It knows no rules: what is in the mount may be seen.
+//! Duplicates a copied mount as it is. It applies no rules: everything in the mount may be seen.
 
 use anyhow::Result;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
@@ -24,18 +24,18 @@ fn directory(from: &Path, to: &Path) -> io::Result<()> {
         } else if kind.is_symlink() {
             std::os::unix::fs::symlink(fs::read_link(&source)?, &target)?;
         } else if kind.is_file() {
-            // Shares the blocks where the filesystem can.
+            // Shares the blocks if the filesystem supports it.
             fs::copy(&source, &target)?;
             take_times(&source, &target)?;
         }
     }
-    // Last: what is made in a directory changes its time, and a directory without write permission takes nothing.
+    // Last: creating an entry changes the directory's time, and needs write permission.
     let meta = fs::metadata(from)?;
     fs::set_permissions(to, fs::Permissions::from_mode(meta.mode() & 0o7777))?;
     take_times(from, to)
 }
 
-/// Build tools compare times: a check must not find everything out of date.
+/// Build tools compare times: a check must not consider everything out of date.
 fn take_times(from: &Path, to: &Path) -> io::Result<()> {
     let meta = fs::metadata(from)?;
     let times = Timestamps {

@@ -1,4 +1,4 @@
-//! Names of directories that hold build output and dependencies. Whether one is left out is decided elsewhere.
+//! Names of directories that contain build output and dependencies. `view::heavy` decides whether one is left out.
 
 use std::ffi::OsStr;
 

@@ -1,5 +1,4 @@
-//! A directory that must stay where it was found: held open and compared with what is at its path later.
-//! It reads and writes nothing in it.
+//! A directory that must stay where it was found: held open, and compared later with what is at its path. Its content is not touched.
 
 use rustix::fs::{CWD, Mode, OFlags, fstat, openat, stat};
 use std::io;
@@ -8,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug)]
 pub struct HeldDir {
-    /// As long as it is open, no other directory gets its inode number.
+    /// While it is open, no other directory can get its inode number.
     fd: OwnedFd,
     path: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! Files and directories below one root, without ever following a link out of it. It knows nothing of mounts or rules.
+//! Files and directories below one root, never following a link out of it. Knows nothing about mounts or rules.
 
 pub mod cleanup;
 pub(crate) mod copy_entry;

@@ -1,5 +1,5 @@
-//! Looks paths of a tree up one after the other, where most are beside the one before: a directory is opened once for all of them,
-//! and one that is not there is not asked for again. For whoever reads a tree at one time; what is changed is looked up anew.
+//! Looks up many paths of a tree, most of them next to the previous one: it opens a directory once for all of them, and does not ask
+//! again for one that does not exist. Only for trees that do not change meanwhile.
 
 use super::stat::{Kind, Stat};
 use super::tree::{self, Lookup, Tree};
@@ -9,7 +9,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// A tree, and the directory of the last question.
+/// A tree, and the directory of the last lookup.
 pub struct Near<'a> {
     tree: &'a Tree,
     last: RefCell<Last>,
@@ -18,7 +18,7 @@ pub struct Near<'a> {
 enum Last {
     Nothing,
     Open(PathBuf, OwnedFd),
-    /// Nothing is below this path, which has so many names before its last.
+    /// Nothing exists below this path, which has this many components before its last.
     Missing(PathBuf, usize),
 }
 

@@ -1,5 +1,5 @@
-//! Copies plain files out of a tree that an agent could write: no links, no special files, no modes, and not more than some.
-//! What else is there is left behind without a word. It removes nothing, and replaces files one by one, each whole.
+//! Copies plain files out of a tree that an agent could write: no links, no special files, no modes, up to a limit. Everything else is
+//! silently skipped. It removes nothing, and replaces each file atomically.
 
 use super::stat::Kind;
 use super::tree::{self, Tree};
@@ -17,7 +17,7 @@ const DIRECTORY: OFlags =
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 const WRITE: OFlags =
     OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// What a file is called until it is whole.
+/// Name of a file until it is complete.
 const UNFINISHED: &str = ".agentworkforce-unfinished";
 const DEEPEST: usize = 16;
 
@@ -29,7 +29,7 @@ pub struct PlainCopy {
 }
 
 impl Default for PlainCopy {
-    /// More than the conversations of a session ever need.
+    /// More than the conversations of a session will ever need.
     fn default() -> PlainCopy {
         PlainCopy { files: 20_000, bytes: 2 << 30 }
     }
@@ -117,7 +117,7 @@ impl PlainCopy {
     }
 }
 
-/// A directory in another, made if it is missing; `None` if something else has its name.
+/// Opens a directory in another, creating it if it is missing; `None` if something else has its name.
 fn inner(dir: &OwnedFd, name: &OsStr) -> io::Result<Option<OwnedFd>> {
     debug_assert!(!name.as_bytes().contains(&b'/'));
     match mkdirat(dir, name, Mode::RWXU) {
@@ -131,7 +131,7 @@ fn inner(dir: &OwnedFd, name: &OsStr) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// Whether there is no such directory: nothing at all, or something else.
+/// Whether no such directory exists: nothing at all, or something that is not a directory.
 fn is_other(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     matches!(errno, Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS))

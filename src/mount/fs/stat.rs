@@ -1,14 +1,14 @@
-//! What a directory entry is, as far as two states of it can be told apart without reading it. Reads no content.
+//! Describes a directory entry well enough to tell two states of it apart without reading its content.
 
 use crate::model::mount_record::Instant;
 use rustix::fs::FileType;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The permission bits: the only part of a mode that an apply ever changes. Set-uid, set-gid and sticky bits that
-/// an agent sets stay in its mount.
+/// The permission bits: the only part of a mode that an apply ever changes. Set-uid, set-gid and sticky bits that an agent sets
+/// never leave its mount.
 pub const PERMISSIONS: u32 = 0o777;
-/// Set-uid and set-gid: whoever runs the file is its owner, or in its group.
+/// Set-uid and set-gid: the file runs with the privileges of its owner or group.
 pub const SET_ID: u32 = 0o6000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -52,8 +52,7 @@ impl Stat {
         self.is_char_device && self.rdev == 0
     }
 
-    /// The same inode with the same content as far as times and size tell. Without ctime, because our own renames
-    /// change it.
+    /// The same inode with the same content, judging by times and size. Ignores ctime, because our own renames change it.
     pub fn is_same_content(&self, other: &Stat) -> bool {
         self.kind == other.kind
             && self.ino == other.ino

@@ -1,5 +1,5 @@
-//! A directory that is opened once, and everything below it reached step by step without following a symlink.
-//! It never leaves that directory, whatever names an agent or a user puts there; it decides nothing.
+//! A directory that is opened once; everything below it is reached step by step without following symlinks. Access never leaves that
+//! directory, whatever names an agent or a user puts there.
 
 use crate::mount::fs::stat::{Kind, Stat};
 use crate::mount::fs::walk::threads;
@@ -23,7 +23,7 @@ pub enum Lookup {
     Present(Stat),
     /// Not there, and its directory is.
     Absent,
-    /// Not there, because this many leading components are directories and the next is not.
+    /// Not there: this many leading components are directories, and the next is not.
     NoParent {
         existing: usize,
     },
@@ -43,7 +43,7 @@ impl Lookup {
 pub struct Tree {
     fd: OwnedFd,
     path: PathBuf,
-    /// Whether a file of ours that its mode closes to us is read all the same.
+    /// Whether to read files of ours even if their mode denies it.
     opens_closed: bool,
 }
 
@@ -61,7 +61,7 @@ impl Tree {
         Ok(Tree { fd, path: path.to_owned(), opens_closed: false })
     }
 
-    /// A directory below this one; no symlink is followed on the way.
+    /// Opens a directory below this one, following no symlink on the way.
     pub fn below(&self, relative: &Path) -> io::Result<Tree> {
         Ok(Tree {
             fd: self.open_dir(relative)?,
@@ -70,13 +70,13 @@ impl Tree {
         })
     }
 
-    /// For a tree of our own, an agent's work: a file that it closed with `chmod 000` is work, too.
+    /// For our own trees with an agent's work: a file with mode 000 is work, too.
     #[must_use]
     pub fn opening_closed_files(self) -> Tree {
         Tree { opens_closed: true, ..self }
     }
 
-    /// For messages; the tree itself is held by its descriptor.
+    /// For messages; access always uses the descriptor.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -136,7 +136,7 @@ impl Tree {
         }
     }
 
-    /// Opens a regular file for reading; anything else, a fifo above all, is refused without waiting for it.
+    /// Opens a regular file for reading; anything else, especially a fifo, is refused without blocking.
     pub fn open_file(&self, relative: &Path) -> io::Result<(File, Stat)> {
         let names = names(relative)?;
         let (name, parents) = names.split_last().ok_or_else(|| invalid(relative))?;
@@ -166,14 +166,14 @@ impl Place {
         stat_at(self.dir.as_fd(), &self.name)
     }
 
-    /// Whether it is a file that another name leads to as well.
+    /// Whether it is a file with more than one name (hard links).
     pub fn has_other_names(&self) -> io::Result<bool> {
         let stat = rustix::fs::statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(FileType::from_raw_mode(stat.st_mode).is_file() && stat.st_nlink > 1)
     }
 }
 
-/// A directory on the way is not there, or is something else.
+/// A directory on the way is missing or is not a directory.
 fn is_without_parent(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
 }
@@ -195,7 +195,7 @@ fn open_dir_at(at: BorrowedFd<'_>, names: &[&OsStr]) -> io::Result<OwnedFd> {
     Ok(dir)
 }
 
-/// The same in one call; `None` where the kernel has none, or a filter forbids it.
+/// The same in one call; `None` if the kernel does not support it or a filter forbids it.
 #[cfg(target_os = "linux")]
 fn open_at_once(at: BorrowedFd<'_>, names: &[&OsStr]) -> Option<io::Result<OwnedFd>> {
     use rustix::fs::ResolveFlags;
@@ -211,7 +211,7 @@ fn open_at_once(at: BorrowedFd<'_>, names: &[&OsStr]) -> Option<io::Result<Owned
             IS_MISSING.store(true, Ordering::Relaxed);
             None
         }
-        // A path of more than 4 KB, or a rename at this very moment.
+        // A path of more than 4 KB, or a concurrent rename.
         Err(Errno::NAMETOOLONG | Errno::AGAIN | Errno::INVAL) => None,
         other => Some(other.map_err(Into::into)),
     }
@@ -222,7 +222,7 @@ fn open_at_once(_: BorrowedFd<'_>, _: &[&OsStr]) -> Option<io::Result<OwnedFd>> 
     None
 }
 
-/// Opens a file that its mode closes to its owner; the mode is as it was afterwards.
+/// Opens a file whose mode denies access to its owner, and restores the mode afterwards.
 fn open_closed(dir: BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> io::Result<OwnedFd> {
     let held =
         rustix::fs::openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
@@ -230,7 +230,7 @@ fn open_closed(dir: BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> io::Result<O
     if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
         return Err(Errno::ACCESS.into());
     }
-    // By its descriptor, so that it is this file whatever happens to the name.
+    // Through its descriptor, so that it is this file whatever happens to the name.
     let by_descriptor = format!("/proc/self/fd/{}", held.as_raw_fd());
     let mode = Mode::from_raw_mode(stat.st_mode & 0o7777);
     rustix::fs::chmod(&by_descriptor, mode | Mode::RUSR)?;
@@ -253,7 +253,7 @@ pub fn exchange(a: &Place, b: &Place) -> io::Result<()> {
     Ok(rustix::fs::renameat_with(&a.dir, &a.name, &b.dir, &b.name, RenameFlags::EXCHANGE)?)
 }
 
-/// Moves an entry to where nothing is.
+/// Moves an entry to a path that does not exist.
 pub fn move_new(from: &Place, to: &Place) -> io::Result<()> {
     Ok(rustix::fs::renameat_with(&from.dir, &from.name, &to.dir, &to.name, RenameFlags::NOREPLACE)?)
 }
@@ -262,7 +262,7 @@ pub fn move_new(from: &Place, to: &Place) -> io::Result<()> {
 pub fn list(dir: BorrowedFd<'_>) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     let mut buffer = vec![MaybeUninit::uninit(); 32 * 1024];
-    // A descriptor of its own: reading moves the position, and the caller's may be shared.
+    // A separate descriptor: reading moves the position, and the caller's may be shared.
     let own = rustix::fs::openat(dir, ".", DIRECTORY, Mode::empty())?;
     let mut entries = RawDir::new(own, &mut buffer);
     while let Some(entry) = entries.next() {
@@ -279,8 +279,8 @@ pub fn is_empty(dir: BorrowedFd<'_>) -> io::Result<bool> {
     Ok(list(dir)?.is_empty())
 }
 
-/// Removes an entry with all it holds, never following a symlink, also where modes forbid entering. Directories that are very deep
-/// are moved up first, so that neither descriptors nor the stack run out.
+/// Removes an entry and everything in it, never following a symlink, even where modes forbid access. Very deep directories are moved
+/// up first, so that neither descriptors nor the stack run out.
 pub fn remove_all(dir: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     let Some(top) = remove_or_open(dir, name)? else { return Ok(()) };
     loop {
@@ -295,7 +295,7 @@ pub fn remove_all(dir: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     remove_dir(dir, name)
 }
 
-/// Directories in directories that are open at the same time.
+/// How many levels of directories are open at the same time.
 const REMOVED_AT_ONCE: usize = 64;
 
 /// Makes the names of directories that are moved up different from each other.
@@ -326,7 +326,7 @@ fn remove_or_open(dir: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<OwnedF
     let open = || rustix::fs::openat(dir, name, DIRECTORY, Mode::empty());
     let inner = match open() {
         Err(Errno::ACCESS) => {
-            // An overlay's `work/work` has mode 000. Not a symlink: the open above would have said so.
+            // An overlay's `work/work` has mode 000. It is not a symlink: the open above would have reported that.
             rustix::fs::chmodat(dir, name, Mode::RWXU, AtFlags::empty())?;
             open()?
         }
@@ -345,7 +345,7 @@ fn remove_dir(dir: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     }
 }
 
-/// The same for a large tree, on all cores.
+/// The same for a large tree, using all cores.
 pub fn remove_large(dir: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     if let Ok(inner) = rustix::fs::openat(dir, name, DIRECTORY, Mode::empty())
         && let Ok(children) = list(inner.as_fd())

@@ -1,4 +1,4 @@
-//! Walks a directory tree on all cores, reading names and types only. What an entry means is the visitor's business.
+//! Walks a directory tree on all cores, reading only names and types. The visitor decides what an entry means.
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, openat, statat};
 use std::ffi::OsStr;
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// Directories in directories that a walk goes into. Tools cannot name what is deeper, and an agent could make any number.
+/// How deep a walk goes. Tools cannot even name deeper paths, and an agent could create any number of levels.
 pub const DEEPEST: usize = 256;
 
-/// Directories that wait for being read with their parent held open. The others are opened from the root again, step by step.
+/// How many waiting directories keep their parent open. The others are opened again from the root, step by step.
 pub(crate) const MOST_HELD: usize = 200;
 
-/// What lies at a path, as far as a walk cares.
+/// What is at a path, as far as a walk needs to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Dir,
@@ -25,14 +25,14 @@ pub enum Kind {
     Special,
 }
 
-/// What to do after an entry; for anything but a directory it makes no difference.
+/// What to do after an entry; only matters for directories.
 pub enum Step<S> {
     Skip,
-    /// Go below, with this as the state of the directory.
+    /// Descend, with this state for the directory.
     Descend(S),
 }
 
-/// Sees the entries that one thread reads. Paths are relative to the root of the walk.
+/// Visits the entries that one thread reads. Paths are relative to the root of the walk.
 pub trait Visitor: Send {
     /// What is known of a directory, handed to its entries.
     type State: Send + Sync;
@@ -41,18 +41,18 @@ pub trait Visitor: Send {
     fn unreadable(&mut self, path: &Path, error: io::Error);
 }
 
-/// How many threads a walk or a copy is worth.
+/// How many threads a walk or a copy should use.
 pub fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(16)
 }
 
-/// Walks everything below `root`, which may not be a symlink, one thread a visitor; gives the visitors back.
-/// The order of entries is any, but a directory is always seen before what is in it.
+/// Walks everything below `root`, which must not be a symlink, with one thread per visitor; returns the visitors.
+/// Entries come in any order, but a directory always comes before its content.
 pub fn walk<V: Visitor>(root: &Path, start: V::State, visitors: Vec<V>) -> io::Result<Vec<V>> {
     walk_below(root, vec![(PathBuf::new(), start)], visitors)
 }
 
-/// The same for some directories below `root`, given relative to it; so are the paths that the visitors see.
+/// The same for some directories below `root`. These and the paths that visitors see are relative to `root`.
 pub fn walk_below<V: Visitor>(
     root: &Path,
     dirs: Vec<(PathBuf, V::State)>,
@@ -67,11 +67,11 @@ pub fn walk_below<V: Visitor>(
 /// Room for the names of all but huge directories.
 pub(crate) const BUFFER: usize = 64 * 1024;
 
-/// Reads the directories that one thread takes from the common list.
+/// Reads the directories that one thread takes from the shared list.
 pub(crate) trait Reader: Send {
     /// What is known of a directory before it is read.
     type State: Send;
-    /// Notes in `found` the directories in it that are to be read as well.
+    /// Adds the subdirectories that must be read as well to `found`.
     fn read(
         &mut self,
         dir: &OwnedFd,
@@ -79,11 +79,11 @@ pub(crate) trait Reader: Send {
         state: &Self::State,
         found: &mut Vec<(PathBuf, Self::State)>,
     );
-    /// A directory that cannot be opened, or is none any more.
+    /// A directory that cannot be opened, or is no longer a directory.
     fn closed(&mut self, path: &Path, error: io::Error);
 }
 
-/// Has directories below `root` read, and those found in them, one thread a reader; gives the readers back.
+/// Reads directories below `root`, and those found in them, with one thread per reader; returns the readers.
 pub(crate) fn share<R: Reader>(root: OwnedFd, dirs: Vec<(PathBuf, R::State)>, mut readers: Vec<R>) -> Vec<R> {
     let open = Arc::new(AtomicUsize::new(0));
     let root = Arc::new(HeldDir::new(root, &open));
@@ -113,7 +113,7 @@ struct Queue<S> {
     open: Arc<AtomicUsize>,
 }
 
-/// A directory that others wait below, counted while it is open.
+/// A directory with waiting subdirectories, counted while it is open.
 struct HeldDir {
     fd: OwnedFd,
     open: Arc<AtomicUsize>,
@@ -134,14 +134,14 @@ impl Drop for HeldDir {
 
 struct Pending<S> {
     dirs: Vec<Waiting<S>>,
-    /// Directories that are being read; the walk is over when there are none and none wait.
+    /// How many directories are being read; the walk is over when there are none, and none are waiting.
     busy: usize,
-    /// Threads that have nothing to read: only for them is it worth a system call to say that something came.
+    /// How many threads are idle: a wake-up is only worth a system call if there are any.
     idle: usize,
 }
 
 struct Waiting<S> {
-    /// Held open, so that no step but the last can turn into a symlink meanwhile.
+    /// Held open, so that only the last component can turn into a symlink meanwhile.
     parent: Arc<HeldDir>,
     name: NameIn,
     path: PathBuf,
@@ -150,7 +150,7 @@ struct Waiting<S> {
 }
 
 enum NameIn {
-    /// The whole path is to be opened, from the root.
+    /// The whole path has to be opened, from the root.
     Root,
     /// The last part of the path.
     Parent,
@@ -217,7 +217,7 @@ fn work<R: Reader>(queue: &Queue<R::State>, mut reader: R) -> R {
     reader
 }
 
-/// Shows a visitor the names in a directory.
+/// Passes the entries of a directory to a visitor.
 struct Names<V> {
     visitor: V,
     buffer: Vec<u8>,
@@ -275,7 +275,7 @@ impl<V: Visitor> Names<V> {
     }
 }
 
-/// The paths of a directory's entries, one after the other in the same memory.
+/// The paths of a directory's entries, one at a time in the same buffer.
 pub(crate) struct PathIn {
     bytes: Vec<u8>,
     directory: usize,
@@ -297,7 +297,7 @@ impl PathIn {
     }
 }
 
-/// Opens a directory step by step, so that no part of its path is a symlink and the path may have any length.
+/// Opens a directory step by step, so that no component is a symlink and the path may have any length.
 pub(crate) fn open_below(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
     let mut dir = open_dir(root, Path::new("."))?;
     for part in path.components() {

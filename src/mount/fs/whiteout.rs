@@ -1,4 +1,4 @@
-//! The overlay's mark for a path that is not there. It is only written here; `Stat::is_whiteout` recognises it.
+//! The overlay's mark for a deleted path. This module only writes it; `Stat::is_whiteout` recognises it.
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::io;
