@@ -105,7 +105,7 @@ impl PlainCopy {
         }
         let mut copy = File::from(openat(to, UNFINISHED, WRITE, Mode::RUSR | Mode::WUSR)?);
         io::copy(&mut (&file).take(metadata.len()), &mut copy)?;
-        // Harnesses find the latest of their conversations by it.
+        // Harnesses find their latest conversation by its time.
         copy.set_modified(metadata.modified()?)?;
         match renameat(to, UNFINISHED, to, name) {
             // A directory has its name.

@@ -1,5 +1,5 @@
-//! Makes a view of the result show what an apply would leave: paths that are never applied, and the settings of its repositories,
-//! are as in the project. What is hidden stays hidden. It writes to the scratch directory of that view alone.
+//! Makes a view of the result show what an apply would leave: paths that are never applied, and the settings of repositories, are as
+//! in the project. Hidden files stay hidden. It writes only to the scratch directory of that view.
 
 use super::inject::{InjectedFile, Upper, write_into};
 use super::open::OpenMount;
@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What else of a git directory decides what git runs and shows, and is no branch and no index: `commondir` leads to another
+/// Other files of a git directory that decide what git runs and shows, besides branches and index: `commondir` leads to another
 /// configuration, grafts and `shallow` to another history.
 const SETTINGS: [&str; 7] =
     ["hooks", "info/attributes", EXCLUDE, "info/grafts", "info/sparse-checkout", "shallow", COMMON_DIR];
@@ -36,7 +36,7 @@ const NO_REPLACEMENTS: &[u8] = b"\n[core]\n\tuseReplaceRefs = false\n";
 /// What an apply leaves as the project has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NotApplied {
-    /// Each by itself; what a directory holds is listed, too.
+    /// Single paths; the content of a directory is listed separately.
     pub paths: Vec<RawPath>,
     /// With everything below them.
     pub trees: Vec<RawPath>,
@@ -64,14 +64,14 @@ struct Correction<'a> {
     mount: &'a OpenMount,
     rules: PathRules,
     injected: Vec<InjectedFile>,
-    /// What the user has: the project, or a git directory outside of it.
+    /// The user's side: the project, or a git directory outside it.
     real: Tree,
-    /// What the view has above everything else, or the whole of it in a copy.
+    /// The topmost layer of the view, or all of it in a copy.
     view: Tree,
 }
 
 impl OpenMount {
-    /// Fills the new upper directory of a view over that of the agent. `target` is what both lie over.
+    /// Fills the new upper directory of a view that lies over the agent's. `target` is what both lie over.
     pub(super) fn correct_upper(
         &self,
         target: &Path,
@@ -110,7 +110,7 @@ impl OpenMount {
         Ok(upper.finish()?)
     }
 
-    /// The same for a second copy of the agent's copy.
+    /// The same for a copy of the agent's copy.
     pub(super) fn correct_copy(&self, copied: &Path, refused: &NotApplied) -> Result<()> {
         let correction = self.correction(&self.record.root, copied)?;
         each(refused, &mut |path, depth| {
@@ -250,7 +250,7 @@ impl Correction<'_> {
         self.copy(path)
     }
 
-    /// What the user has there, if it may be seen.
+    /// The user's version of a path, if it may be seen.
     fn kind(&self, path: &Path) -> io::Result<Option<Kind>> {
         if self.is_hidden(path) {
             return Ok(None);
@@ -269,7 +269,7 @@ impl Correction<'_> {
     }
 }
 
-/// Parents before what is in them; nothing below what is put as a whole.
+/// Parents before their content; nothing below what is copied as a whole.
 fn each(refused: &NotApplied, put: &mut dyn FnMut(&Path, Depth) -> Result<()>) -> Result<()> {
     let trees: BTreeSet<&Path> = refused.trees.iter().map(|path| path.0.as_path()).collect();
     let paths: BTreeSet<&Path> = refused.paths.iter().map(|path| path.0.as_path()).collect();
@@ -283,7 +283,7 @@ fn each(refused: &NotApplied, put: &mut dyn FnMut(&Path, Depth) -> Result<()>) -
     Ok(())
 }
 
-/// Whether the agent's side of a git directory shows other objects in place of some.
+/// Whether the agent's side of a git directory replaces objects with others.
 fn replaces(agents: &Tree, real: &Path) -> bool {
     Tree::open(real).is_ok_and(|real| candidate::replaces_objects(agents, &real))
 }

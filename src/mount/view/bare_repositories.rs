@@ -1,5 +1,5 @@
-//! Files of git repositories that are ordinary directories of the project (`mirror.git`) and have credentials in them. No mount makes these
-//! repositories private, so such a file is hidden. It reads and changes nothing.
+//! Files with credentials in git repositories that are ordinary directories of the project (`mirror.git`). No mount makes these
+//! repositories private, so such files are hidden. This module changes nothing.
 
 use crate::files::regular;
 use crate::model::mount::{GitCredentials, PathRule};
@@ -19,7 +19,7 @@ impl<'a> BareRepositories<'a> {
         BareRepositories { root, credentials }
     }
 
-    /// The rule that hides a file, if it has credentials of such a repository in it.
+    /// The rule that hides a file, if it contains credentials of such a repository.
     pub(super) fn rule_for(&self, path: &Path) -> Option<PathRule> {
         if self.credentials == GitCredentials::Keep {
             return None;
@@ -43,7 +43,7 @@ impl<'a> BareRepositories<'a> {
     fn loses(&self, path: &Path, without: fn(&[u8]) -> Option<Vec<u8>>) -> bool {
         match regular::read(&self.root.join(path), LARGEST_SETTINGS) {
             Ok(text) => without(&text).is_some(),
-            // Nobody writes one so large.
+            // Nobody writes a file this large by hand.
             Err(error) => error.kind() != std::io::ErrorKind::NotFound,
         }
     }

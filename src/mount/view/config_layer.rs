@@ -1,4 +1,4 @@
-//! A private layer over a directory of the harness's configuration, as plain data. It is made and looked into elsewhere.
+//! A private layer over a directory of the harness's configuration, as plain data. `harness_config` creates and inspects it.
 
 use crate::model::mount::HarnessConfig;
 use crate::model::raw_path::RawPath;
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub(super) struct ConfigLayer {
     pub(super) overlay: OverlaySpec,
-    /// What of it is conversations, which the session keeps.
+    /// Its conversations, which the session keeps.
     pub(super) kept: Vec<Kept>,
-    /// The file that the layer has a copy of, which nothing inside may write.
+    /// A file that is copied into the layer and that nothing inside may write.
     pub(super) copied: Option<RawPath>,
     pub(super) config: HarnessConfig,
 }
@@ -26,12 +26,12 @@ pub(super) struct Kept {
 }
 
 impl ConfigLayer {
-    /// Whether a path, relative to the layer, is where conversations are.
+    /// Whether a path, relative to the layer, is inside a directory of conversations.
     pub(super) fn is_conversation(&self, path: &Path) -> bool {
         self.kept.iter().any(|kept| path.starts_with(&kept.inside)) && !self.is_instruction(path)
     }
 
-    /// Whether a path among the conversations tells later runs what to do.
+    /// Whether a path among the conversations contains instructions for later runs.
     pub(super) fn is_instruction(&self, path: &Path) -> bool {
         let fits = |pattern: &String| {
             let mut names = path.iter();

@@ -1,5 +1,5 @@
-//! Keeps the conversations that a harness has in a private layer, so that a session can go on: they are copied into the session
-//! after a run and put into the layer of the next one. Nothing of them reaches the user's home.
+//! Keeps the conversations that a harness writes to a private layer, so that a session can be continued: they are copied to the
+//! session after a run, and into the layer of the next run. None of them reach the user's home.
 
 use super::config_layer::{ConfigLayer, Kept};
 use super::request::{at, make_dir};
@@ -10,7 +10,7 @@ use anyhow::Result;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Copies what the layers have of conversations into the session.
+/// Copies the conversations in the layers to the session.
 pub(super) fn keep(layers: &[ConfigLayer], session_dir: &Path) -> Result<()> {
     copy(layers, session_dir, |copy, layer, kept, stored| {
         let upper = match Tree::open(&layer.overlay.upper) {
@@ -22,7 +22,7 @@ pub(super) fn keep(layers: &[ConfigLayer], session_dir: &Path) -> Result<()> {
     })
 }
 
-/// Puts the conversations of the session into new layers. What the user has of the same name is seen no more inside.
+/// Copies the session's conversations into new layers. They cover the user's own files of the same name inside.
 pub(super) fn put_back(layers: &[ConfigLayer], session_dir: &Path) -> Result<()> {
     copy(layers, session_dir, |copy, layer, kept, stored| {
         let upper = Tree::open(&layer.overlay.upper)?;

@@ -1,5 +1,5 @@
-//! The copy backend: a tree in the session, reflinked where the filesystem can, else copied, on all cores.
-//! It hides what the rules hide by not copying it; it is no wall, because the project stays reachable by its absolute path.
+//! The copy backend: a tree in the session, reflinked if the filesystem supports it, otherwise copied, on all cores. What the rules hide
+//! is not copied; but a copy is no sandbox, because the project stays reachable by its absolute path.
 
 use super::bare_repositories::BareRepositories;
 use super::git_marks::{GitMarks, repositories};
@@ -72,11 +72,11 @@ pub(super) fn open_copy(request: &OpenRequest, record: &mut MountRecord) -> Resu
     Ok(())
 }
 
-/// What is to be copied. Paths are relative to the root.
+/// What to copy. Paths are relative to the root.
 #[derive(Default)]
 struct Found {
     scan: HiddenScan,
-    /// Parents before what is in them.
+    /// Parents before their content.
     dirs: Vec<PathBuf>,
     files: Vec<PathBuf>,
     symlinks: Vec<PathBuf>,
@@ -210,7 +210,7 @@ impl Visitor for Gather<'_> {
     }
 }
 
-/// What only copying could show.
+/// What only turned out during copying.
 #[derive(Default)]
 struct Results {
     special: u64,
@@ -252,7 +252,7 @@ fn copy_tree(request: &OpenRequest, mount: &Path, found: &Found) -> io::Result<R
     Ok(results)
 }
 
-/// Takes files off the list until it is done or something is wrong with the target.
+/// Takes files off the list until it is empty or the target fails.
 fn copy_share(
     mut copier: Copier,
     files: &[PathBuf],
@@ -278,7 +278,7 @@ fn copy_share(
             match copier.file(path, path) {
                 Ok(Copied::File) => {}
                 Ok(Copied::Special) => note(&|results| results.special += 1),
-                // Gone or changed into a link since it was listed: the user is working, too.
+                // Deleted or replaced by a link since it was listed: the user keeps working meanwhile.
                 Err(error) if matches!(error.raw_os_error(), Some(2 | 20 | 40)) => {}
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     let left_out = LeftOut { path: path.clone().into(), reason: LeftOutReason::Unreadable };

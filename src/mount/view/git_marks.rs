@@ -1,5 +1,5 @@
-//! Marks in a repository, so that git in the mount does not see hidden and injected paths as changes:
-//! index entries marked as not checked out, and lines of the exclude file.
+//! Marks in a repository that keep git in the mount from reporting hidden and injected paths as changes: index entries marked
+//! `skip-worktree`, and lines in the exclude file.
 
 use super::inject::{InjectedFile, Upper};
 use super::scan_hidden::HiddenScan;
@@ -61,7 +61,7 @@ impl GitMarks {
         GitMarks { skip: skip.into_iter().collect(), exclude, tracked, credentials }
     }
 
-    /// Writes the private configuration, where it has to differ from the user's.
+    /// Writes the private configuration if it has to differ from the user's.
     fn write_config(&self, config: &Path, lower: &Path, upper: &mut Upper) -> io::Result<()> {
         let (Ok(inside), Ok(text)) = (config.strip_prefix(lower), regular::read(config, LARGEST_SETTINGS))
         else {
@@ -77,7 +77,7 @@ impl GitMarks {
         Ok(())
     }
 
-    /// Takes credentials out of what else a git directory has: submodules, linked worktrees, included files, stores.
+    /// Removes credentials from the rest of a git directory: submodules, linked worktrees, included files, stores.
     fn hide_credentials(&self, dir: &Path, lower: &Path, upper: &mut Upper) -> io::Result<()> {
         if self.credentials != GitCredentials::Hide || !dir.starts_with(lower) {
             return Ok(());
@@ -102,7 +102,7 @@ impl GitMarks {
         Ok(())
     }
 
-    /// Writes the private index and exclude file into an upper directory over `lower`, as far as they are there.
+    /// Writes the private index and exclude file, if they exist, into an upper directory over `lower`.
     pub(super) fn write(&self, repository: &Repository, lower: &Path, upper: &mut Upper) -> io::Result<()> {
         let index = repository.git_dir.join("index");
         if !self.skip.is_empty()

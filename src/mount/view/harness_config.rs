@@ -1,5 +1,5 @@
-//! Private layers over the harness's configuration: made before the run, and looked into afterwards for what was changed.
-//! Which directories these are, and what in them is state, is decided by the harness's adapter.
+//! Private layers over the harness's configuration: created before the run, and searched for changes afterwards. The harness's
+//! adapter decides which directories these are and what in them is state.
 
 use super::config_layer::{ConfigLayer, Kept};
 use super::conversations;
@@ -21,11 +21,11 @@ use std::path::{Path, PathBuf};
 pub(super) const CONFIG_DIR: &str = "harness-config";
 /// The largest file that is copied.
 const MOST_COPIED: u64 = 64 << 20;
-/// How many changed files are looked for.
+/// How many changed files are reported at most.
 const MOST_CHANGES: usize = 200;
 
-/// Makes new layers with nothing in them but the session's conversations. A session that goes on gets nothing else of the
-/// layers of its earlier runs.
+/// Creates new layers that contain only the session's conversations. A continued session gets nothing else from the layers of its
+/// earlier runs.
 pub(super) fn make_layers(request: &OpenRequest, record: &MountRecord) -> Result<Vec<ConfigLayer>> {
     let all = request.session_dir.join(CONFIG_DIR);
     let mut layers = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn make_layers(request: &OpenRequest, record: &MountRecord) -> Result
         for (number, config) in request.spec.harness_config.iter().enumerate() {
             layers.extend(layers_of(config, number, &all, &record.root)?);
         }
-        // A runner that was killed has left them where they were written.
+        // A killed runner has left them where the harness wrote them.
         conversations::keep(&layers, request.session_dir)?;
     }
     remove_tree(&all).map_err(|error| at(&all, error))?;
@@ -53,10 +53,10 @@ pub(super) fn make_layers(request: &OpenRequest, record: &MountRecord) -> Result
     Ok(layers)
 }
 
-/// The layer over one directory, and those over directories elsewhere that its conversations are in by a link. Nothing is made.
+/// The layer over one directory, and those over directories elsewhere that links to its conversations lead to. Creates nothing.
 fn layers_of(config: &HarnessConfig, number: usize, all: &Path, root: &Path) -> Result<Vec<ConfigLayer>> {
     let target = match config.dir.canonicalize() {
-        // Where there is nothing, nothing can be made: all around is read-only.
+        // If it does not exist, nothing inside can create it: everything around it is read-only.
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         found => found.map_err(|error| at(&config.dir, error))?,
     };
@@ -98,8 +98,8 @@ fn layer(config: HarnessConfig, target: PathBuf, dir: &Path, kept: Vec<Kept>) ->
     ConfigLayer { overlay, kept, copied: None, config }
 }
 
-/// Copies a file that may not exist; returns which one it really is. Whatever else has its name is left alone: an agent may
-/// have put it there in an earlier run at a lower level.
+/// Copies a file that may not exist; returns its real path. Anything but a file is ignored: an agent may have put it there in an
+/// earlier run at a lower level.
 fn copy_into(upper: &Path, from: &Path) -> io::Result<Option<RawPath>> {
     let Some(name) = from.file_name() else { return Ok(None) };
     let mut file = match regular::open(from) {
@@ -117,7 +117,7 @@ fn copy_into(upper: &Path, from: &Path) -> io::Result<Option<RawPath>> {
     Ok(Some(from.canonicalize()?.into()))
 }
 
-/// Files of the harness's configuration that were changed in the mount, by their real paths.
+/// The harness's configuration files that were changed in the mount, by their real paths.
 pub(super) fn changed_files(layers: &[ConfigLayer]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for layer in layers {
@@ -167,7 +167,7 @@ fn changed_below(layer: &ConfigLayer, path: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Copied up without a change: a file that was only opened for writing, or whose times were set.
+/// Copied up but unchanged: a file that was only opened for writing, or whose times were set.
 fn same_content(a: &Path, b: &Path, length: u64) -> bool {
     const MOST: u64 = 1 << 20;
     let is_as_long = b.symlink_metadata().is_ok_and(|b| b.is_file() && b.len() == length);

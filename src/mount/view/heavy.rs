@@ -1,5 +1,5 @@
-//! Which directories the copy backend leaves out: build output and dependencies that git ignores and nobody asked for.
-//! It asks git and the include patterns; it copies nothing.
+//! Decides which directories the copy backend leaves out: build output and dependencies that git ignores and nobody asked for. It
+//! consults git and the include patterns; it copies nothing.
 
 use crate::files::regular;
 use crate::mount::error::MountError;
@@ -9,7 +9,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The file in the project root that brings ignored things in, one pattern a line.
+/// The file in the project root that includes ignored paths, one pattern per line.
 const INCLUDE_FILE: &str = ".worktreeinclude";
 
 /// Decides on heavy directories.
@@ -20,7 +20,7 @@ pub(super) struct Heavy {
 }
 
 impl Heavy {
-    /// `include` comes before the lines of the project's own file.
+    /// `include` precedes the lines of the project's own file.
     pub(super) fn new(root: &Path, include: &[String]) -> Result<Heavy, MountError> {
         let file = regular::read(&root.join(INCLUDE_FILE), LARGEST_SETTINGS).unwrap_or_default();
         let file = String::from_utf8_lossy(&file);
@@ -42,13 +42,13 @@ impl Heavy {
         })
     }
 
-    /// Whether a directory may turn out to be left out; then it is not gone into before [`Heavy::left_out`] has answered.
+    /// Whether a directory may have to be left out; the walk then waits for [`Heavy::left_out`] before it descends.
     pub(super) fn is_candidate(&self, dir: &Path) -> bool {
         let named = dir.file_name().is_some_and(is_heavy);
         self.has_repository && named && !self.is_included(dir)
     }
 
-    /// A pattern for something inside brings in the whole directory: half a `node_modules` helps nobody.
+    /// A pattern for something inside includes the whole directory: half of `node_modules` helps nobody.
     fn is_included(&self, dir: &Path) -> bool {
         if self.include.matched(dir, true).is_ignore() {
             return true;
@@ -59,7 +59,7 @@ impl Heavy {
         })
     }
 
-    /// Of the candidates, those to leave out: git ignores them and tracks nothing in them. `tracked` is that of the root.
+    /// The candidates to leave out: git ignores them and tracks nothing in them. `tracked` is that of the root.
     pub(super) fn left_out(root: &Path, candidates: &[PathBuf], tracked: Option<&Tracked>) -> Vec<PathBuf> {
         let mut by_work_tree: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
         for candidate in candidates {
@@ -77,7 +77,7 @@ impl Heavy {
                 own = repository.list_tracked().and_then(TrackedList::finish);
                 own.as_ref()
             };
-            // Not knowing what is tracked, nothing may be left out.
+            // Without knowing what is tracked, nothing may be left out.
             let Some(tracked) = tracked else { continue };
             let relative = |dir: &PathBuf| dir.strip_prefix(&work_tree).map(Path::to_path_buf).ok();
             let untracked: Vec<PathBuf> = dirs

@@ -1,5 +1,5 @@
-//! Fills an overlay's upper directory before it is mounted: whiteouts for hidden paths and files of ours.
-//! It writes below the upper directory only and never below the project.
+//! Fills an overlay's upper directory before it is mounted, with whiteouts for hidden paths and with files of ours. It never writes
+//! outside the upper directory.
 
 use crate::model::mount_record::XattrNamespace;
 use crate::mount::fs::whiteout::whiteout;
@@ -27,14 +27,14 @@ pub struct Upper<'a> {
     lower: &'a Path,
     dir: &'a Path,
     xattrs: XattrNamespace,
-    /// Directories that stand for those of the project, with the mode and times that they get at the end.
+    /// Directories that mirror those of the project, with the mode and times to set at the end.
     mirrored: Vec<(PathBuf, Mode, Timestamps)>,
-    /// Directories that show nothing of the project.
+    /// Opaque directories: nothing of the project shows through.
     opaque: BTreeSet<PathBuf>,
 }
 
 impl<'a> Upper<'a> {
-    /// `dir` exists and is empty. It takes the owner of `lower`; its mode and times come with [`Upper::finish`].
+    /// `dir` exists and is empty. It gets the owner of `lower`; [`Upper::finish`] sets its mode and times.
     pub fn new(lower: &'a Path, dir: &'a Path, xattrs: XattrNamespace) -> io::Result<Upper<'a>> {
         let stat = statat(CWD, lower, AtFlags::empty())?;
         let mut upper = Upper { lower, dir, xattrs, mirrored: Vec::new(), opaque: BTreeSet::new() };
@@ -49,19 +49,19 @@ impl<'a> Upper<'a> {
         whiteout(&self.dir.join(path))
     }
 
-    /// Puts a file of ours at a path, in place of whatever the project has there or above it.
+    /// Puts a file of ours at a path, replacing whatever the project has there or above it.
     pub fn inject(&mut self, file: &InjectedFile) -> io::Result<()> {
         self.make_parents(&file.path)?;
         write_injected(&self.dir.join(&file.path), file)
     }
 
-    /// Where a file of the upper directory goes whose parents are made; for copies that others fill.
+    /// Creates the parents of a file in the upper directory and returns its path, for callers that fill it themselves.
     pub fn place(&mut self, path: &Path) -> io::Result<PathBuf> {
         self.make_parents(path)?;
         Ok(self.dir.join(path))
     }
 
-    /// Gives the mirrored directories their times, which making things in them has changed.
+    /// Restores the times of the mirrored directories, which creating entries has changed.
     pub fn finish(self) -> io::Result<()> {
         for (path, mode, times) in self.mirrored.iter().rev() {
             let path = self.dir.join(path);
@@ -110,7 +110,7 @@ impl<'a> Upper<'a> {
                 let mode = Mode::from_raw_mode(stat.st_mode);
                 self.mirrored.push((dir.to_path_buf(), mode, times_of(&stat)));
             }
-            // Something else of the project is here, or something hidden: nothing of it may show through.
+            // The project has something else here, or something hidden: none of it may show through.
             Some(_) => {
                 lsetxattr(&target, self.xattrs.opaque(), b"y", XattrFlags::empty())?;
                 self.opaque.insert(dir.to_path_buf());
@@ -121,7 +121,7 @@ impl<'a> Upper<'a> {
     }
 }
 
-/// Writes a file of ours in place of the file or link that is there; its directory exists.
+/// Writes a file of ours, replacing a file or link that is there; its directory exists.
 fn write_injected(target: &Path, file: &InjectedFile) -> io::Result<()> {
     match fs::symlink_metadata(target) {
         Ok(meta) if meta.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
@@ -133,7 +133,7 @@ fn write_injected(target: &Path, file: &InjectedFile) -> io::Result<()> {
     Ok(rustix::fs::fchmod(&out, Mode::from_raw_mode(file.mode & 0o7777))?)
 }
 
-/// Puts a file of ours into the copy, in place of whatever is there; never through a link.
+/// Puts a file of ours into the copy, replacing whatever is there; never through a link.
 pub(super) fn write_into(mount: &Path, file: &InjectedFile) -> io::Result<()> {
     if file.path.components().any(|part| !matches!(part, Component::Normal(_))) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a path below the root"));
@@ -153,7 +153,7 @@ pub(super) fn write_into(mount: &Path, file: &InjectedFile) -> io::Result<()> {
 
 fn take_attributes(from: &Path, to: &Path, stat: &Stat) -> io::Result<()> {
     copy_xattrs(from, to);
-    // Deeper than the probe looked there may be a foreign owner; then the directory stays ours.
+    // Deeper than the probe looks, directories may belong to other users; then the mirrored one stays ours.
     let _ = chownat(
         CWD,
         to,
@@ -161,11 +161,11 @@ fn take_attributes(from: &Path, to: &Path, stat: &Stat) -> io::Result<()> {
         Some(Gid::from_raw(stat.st_gid)),
         AtFlags::SYMLINK_NOFOLLOW,
     );
-    // Open to ourselves until it is filled: the original may be closed to its owner.
+    // Accessible to us until it is filled: the original's mode may deny access to its owner.
     Ok(chmodat(CWD, to, Mode::from_raw_mode(stat.st_mode) | Mode::RWXU, AtFlags::empty())?)
 }
 
-/// Access lists and labels, as far as we may set them.
+/// Copies access lists and labels, as far as we may set them.
 fn copy_xattrs(from: &Path, to: &Path) {
     let mut names = Vec::with_capacity(4096);
     let mut value = Vec::with_capacity(64 * 1024);

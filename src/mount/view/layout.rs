@@ -1,4 +1,4 @@
-//! From a mount's record to what the helper has to mount, cover and protect. It touches no file.
+//! Turns a mount's record into what the helper has to mount, cover and protect. It touches no files.
 
 use super::config_layer::ConfigLayer;
 use super::request::OpenRequest;
@@ -78,11 +78,11 @@ pub(super) fn helper_spec(request: &OpenRequest, record: &MountRecord, config: &
     }
 }
 
-/// What runs inside of runs write in our home. They get a layer of their own over it.
+/// What nested runs write in our home. They get their own layer over it.
 pub(super) const WRITTEN_BY_NESTED_RUNS: [&str; 3] = ["cache", "locks", WATCH_DIR];
 
-/// Our own home: an agent that could write it would decide what the next run hides, or what the runner takes for its own
-/// unfinished work.
+/// Our own home: an agent that could write to it would decide what the next run hides, or could forge unfinished work of the
+/// runner.
 fn protected_home(sessions_dir: &Path) -> Protect {
     let home = home_of(sessions_dir);
     let throwaway = WRITTEN_BY_NESTED_RUNS.map(|name| home.join(name).into());

@@ -1,5 +1,5 @@
-//! Carries logins that the harness renewed inside back to the user: an access token that was exchanged is gone otherwise.
-//! It takes over nothing else, because a login can be configuration: one kind makes opencode fetch and run what a server says.
+//! Copies tokens that the harness renewed inside back to the user: an exchanged access token would otherwise be lost. Nothing else is
+//! copied, because a login can contain configuration: one kind makes opencode fetch and run what a server says.
 
 use super::config_layer::ConfigLayer;
 use crate::files::atomic::{self, FileMode};
@@ -12,7 +12,7 @@ use std::path::Path;
 /// The largest file of logins.
 const LARGEST: u64 = 1 << 20;
 
-/// Looks at what the layers have of logins. One that cannot be kept is renewed again by the next run, or asked for.
+/// Keeps renewed logins from the layers. One that cannot be kept is renewed again by the next run, or asked for.
 pub(super) fn keep_renewed(layers: &[ConfigLayer]) {
     for layer in layers {
         if let Some(logins) = &layer.config.logins {
@@ -44,14 +44,14 @@ fn read(file: &Path) -> Option<Value> {
     serde_json::from_slice(&regular::read(file, LARGEST).ok()?).ok()
 }
 
-/// Whether this is the file of logins, and all of it is outside as well.
+/// Whether this is a file of logins, with no content that is not outside as well.
 pub(super) fn are_kept(layer: &ConfigLayer, path: &Path) -> bool {
     let is_ours = layer.config.logins.as_ref().is_some_and(|logins| path == Path::new(&logins.file));
     let inside = || read_inside(&layer.overlay.upper, path);
     is_ours && inside().is_some_and(|inside| read(&layer.overlay.target.join(path)) == Some(inside))
 }
 
-/// The logins from before with what was renewed; `None` if nothing was.
+/// The earlier logins with renewed tokens; `None` if nothing was renewed.
 fn renewed(before: &Value, after: &Value, fields: &[String]) -> Option<Value> {
     let mut logins = before.clone();
     renew(&mut logins, after, fields);
@@ -102,7 +102,7 @@ mod tests {
         );
         assert_eq!(renewed(&before, &json!({ "a": { "type": "oauth", "expires": "x" } }), &fields), None);
         assert_eq!(renewed(&before, &json!([]), &fields), None);
-        // As claude and codex have them.
+        // The form of claude and codex.
         let before = json!({ "last": "l1", "tokens": { "access": "a1" }, "servers": { "s": { "access": "b1", "url": "ours" } } });
         let after = json!({ "last": "l2", "tokens": { "access": "a2" }, "servers": { "s": { "access": "b2", "url": "theirs" }, "t": {} } });
         let fields = ["access", "last"].map(str::to_owned);

@@ -1,5 +1,5 @@
-//! Makes what the commands of a mount see: an overlay over the project or a copy of it, without what is hidden and with the
-//! files that are injected. It runs nothing, and never writes the project.
+//! Prepares what the commands of a mount see: an overlay over the project or a copy of it, without hidden files and with the injected
+//! ones. It runs nothing, and never writes to the project.
 
 mod as_applied;
 mod bare_repositories;

@@ -1,4 +1,4 @@
-//! What became hidden after a mount was made: found, and hidden before the mount is used again.
+//! Finds paths that should be hidden but appeared after a mount was made, and hides them before the mount is used again.
 
 use super::record::write_record;
 use super::request::{OpenRequest, at, compile};
@@ -12,8 +12,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Hidden paths of the project that this mount does not hide, because they were not there when it was made. Overlay only: a copy
-/// has nothing that came later.
+/// Paths of the project that the rules hide but this mount does not, because they did not exist when it was made. Overlay only: a
+/// copy contains nothing that came later.
 pub fn newly_hidden(spec: &MountSpec, record: &MountRecord) -> Result<Vec<HiddenPath>> {
     if record.backend != Backend::Overlay {
         return Ok(Vec::new());
@@ -28,7 +28,7 @@ pub fn newly_hidden(spec: &MountSpec, record: &MountRecord) -> Result<Vec<Hidden
     Ok(found.hidden.into_iter().filter(is_new).collect())
 }
 
-/// Hides what came later, before a mount is used again. What the agent itself has at such a path stays.
+/// Hides what appeared later, before a mount is used again. What the agent itself wrote to such a path stays.
 pub fn hide_newly_hidden(request: &OpenRequest, record: &mut MountRecord) -> Result<()> {
     let late = newly_hidden(request.spec, record)?;
     let Some(xattrs) = record.xattrs.filter(|_| !late.is_empty()) else { return Ok(()) };

@@ -1,5 +1,5 @@
 //! Opens a mount: scans the project for hidden paths, fills the upper directory or the copy, and writes the record.
-//! Nothing is mounted and nothing runs before [`OpenMount::spawn`]; the project itself is never written.
+//! Nothing is mounted and nothing runs before [`OpenMount::spawn`]; the project itself is never written to.
 
 use super::conversations;
 use super::copy::open_copy;
@@ -38,7 +38,7 @@ pub struct OpenMount {
     pub(super) inputs: Arc<ViewInputs>,
 }
 
-/// Makes the mount that the spec asks for and writes its record.
+/// Creates the mount that the spec describes and writes its record.
 pub fn open(request: &OpenRequest) -> Result<OpenMount> {
     let (backend, fallback) = request.facts.choose(request.spec.backend);
     let sandbox = reachable(request, backend)?;
@@ -70,7 +70,7 @@ pub fn open(request: &OpenRequest) -> Result<OpenMount> {
     reopen(request, record)
 }
 
-/// A mount that was opened before, as its record says: for going on with a session. Nothing on disk is changed.
+/// Reopens a mount from its record, to continue a session. Nothing on disk is changed.
 pub fn reopen(request: &OpenRequest, record: MountRecord) -> Result<OpenMount> {
     // Inside they cannot be made any more: our home is read-only there.
     for name in WRITTEN_BY_NESTED_RUNS.iter().filter(|_| record.backend == Backend::Overlay) {
@@ -95,7 +95,7 @@ impl OpenMount {
         &self.helper.spec.workdir
     }
 
-    /// Sets the limits that the kernel holds and those that the runner measures, for every command from now on.
+    /// Sets the limits for every command from now on: those that the kernel enforces and those that the runner measures.
     pub fn limit(&mut self, limits: Limits) -> Result<()> {
         if limits.need_control_group() {
             let name = self.session_dir.file_name().unwrap_or_default().to_string_lossy();
@@ -108,7 +108,7 @@ impl OpenMount {
         Ok(())
     }
 
-    /// Every command from now on is in this group, and cannot leave it where there is an overlay.
+    /// Every command from now on is in this group, and cannot leave it if there is an overlay.
     pub fn confine(&mut self, group: ControlGroup) {
         self.helper.control_group = Some(Arc::new(group));
     }
@@ -118,7 +118,7 @@ impl OpenMount {
         self.helper.spawn(command, stdio, group)
     }
 
-    /// Runs a command to its end, for a person at the terminal or for a script.
+    /// Runs a command to completion, for a person at the terminal or for a script.
     pub fn run(
         &self,
         command: &ChildCommand,
@@ -129,7 +129,7 @@ impl OpenMount {
         self.helper.run(command, stdio, signals, limit)
     }
 
-    /// Runs a command without a terminal; the listener gets all of its piped output.
+    /// Runs a command without a terminal and passes all of its piped output to the listener.
     pub fn run_with_listener(
         &self,
         command: &ChildCommand,
@@ -151,16 +151,16 @@ impl OpenMount {
         })
     }
 
-    /// Files of the harness's configuration that were changed inside, by their real paths. Nothing of it is kept.
+    /// The harness's configuration files that were changed inside, by their real paths. The changes are not kept.
     pub fn changed_harness_config(&self) -> Vec<PathBuf> {
         harness_config::changed_files(&self.inputs.config)
     }
 
-    /// Keeps what the harness has in private layers and needs again: its conversations, and logins that it renewed.
+    /// Keeps what the harness needs again from its private layers: its conversations, and logins that it renewed.
     pub fn keep_state(&self) {
         logins::keep_renewed(&self.inputs.config);
         if let Err(error) = conversations::keep(&self.inputs.config, &self.session_dir) {
-            // They are still in the layer, as long as the work waits.
+            // They stay in the layer as long as the work is held.
             tracing::warn!("the conversation cannot be kept: {error:#}");
         }
     }
@@ -195,7 +195,7 @@ fn reachable(request: &OpenRequest, backend: Backend) -> Result<Sandbox, MountEr
 }
 
 fn containment(facts: &MountFacts, backend: Backend) -> Containment {
-    // Without a mount there is no work that is held back, and a user namespace would cost more (ssh) than it gives.
+    // Without a mount no work is held back, and a user namespace would do more harm (ssh) than good.
     if facts.host.pid_namespace && (backend != Backend::None || caps::can_mount()) {
         Containment::PidNamespace
     } else {
@@ -203,7 +203,7 @@ fn containment(facts: &MountFacts, backend: Backend) -> Containment {
     }
 }
 
-/// The clock that file times are taken from; the precise one runs ahead of it, and a change right after it would look older.
+/// The clock that file times are taken from. The precise clock runs ahead of it, so a change right afterwards would look older.
 fn file_clock() -> Instant {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
     Instant { seconds: now.tv_sec, nanos: u32::try_from(now.tv_nsec).unwrap_or(0) }

@@ -1,5 +1,5 @@
-//! Puts paths of a mount back to what they were at launch, as if the agent had not touched them. Nothing may run in the mount
-//! meanwhile; the project is only read.
+//! Restores paths of a mount to their state at launch, as if the agent had not touched them. Nothing may run in the mount meanwhile;
+//! the project is only read.
 
 use super::inject::{Upper, write_into};
 use super::open::OpenMount;
@@ -19,7 +19,7 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The trees that a path is put back from and to.
+/// The trees that a path is restored from and to.
 struct Sides {
     project: Tree,
     mount: Tree,
@@ -98,7 +98,7 @@ impl OpenMount {
         Ok(())
     }
 
-    /// Everything that was at or below a path at launch; an error if the project does not have it any more.
+    /// Everything that was at or below a path at launch; an error if the project no longer has it.
     fn at_launch(&self, sides: &Sides, path: &Path) -> Result<BTreeSet<PathBuf>> {
         let mut found = BTreeSet::new();
         let own = sides.base.get(path)?.map(|_| path.to_path_buf());
@@ -120,7 +120,7 @@ impl OpenMount {
     }
 }
 
-/// Copies what is at and below a path of the project into the mount, as far as it is on the list.
+/// Copies a path of the project, and what is below it, into the mount, as far as it is on the list.
 fn copy_all(sides: &Sides, path: &Path, listed: &BTreeSet<PathBuf>) -> std::io::Result<()> {
     let is_new = |path: &Path| !listed.contains(path);
     copy_entry(&sides.project, &sides.mount, path, &CopyOptions { opaque: None, skip: &is_new })

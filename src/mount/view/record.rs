@@ -6,7 +6,7 @@ use crate::model::mount_record::{MOUNT_RECORD_FILE, MountRecord};
 use anyhow::Result;
 use std::path::Path;
 
-/// Complete or not there: a session with half a record could not be recovered.
+/// Written atomically: a session with half a record could not be recovered.
 pub(super) fn write_record(session: &Path, record: &MountRecord) -> Result<()> {
     let path = session.join(MOUNT_RECORD_FILE);
     let bytes = serde_json::to_vec(record)?;

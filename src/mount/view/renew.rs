@@ -1,5 +1,5 @@
-//! Puts what configures a harness back before a mount is used again: the repository's own setup, hidden or inherited, and files of
-//! ours. An agent can write there, and what it leaves must not configure the next attempt. Nothing may run in the mount meanwhile;
+//! Restores what configures a harness before a mount is used again: the repository's own setup, hidden or inherited, and our own
+//! files. An agent can write there, and what it leaves must not configure the next attempt. Nothing may run in the mount meanwhile;
 //! the project is only read.
 
 use super::inject::{InjectedFile, Upper, write_into};
@@ -25,7 +25,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 impl OpenMount {
-    /// Gives the paths that the agent had written. What it had there is gone; it would never have been applied.
+    /// Returns the paths that the agent had written. Its versions are removed; they would never have been applied.
     pub fn renew_setup(&mut self) -> Result<Vec<RawPath>> {
         if !matches!(self.record.backend, Backend::Overlay | Backend::Copy) {
             return Ok(Vec::new());
@@ -51,7 +51,7 @@ impl OpenMount {
             return Ok(written);
         }
         written.sort();
-        // Before the files are removed that some of them are read from.
+        // Before the files that some of them are read from are removed.
         let files = self.files_of_today();
         for path in &written {
             tracing::debug!(path = %path.display(), "renewing");
@@ -62,7 +62,7 @@ impl OpenMount {
         Ok(written)
     }
 
-    /// A link there would lead the harness to directories that no rule is about.
+    /// A link there would lead the harness to directories that no rule covers.
     fn check_workdir(&self, mount: &Tree) -> Result<()> {
         for dir in self.inputs.spec.cwd.ancestors().filter(|dir| !dir.as_os_str().is_empty()) {
             if mount.stat(dir)?.is_some_and(|stat| stat.kind == Entry::Symlink) {
@@ -74,7 +74,7 @@ impl OpenMount {
 
     /// The topmost paths of the mount's own files that belong to the setup of harnesses, whoever made them.
     fn setup_in(&self, dir: &Path) -> Result<Vec<PathBuf>> {
-        // By these rules alone: whatever else hides a path, a harness would read it.
+        // By these rules alone: a harness would read such a path even if another rule hides it.
         let about_setup = |rule: &&PathRule| rule.source == RuleSource::BuiltinHarness;
         let list: Vec<PathRule> = self.inputs.spec.rules.iter().filter(about_setup).cloned().collect();
         let compiled = compile_all(&list)?;
@@ -84,7 +84,7 @@ impl OpenMount {
         Ok(found.into_iter().flat_map(|found| found.paths).collect())
     }
 
-    /// Whether a directory above is a file or link: then nothing is at the path.
+    /// Whether a directory above is a file or link, so that the path does not exist.
     fn is_blocked(&self, mount: &Tree, path: &Path) -> Result<bool> {
         if let Some(xattrs) = self.record.xattrs {
             return Ok(above(mount, xattrs, path)? == Above::Blocked);
@@ -97,7 +97,7 @@ impl OpenMount {
         Ok(false)
     }
 
-    /// Whether anything at or below a path is not ours, or something of ours is missing.
+    /// Whether anything at or below a path is not ours, or anything of ours is missing.
     fn is_written(&self, mount: &Tree, path: &Path) -> io::Result<bool> {
         let made = match self.record.backend {
             Backend::Copy => Manifest::read(&self.session_dir, MOUNT_MANIFEST_FILE).ok().flatten(),
@@ -129,7 +129,7 @@ impl OpenMount {
         Ok(false)
     }
 
-    /// The files of ours as this run wants them; where it has none, as they still are.
+    /// Our files as this run needs them; those that it does not provide stay as they are.
     fn files_of_today(&self) -> Vec<InjectedFile> {
         let today = |record: &InjectedRecord| {
             let known = self.inputs.injected.iter().find(|file| file.path == record.path.0).cloned();
@@ -196,7 +196,7 @@ impl Visitor for Found<'_> {
         let decision = self.rules.decide_child(parent, path, kind == Kind::Dir);
         let is_inherited = decision.is_inherited() && kind != Kind::Dir;
         if decision.is_hidden() || is_inherited {
-            // Whiteouts are ours, or say that the agent has nothing there.
+            // Whiteouts are ours, or mean that the agent has nothing there.
             if kind != Kind::Special {
                 self.paths.push(path.to_path_buf());
             }

@@ -1,4 +1,4 @@
-//! What opening a mount depends on, and the helpers that every way of opening shares.
+//! Everything that opening a mount depends on, and helpers that all backends share.
 
 use super::config_layer::ConfigLayer;
 use super::inject::InjectedFile;
@@ -27,17 +27,17 @@ pub struct OpenRequest<'a> {
     /// The directory of this session; it exists and is locked.
     pub session_dir: &'a Path,
     pub injected: &'a [InjectedFile],
-    /// Below the session directory: what the harness has to read, shown read-only.
+    /// Below the session directory: what the harness has to read; visible, but read-only.
     pub expose: &'a [PathBuf],
     /// Below the session directory: directories that the harness may write as well.
     pub lend: &'a [PathBuf],
     /// What stays writable at the sandbox level `strict`, besides the mount.
     pub writable: &'a [PathBuf],
-    /// Asked while opening takes its time: a Ctrl-C gives up before anything is started.
+    /// Checked during a long open: Ctrl-C gives up before anything is started.
     pub signals: Option<&'a SignalInbox>,
     /// The session's lock; our processes inside hold it too.
     pub lock: Option<&'a fs::File>,
-    /// Moments at which a crash test ends us.
+    /// Points at which a crash test kills us.
     pub crash_points: &'a CrashPoints,
 }
 

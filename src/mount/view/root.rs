@@ -1,4 +1,4 @@
-//! Which directory is mounted, and which are refused. It looks for `.git` and compares paths; it mounts nothing.
+//! Chooses the directory to mount, and refuses unsuitable ones. It looks for `.git` and compares paths; it mounts nothing.
 
 use crate::files::owned;
 use crate::mount::error::{MountError, RootRefusal};
@@ -23,9 +23,8 @@ pub struct MountRoot {
     pub cwd: PathBuf,
 }
 
-/// What is mounted: the git top level, else the directory with `.agentworkforce`, else the working directory; or what was
-/// asked for. Whether it may be mounted is another question. `wanted` is `--root`; `project` the directory with
-/// `.agentworkforce`, if there is one.
+/// Chooses what to mount: `wanted` (`--root`) if given, otherwise the git top level, otherwise `project` (the directory with
+/// `.agentworkforce`, if there is one), otherwise the working directory. Does not check whether it may be mounted.
 pub fn find(
     around: Surroundings,
     wanted: Option<&Path>,
@@ -45,7 +44,7 @@ pub fn find(
     Ok(MountRoot { root, cwd: relative })
 }
 
-/// Fails for a directory that cannot be mounted as a project.
+/// Refuses a directory that cannot be mounted as a project.
 pub fn refuse(root: &Path, around: Surroundings) -> Result<(), MountError> {
     let home = around.home.map(canonical_or_same);
     let (home, state) = (home.as_deref(), &canonical_or_same(around.state));
@@ -66,7 +65,7 @@ pub fn refuse(root: &Path, around: Surroundings) -> Result<(), MountError> {
     Err(MountError::RefusedRoot { root: root.to_path_buf(), reason })
 }
 
-/// The nearest directory at or above `dir` that has a `.git`. One that a stranger put above us is none.
+/// The nearest directory at or above `dir` that has a `.git`. One that belongs to another user does not count.
 pub fn git_top_level(dir: &Path) -> Option<PathBuf> {
     let is_top = |above: &&Path| {
         Repository::at(above).is_some() && owned::stranger_of(&above.join(".git"), dir).is_none()
@@ -81,7 +80,7 @@ fn resolved(path: &Path) -> Result<PathBuf, MountError> {
     if real.is_dir() { Ok(real) } else { Err(MountError::NotADirectory { root: path.to_path_buf() }) }
 }
 
-/// The state directory may not exist yet; then its nearest parent that does decides.
+/// The state directory may not exist yet; then its nearest existing parent decides.
 fn canonical_or_same(path: &Path) -> PathBuf {
     for above in path.ancestors() {
         if let Ok(real) = above.canonicalize() {

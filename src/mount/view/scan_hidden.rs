@@ -1,5 +1,5 @@
-//! One walk over the project before it is mounted: what is hidden and by which rule, and which repositories are inside.
-//! It reads names and types; it changes nothing.
+//! Walks the project once before it is mounted, to find what is hidden and by which rule, and which repositories are inside. It reads
+//! names and types, and changes nothing.
 
 use super::bare_repositories::BareRepositories;
 use super::setup_links::SetupLinks;
@@ -21,7 +21,7 @@ pub struct HiddenScan {
     pub hidden: Vec<HiddenPath>,
     /// Work trees below the root, relative to it, sorted.
     pub nested_repositories: Vec<PathBuf>,
-    /// Links that are layers or rule files, or in a layer, sorted.
+    /// Links that are layers or rule files, or are in a layer, sorted.
     pub layer_links: Vec<RawPath>,
 }
 
@@ -61,38 +61,38 @@ pub fn scan_hidden(
 }
 
 impl HiddenScan {
-    /// Notes a link that decides about agents, hidden or not.
+    /// Records a link that affects what agents may do, hidden or not.
     pub(super) fn see(&mut self, path: &Path, kind: Kind) {
         if kind == Kind::Symlink && is_layer_by_name(path) {
             self.layer_links.push(RawPath::from(path));
         }
     }
 
-    /// Notes a hidden path.
+    /// Records a hidden path.
     pub(super) fn hide(&mut self, path: &Path, is_dir: bool, decision: &Decision, list: &[PathRule]) {
         let rule = decision.rule.and_then(|index| list.get(index));
         let rule = rule.unwrap_or_else(|| unreachable!("inside the root, only a rule hides")).clone();
         self.hidden.push(HiddenPath { path: RawPath::from(path), is_dir, rule });
     }
 
-    /// Hides a directory that cannot be read. What is in it cannot be judged, and its owner could open it from inside.
+    /// Hides a directory that cannot be read: its content cannot be judged, and its owner could make it readable from inside.
     pub(super) fn hide_unreadable(&mut self, path: &Path) {
         let rule = unreadable_rule(path);
         self.hidden.push(HiddenPath { path: RawPath::from(path), is_dir: true, rule });
     }
 
-    /// Hides what is in the repository's own setup and no part of it.
+    /// Hides files inside the repository's own setup that are not part of it.
     pub(super) fn hide_stray(&mut self, path: &Path, is_dir: bool) {
         let rule = stray_rule(path);
         self.hidden.push(HiddenPath { path: RawPath::from(path), is_dir, rule });
     }
 
-    /// Hides a file that has credentials of a repository in it.
+    /// Hides a file that contains credentials of a repository.
     pub(super) fn hide_credentials(&mut self, path: &Path, rule: PathRule) {
         self.hidden.push(HiddenPath { path: RawPath::from(path), is_dir: false, rule });
     }
 
-    /// Shows what a mount makes private itself: the files of these git directories.
+    /// Shows the files of these git directories, which the mount makes private anyway.
     pub(super) fn show_in(&mut self, root: &Path, git_dirs: &[&Path]) {
         self.hidden.retain(|hidden| {
             hidden.rule.source != RuleSource::Credentials
@@ -106,7 +106,7 @@ impl HiddenScan {
         closed.map(|hidden| hidden.path.0.as_path())
     }
 
-    /// Notes a work tree below the root. Rules do not apply to its `.git`: a branch may be called `x.key`.
+    /// Records a work tree below the root. Rules do not apply to its `.git`: a branch may be called `x.key`.
     pub(super) fn is_git_of_work_tree(&mut self, path: &Path) -> bool {
         if path.file_name().is_none_or(|name| name != ".git") {
             return false;

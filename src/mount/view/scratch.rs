@@ -1,5 +1,5 @@
-//! Views of the same project that are thrown away: of the result, of what an apply would make of it, of the project at launch, and
-//! of the latter with some paths of the result. Whatever is written in one goes to its scratch directory and nowhere else.
+//! Throwaway views of the same project: of the result, of the project after an apply, of the project at launch, and of the latter with
+//! some paths from the result. Everything that is written in one goes to its scratch directory.
 
 use super::as_applied::NotApplied;
 use super::copy::open_copy;
@@ -27,11 +27,11 @@ use std::sync::Arc;
 /// What a view shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViewOf<'a> {
-    /// The project with everything that was changed in the mount so far.
+    /// The project with all changes made in the mount so far.
     Result,
-    /// The same as far as it would be applied: these paths, and the settings and hooks of repositories, are as in the project.
+    /// The same, limited to what would be applied: these paths, and the settings and hooks of repositories, are as in the project.
     Applied(&'a NotApplied),
-    /// The project as at launch, with what was hidden and injected then.
+    /// The project at launch, with what was hidden and injected then.
     Base,
     /// The same, with these paths (and what is below them) taken from the result.
     BaseWith(&'a [RawPath]),
@@ -177,7 +177,7 @@ impl OpenMount {
         Ok(rest)
     }
 
-    /// Makes a path of this view what it is in another mount of the same project.
+    /// Makes a path of this view identical to that of another mount of the same project.
     fn take_from(&self, result: &OpenMount, path: &Path) -> Result<()> {
         let is_kept = |path: &Path| self.record.is_protected(path) || result.record.is_protected(path);
         if is_kept(path) {
@@ -225,7 +225,7 @@ impl OpenMount {
         if let Some(known) = known.filter(|file| is_recorded(&file.bytes)) {
             return Ok(known.clone());
         }
-        // A mount that was opened again: the file itself is the only copy.
+        // A mount that was reopened: the file itself is the only copy.
         let tree = Tree::open(&self.session_dir.join(&self.record.data))?;
         let read =
             tree.open_file(&record.path).and_then(|(file, _)| regular::content(file, LARGEST_INJECTED));
@@ -236,7 +236,7 @@ impl OpenMount {
     }
 }
 
-/// A path below the root that is not git's.
+/// A path below the root that is not inside a `.git`.
 pub(super) fn checked(path: &RawPath) -> Result<&Path, MountError> {
     let is_plain = |part: Component| match part {
         Component::Normal(name) => !name.eq_ignore_ascii_case(".git"),

@@ -1,5 +1,5 @@
-//! Which links and plugins of the repository's own setup must not be shown. A harness reads such a file without being asked, so a link
-//! must not lead to a secret, out of the project, to settings, or to a command or skill that is not cleaned. Reads links; changes nothing.
+//! Decides which links and plugins of the repository's own setup must not be shown. A harness reads these files unasked, so a link must
+//! not lead to a secret, out of the project, to settings, or to an uncleaned command or skill. It reads links and changes nothing.
 
 use crate::mount::fs::walk::Kind;
 use crate::rules::inherit::{is_instruction_file, is_plugin, is_text};
@@ -7,7 +7,7 @@ use crate::rules::{Decision, PathRules};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-/// As many as the kernel follows.
+/// As many as the kernel would follow.
 const MOST_LINKS: usize = 40;
 
 pub(super) struct SetupLinks<'a> {
@@ -49,8 +49,8 @@ impl<'a> SetupLinks<'a> {
     }
 }
 
-/// Where a link leads, relative to the root: through relative links that stay in it. In a copy an absolute one leads to the project
-/// itself, past everything that was hidden or cleaned.
+/// Where a link leads, relative to the root, following only relative links that stay inside. In a copy, an absolute link leads to the
+/// project itself, past everything that was hidden or cleaned.
 fn behind(root: &Path, link: &Path) -> Option<PathBuf> {
     let parts = |path: &Path| -> Option<Vec<OsString>> {
         let name = |part: Component| match part {

@@ -1,4 +1,4 @@
-//! What an overlay's upper directory says about one path. It reads marks and stats, and changes nothing.
+//! Tells what an overlay's upper directory says about one path. It reads marks and stats, and changes nothing.
 
 use crate::model::mount_record::XattrNamespace;
 use crate::mount::fs::stat::Kind;
@@ -8,12 +8,12 @@ use rustix::io::Errno;
 use std::io;
 use std::path::Path;
 
-/// A path of the result, as the upper directory has it.
+/// The state of a path in the result, according to the upper directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UpperState {
     /// As in the project.
     Untouched,
-    /// Not there, whatever the project has.
+    /// Deleted, whatever the project has.
     Absent,
     /// The upper directory has it.
     Present,
@@ -23,9 +23,9 @@ pub(super) enum UpperState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Above {
     ShowsThrough,
-    /// A directory above was removed, or made anew.
+    /// A directory above was removed, or replaced by a new one.
     Covered,
-    /// A directory above is a file or link by now.
+    /// A directory above has become a file or link.
     Blocked,
 }
 
