@@ -1,5 +1,5 @@
-//! What the files of a project held at launch, as far as it is known: git's blob of a file that was clean, or a copy that was
-//! taken while the run began. Nothing that an agent can write is ever asked. How two versions are merged over it is elsewhere.
+//! The content of the project's files at launch, as far as it is known: git's blob for files that were clean, or a copy that was taken
+//! while the run began. Nothing that an agent can write is ever consulted.
 
 use super::content_store::{ContentHash, ContentStore};
 use super::manifest::Entry;
@@ -28,16 +28,16 @@ use std::time::Duration;
 pub(super) const LIST_FILE: &str = "contents.json";
 /// Beside it: git's index at launch.
 pub(super) const INDEX_FILE: &str = "index";
-/// What the list may hold: some thousand paths.
+/// Limit for the list, enough for some thousand paths.
 const LARGEST_LIST: u64 = 64 << 20;
 /// Larger files are not compared with the base.
 const LARGEST_COMPARED: u64 = 256 << 20;
-/// Git only looks something up.
+/// Enough for git, which only looks something up.
 const GIT_TIME: Duration = Duration::from_secs(20);
-/// Attributes by which git changes what a file holds on its way in or out.
+/// Attributes that make git convert the content of a file on its way in or out.
 const CONVERTING: [&str; 5] = ["filter", "ident", "working-tree-encoding", "eol", "crlf"];
 
-/// What was kept of the project at launch.
+/// What was kept of the project's content at launch.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ContentList {
@@ -58,7 +58,7 @@ pub(super) struct Copy {
     pub(super) blake3: ContentHash,
 }
 
-/// The contents of a session, read when they are asked for.
+/// The contents kept by a session, read on demand.
 #[derive(Debug)]
 pub struct BaseContents {
     store: ContentStore,
@@ -68,10 +68,10 @@ pub struct BaseContents {
     left_out: u64,
 }
 
-/// What one file held at launch.
+/// The content of one file at launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BaseContent {
-    /// With the size that the file had: a blob of another size is not what it held.
+    /// With the size that the file had: a blob of another size cannot be its content.
     Blob {
         id: [u8; 20],
         size: u64,
@@ -82,7 +82,7 @@ pub(super) enum BaseContent {
 }
 
 impl BaseContents {
-    /// What a session has. What cannot be read is not known.
+    /// The contents that a session has. What cannot be read counts as unknown.
     pub fn read(session: &Path) -> BaseContents {
         let store = ContentStore::of(session);
         let list = regular::read(&store.path(LIST_FILE), LARGEST_LIST);
@@ -102,7 +102,7 @@ impl BaseContents {
         self.left_out
     }
 
-    /// What the file of this entry of the manifest held. Whether git converts it is not asked here.
+    /// The content of the file with this entry in the manifest. Does not check whether git converts it.
     pub(super) fn of(&self, path: &Path, entry: &Entry) -> Option<BaseContent> {
         if let Some(hash) = self.copies.get(path) {
             return Some(BaseContent::Kept { hash: hash.clone() });
@@ -116,7 +116,7 @@ impl BaseContents {
     }
 }
 
-/// Whether the file was what git has in its index: by its stat, and not written in the moment in which git looked.
+/// Whether the file was identical to git's index: its stat matches, and it was not written at the moment when git looked.
 pub(super) fn is_clean(found: &IndexEntry, entry: &Entry, index_written: Instant) -> bool {
     let is_file = entry.kind == Kind::File && matches!(found.mode, 0o100_644 | 0o100_755);
     let is_same = found.mtime == short(entry.mtime)
@@ -133,7 +133,7 @@ fn short(time: Instant) -> (u32, u32) {
 }
 
 impl BaseContent {
-    /// Whether an open file of this size holds the same.
+    /// Whether an open file of this size has the same content.
     pub(super) fn is_in(&self, file: &File, size: u64) -> std::io::Result<bool> {
         let is_of_another_size = matches!(self, BaseContent::Blob { size: known, .. } if *known != size);
         if size > LARGEST_COMPARED || is_of_another_size {
@@ -162,7 +162,7 @@ impl BaseContent {
         })
     }
 
-    /// The bytes themselves. A blob counts only if it is what its name says and has the size that the file had.
+    /// The bytes themselves. A blob counts only if its content matches its name and the file's size.
     pub(super) fn bytes(&self, contents: &BaseContents, root: &Path) -> Option<Vec<u8>> {
         match self {
             BaseContent::Kept { hash } => contents.store.get(hash),
@@ -185,7 +185,7 @@ fn read_blob(root: &Path, id: &[u8; 20]) -> Option<Vec<u8>> {
     Some(git::run_with(command, None, limits).ok()?.stdout)
 }
 
-/// git in the project's own repository, named outright.
+/// git with the project's own repository given explicitly.
 fn git_in(root: &Path) -> Option<Command> {
     let repository = Repository::at(root)?;
     let mut command = git::command(root);
@@ -196,8 +196,7 @@ fn git_in(root: &Path) -> Option<Command> {
     Some(command)
 }
 
-/// Of some paths, those whose blob may not be what the file held, because git converts it: now or when the run began. In doubt
-/// all of them.
+/// The paths whose blob may differ from the file, because git converts it, now or when the run began. In doubt, all of them.
 pub(super) fn converted(contents: &BaseContents, root: &Path, paths: &[PathBuf]) -> HashSet<PathBuf> {
     if paths.is_empty() {
         return HashSet::new();

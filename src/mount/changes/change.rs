@@ -1,5 +1,5 @@
-//! What a review says: the changes that may be applied, and everything that may not with the reason.
-//! Plain values; they are found and judged in `review`.
+//! The result of a review: the changes that may be applied, and everything that may not, with the reason. Plain values; `review`
+//! finds and judges them.
 
 use crate::model::change_kind::ChangeKind;
 use crate::model::mount::PathRule;
@@ -12,16 +12,16 @@ use serde::{Serialize, Serializer};
 use std::path::Path;
 use std::sync::Arc;
 
-/// How many examples of what was kept out are named.
+/// How many examples of excluded paths are named.
 const EXAMPLES: usize = 20;
 
-/// A change that is the agent's to make.
+/// A change that the agent may make.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
     pub path: RawPath,
     pub kind: ChangeKind,
-    /// What it is in the mount; for a deletion what it was.
+    /// Its kind in the mount; for a deletion, its former kind.
     pub node: Kind,
     /// The permission bits in the mount.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,39 +33,39 @@ pub struct Change {
     /// It is part of a persona layer or a rule file: it changes what agents may do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub affects_agents: bool,
-    /// The user changed the file too, and the result has both: edits of different lines, or the mode of one and the content of the
-    /// other.
+    /// The user changed the file too, and the result combines both: edits of different lines, or the mode of one and the content of
+    /// the other.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "as_true")]
     #[schemars(with = "bool")]
     pub merged: Option<Arc<Merged>>,
     /// The user saved the file and restored it while the agent had it: the agent's version may hold what was saved in between.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub touched: bool,
-    /// It was this file before: the other half is its deletion.
+    /// Renamed from this file, whose deletion is the other half.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<RawPath>,
-    /// It is this file now: the other half is an addition.
+    /// Renamed to this file, whose addition is the other half.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renamed_to: Option<RawPath>,
     /// Only some hunks of it were picked; the others stay in the session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partly: bool,
-    /// The result has both versions in it, with conflict markers.
+    /// The result contains both versions, with conflict markers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub marked: bool,
     #[serde(skip)]
     #[schemars(skip)]
     pub after: After,
-    /// The project's side as it was compared: what an apply must still find.
+    /// The project's side as it was compared; an apply must find it unchanged.
     #[serde(skip)]
     #[schemars(skip)]
     pub now: Option<Stat>,
 }
 
-/// The agent's version of a file, and what became of it together with the user's.
+/// The agent's version of a file, and what combining it with the user's gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
-    /// What the agent's side is by itself.
+    /// The kind of the agent's change by itself.
     pub agents: After,
     /// `None` if the content is that of one side.
     pub text: Option<MergedText>,
@@ -77,12 +77,12 @@ pub struct MergedText {
     pub result: Vec<u8>,
     /// The agent's version that it was made from: all of it, or the part of it that was picked.
     pub agents: Vec<u8>,
-    /// What both versions were made from; `None` if that is not known.
+    /// The common base of both versions; `None` if it is unknown.
     pub base: Option<Vec<u8>>,
 }
 
 impl Change {
-    /// The same change without anything of the user's: the agent's version as it is.
+    /// The same change without the user's edits: the agent's version as it is.
     #[must_use]
     pub fn unmerged(mut self) -> Change {
         if let Some(merged) = self.merged.take() {
@@ -120,7 +120,7 @@ impl Change {
         self
     }
 
-    /// The set-uid and set-gid bits that the file loses, because what it holds is the agent's.
+    /// The set-uid and set-gid bits that the file loses, because its new content is the agent's.
     pub fn dropped_bits(&self) -> u32 {
         let is_written = matches!(self.after, After::File { .. }) && self.kind != ChangeKind::Mode;
         let now = self.now.filter(|now| is_written && now.kind == Kind::File);
@@ -129,7 +129,7 @@ impl Change {
 
     /// The word for it on the screen.
     pub fn word(&self) -> &'static str {
-        // Some hunks, or a text with conflict markers, are staged like a merged text and are none.
+        // Picked hunks and texts with conflict markers are staged like a merged text, but are not merges.
         let is_merge = |merged: &Merged| merged.text.as_ref().is_none_or(|text| text.result != text.agents);
         match &self.merged {
             Some(merged) if !self.marked && is_merge(merged) => "merged",
@@ -161,7 +161,7 @@ pub enum ProtectedWhy {
     /// A file that we put into the mount.
     #[serde(rename = "planted")]
     Injected,
-    /// The agent moved it to a protected path: without the other half its deletion would be a loss.
+    /// The agent moved it to a protected path. Applying only its deletion would lose it.
     Moved,
 }
 
@@ -171,7 +171,7 @@ pub struct KeptOut {
     pub count: u64,
     /// The first few.
     pub examples: Vec<RawPath>,
-    /// Those that are not in a directory of build output or dependencies.
+    /// Those outside directories with build output or dependencies.
     #[serde(skip)]
     #[schemars(skip)]
     pub outside_heavy: u64,
@@ -195,7 +195,7 @@ impl KeptOut {
     }
 }
 
-/// The whole answer.
+/// The complete result.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Review {
@@ -206,16 +206,16 @@ pub struct Review {
     pub special: Vec<RawPath>,
     /// Directories of the mount that cannot be read.
     pub unreadable: Vec<RawPath>,
-    /// Directories that the agent removed and that hold something that is not its to delete.
+    /// Directories that the agent removed but that contain something it may not delete.
     pub kept_directories: Vec<RawPath>,
     /// Changes to paths that git ignores.
     pub ignored: KeptOut,
     /// Paths below a `.git` that the agent wrote (overlay only).
     pub git_paths: u64,
-    /// A `.git`, or another directory that git takes for a repository, that the agent made or changed and that is no
-    /// repository of the project; never applied.
+    /// Every `.git`, or other directory that git takes for a repository, that the agent made or changed and that is not a repository
+    /// of the project; never applied.
     pub dropped_git: Vec<RawPath>,
-    /// Settings and hooks of a repository that the agent wrote; never taken over.
+    /// Settings and hooks of a repository that the agent wrote; never applied.
     pub git_settings: Vec<RawPath>,
 }
 
@@ -229,7 +229,7 @@ impl Review {
         self.changes.iter().filter(|change| change.touched)
     }
 
-    /// Changes that decide what agents may do.
+    /// Changes that affect what agents may do.
     pub fn affecting_agents(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(|change| change.affects_agents)
     }
@@ -238,7 +238,7 @@ impl Review {
         self.conflicts().next().is_some()
     }
 
-    /// Whether there is anything of the agent's that an apply would not bring back.
+    /// Whether the agent did anything that an apply would not bring back.
     pub fn keeps_something_out(&self) -> bool {
         self.ignored.count > 0
             || !self.protected.is_empty()

@@ -1,5 +1,5 @@
-//! The three-way comparison of one path: the base, the project now, the agent's mount. Pure; content is compared by
-//! a function that the caller gives, and only where the answer depends on it.
+//! The three-way comparison of one path: the base, the project now, the agent's mount. Pure: the caller provides the function that
+//! compares contents, which is only called if the answer depends on it.
 
 use crate::model::change_kind::ChangeKind;
 use crate::mount::changes::manifest::Entry;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub enum Base {
     Known(Entry),
     Absent,
-    /// The manifest cannot say: not taken, taken after a change, or the agent never had the path.
+    /// The manifest does not tell: it was not taken, was taken after a change, or the agent never had the path.
     Unknown,
 }
 
@@ -21,7 +21,7 @@ pub enum Base {
 pub enum Now {
     Present(Stat),
     Absent,
-    /// Absent, because a directory that was there at launch is gone or is no directory any more.
+    /// Absent, because a directory that existed at launch is gone or is no longer a directory.
     ParentGone,
 }
 
@@ -62,7 +62,7 @@ impl After {
         }
     }
 
-    /// The permission bits, where they mean something.
+    /// The permission bits, if they have a meaning.
     pub fn permissions(&self) -> Option<u32> {
         match self {
             After::File { mode, .. } | After::Dir { mode } => Some(mode & PERMISSIONS),
@@ -81,15 +81,15 @@ pub enum ConflictReason {
     DeletedByAgent,
     /// The agent changed it, the user deleted it.
     DeletedByUser,
-    /// The directory that it belongs in was removed or replaced by the user.
+    /// The user removed or replaced the directory that contains it.
     ParentGone,
     /// Its state at launch is unknown.
     UnknownBase,
-    /// A directory is to become a file, but holds paths that are not the agent's to delete.
+    /// A directory is to become a file, but contains paths that the agent may not delete.
     NotEmpty,
     /// The user changed it while it was being applied.
     ChangedDuringApply,
-    /// It is not what the user looked at before it was decided.
+    /// It differs from what the user saw before deciding.
     ChangedSinceReview,
 }
 
@@ -112,17 +112,17 @@ impl ConflictReason {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The project is as it was at launch; the agent's version may take its place.
+    /// The project is as it was at launch; the agent's version may replace it.
     Apply(ChangeKind),
-    /// The agent's side is as it was at launch: whatever the user did stands.
+    /// The agent's side is as it was at launch: the user's version stays.
     KeepUsers,
-    /// Both sides are the same already.
+    /// Both sides are already identical.
     Nothing,
     Conflict(ChangeKind, ConflictReason),
 }
 
-/// Compares one path. `same_content` says whether the mount's file or symlink equals the project's; it is asked only
-/// when both are of the same kind.
+/// Compares one path. `same_content` tells whether the mount's file or symlink equals the project's; it is only called if both are
+/// of the same kind.
 pub fn compare<E>(
     base: &Base,
     now: &Now,
@@ -160,7 +160,7 @@ pub fn compare<E>(
     if let Base::Known(entry) = base
         && is_same_directory(entry, after)
     {
-        // A directory that the agent only went through; whatever became of it in the project is the user's doing.
+        // A directory that the agent only passed through; any change in the project is the user's.
         return Ok(Verdict::KeepUsers);
     }
     Ok(match (user_changed, base) {
@@ -174,10 +174,10 @@ pub fn compare<E>(
 fn compare_deletion(base: &Base, now: Option<&Stat>) -> Verdict {
     match (base, now) {
         (_, None) => Verdict::Nothing,
-        // Created by the user after launch: the agent's side is as it was, without it.
+        // The user created it after launch; the agent's side is unchanged, without it.
         (Base::Absent, Some(_)) => Verdict::KeepUsers,
         (Base::Unknown, Some(_)) => Verdict::Conflict(ChangeKind::Deleted, ConflictReason::UnknownBase),
-        // A directory is only ever removed when it is empty, so what the user did to it cannot be lost.
+        // A directory is only ever removed when it is empty, so nothing of the user's can be lost.
         (Base::Known(entry), Some(stat)) if entry.kind == Kind::Dir && stat.kind == Kind::Dir => {
             Verdict::Apply(ChangeKind::Deleted)
         }

@@ -1,5 +1,5 @@
-//! Contents of files in the session, each under its hash: what is found there is what was put there, or nothing.
-//! Which contents are kept, and of what, is decided elsewhere.
+//! File contents kept in the session, each under its hash: a lookup returns exactly what was stored, or nothing. Callers decide which
+//! contents to keep.
 
 use super::merge::LARGEST;
 use crate::files::regular;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// In the session directory.
 pub const BASE_DIR: &str = "base";
 
-/// BLAKE3 of a content, hexadecimal: nothing else can be the name of a file in the store.
+/// The BLAKE3 hash of a content in hexadecimal; files in the store have no other names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ContentHash(String);
@@ -44,7 +44,7 @@ impl ContentHash {
         blake3::hash(bytes).into()
     }
 
-    /// Of what an open file holds, which may be much; where it is read does not move.
+    /// Hashes the content of an open file of any size, without moving its position.
     pub fn of_file(file: &File) -> io::Result<ContentHash> {
         let mut hasher = blake3::Hasher::new();
         let mut buffer = vec![0; 64 * 1024];
@@ -63,14 +63,14 @@ impl ContentHash {
     }
 }
 
-/// The directory of the contents.
+/// The directory that contains them.
 #[derive(Debug, Clone)]
 pub struct ContentStore {
     dir: PathBuf,
 }
 
 impl ContentStore {
-    /// Makes no directory yet.
+    /// Does not create the directory yet.
     pub fn of(session: &Path) -> ContentStore {
         ContentStore { dir: session.join(BASE_DIR) }
     }
@@ -83,8 +83,8 @@ impl ContentStore {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)
     }
 
-    /// Keeps a content. `from` is a file that should hold it: where the filesystem can, its blocks are shared. If it holds
-    /// something else by now, nothing will be found under the hash.
+    /// Stores a content. `from` is a file that should contain it; its blocks are shared if the filesystem supports that. If it has
+    /// changed by now, nothing will be found under the hash.
     pub fn put(&self, bytes: &[u8], from: Option<BorrowedFd<'_>>) -> io::Result<ContentHash> {
         let hash = ContentHash::of(bytes);
         let path = self.path(&hash.0);
@@ -102,7 +102,7 @@ impl ContentStore {
         Ok(hash)
     }
 
-    /// The content of this hash, if it is there and whole: what was not synced may be lost with the power.
+    /// The content with this hash, if it exists and is intact: without a sync it may be lost in a power failure.
     pub fn get(&self, hash: &ContentHash) -> Option<Vec<u8>> {
         let bytes = regular::read(&self.path(&hash.0), LARGEST).ok()?;
         (ContentHash::of(&bytes) == *hash).then_some(bytes)

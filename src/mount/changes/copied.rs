@@ -1,5 +1,5 @@
-//! What differs in a copied tree from the copy as it was made: one walk that stats and reads no content.
-//! It judges nothing; a file that was rewritten with the same bytes is listed too.
+//! Finds what differs in a copied tree from its initial state, with one walk that reads no content. It judges nothing: a file that was
+//! rewritten with the same bytes is listed too.
 
 use super::touched::{Found, Touched, is_git_name};
 use crate::host::interruption;
@@ -15,8 +15,8 @@ use std::cmp::Ordering;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-/// `made` is the copy as it was made. Without it every path is a candidate, and those that the base has and the
-/// copy never got are known from the record.
+/// `made` is the initial state of the copy. Without it, every path is a candidate; the record tells which paths of the base were never
+/// copied.
 pub(super) fn touched(
     record: &MountRecord,
     copy: &Tree,
@@ -46,12 +46,12 @@ pub(super) fn touched(
     Ok(found)
 }
 
-/// Goes through the tree and the reference side by side, both in path order.
+/// Walks the tree and the reference side by side, both in path order.
 struct Walk<'a> {
-    /// Whether the reference is the copy as it was made.
+    /// Whether the reference is the initial state of the copy.
     has_made: bool,
     reference: Entries<'a>,
-    /// The first of the reference that the walk has not come to.
+    /// The first entry of the reference that the walk has not reached.
     head: Option<(PathBuf, Entry)>,
     /// What the reference has and the tree does not.
     missing: Vec<(PathBuf, Entry)>,
@@ -64,7 +64,7 @@ impl Walk<'_> {
         let Some(mut names) = self.found.unless_closed(path, tree::list(dir))? else { return Ok(()) };
         names.sort_unstable();
         for name in names {
-            // Git in a copy is a repository of its own from the start, so a count would say nothing.
+            // In a copy, git is a separate repository from the start, so a count would be meaningless.
             if is_git_name(&name) {
                 self.found.git_entries.push(path.join(&name));
                 continue;
@@ -93,7 +93,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// What the reference has at a path; everything before it that was not come to is missing.
+    /// The reference's entry for a path. Everything before it that was not reached is missing in the tree.
     fn come_to(&mut self, path: &Path) -> std::io::Result<Option<Entry>> {
         while let Some((head, entry)) = &self.head {
             match path_order(bytes_of(head), bytes_of(path)) {

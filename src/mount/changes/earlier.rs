@@ -1,5 +1,5 @@
-//! What earlier journals of a session did to paths of the project, as far as a comparison with the base has to know it.
-//! The journals of `apply` keep it.
+//! What earlier journals of a session did to the project, as far as a comparison with the base needs it. `apply` records it in its
+//! journals.
 
 use super::content_store::ContentHash;
 use super::restored::Restorations;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Everything that earlier journals did.
 #[derive(Debug, Clone, Default)]
 pub struct Earlier {
-    /// Files that were put back untouched.
+    /// Files that were restored untouched.
     pub restored: Restorations,
     /// Paths whose changes are in the project: their base is what was applied.
     pub applied: HashMap<PathBuf, AppliedPath>,
@@ -20,11 +20,11 @@ pub struct Earlier {
 /// A path that was applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppliedPath {
-    /// What it was in the project then; `None` if it was deleted.
+    /// Its state in the project afterwards; `None` if it was deleted.
     pub post: Option<Stat>,
-    /// The file as the agent had it, where that is known.
+    /// The agent's version of the file, if it is known.
     pub agents: Option<AgentsVersion>,
-    /// The project got something of the user's, too, that the mount does not have.
+    /// The applied version also contains edits of the user that the mount lacks.
     pub merged: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which settings and hooks of a repository the agent wrote. They are never taken over: they could run programs.
+//! Finds settings and hooks of a repository that the agent wrote. They are never applied, because they could run programs.
 
 use super::three_way::ThreeWay;
 use crate::mount::fs::tree::{self, Tree};
@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 const SETTINGS: [&str; 3] = ["config", "config.worktree", "info/attributes"];
-/// More than this is neither a setting nor a hook; then the size alone decides.
+/// Larger files are neither settings nor hooks; only their sizes are compared.
 const LARGEST: u64 = 1 << 20;
 
 /// As paths of the project where they are in it.
@@ -36,11 +36,11 @@ fn written_in(agents: &Tree, real: &Tree) -> Vec<PathBuf> {
         let names = tree::list(hooks.as_fd()).unwrap_or_default();
         paths.extend(names.into_iter().map(|name| Path::new("hooks").join(name)));
     }
-    // What the agent's side does not have it did not write; in an overlay that is everything it left alone.
+    // The agent did not write what its side lacks; in an overlay that is everything it left alone.
     paths.retain(|path| {
         content(agents, path).is_some_and(|agents| {
             let real = content(real, path);
-            // The mount's own configuration may be without the credentials of the user's.
+            // The mount's configuration may lack the credentials in the user's.
             let is_ours = real.as_ref().is_some_and(|(_, real)| {
                 let hidden = without_credentials(real).unwrap_or_else(|| real.clone());
                 agents.1 == hidden || Some(&agents.1) == keep_marks_when_sparse(&hidden).as_ref()

@@ -1,4 +1,4 @@
-//! The agent's edits of one file, one by one, so that some of them can be taken. It makes texts; nothing is written.
+//! The agent's edits of one file as separate hunks, so that some of them can be picked. It produces texts and writes nothing.
 
 use super::change::{Change, MergedText};
 use super::merge::{Hunk, Lines, Merge, WAYS, merge};
@@ -7,12 +7,12 @@ use super::versions::{TextVersions, text_versions};
 use crate::model::printable::printable;
 use std::fmt::Write;
 
-/// More of them nobody goes through one by one.
+/// Nobody goes through more than this one by one.
 const MOST: usize = 300;
 /// Unchanged lines around one.
 const CONTEXT: usize = 3;
 
-/// The hunks of a file whose base is known.
+/// The hunks of a file with a known base.
 #[derive(Debug)]
 pub struct Hunks {
     versions: TextVersions,
@@ -20,11 +20,11 @@ pub struct Hunks {
     found: Vec<Hunk>,
 }
 
-/// What was made of some of them.
+/// The result of picking some of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PickedText {
     pub text: MergedText,
-    /// The agent's whole version that the hunks were taken from.
+    /// The agent's complete version, which the hunks were taken from.
     pub theirs: Vec<u8>,
     pub mode: u32,
     /// Not all of them.
@@ -42,7 +42,7 @@ impl Hunks {
 
     fn of_versions(versions: TextVersions) -> Option<Hunks> {
         let base = versions.base.clone()?;
-        // What is no text for a screen cannot be looked at.
+        // Nobody can review something that is not readable text.
         std::str::from_utf8(&base).ok()?;
         std::str::from_utf8(&versions.theirs).ok()?;
         let mut lines = Lines::default();
@@ -83,7 +83,7 @@ impl Hunks {
         printable(&text).into_owned()
     }
 
-    /// The text that these hunks make of the user's; `None` if they cannot be merged with what the user changed.
+    /// The user's text with these hunks applied; `None` if they cannot be merged with the user's edits.
     pub fn pick(&self, is_picked: &[bool]) -> Option<PickedText> {
         let agents = self.version_with(is_picked);
         let result = match merge(&self.base, &self.versions.ours, &agents) {
@@ -96,7 +96,7 @@ impl Hunks {
         Some(PickedText { text, theirs: self.versions.theirs.clone(), mode: self.versions.mode, partly })
     }
 
-    /// What the agent would have written with these hunks only.
+    /// What the agent's version would be with only these hunks.
     fn version_with(&self, is_picked: &[bool]) -> Vec<u8> {
         let (old, new) = (lines_of(&self.base), lines_of(&self.versions.theirs));
         let mut version = Vec::new();

@@ -1,5 +1,5 @@
-//! Ignore files as patterns, within limits: whoever wrote one may want it to cost any amount. What is beyond them says nothing here,
-//! and git, which has limits of its own, is asked about what the user has. It reads no files and decides nothing.
+//! Parses ignore files into patterns, within limits, because a hostile author may try to make them expensive. Patterns beyond the limits
+//! are skipped; git, which has its own limits, is asked about files that the user has. It reads no files.
 
 use crate::rules::glob::{for_globset, says_nothing, wildcards};
 use ignore::Match;
@@ -11,16 +11,16 @@ use std::time::{Duration, Instant};
 
 /// No path is longer.
 const LONGEST: usize = 4096;
-/// The part of a pattern that costs, in one, in a file, and in all files together.
+/// Limits of wildcards, the expensive part of a pattern: in one pattern, in a file, and in all files together.
 const MOST_IN_PATTERN: usize = 256;
 const MOST_IN_FILE: usize = 40_000;
 const MOST_WILDCARDS: usize = 200_000;
 /// Patterns of all files together, in bytes.
 const MOST_BYTES: usize = 16 << 20;
-/// As long as git itself may take to say what it ignores.
+/// As long as git itself may take to list what it ignores.
 const MOST_TIME: Duration = Duration::from_secs(20);
 
-/// What one file says.
+/// The patterns of one file.
 pub(super) type Patterns = Arc<Gitignore>;
 
 /// What was spent on ignore files so far.
@@ -55,7 +55,7 @@ impl IgnoreFiles {
             in_file += cost;
             self.bytes += line.len();
             self.wildcards += cost;
-            // A pattern that git does not understand ignores nothing.
+            // Like git, skip invalid patterns.
             let _ = builder.add_line(None, &for_globset(line));
         }
         let patterns = Arc::new(builder.build().unwrap_or_else(|_| Gitignore::empty()));
@@ -70,7 +70,7 @@ impl IgnoreFiles {
             && self.time < MOST_TIME
     }
 
-    /// Whether a file has a word about a path, and whether that is that it is ignored.
+    /// Whether a pattern in the file matches a path, and if so, whether it ignores the path.
     pub(super) fn says(&mut self, patterns: &Gitignore, path: &Path, is_dir: bool) -> Option<bool> {
         if patterns.is_empty() || self.time >= MOST_TIME {
             return None;

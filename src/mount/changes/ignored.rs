@@ -1,6 +1,6 @@
-//! Whether git ignores a path, by the ignore files as the agent left them or as the project has them, and the user's own indexes.
-//! A tracked path is never ignored, whatever a pattern says. The repository may begin above the root, and others below it: what
-//! any of them ignores is ignored. It changes nothing.
+//! Decides whether git ignores a path, by the ignore files of the agent's side or of the project, and by the user's own indexes. A
+//! tracked path is never ignored, whatever a pattern says. The repository may begin above the root, and there may be others below it:
+//! a path that any of them ignores is ignored. It changes nothing.
 
 use super::ignore_file::{IgnoreFiles, Patterns};
 use crate::files::regular;
@@ -16,18 +16,18 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// More than this is no ignore file.
+/// Larger files are not read as ignore files.
 const LARGEST_FILE: u64 = 1 << 20;
 /// Pathspecs for one git command, well below the limit for arguments.
 const BATCH_BYTES: usize = 64 * 1024;
 
-/// A git that takes longer to say where its exclude file is waits for something.
+/// If git takes longer to print the path of its exclude file, it is blocked on something.
 const EXCLUDES: Duration = Duration::from_secs(10);
 
 /// What a repository ignores by its exclude file and settings.
 type Own = [Patterns; 2];
 
-/// A change that no pattern ignores as far as we read them.
+/// A change that no pattern that we read ignores.
 pub(super) struct Asked<'a> {
     pub(super) path: &'a Path,
     pub(super) is_dir: bool,
@@ -40,7 +40,7 @@ impl Asked<'_> {
         self.now.is_some()
     }
 
-    /// Whether git is asked about a directory. Where the user has a link, it would take that for something beyond the link.
+    /// Whether to ask git about it as a directory. If the user has a link there, git would look beyond the link.
     fn is_named_as_dir(&self) -> bool {
         self.is_dir && self.now != Some(Kind::Symlink)
     }
@@ -50,10 +50,10 @@ impl Asked<'_> {
 #[derive(Clone)]
 struct Outer {
     top: PathBuf,
-    /// The ignore files above the root, the nearest first, with the root as they see it.
+    /// The ignore files above the root, nearest first, each with the path of the root relative to it.
     above: Vec<(PathBuf, Patterns)>,
     own: Own,
-    /// The root, as the top sees it.
+    /// The root, relative to the top.
     prefix: PathBuf,
 }
 
@@ -78,30 +78,30 @@ impl Outer {
     }
 }
 
-/// Asked path by path, then [`IgnoreView::tracked`] once for all that patterns ignore.
+/// Queried path by path, and then through [`IgnoreView::tracked`] once for everything that patterns ignore.
 pub(super) struct IgnoreView<'a> {
     project: &'a Tree,
     mount: &'a Tree,
-    /// Overlay: the project shows through where the mount's own tree has nothing.
+    /// Overlay: the project shows through where the mount's tree has nothing.
     shows_through: bool,
-    /// `None` where the root is in no repository: only one below it ignores something then.
+    /// `None` if the root is in no repository; then only repositories below it ignore anything.
     outer: Option<Outer>,
     files: HashMap<PathBuf, Option<Patterns>>,
-    /// What the repositories that begin at directories of the root say, `None` where none does.
+    /// The rules of repositories that begin at directories of the root, `None` where none begins.
     below: HashMap<PathBuf, Option<Own>>,
     directories: HashMap<PathBuf, bool>,
-    /// Most paths are beside the one before.
+    /// Most paths are next to the previous one.
     last: Option<Last>,
     limits: IgnoreFiles,
 }
 
-/// The patterns of a file, and the directory that they are about.
+/// The patterns of a file, and the directory that they apply to.
 struct Placed {
     directory: PathBuf,
     rules: Patterns,
 }
 
-/// A directory, with what covers all of it or has a word about its entries.
+/// A directory, with what ignores all of it or applies to its entries.
 struct Last {
     directory: PathBuf,
     cover: Option<PathBuf>,
@@ -124,7 +124,7 @@ impl<'a> IgnoreView<'a> {
         }
     }
 
-    /// As the project has it now, whatever the agent made of the ignore files.
+    /// By the project's current ignore files, whatever the agent did to them.
     pub(super) fn of_project(&self) -> IgnoreView<'a> {
         IgnoreView {
             project: self.project,
@@ -139,7 +139,7 @@ impl<'a> IgnoreView<'a> {
         }
     }
 
-    /// The top-most ignored directory or path that covers this one, by patterns alone.
+    /// The topmost ignored path at or above this one, by patterns alone.
     pub(super) fn ignored_by_pattern(&mut self, path: &Path, is_dir: bool) -> Option<PathBuf> {
         let directory = path.parent().unwrap_or(Path::new(""));
         let last = match self.last.take().filter(|last| last.directory == directory) {
@@ -174,9 +174,9 @@ impl<'a> IgnoreView<'a> {
             .map(Path::to_owned)
     }
 
-    /// Of some changes, those that git itself ignores: it knows settings that include others, and what we read in another way. Of a
-    /// new file the ignore files of the project say nothing, because the agent may change them. Where git has no answer, what the user
-    /// has counts as ignored.
+    /// The changes that git itself ignores: it follows included settings, and may parse patterns differently. New files are not judged by
+    /// the project's ignore files, because the agent may change those. If git gives no answer, files that the user has count as
+    /// ignored.
     pub(super) fn ignored_by_git(&mut self, asked: &[Asked<'_>]) -> HashSet<PathBuf> {
         let mut by_repository: BTreeMap<PathBuf, Vec<&Asked<'_>>> = BTreeMap::new();
         // The directory of the last one, and the repository that it is in.
@@ -225,7 +225,7 @@ impl<'a> IgnoreView<'a> {
         ignored
     }
 
-    /// Whether the project has something else than a directory above a path: git does not answer then, and the user has nothing there.
+    /// Whether something above the path is not a directory in the project: git gives no answer then, and the user has nothing there.
     fn is_beyond_link(&self, path: &Path) -> bool {
         match self.project.lookup(path) {
             Ok(Lookup::NoParent { existing }) => {
@@ -236,8 +236,8 @@ impl<'a> IgnoreView<'a> {
         }
     }
 
-    /// Those paths at or below the given ones that the index of their repository tracks. Without a usable git nothing counts as
-    /// tracked: such changes are kept out, not lost.
+    /// The paths at or below the given ones that the index of their repository tracks. Without a usable git, nothing counts as
+    /// tracked: such changes are left in the session, not lost.
     pub(super) fn tracked(&mut self, tops: &HashSet<PathBuf>) -> HashSet<PathBuf> {
         let mut by_repository: BTreeMap<PathBuf, Vec<&Path>> = BTreeMap::new();
         for top in tops {
@@ -293,11 +293,11 @@ impl<'a> IgnoreView<'a> {
         said.or_else(|| outer?.matched(path, is_dir, &mut self.limits)).unwrap_or(false)
     }
 
-    /// What has a word about the entries of a directory, the nearest ignore file first: it has the last word.
+    /// The ignore files that apply to the entries of a directory, nearest first, which takes precedence.
     fn patterns_in(&mut self, directory: &Path) -> Vec<Placed> {
         let mut directories: Vec<&Path> = directory.ancestors().collect();
         if self.outer.is_none() {
-            // Above the top of a repository git reads no ignore file.
+            // Git reads no ignore files above the top of a repository.
             let last = directories.iter().rposition(|directory| self.begins(directory));
             directories.truncate(last.map_or(0, |last| last + 1));
         }

@@ -1,5 +1,5 @@
-//! The base: what every visible path of a tree was at launch, in one file that is asked without being parsed.
-//! It holds no content, and says nothing about what happened since.
+//! The base: the state of every visible path of a tree at launch, in one file that can be queried without parsing it. It contains no
+//! file contents, and says nothing about what happened since.
 
 use crate::files::atomic::{self, FileMode};
 use crate::model::mount_record::Instant;
@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 /// The project at launch, in the session directory.
 pub const MANIFEST_FILE: &str = "manifest";
-/// Copy backend: the copied tree as it was when the harness started.
+/// Copy backend: the copied tree when the harness started.
 pub const MOUNT_MANIFEST_FILE: &str = "manifest.mount";
 
 const MAGIC: &[u8; 8] = b"awfbase2";
@@ -66,8 +66,8 @@ impl Entry {
     }
 }
 
-/// A manifest that is asked by path: records in path order, in blocks, then an index of the first path of every block.
-/// Only the index is held in memory, so a question costs the same in a small tree and in a large one.
+/// A manifest that is queried by path: records in path order, in blocks, then an index of the first path of every block. Only the
+/// index is held in memory, so a query costs the same in small and large trees.
 #[derive(Debug)]
 pub struct Manifest {
     store: Store,
@@ -76,7 +76,7 @@ pub struct Manifest {
     blocks: Vec<Mark>,
     /// Where the last block ends.
     end: u64,
-    /// Blocks that were asked for before; changes lie close together.
+    /// Blocks that were read before: changes are usually close together.
     cache: RefCell<HashMap<usize, Rc<[u8]>>>,
 }
 
@@ -93,7 +93,7 @@ struct Mark {
     first: Range<usize>,
 }
 
-/// Takes the entries of a manifest in path order.
+/// Collects the entries of a manifest in path order.
 #[derive(Debug)]
 pub(crate) struct ManifestWriter {
     bytes: Vec<u8>,
@@ -169,7 +169,7 @@ impl Manifest {
         }
     }
 
-    /// A manifest without a file.
+    /// A manifest in memory.
     pub(crate) fn of_bytes(bytes: Vec<u8>) -> anyhow::Result<Manifest> {
         let length = bytes.len() as u64;
         Manifest::open(Store::Memory(bytes), length)
@@ -243,7 +243,7 @@ impl Manifest {
         Entries { manifest: self, next_block: 0, block: Vec::new(), at: 0 }
     }
 
-    /// The block that has the path if any has: the last whose first path is not behind it.
+    /// The only block that can contain the path: the last one whose first path is not after it.
     fn block_of(&self, name: &[u8]) -> Option<usize> {
         let first = |mark: &Mark| &self.index[mark.first.clone()];
         self.blocks.partition_point(|mark| path_order(first(mark), name) != Ordering::Greater).checked_sub(1)
@@ -282,7 +282,7 @@ impl Store {
     }
 }
 
-/// Goes through a manifest, one block in memory at a time.
+/// Iterates over a manifest, with one block in memory at a time.
 pub struct Entries<'a> {
     manifest: &'a Manifest,
     next_block: usize,
@@ -313,7 +313,7 @@ impl Iterator for Entries<'_> {
     }
 }
 
-/// The record at a place in a block; moves the place behind it.
+/// The record at an offset in a block; advances the offset past it.
 fn record<'a>(block: &'a [u8], at: &mut usize) -> io::Result<Option<(&'a [u8], Entry)>> {
     if *at == block.len() {
         return Ok(None);

@@ -1,11 +1,11 @@
-//! Writes two versions of a text into one, with conflict markers where both changed the same lines. Pure: bytes in, bytes out.
+//! Combines two versions of a text, with conflict markers where both changed the same lines. Pure: bytes in, bytes out.
 
 use super::merge::{Change, Lines, Region, Regions, WAYS};
 use super::versions::TextVersions;
 
-/// As many as git writes, unless a version has lines that look like it.
+/// The marker length that git uses, unless a version has lines that look like markers.
 const SHORTEST: usize = 7;
-/// What the two sides are called.
+/// The labels of the two sides.
 const OURS: &str = "yours";
 const THEIRS: &str = "the agent's";
 
@@ -13,7 +13,7 @@ const THEIRS: &str = "the agent's";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marked {
     pub text: Vec<u8>,
-    /// How long its markers are: longer than anything in the versions that could be taken for one.
+    /// The length of its markers: longer than anything in the versions that could be mistaken for one.
     width: usize,
 }
 
@@ -29,7 +29,7 @@ impl Marked {
             over_base(&base_ids, &our_ids, &their_ids)
         });
         let has_conflict = |parts: &Vec<Part>| parts.iter().any(|part| matches!(part, Part::Conflict { .. }));
-        // Where one way to compare the versions finds no conflict and another one does, both are shown in full.
+        // If one way of comparing the versions finds no conflict but another one does, both are shown in full.
         let parts = three_way.filter(has_conflict).unwrap_or_else(|| side_by_side(&our_ids, &their_ids));
         let end =
             if ours.windows(2).chain(theirs.windows(2)).any(|pair| pair == b"\r\n") { "\r\n" } else { "\n" };
@@ -49,7 +49,7 @@ impl Marked {
         Marked { text, width }
     }
 
-    /// Whether an edited version still has one of the markers.
+    /// Whether an edited version still contains one of the markers.
     pub fn is_left_in(&self, text: &[u8]) -> bool {
         text.split(|&byte| byte == b'\n').any(|line| {
             ['<', '=', '>'].iter().any(|&sign| {
@@ -65,7 +65,7 @@ enum Part {
     Conflict { ours: Vec<u32>, theirs: Vec<u32> },
 }
 
-/// The longest run of a marker's sign that begins a line.
+/// The longest run of a marker's character at the start of a line.
 fn longest_marker(text: &[u8]) -> usize {
     let runs = text.split(|&byte| byte == b'\n').map(|line| match line.first() {
         Some(&sign) if matches!(sign, b'<' | b'=' | b'>' | b'|') => {
@@ -90,14 +90,14 @@ fn push(text: &mut Vec<u8>, lines: &Lines<'_>, ids: &[u32], end: &str) {
     }
 }
 
-/// The last line of a version may have no end.
+/// The last line of a version may lack a line end.
 fn end_line(text: &mut Vec<u8>, end: &str) {
     if text.last().is_some_and(|&last| last != b'\n') {
         text.extend_from_slice(end.as_bytes());
     }
 }
 
-/// What both made of the base: the changes of one side as they are, and those of both that touch as a conflict.
+/// Combines both sides over the base: changes of one side are taken as they are, touching changes of both become a conflict.
 fn over_base(base: &[u32], ours: &[u32], theirs: &[u32]) -> Vec<Part> {
     let (our_hunks, their_hunks) = (WAYS[0].hunks(base, ours), WAYS[0].hunks(base, theirs));
     let mut parts = Vec::new();
@@ -130,7 +130,7 @@ fn side_by_side(ours: &[u32], theirs: &[u32]) -> Vec<Part> {
     parts
 }
 
-/// Lines that both have at the beginning and at the end are no part of the conflict.
+/// Common lines at the beginning and the end are not part of the conflict.
 fn conflict(ours: &[u32], theirs: &[u32], parts: &mut Vec<Part>) {
     let before = ours.iter().zip(theirs).take_while(|(a, b)| a == b).count();
     parts.push(Part::Common(ours[..before].to_vec()));

@@ -1,5 +1,5 @@
-//! Merges two versions of a text line by line over what both started from. Pure: bytes in, bytes out. It is cautious rather than
-//! clever: where two ways to compare the versions lead to different results, there is no result.
+//! Merges two versions of a text line by line over their common base. Pure: bytes in, bytes out. It prefers caution to cleverness: if
+//! two ways of comparing the versions lead to different results, there is no result.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use std::collections::HashMap;
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 /// Larger files are not merged.
 pub const LARGEST: u64 = 2 << 20;
-/// How long one comparison may take. After that it gets coarser, which can only make a conflict of a merge.
+/// How long one comparison may take. After that it gets coarser, which can only turn a merge into a conflict.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What became of two versions.
+/// The outcome of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merge {
     Clean(Vec<u8>),
@@ -21,13 +21,13 @@ pub enum Merge {
 /// Why two versions cannot be merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeConflict {
-    /// Both changed the same lines, or lines next to each other.
+    /// Both changed the same lines, or adjacent lines.
     Overlap,
-    /// One of the versions is not text with the same line endings throughout, or is too large.
+    /// One of the versions is too large, or is not text with consistent line endings.
     NotText,
 }
 
-/// Merges what `ours` and `theirs` made of `base`. Changes of neighbouring lines conflict, as they do in git; the same change on
+/// Merges `ours` and `theirs`, which were both made from `base`. Changes of adjacent lines conflict, as in git; the same change on
 /// both sides does not.
 pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Merge {
     let sides = [base, ours, theirs];
@@ -40,7 +40,7 @@ pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Merge {
     let their_hunks = WAYS.map(|way| way.hunks(&base_ids, &their_ids));
     let anchors = lines_that_occur_once([&base_ids, &our_ids, &their_ids], lines.lines.len());
     let mut result: Option<Vec<u32>> = None;
-    // Where lines repeat, a change can be said to be here or there. Only a result that does not depend on it counts.
+    // Where lines repeat, the position of a change is ambiguous. Only a result that does not depend on it counts.
     for ours in &our_hunks {
         for theirs in &their_hunks {
             let merged = merge_hunks((&base_ids, &anchors), (&our_ids, ours), (&their_ids, theirs));
@@ -57,7 +57,7 @@ pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Merge {
     }
 }
 
-/// Whether a file of these bytes could be merged at all.
+/// Whether a file with these bytes could be merged at all.
 pub(crate) fn is_text(bytes: &[u8]) -> bool {
     bytes.len() as u64 <= LARGEST && memchr::memchr(0, bytes).is_none()
 }
@@ -68,7 +68,7 @@ enum LineEnd {
     CrLf,
 }
 
-/// Whether every line of all versions ends the same way. A carriage return anywhere else is a line end of another kind.
+/// Whether all lines of all versions end the same way. A carriage return elsewhere counts as another kind of line end.
 fn have_same_line_ends(sides: [&[u8]; 3]) -> bool {
     let mut first = None;
     for bytes in sides {
@@ -88,7 +88,7 @@ fn have_same_line_ends(sides: [&[u8]; 3]) -> bool {
     true
 }
 
-/// Lines by number: equal lines have equal numbers.
+/// Lines as numbers: equal lines have equal numbers.
 #[derive(Default)]
 pub(super) struct Lines<'a> {
     numbers: HashMap<&'a [u8], u32>,
@@ -109,7 +109,7 @@ impl<'a> Lines<'a> {
         numbers
     }
 
-    /// `None` if a line without an end would not be the last one.
+    /// `None` if a line without a line end would not be the last one.
     fn text(&self, numbers: &[u32]) -> Option<Vec<u8>> {
         let mut bytes: Vec<u8> = Vec::new();
         for &number in numbers {
@@ -122,7 +122,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A way to compare two versions. Each takes the other common lines where there is a choice.
+/// A way of comparing two versions. They differ in which common lines they choose where there is a choice.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way {
     algorithm: Algorithm,
@@ -140,7 +140,7 @@ pub(super) const WAYS: [Way; 5] = [
     Way { algorithm: Algorithm::Patience, is_backward: false, is_inverse: false },
 ];
 
-/// Lines of the base, and the lines of the new version that stand in for them. Either may be none.
+/// Lines of the base, and the lines of the new version that replace them. Either may be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hunk {
     pub(super) old: Range<usize>,
@@ -175,13 +175,13 @@ impl Way {
     }
 }
 
-/// In order, with at least one common line between two of them. What is not plainly so is one hunk from beginning to end.
+/// In order, with at least one common line between two of them. If that does not clearly hold, one hunk covers everything.
 fn hunks_of(ops: &[DiffOp], old: &[u32], new: &[u32]) -> Vec<Hunk> {
     let (mut old_at, mut new_at) = (0, 0);
     let mut hunks: Vec<Hunk> = Vec::new();
     let mut is_sound = true;
     for op in ops {
-        // The lengths are what counts: an operation that only inserts or deletes may be placed anywhere on the other side.
+        // Rely on the lengths: the position of a pure insertion or deletion on the other side is arbitrary.
         let (old_end, new_end) = (old_at + op.old_range().len(), new_at + op.new_range().len());
         if matches!(op, DiffOp::Equal { .. }) {
             let common = (old.get(old_at..old_end), new.get(new_at..new_end));
@@ -202,8 +202,8 @@ fn hunks_of(ops: &[DiffOp], old: &[u32], new: &[u32]) -> Vec<Hunk> {
     hunks
 }
 
-/// The same hunks with the lines before and after them over which they could be moved: `}` and a blank line that were inserted
-/// after a `}` and a blank line may as well stand before them.
+/// The same hunks, extended by the lines over which they could be moved: if `}` and a blank line were inserted after a `}` and a
+/// blank line, they may as well have been inserted before them.
 fn widened(hunks: Vec<Hunk>, old: &[u32], new: &[u32]) -> Vec<Hunk> {
     let mut wide: Vec<Hunk> = Vec::with_capacity(hunks.len());
     let starts: Vec<usize> = hunks.iter().skip(1).map(|hunk| hunk.old.start).chain([old.len()]).collect();
@@ -255,7 +255,7 @@ pub(super) enum Change<'a> {
     Both { ours: &'a [u32], theirs: &'a [u32] },
 }
 
-/// Both sides on their way through the base: hunks that overlap or touch are in one region.
+/// Iterates over both sides along the base: hunks that overlap or touch form one region.
 pub(super) struct Regions<'a> {
     ours: Cursor<'a>,
     theirs: Cursor<'a>,
@@ -295,14 +295,14 @@ impl<'a> Iterator for Regions<'a> {
     }
 }
 
-/// One side on its way through the base.
+/// The position of one side along the base.
 struct Cursor<'a> {
     lines: &'a [u32],
-    /// Those that are still to come.
+    /// The hunks still to come.
     hunks: &'a [Hunk],
-    /// Where the line of the base that comes next is in `lines`.
+    /// The index in `lines` of the next line of the base.
     position: usize,
-    /// Lines that its hunks in the current region take away and bring.
+    /// Lines that its hunks in the current region remove and add.
     old: usize,
     new: usize,
 }
@@ -316,7 +316,7 @@ impl<'a> Cursor<'a> {
         self.hunks.first().map(|hunk| hunk.old.start)
     }
 
-    /// Whether its next hunk begins in this region of the base or right after it; the region grows then.
+    /// Whether its next hunk begins in this region of the base or right after it; if so, the region grows.
     fn takes_part(&mut self, region: &mut Range<usize>) -> bool {
         match self.hunks.split_first() {
             Some((hunk, rest)) if hunk.old.start <= region.end => {
@@ -330,7 +330,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// What it has for a region that begins so many common lines from here.
+    /// Its lines for a region that begins this many common lines from here.
     fn version_of(&mut self, region: &Range<usize>, common: usize) -> &'a [u32] {
         let first = self.position + common;
         self.position = first + region.len() - self.old + self.new;
@@ -339,7 +339,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// By number, whether a line is there exactly once in every version. Around such a line there is no doubt what belongs together.
+/// For each number, whether the line occurs exactly once in every version. Such a line aligns the versions unambiguously.
 fn lines_that_occur_once(sides: [&[u32]; 3], count: usize) -> Vec<bool> {
     let mut is_once = vec![true; count];
     for lines in sides {
@@ -354,7 +354,7 @@ fn lines_that_occur_once(sides: [&[u32]; 3], count: usize) -> Vec<bool> {
     is_once
 }
 
-/// `None` if the hunks of the two sides touch and are not the same, or if no line between them tells them apart for sure.
+/// `None` if hunks of the two sides touch and differ, or if no line between them separates them reliably.
 fn merge_hunks(
     (base, anchors): (&[u32], &[bool]),
     ours: (&[u32], &[Hunk]),

@@ -1,5 +1,5 @@
-//! Whether the mount itself shows that a path is of the agent's own making. Asked where the base cannot say what was at the path,
-//! because its directory changed while the base was taken.
+//! Decides from the mount alone whether the agent created a path. Needed where the base does not know what was at the path, because its
+//! directory changed while the base was taken.
 
 use super::three_way::ThreeWay;
 use crate::model::mount::Backend;
@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// Whether the agent made what is at this path, out of nothing that the project had. In doubt it did not.
+/// Whether the agent created this path and the project had nothing there. In doubt, no.
 pub(super) fn is_agents_own(sides: &ThreeWay<'_>, path: &Path) -> anyhow::Result<bool> {
     let Some(stat) = sides.mount.stat(path)? else { return Ok(false) };
     match sides.record.backend {

@@ -1,4 +1,4 @@
-//! What a path was at launch, as far as it is known, and what it is in the project now. Nothing is compared here.
+//! Determines the state of a path at launch, as far as it is known, and in the project now. Nothing is compared here.
 
 use super::compare::{Base, Now};
 use super::content::unreadable;
@@ -21,7 +21,7 @@ fn known(base: &Manifest, path: &Path) -> anyhow::Result<Option<Entry>> {
     base.get(path).context("cannot read what the project was when the run started")
 }
 
-/// What the path was at launch, as far as the manifest can vouch for it.
+/// The state of a path at launch, as far as the manifest is reliable.
 pub(crate) fn base_of(sides: &ThreeWay<'_>, path: &Path) -> anyhow::Result<Base> {
     if let Some(applied) = sides.earlier.applied.get(path) {
         return Ok(base_of_applied(applied));
@@ -36,7 +36,7 @@ pub(crate) fn base_of(sides: &ThreeWay<'_>, path: &Path) -> anyhow::Result<Base>
         let vouched = entry.kind == Kind::Dir || entry.ctime < launched;
         return Ok(if vouched { Base::Known(entry) } else { Base::Unknown });
     }
-    // Not in the manifest: absent at launch, if the nearest directory that is in it was not changed since.
+    // Not in the manifest: it was absent at launch if the nearest listed directory has not changed since.
     for parent in path.ancestors().skip(1) {
         if let Some(entry) = known(base, parent)? {
             let vouched = entry.kind != Kind::Dir || entry.ctime < launched || is_agents_own(sides, path)?;
@@ -46,13 +46,13 @@ pub(crate) fn base_of(sides: &ThreeWay<'_>, path: &Path) -> anyhow::Result<Base>
     Ok(Base::Unknown)
 }
 
-/// The base of what was applied is what was applied. Where that has something of the user's, too, it is what the agent had.
+/// The base of an applied path is what was applied; if that also contains edits of the user, the agent's version.
 fn base_of_applied(applied: &AppliedPath) -> Base {
     let Some(post) = &applied.post else { return Base::Absent };
     let entry = Entry::from(post);
     match (applied.merged, &applied.agents) {
         (false, _) => Base::Known(entry),
-        // No file of the project is this one.
+        // Matches no file of the project.
         (true, Some(agents)) => Base::Known(Entry { mode: agents.mode, size: agents.size, ino: 0, ..entry }),
         (true, None) => Base::Unknown,
     }
@@ -74,7 +74,7 @@ pub(crate) fn now_of(sides: &ThreeWay<'_>, project: &Near<'_>, path: &Path) -> a
     })
 }
 
-/// A file that we took out and put back has a new ctime; what it was before that is what the base knows.
+/// A file that we took out and restored has a new ctime; the base knows its former state.
 pub(super) fn before_we_moved_it(sides: &ThreeWay<'_>, path: &Path, now: Now) -> Now {
     let Now::Present(mut stat) = now else { return now };
     for restored in sides.earlier.restored.get(path).into_iter().flatten().rev() {

@@ -1,4 +1,4 @@
-//! Sorts out what is in a directory that git would take for a repository: none of it is ever applied, and none of it goes unsaid.
+//! Sorts out everything in directories that git would take for a repository: it is never applied, and always reported.
 
 use super::change::Review;
 use super::compare::After;
@@ -14,13 +14,13 @@ use crate::mount::git::git_directory::GitDirectories;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// Sorts out what is in a directory that git would take for a repository, and says what the agent wrote there.
+/// Sorts out everything in such directories, and returns what the agent wrote there.
 pub(super) fn without_git_directories(
     sides: &ThreeWay<'_>,
     touched: Vec<Touched>,
     review: &mut Review,
 ) -> anyhow::Result<(Vec<Touched>, Vec<PathBuf>)> {
-    // On either side: a repository may be made in two runs, and what the agent removes may stay.
+    // Check both sides: a repository may be completed over two runs, and what the agent removes may stay in the project.
     let (mount, project) = (Near::new(sides.mount), Near::new(sides.project));
     let mut directories = GitDirectories::new(|path| {
         let agents = mount.stat(path).ok().flatten();
@@ -68,8 +68,8 @@ fn known_repositories(sides: &ThreeWay<'_>) -> HashSet<PathBuf> {
     dirs.filter_map(|dir| Some(dir.strip_prefix(&sides.record.root).ok()?.to_owned())).collect()
 }
 
-/// What the agent's side has of git, without the repositories of the project: those have their own report. What git ignores
-/// is left out, because tools make repositories in caches.
+/// Git directories on the agent's side, except for the repositories of the project, which are reported separately. Ignored ones are
+/// left out, because tools create repositories in caches.
 pub(super) fn dropped_git(sides: &ThreeWay<'_>, entries: Vec<PathBuf>) -> anyhow::Result<Vec<RawPath>> {
     let known = known_repositories(sides);
     let mut view = IgnoreView::new(sides.project, sides.mount, sides.record.backend == Backend::Overlay);
@@ -78,7 +78,7 @@ pub(super) fn dropped_git(sides: &ThreeWay<'_>, entries: Vec<PathBuf>) -> anyhow
         let is_ignored = path.parent().is_some_and(|tree| {
             !tree.as_os_str().is_empty() && view.ignored_by_pattern(tree, true).is_some()
         });
-        // A copy has the pointer of every submodule; it is the agent's if it is not the project's.
+        // A copy contains the pointer of every submodule; the agent wrote it if it differs from the project's.
         let same = sides.record.backend == Backend::Copy
             && matches!((sides.project.stat(&path)?, sides.mount.stat(&path)?),
                 (Some(ours), Some(agents)) if ours.kind == agents.kind && ours.size == agents.size);

@@ -1,5 +1,5 @@
-//! Files that an apply took out of the project and put back untouched: their new ctime is not a change of the user's.
-//! The journals of `apply` keep them; a comparison reads them.
+//! Files that an apply took out of the project and restored untouched: their new ctime is not a change by the user. `apply` records
+//! them in its journals, and comparisons read them.
 
 use crate::model::raw_path::RawPath;
 use crate::mount::fs::stat::Stat;
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// A file that we ourselves put back.
+/// A file that we restored ourselves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Restored {
     pub path: RawPath,
-    /// What it was when it was taken out.
+    /// Its state when it was taken out.
     pub was: Stat,
-    /// What it is since it was put back.
+    /// Its state after it was restored.
     pub is: Stat,
 }
 
-/// What a session's journals put back, by path.
+/// Files that a session's journals restored, by path.
 pub type Restorations = HashMap<PathBuf, Vec<Restored>>;

@@ -1,5 +1,5 @@
-//! Judges what was touched: protected, kept out, or a change with its three-way verdict.
-//! The order of the questions matters: what must never be applied is sorted out before anything is compared.
+//! Judges what was touched: protected, excluded, or a change with its three-way verdict. The order matters: what must never be applied
+//! is sorted out before anything is compared.
 
 use super::change::{Change, Review};
 use super::compare::{After, Base, ConflictReason, Now, Verdict, compare};
@@ -27,7 +27,7 @@ use std::collections::HashSet;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-/// Whether changes to paths that git ignores are part of the answer.
+/// Whether changes to paths that git ignores are included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ignored {
     #[default]
@@ -95,7 +95,7 @@ fn without_ignored(
         return Ok(candidates);
     }
     let mut view = IgnoreView::new(sides.project, sides.mount, sides.record.backend == Backend::Overlay);
-    // What the user has and git ignores is not the agent's to uncover: by the ignore files that the user has, too.
+    // The agent must not expose files that the user has and git ignores, so the user's own ignore files count as well.
     let mut users = view.of_project();
     let mut covers: Vec<Option<PathBuf>> = Vec::with_capacity(candidates.len());
     let mut asked = Vec::new();
@@ -122,7 +122,7 @@ fn without_ignored(
     let mut rest = Vec::new();
     for (one, cover) in candidates.into_iter().zip(covers) {
         if cover.is_some() && !tracked.contains(&one.path) {
-            // A directory that was only passed through on the way to something is no change of its own.
+            // A directory that was only passed through is not a change.
             let is_passed = matches!((base_of(sides, &one.path)?, &one.after),
                 (Base::Known(entry), After::Dir { mode }) if entry.mode & 0o777 == mode & 0o777);
             if !is_passed {
@@ -135,7 +135,7 @@ fn without_ignored(
     Ok(rest)
 }
 
-/// Compares a path by stats, and with the project's content where that decides.
+/// Compares a path by stats, and by the project's content if that is decisive.
 fn judge(sides: &ThreeWay<'_>, project: &Near<'_>, one: Touched) -> anyhow::Result<Judged> {
     let base = base_of(sides, &one.path)?;
     let now = now_of(sides, project, &one.path)?;
@@ -182,8 +182,8 @@ fn add(about_agents: &HashSet<PathBuf>, settled: Settled, judged: Judged, review
     });
 }
 
-/// A directory can only go if all it holds is the agent's to delete. One that the agent removed stays otherwise, which
-/// is reported; one that it made into something else is a conflict.
+/// A directory can only be removed if the agent may delete everything in it. Otherwise a removed directory stays, which is reported;
+/// one that was replaced by something else is a conflict.
 fn mark_directories_that_must_stay(sides: &ThreeWay<'_>, review: &mut Review) -> anyhow::Result<()> {
     let mut deleted: HashSet<PathBuf> = review
         .changes
@@ -192,7 +192,7 @@ fn mark_directories_that_must_stay(sides: &ThreeWay<'_>, review: &mut Review) ->
         .map(|change| change.path.0.clone())
         .collect();
     let mut kept = HashSet::new();
-    // Children first, so that one listing of each directory is enough.
+    // Children first, so that each directory has to be listed only once.
     for change in review.changes.iter_mut().rev() {
         let was_dir = change.now.is_some_and(|stat| stat.kind == Kind::Dir);
         let stays_dir = matches!(change.after, After::Dir { .. });

@@ -1,5 +1,5 @@
-//! Settles by content what stats leave in doubt: a file that was only touched, changes that are the same on both sides, and
-//! edits of different lines, which are merged. It reads the three versions of a file and changes none.
+//! Resolves by content what stats leave open: files that were only touched, identical changes on both sides, and edits of different
+//! lines, which are merged. It reads the three versions of a file and changes none.
 
 use super::base_content::{BaseContent, converted};
 use super::change::{Merged, MergedText};
@@ -19,7 +19,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// One path with what the comparison of stats said about it.
+/// One path with the verdict of the comparison of stats.
 pub(super) struct Judged {
     pub(super) one: Touched,
     pub(super) base: Base,
@@ -27,17 +27,17 @@ pub(super) struct Judged {
     pub(super) verdict: Verdict,
 }
 
-/// What came out of it.
+/// The resolution.
 pub(super) struct Settled {
     pub(super) verdict: Verdict,
-    /// What an apply makes of the path.
+    /// What an apply writes to the path.
     pub(super) after: After,
     pub(super) merged: Option<Arc<Merged>>,
     pub(super) touched: bool,
 }
 
 impl Judged {
-    /// As the stats say.
+    /// The verdict of the stats stands.
     pub(super) fn as_it_is(&self) -> Settled {
         self.with(self.verdict)
     }
@@ -86,7 +86,7 @@ impl<'a> Settling<'a> {
                 };
                 self.settle_files(judged, kind, &entry, &content, &versions)
             }
-            // The user's side is as it was, whatever the agent made of the path.
+            // The user's side is unchanged, whatever the agent did to the path.
             (Now::Present(now), _) if now.kind == Kind::File => {
                 let (ours, is_as_found) = open_ours(self.sides, path, &now)?;
                 let is_base = is_as_found
@@ -94,7 +94,7 @@ impl<'a> Settling<'a> {
                     && content.is_in(&ours, now.size)?;
                 Ok(judged.with(if is_base { Verdict::Apply(kind) } else { judged.verdict }))
             }
-            // The agent's side is as it was, whatever the user made of the path.
+            // The agent's side is unchanged, whatever the user did to the path.
             (_, After::File { mode, size }) => {
                 let is_base = mode & PERMISSIONS == entry.mode & PERMISSIONS
                     && self.agents_is(path, &content, *size)?;
@@ -131,7 +131,7 @@ impl<'a> Settling<'a> {
         };
         let agents = judged.one.after.clone();
         let After::File { size, .. } = agents else { return conflict() };
-        // The bytes are those of one side, and the mode may be the other's.
+        // The bytes come from one side, and the mode may come from the other.
         let one_sided = |verdict: Verdict, size: u64, is_agents: bool| {
             let merged = (!is_agents).then(|| Arc::new(Merged { agents: agents.clone(), text: None }));
             Settled { verdict, after: After::File { mode, size }, merged, touched: false }
@@ -175,7 +175,7 @@ impl<'a> Settling<'a> {
         Ok(Settled { verdict: Verdict::Apply(kind), after, merged, touched: false })
     }
 
-    /// What the file held at launch or when it was applied, if that is known for sure.
+    /// The content at launch or when it was applied, if it is known for certain.
     fn base_content(&self, judged: &Judged) -> Option<(Entry, BaseContent)> {
         let is_converted = self.converted.contains(&judged.one.path);
         base_content(self.sides, &judged.one.path, &judged.base).filter(|_| !is_converted)
@@ -187,10 +187,10 @@ impl<'a> Settling<'a> {
         content.is_in(&file, size).with_context(|| unreadable(mount, path))
     }
 
-    /// An overlay shows what the user saves until the agent writes the file. If the user has restored it after that, the agent's
-    /// version may have been made from what was in between.
+    /// An overlay shows the user's saves until the agent writes the file. If the user has restored the file since, the agent's version
+    /// may be based on what was saved in between.
     fn may_hold_a_state_in_between(&self, path: &Path, base: &Entry, now: &Stat) -> anyhow::Result<bool> {
-        // What was applied before is in the mount since then.
+        // What was applied earlier has been in the mount since then.
         if self.sides.record.backend != Backend::Overlay || self.sides.earlier.applied.contains_key(path) {
             return Ok(false);
         }
@@ -205,7 +205,7 @@ impl<'a> Settling<'a> {
     }
 }
 
-/// When a file was made, seconds and nanoseconds, if the filesystem tells.
+/// When a file was created, in seconds and nanoseconds, if the filesystem records it.
 #[cfg(target_os = "linux")]
 fn born(file: &File) -> Option<(i64, u32)> {
     use rustix::fs::{AtFlags, StatxFlags};
@@ -229,7 +229,7 @@ struct Versions {
 }
 
 impl Versions {
-    /// Bytes and mode are as they were; only the file's times or its inode are not.
+    /// Bytes and mode are unchanged; only times or the inode differ.
     fn is_ours_unchanged(&self) -> bool {
         self.ours_is_base && self.our_mode == self.base_mode
     }

@@ -7,7 +7,7 @@ use crate::mount::changes::earlier::Earlier;
 use crate::mount::changes::manifest::Manifest;
 use crate::mount::fs::tree::Tree;
 
-/// Everything that is needed to say what changed; all of it survives the runner.
+/// Everything that is needed to find out what changed; all of it survives the runner.
 pub struct ThreeWay<'a> {
     pub record: &'a MountRecord,
     pub rules: &'a [PathRule],
@@ -15,11 +15,11 @@ pub struct ThreeWay<'a> {
     pub project: &'a Tree,
     /// The overlay's upper directory or the copied tree.
     pub mount: &'a Tree,
-    /// The project at launch; `None` if the runner died before it was written, and then every doubt is a conflict.
+    /// The project at launch; `None` if the runner died before it was written. Then every doubtful case is a conflict.
     pub base: Option<&'a Manifest>,
-    /// Copy backend: the copy as it was made.
+    /// Copy backend: the initial state of the copy.
     pub made: Option<&'a Manifest>,
-    /// What the files held at launch, as far as it was kept.
+    /// File contents at launch, as far as they were kept.
     pub contents: Option<&'a BaseContents>,
     /// What earlier journals of the session did.
     pub earlier: Earlier,

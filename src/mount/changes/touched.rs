@@ -13,7 +13,7 @@ pub(crate) struct Touched {
     pub(crate) after: After,
 }
 
-/// What a backend's directory shows, before it is judged.
+/// What a backend's directory shows, unjudged.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) touched: Vec<Touched>,
@@ -28,8 +28,8 @@ impl Found {
         self.touched.push(Touched { path: path.to_owned(), after: After::Absent });
     }
 
-    /// What a look into the directory `path` came to; `None` if it is closed, which is noted. The agent may have made it so that
-    /// it can be listed and not searched; at the root that is an error.
+    /// The result of reading the directory `path`; `None` if that is not permitted, which is recorded. The agent may have made it
+    /// listable but not searchable; at the root, that is an error.
     pub(super) fn unless_closed<T>(&mut self, path: &Path, looked: io::Result<T>) -> io::Result<Option<T>> {
         match looked {
             Ok(seen) => Ok(Some(seen)),
@@ -42,7 +42,7 @@ impl Found {
     }
 }
 
-/// `.git` in any case: a filesystem that folds case takes `.GIT/hooks` for the real one.
+/// `.git` in any spelling: a case-insensitive filesystem takes `.GIT/hooks` for the real one.
 pub(crate) fn is_git_name(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git") || (!name.is_ascii() && *folded(name) == *b".git")
 }

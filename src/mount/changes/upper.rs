@@ -1,5 +1,5 @@
-//! What an overlay's upper directory says was touched: whiteouts and opaque directories expanded to base paths.
-//! It judges nothing; a directory that was only passed through is listed too.
+//! Finds what was touched according to an overlay's upper directory: whiteouts and opaque directories are expanded to base paths. It
+//! judges nothing: a directory that was only passed through is listed too.
 
 use super::touched::{Found, Touched, is_git_name};
 use crate::host::interruption;
@@ -50,7 +50,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// What the base does not have it has nothing below.
+    /// The base has nothing below a path that it does not have.
     fn directory(
         &mut self,
         dir: BorrowedFd<'_>,
@@ -60,7 +60,7 @@ impl Walk<'_> {
     ) -> std::io::Result<()> {
         interruption::check()?;
         let Some(mut names) = self.found.unless_closed(path, tree::list(dir))? else { return Ok(()) };
-        // In path order, as the review has it: all of it is much more to sort.
+        // In path order, like the review: sorting everything together later would cost more.
         names.sort_unstable();
         for name in names {
             let child = path.join(&name);

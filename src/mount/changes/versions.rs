@@ -1,4 +1,4 @@
-//! The versions of one file: what it was at launch, the user's and the agent's, read as texts. It compares and merges nothing.
+//! Reads the versions of one file as texts: at launch, the user's and the agent's. It compares and merges nothing.
 
 use super::base_content::{BaseContent, converted};
 use super::change::{Change, Merged};
@@ -18,11 +18,11 @@ use std::path::Path;
 /// The texts of a file that both sides have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextVersions {
-    /// What both were made from; `None` if that is not known.
+    /// The common base of both; `None` if it is unknown.
     pub base: Option<Vec<u8>>,
     pub ours: Vec<u8>,
     pub theirs: Vec<u8>,
-    /// The permission bits that a result of both has: the user's, unless only the agent has changed them.
+    /// The permission bits for the result: the user's, unless only the agent has changed them.
     pub mode: u32,
 }
 
@@ -91,7 +91,7 @@ pub(super) fn open_ours(sides: &ThreeWay<'_>, path: &Path, now: &Stat) -> anyhow
     Ok((file, stat == *now))
 }
 
-/// `None` if it is no text, or changes while we read.
+/// `None` if it is not text, or changes while we read it.
 pub(super) fn our_text(sides: &ThreeWay<'_>, path: &Path, now: &Stat) -> anyhow::Result<Option<Vec<u8>>> {
     let (file, is_as_found) = open_ours(sides, path, now)?;
     if now.size > LARGEST || !is_as_found {

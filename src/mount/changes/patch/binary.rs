@@ -1,4 +1,4 @@
-//! The form in which git writes content that is no text: deflated, in lines of base 85. It keeps no more than a line.
+//! Git's format for binary content: deflated, in lines of base 85. It buffers no more than a line.
 
 use super::blob::Blob;
 use flate2::Compression;
@@ -10,7 +10,7 @@ const ALPHABET: &[u8; 85] =
 /// Bytes on a line.
 const LINE: usize = 52;
 
-/// Both directions, so that the patch can be taken back, too.
+/// Both directions, so that the patch can also be reversed.
 pub(super) fn write(old: &Blob, new: &Blob, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"GIT binary patch\n")?;
     literal(new, out)?;

@@ -1,5 +1,5 @@
-//! One version of a file as git sees it: bytes, or an open file if it is large; and git's name for it. It is read as often as
-//! needed and never kept as a whole if it is large.
+//! One version of a file as git sees it: bytes, or an open file if it is large; and git's name for it. A large file is read as often as
+//! needed and never held in memory.
 
 use crate::host::interruption;
 use crate::mount::changes::merge;
@@ -25,7 +25,7 @@ pub(super) enum ObjectFormat {
 }
 
 impl ObjectFormat {
-    /// The name of nothing.
+    /// The name that stands for no file.
     pub(super) fn null(self) -> String {
         "0".repeat(match self {
             ObjectFormat::Sha1 => 40,

@@ -1,12 +1,12 @@
-//! Names as git writes them into a patch: on one line, quoted where they hold anything out of the ordinary, and back. The quoted
-//! form can be shown on a terminal as it is.
+//! Writes and reads names in git's patch syntax: on one line, quoted if they contain anything unusual. The quoted form is safe to show
+//! on a terminal.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// A name with a prefix such as `a/`. More is quoted than git quotes itself, which git reads all the same: spaces, so that two
-/// names on one line can be told apart.
+/// A name with a prefix such as `a/`. Quotes more than git does, which git accepts: spaces, so that two names on one line can be told
+/// apart.
 pub(super) fn quoted(prefix: &str, path: &Path) -> String {
     let bytes = path.as_os_str().as_bytes();
     let is_plain = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\');
@@ -30,7 +30,7 @@ pub(super) fn quoted(prefix: &str, path: &Path) -> String {
     text
 }
 
-/// Reads a name that `quoted` wrote at the start of a text; gives back the rest.
+/// Reads a name that `quoted` wrote at the start of a text; also returns the rest.
 pub(super) fn unquoted(text: &[u8]) -> Option<(PathBuf, &[u8])> {
     let Some(mut rest) = text.strip_prefix(b"\"") else {
         let end = memchr::memchr(b' ', text).unwrap_or(text.len());

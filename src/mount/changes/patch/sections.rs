@@ -1,4 +1,4 @@
-//! Reads a patch that was written here: its comments, and a section for each file. It understands no other patches.
+//! Splits one of our own patches into its comments and a section for each file. It does not understand other patches.
 
 use super::names::unquoted;
 use super::notes::COMMENT;
@@ -53,7 +53,7 @@ impl<'a> Section<'a> {
         self.old.starts_with(path) || self.new.starts_with(path)
     }
 
-    /// For people: nothing in it can command a terminal, and binary content is said and not dumped.
+    /// For display: free of terminal escape sequences, and binary content is mentioned but not printed.
     pub fn for_people(&self) -> FileDiff {
         let whole = String::from_utf8_lossy(self.bytes);
         let (shown, is_binary) = match whole.find(&format!("\n{BINARY}\n")) {
