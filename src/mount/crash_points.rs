@@ -1,5 +1,5 @@
-//! Named points of a run, for logs and for tests: each is a tracing event, and a test may kill the process at one of them or
-//! play the user there, to prove that none of them loses a byte. A release build has the events alone.
+//! Named points of a run, for logs and tests: each is a tracing event, and a test may kill the process there or act as the user, to
+//! prove that no byte is lost. A release build only has the events.
 
 use crate::host::Host;
 use std::fmt::{Debug, Formatter};
@@ -18,7 +18,7 @@ pub struct CrashPoints {
 }
 
 impl CrashPoints {
-    /// An ordinary run: the points are only logged.
+    /// For an ordinary run: the points are only logged.
     pub const fn none() -> CrashPoints {
         CrashPoints {
             #[cfg(any(test, debug_assertions))]

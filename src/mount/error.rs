@@ -1,4 +1,4 @@
-//! Why a mount cannot be made, or a command not be run in it. Exit codes and hints are chosen in `commands::explain`.
+//! Why a mount cannot be made, or a command cannot be run in it. `commands::explain` chooses exit codes and hints.
 
 use std::io;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub enum MountError {
     NoView,
     #[error("`{}` is not a path of the project", .path.display())]
     NotAProjectPath { path: PathBuf },
-    /// Its state at launch exists nowhere any more.
+    /// Its state at launch no longer exists anywhere.
     #[error("`{}` was changed in the project since the run started", .path.display())]
     ChangedSinceLaunch { path: PathBuf },
     #[error("`{}` cannot be put back: a directory above it is a file or link in the mount", .path.display())]
@@ -43,20 +43,20 @@ pub enum MountError {
     /// The project has changed since it was applied or undone.
     #[error("`{}` cannot be brought back: {why}, and would not be applied now; nothing was changed", .path.display())]
     RefusedNow { path: PathBuf, why: String },
-    /// A session that goes on would work somewhere else.
+    /// A continued session would work in a different directory.
     #[error("`{}` is a link in the mount of the session: the agent put it in the place of the directory that it worked in", .path.display())]
     ReplacedWorkdir { path: PathBuf },
     #[error("the injected file `{}` is not available any more", .path.display())]
     InjectedFileLost { path: PathBuf },
-    /// Somebody else wrote one of our records, or changed it.
+    /// One of our records was written or changed by somebody else.
     #[error("`{}` is not trusted: {reason}; nothing was changed", .path.display())]
     UntrustedRecord { path: PathBuf, reason: String },
     #[error("interrupted before anything was started")]
     Interrupted { signal: i32 },
-    /// Somebody was handed a descriptor of it and writes.
+    /// A process outside holds a descriptor and is writing through it.
     #[error("everything inside has ended, but another process can still change its work: {reason}")]
     StillOpen { reason: String },
-    /// It may still write, so its work is not looked at.
+    /// It may still write, so its work cannot be reviewed.
     #[error("something inside the mount cannot be ended, so nothing is applied; the work is held")]
     NotEnded { timed_out: bool },
     #[error("stopped by a signal")]

@@ -1,5 +1,5 @@
-//! The private view of a project and the way back: makes the view that a plan asks for, runs commands in it, says what
-//! changed, applies it and takes it back. It decides no policy and prints nothing.
+//! The private view of a project and the way back: creates the view that a plan describes, runs commands in it, determines what changed,
+//! applies it and undoes it. It decides no policy and prints nothing.
 //!
 //! | room | job |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Keeps the files as the agent had them when they are applied: the base of what the agent changes after that, if the session goes
-//! on. Bounded, but for merged files: the project has more than the agent's version then, and only the kept one tells what.
+//! Keeps the agent's versions of applied files: the base of the agent's later changes, if the session is continued. Their number and
+//! size are limited, except for merged files: the project then has more than the agent's version, so only the kept one is exact.
 
 use super::steps::{Content, Step};
 use crate::files::regular;
@@ -21,7 +21,7 @@ const MOST_BYTES: u64 = 32 << 20;
 
 pub(super) struct AgentsVersions {
     store: ContentStore,
-    /// Several threads stage files; one at a time keeps them.
+    /// Several threads stage files, but only one at a time keeps them.
     kept: Mutex<Kept>,
 }
 

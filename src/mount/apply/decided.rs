@@ -1,4 +1,4 @@
-//! What a person decided about one path: a version, an edited text, some hunks. Plain values; they are put into a review elsewhere.
+//! What a person decided about one path: a version, an edited text, some hunks. Plain values; `settle` puts them into a review.
 
 use crate::mount::changes::MergedText;
 use crate::mount::changes::hunks::PickedText;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The decision about one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decided {
-    /// The project's side, as it was looked at.
+    /// The project's side that the person saw.
     pub now: Option<Stat>,
     pub choice: Choice,
 }
@@ -25,7 +25,7 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// A text that settles a conflict of these versions.
+    /// A text that resolves a conflict between these versions.
     pub fn settled(versions: &TextVersions, result: Vec<u8>) -> Choice {
         let TextVersions { base, theirs, mode, .. } = versions;
         let text = MergedText { result, agents: theirs.clone(), base: base.clone() };

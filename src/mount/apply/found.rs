@@ -1,5 +1,5 @@
-//! What an undo finds at a path: what the journal wrote, what was there before, or something of the user's. Compared by content:
-//! whoever saved a file and restored it has changed nothing. It reads and changes nothing.
+//! Determines what an undo finds at a path: what the journal wrote, what was there before, or something of the user's. It compares by
+//! content, so that saving and restoring a file does not count as a change. It changes nothing.
 
 use super::journal::{Action, Operation};
 use super::stage::content_of;
@@ -12,12 +12,12 @@ use std::path::Path;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     AsWritten,
-    /// Somebody has taken it back already.
+    /// Somebody has already undone it.
     AsBefore,
     Changed,
 }
 
-/// Looks at the path of an operation. `undo` is where its journal has put what it took out of the project.
+/// Examines the path of an operation. `undo` is where its journal has put what it took out of the project.
 pub(super) fn found(
     project: &Tree,
     operation: &Operation,
@@ -84,7 +84,7 @@ fn is_as_before(project: &Tree, operation: &Operation, now: Option<&Stat>, undo:
     Ok(is_same && is_still(project, path, now))
 }
 
-/// Whether nobody wrote while we read.
+/// Whether the file was not written to while we read it.
 fn is_still(project: &Tree, path: &Path, seen: &Stat) -> bool {
     project.stat(path).is_ok_and(|now| now.as_ref() == Some(seen))
 }

@@ -1,5 +1,5 @@
-//! The record of one apply or undo: written before the project is touched, enough to finish or take back from there.
-//! It is data and a file; what is done with it is elsewhere.
+//! The record of one apply or undo: written before the project is touched, and sufficient to finish or roll back from any point.
+//! This module only reads and writes it; `run` and `recover` carry it out.
 
 use super::record_file::{self, untrusted};
 use crate::model::raw_path::RawPath;
@@ -20,7 +20,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// In the session directory.
 pub const JOURNAL_DIR: &str = "journal";
-/// In the session directory: what an apply took out of the project, one directory a journal.
+/// In the session directory: what an apply took out of the project, one directory per journal.
 pub const UNDO_DIR: &str = "undo";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,29 +30,28 @@ pub struct Journal {
     pub number: u32,
     pub purpose: Purpose,
     pub state: State,
-    /// The real project, and which inode it was: an undo in another directory of that name would be wrong.
+    /// The real project and its inode: undoing in a different directory of the same name would be wrong.
     pub root: RawPath,
     pub root_dev: u64,
     pub root_ino: u64,
     pub stage: Stage,
     pub operations: Vec<Operation>,
-    /// Directories that were to go and hold something that is not the agent's.
+    /// Directories that were to be removed but contain something that is not the agent's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept_directories: Vec<RawPath>,
-    /// What an undo takes back, if that is not the whole journal that its purpose names.
+    /// What an undo reverts, if it is not the whole journal that its purpose names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
-    /// Files that were taken out and put back untouched: a rename gives them a new ctime, and a later comparison with the
-    /// base must know that this was not the user.
+    /// Files that were taken out and restored untouched: a rename gives them a new ctime, and a later comparison with the base must
+    /// not blame the user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restored: Vec<Restored>,
-    /// Of an apply: the pairs of operations that the review showed as one file under another name. Journals of earlier versions
-    /// have none.
+    /// For an apply: the pairs of operations that the review showed as renames. Journals of earlier versions have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub renames: Vec<Rename>,
 }
 
-/// A file that went, and the one that it became.
+/// A file that was removed, and the one that it became.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rename {
@@ -72,18 +71,18 @@ pub struct Part {
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
     Apply,
-    /// Takes back the journal of this number.
+    /// Reverts the journal with this number.
     Undo {
         of: u32,
     },
-    /// Takes back the undo of this number, and so applies again.
+    /// Reverts the undo with this number, and so applies again.
     Redo {
         of: u32,
     },
 }
 
 impl Purpose {
-    /// Whether the project has the agent's work once it is done.
+    /// Whether the project has the agent's work after it.
     pub fn applies(self) -> bool {
         matches!(self, Purpose::Apply | Purpose::Redo { .. })
     }
@@ -92,15 +91,15 @@ impl Purpose {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// New content is being written beside the project; nothing of the project was touched.
+    /// New content is being staged; the project has not been touched.
     Staging,
-    /// All is staged and durable; the project is being changed.
+    /// Everything is staged and durable; the project is being changed.
     Exchanging,
-    /// The project is changed; what was taken out is being put away.
+    /// The project is changed; what was taken out is being moved to the undo copies.
     Committed,
     Done,
     RolledBack,
-    /// Applied once, and taken back by a later journal.
+    /// Applied, and then reverted by a later journal.
     Undone,
 }
 
@@ -110,25 +109,25 @@ impl State {
     }
 }
 
-/// Where new content waits and old content goes: always on the project's filesystem.
+/// Where new content is staged and old content goes: always on the project's filesystem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
     /// `undo/<number>` of the session, where the old content can stay.
     Session,
-    /// A directory of this name in the project's root, because the session is on another filesystem.
+    /// A directory with this name in the project's root, because the session is on another filesystem.
     Project { name: String },
 }
 
-/// One step, with enough to tell by inode alone whether it is done.
+/// One step, with enough information to tell by inode alone whether it is done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Operation {
     pub path: RawPath,
     pub action: Action,
-    /// The name in the stage of the new content before, and of the old content after.
+    /// The name in the stage: of the new content before the step, and of the old content after it.
     pub slot: String,
-    /// What is made in a directory that is made, too, is staged in that directory and comes with it.
+    /// An entry of a new directory is staged inside that directory and moves with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Within>,
     /// What was in the project.
@@ -137,20 +136,20 @@ pub struct Operation {
     /// What was staged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new: Option<Stat>,
-    /// What the path was when all was done; an undo must still find it.
+    /// The state of the path at the end, which an undo must still find.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post: Option<Stat>,
-    /// What the file or link holds then, by which an undo knows it again, whatever its times are. `None` for directories and files
+    /// The hash of its content at the end, by which an undo recognises it whatever its times are. `None` for directories, for files
     /// with holes, and in journals of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<ContentHash>,
-    /// A later undo of some paths took this one back.
+    /// A later undo of some paths reverted this one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub taken_back: bool,
-    /// The file as the agent had it: the base of what it changes after this.
+    /// The agent's version of the file: the base of its later changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents: Option<AgentsVersion>,
-    /// The project gets something of the user's, too, that the agent's version does not have.
+    /// The result also contains edits of the user that the agent's version lacks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub merged: bool,
 }
@@ -163,7 +162,7 @@ pub struct Within {
 }
 
 impl Operation {
-    /// One that nothing is known of yet.
+    /// An operation of which nothing is known yet.
     pub(super) fn new(path: PathBuf, action: Action, number: usize) -> Operation {
         Operation {
             path: path.into(),
@@ -180,7 +179,7 @@ impl Operation {
         }
     }
 
-    /// Where it waits in the stage until it is carried out.
+    /// Its place in the stage until it is carried out.
     pub(super) fn staged_at(&self) -> PathBuf {
         let Some(within) = self.within else { return PathBuf::from(&self.slot) };
         let names = self.path.components().count();
@@ -194,7 +193,7 @@ impl Operation {
 pub enum Action {
     /// Swap the staged entry with the project's.
     Replace,
-    /// Move the staged entry to where nothing is.
+    /// Move the staged entry to a path that does not exist.
     Create,
     /// Move the project's file or symlink to the stage.
     Delete,
@@ -205,7 +204,7 @@ pub enum Action {
 }
 
 impl Journal {
-    /// Writes the whole journal anew; a crash leaves the old or the new one.
+    /// Rewrites the whole journal; a crash leaves the old or the new one.
     pub fn write(&self, session: &Path, durable: bool) -> anyhow::Result<()> {
         let directory = session.join(JOURNAL_DIR);
         let path = path_of(session, self.number);
@@ -227,7 +226,7 @@ impl Journal {
         write().with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Reads a journal that could be one of ours: every name in it stays where an apply of this session would.
+    /// Reads a journal, and checks that every name in it stays where an apply of this session could write.
     pub fn read(session: &Path, number: u32) -> anyhow::Result<Journal> {
         let path = path_of(session, number);
         let text = record_file::read(&path)?.with_context(|| format!("cannot read {}", path.display()))?;
@@ -244,7 +243,7 @@ impl Journal {
         numbers.into_iter().map(|number| Journal::read(session, number)).collect()
     }
 
-    /// What the journals of a session did to the project, for a comparison with its base.
+    /// What the journals of a session did to the project, for comparisons with its base.
     pub fn earlier(session: &Path) -> anyhow::Result<Earlier> {
         let mut earlier = Earlier::default();
         let journals = Journal::all(session)?;
@@ -252,7 +251,7 @@ impl Journal {
             earlier.restored.entry(restored.path.0.clone()).or_default().push(restored.clone());
         }
         for journal in journals.iter().filter(|journal| journal.purpose.applies() && journal.stands()) {
-            // A redo brings what was applied once; the journal of that knows what the agent had.
+            // A redo restores what was applied once; the journal of that apply knows the agent's version.
             let known: HashMap<&RawPath, &Operation> = first_apply(&journals, journal)
                 .operations
                 .iter()
@@ -272,17 +271,17 @@ impl Journal {
         Ok(earlier)
     }
 
-    /// Whether the project has what it did.
+    /// Whether its effect is in the project.
     pub fn stands(&self) -> bool {
         matches!(self.state, State::Done | State::Committed)
     }
 
-    /// The operations that no later undo took back, of a journal that stands.
+    /// The operations of a journal in effect that no later undo reverted.
     pub fn standing_operations(&self) -> impl Iterator<Item = &Operation> {
         self.operations.iter().filter(|operation| !operation.taken_back)
     }
 
-    /// Notes that a later journal took these paths back; `None` means all.
+    /// Records that a later journal reverted these paths; `None` means all.
     pub(super) fn take_back(&mut self, paths: Option<&[RawPath]>) {
         let Some(paths) = paths else {
             self.state = State::Undone;
@@ -310,7 +309,7 @@ impl Journal {
         }
     }
 
-    /// Removes the stage with all it holds; that there is none is fine.
+    /// Removes the stage and everything in it, if it exists.
     pub(super) fn remove_stage(&self, session: &Path, project: &Tree) -> std::io::Result<()> {
         match &self.stage {
             Stage::Project { name } => tree::remove_all(project.fd(), name.as_ref()),
@@ -336,7 +335,7 @@ impl Journal {
     }
 }
 
-/// The apply that a journal takes back and forth.
+/// The apply that a journal undoes or redoes.
 pub(super) fn first_apply<'a>(journals: &'a [Journal], journal: &'a Journal) -> &'a Journal {
     let mut first = journal;
     // The numbers only go down.
@@ -353,7 +352,7 @@ pub(super) fn path_of(session: &Path, number: u32) -> PathBuf {
     session.join(JOURNAL_DIR).join(format!("{number}.json"))
 }
 
-/// What the stage of a journal is called in the project's root.
+/// The name of a journal's stage in the project's root.
 pub(super) fn stage_name(session: &Path, number: u32) -> String {
     let session_name = session.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
     format!(".agentworkforce-apply-{session_name}-{number}")
@@ -424,7 +423,7 @@ fn check_names(session: &Path, number: u32, journal: &Journal) -> anyhow::Result
     Ok(())
 }
 
-/// Whether an apply may ever change a path, whatever the rules: below the root, and nothing of git's.
+/// Whether an apply could ever change a path, whatever the rules: it is below the root and not inside git's directories.
 fn is_applicable(path: &Path) -> bool {
     let is_plain = |part: Component<'_>| match part {
         Component::Normal(name) => !is_git_name(name),

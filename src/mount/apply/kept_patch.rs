@@ -1,5 +1,5 @@
-//! The patch of an apply, kept beside its journal until the session is pruned: what was applied can be seen when the mount is gone.
-//! It is written and read; what is in it is somebody else's.
+//! The patch of an apply, kept beside its journal until the session is pruned, so that the applied changes can still be shown when the
+//! mount is gone. This module stores it; `changes::patch` makes it.
 
 use super::journal::{JOURNAL_DIR, Journal, Purpose, first_apply};
 use super::record_file;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub struct AppliedPatch {
     pub journal: u32,
     pub patch: Vec<u8>,
-    /// The paths that were taken back since.
+    /// The paths that were undone since.
     pub undone: Vec<PathBuf>,
 }
 
@@ -25,11 +25,11 @@ impl AppliedPatch {
     }
 }
 
-/// Written before the project is touched, and without a sync: it can be missed.
+/// Written before the project is touched, and without a sync: losing it would be acceptable.
 pub(super) fn write(session: &Path, number: u32, patch: &[u8]) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(session.join(JOURNAL_DIR))?;
     let path = path_of(session, number);
-    // A crash may have left one of the same number.
+    // A crash may have left one with the same number.
     match std::fs::remove_file(&path) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -39,7 +39,7 @@ pub(super) fn write(session: &Path, number: u32, patch: &[u8]) -> io::Result<()>
     file.write_all(patch)
 }
 
-/// What the applies of a session wrote, oldest first, as far as it was kept.
+/// The kept patches of a session's applies, oldest first.
 pub fn applied_patches(session: &Path) -> anyhow::Result<Vec<AppliedPatch>> {
     let journals = Journal::all(session)?;
     let mut patches = Vec::new();

@@ -1,5 +1,5 @@
-//! One apply at a time for a project, whatever path it is reached by; and a note of the journal that is under way, so
-//! that whoever comes next finishes it first. It never waits for ever.
+//! Allows one apply at a time per project, whatever path leads to it, and records the journal in progress, so that the next process
+//! finishes it first. It never waits forever.
 
 use super::record_file;
 use crate::files::owned;
@@ -13,7 +13,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The journal that is under way.
+/// The journal in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Underway {
     pub(super) session: RawPath,
@@ -28,7 +28,7 @@ pub(super) struct ProjectLock {
 }
 
 impl ProjectLock {
-    /// `locks` is a directory of ours. The lock goes by device and inode: two paths to a project are one project.
+    /// `locks` is a directory of ours. The lock is named by device and inode: two paths to a project are one project.
     pub(super) fn take(locks: &Path, root: &Stat, patience: Duration) -> anyhow::Result<ProjectLock> {
         let path = locks.join(format!("{:x}-{:x}.lock", root.dev, root.ino));
         let open = || -> std::io::Result<File> {
@@ -60,12 +60,12 @@ impl ProjectLock {
         &self.path
     }
 
-    /// What a process that died while it held the lock was doing.
+    /// The journal of a process that died while it held the lock.
     pub(super) fn left_over(&mut self) -> anyhow::Result<Option<Underway>> {
         let mut text = String::new();
         self.file.rewind()?;
         self.file.read_to_string(&mut text)?;
-        // A note that was cut off was written before anything was staged.
+        // An incomplete note was written before anything was staged.
         Ok(serde_json::from_str(&text).ok())
     }
 

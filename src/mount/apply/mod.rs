@@ -1,5 +1,5 @@
-//! Brings the agent's changes into the project, all or nothing, and takes them back again.
-//! Every step is journaled in the session first; whatever the user did meanwhile is a conflict and never overwritten.
+//! Applies the agent's changes to the project, all or nothing, and reverts them again. Every step is journaled in the session first;
+//! anything that the user changed meanwhile is a conflict and never overwritten.
 
 mod agents_versions;
 pub mod decided;
@@ -42,7 +42,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long an apply waits for another one to the same project.
+/// How long an apply waits for another one in the same project.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where an apply keeps its records.
@@ -53,26 +53,26 @@ pub struct Context<'a> {
     /// A directory of ours for the locks of projects.
     pub locks: &'a Path,
     pub crash_points: &'a CrashPoints,
-    /// Whether a loss of power must be survived too; tests on thousands of trees do without.
+    /// Whether to survive a power failure as well; tests on thousands of trees do without.
     pub durable: bool,
 }
 
-/// What became of an apply.
+/// The outcome of an apply.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApplyOutcome {
     pub status: ApplyResult,
     /// What was applied.
     pub applied: Vec<Change>,
-    /// Changes of the agent's that an apply could still bring: conflicts, and what was not picked.
+    /// Changes that could still be applied: conflicts, and what was not picked.
     pub remaining: Vec<Change>,
-    /// Directories that the agent removed and that hold something that is not its to delete.
+    /// Directories that the agent removed but that contain something it may not delete.
     pub kept_directories: Vec<RawPath>,
-    /// Files that had to be put aside because the user saved at the very moment.
+    /// Files that were moved aside because the user saved at that very moment.
     pub preserved: Vec<RawPath>,
-    /// Everything that was found, as the report lists it.
+    /// Everything that was found, as listed in the report.
     pub review: Review,
-    /// The journal that an undo would take back.
+    /// The journal that an undo would revert.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<u32>,
 }
@@ -83,11 +83,11 @@ pub enum ApplyResult {
     Applied,
     /// There was nothing to apply.
     Nothing,
-    /// Nothing was changed: something needs a decision first.
+    /// Nothing was changed, because something needs a decision first.
     Conflict,
 }
 
-/// Applies what is chosen of the agent's changes.
+/// Applies the selected changes.
 pub fn apply(
     context: &Context<'_>,
     sides: &ThreeWay<'_>,
@@ -99,7 +99,7 @@ pub fn apply(
     let mut lock = ProjectLock::take(context.locks, &sides.project.root_stat()?, PATIENCE)?;
     context.crash_points.at("apply: locked");
     recover::finish_left_over(context, &mut lock, sides.project)?;
-    // Under the lock: what is compared is what is applied. The left-over may have put files back.
+    // Under the lock, so that what is compared is what is applied. Recovery of a left-over journal may have restored files.
     let earlier = Journal::earlier(context.session)?;
     let sides = &ThreeWay { earlier, ..*sides };
     let mut review = review(sides, ignored)?;
@@ -138,7 +138,7 @@ pub fn apply(
     match run(context, &mut lock, &job)? {
         Ran::Done { number, kept_directories } => {
             outcome.status = ApplyResult::Applied;
-            // What was in conflict is settled.
+            // Conflicts are resolved now.
             let settled = |change: &&Change| Change { conflict: None, ..(*change).clone() };
             outcome.applied = chosen.changes.iter().map(settled).collect();
             outcome.kept_directories.extend(kept_directories);
@@ -174,7 +174,7 @@ fn renames_of(changes: &[&Change]) -> Vec<Rename> {
     changes.iter().filter_map(pair).collect()
 }
 
-/// What is about to be applied. An apply is worth more than its patch, which is left out if it cannot be made.
+/// The patch of what is about to be applied. An apply does not fail for want of its patch, which is left out if it cannot be made.
 fn patch_of(sides: &ThreeWay<'_>, changes: &[&Change]) -> Option<Vec<u8>> {
     patch::bounded(sides, changes)
         .inspect_err(|error| tracing::warn!("the patch of what is applied is not kept: {error:#}"))
@@ -192,7 +192,7 @@ fn check_root(sides: &ThreeWay<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Opens the project of a session, with words for the case that it is gone.
+/// Opens the project of a session; the error explains if it is gone.
 pub fn open_project(root: &Path) -> anyhow::Result<Tree> {
     use anyhow::Context as _;
     Tree::open(root).with_context(|| {

@@ -1,13 +1,13 @@
-//! How far the apply of this process is, for whoever shows it. It counts; it shows nothing.
+//! Counts the progress of this process's apply, for others to display.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many are under way: one, but for tests.
+/// How many applies are running: one, except in tests.
 static UNDERWAY: AtomicUsize = AtomicUsize::new(0);
 static STEPS: AtomicUsize = AtomicUsize::new(0);
 static DONE: AtomicUsize = AtomicUsize::new(0);
 
-/// An apply, from its beginning to its end.
+/// Exists while an apply is running.
 pub(super) struct Underway;
 
 impl Underway {
@@ -25,18 +25,18 @@ impl Drop for Underway {
     }
 }
 
-/// It is known how much there is to do.
+/// Sets the total number of steps.
 pub(super) fn expect(steps: usize) {
     DONE.store(0, Ordering::Relaxed);
     STEPS.store(steps, Ordering::Relaxed);
 }
 
-/// One step more is done.
+/// Counts one finished step.
 pub(super) fn advance() {
     DONE.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How many steps are done and how many there are, which is zero as long as nobody knows; `None` if there is no apply.
+/// The number of finished steps and the total, which is zero while unknown; `None` if no apply is running.
 pub fn now() -> Option<(usize, usize)> {
     let is_underway = UNDERWAY.load(Ordering::Relaxed) > 0;
     is_underway.then(|| (DONE.load(Ordering::Relaxed), STEPS.load(Ordering::Relaxed)))

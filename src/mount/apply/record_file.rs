@@ -1,4 +1,4 @@
-//! Reads records of ours; one that somebody else could have written is refused, with its path. What they say is somebody else's.
+//! Reads our own record files. One that somebody else could have written is refused, with its path.
 
 use crate::files::owned::{self, NotOurs};
 use crate::mount::MountError;
@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
-/// Reads a record of a session; `None` where there is none.
+/// Reads a record of a session; `None` if it does not exist.
 pub(super) fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     owned::read_in_private(path).map_err(|error| cannot_open(path, error))
 }

@@ -1,5 +1,5 @@
-//! Ends what a killed process left in the middle: forward if everything was exchanged already, else back.
-//! It can itself be killed at any moment and run again. What `trust` does not vouch for is left alone.
+//! Finishes journals that a killed process left unfinished: rolls forward if everything was already exchanged, otherwise back. Recovery
+//! itself can be killed at any moment and run again. Journals that `trust` rejects are left alone.
 
 use super::exchange::Exchange;
 use super::journal::{Journal, Stage, State};
@@ -12,18 +12,18 @@ use anyhow::{Context as _, bail};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What became of one journal.
+/// The outcome for one journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Recovered {
     pub journal: u32,
-    /// Whether its changes are in the project now; if not, the project is as it was before it.
+    /// Whether its changes are in the project now; otherwise the project is as it was before it.
     pub applied: bool,
-    /// Paths that the user has changed since, left as they are; the state from before lies in the undo copies.
+    /// Paths that the user has changed since, left as they are; their former state is in the undo copies.
     pub left: Vec<RawPath>,
 }
 
-/// Ends every unfinished journal of a session.
+/// Finishes every unfinished journal of a session.
 pub fn recover(context: &Context<'_>) -> anyhow::Result<Vec<Recovered>> {
     let mut recovered = Vec::new();
     for journal in Journal::all(context.session)? {
@@ -33,7 +33,7 @@ pub fn recover(context: &Context<'_>) -> anyhow::Result<Vec<Recovered>> {
         trust::check(context.session, &journal)?;
         let project = open_project(&journal.root)?;
         let mut lock = ProjectLock::take(context.locks, &project.root_stat()?, PATIENCE)?;
-        // Somebody else may have ended it while we waited.
+        // Another process may have finished it while we waited.
         let journal = Journal::read(context.session, journal.number)?;
         if !journal.state.is_finished() {
             recovered.push(recover_one(context, &mut lock, &project, journal)?);
@@ -42,7 +42,7 @@ pub fn recover(context: &Context<'_>) -> anyhow::Result<Vec<Recovered>> {
     Ok(recovered)
 }
 
-/// Called with the lock held: whatever the last holder left, of whichever session, is ended first.
+/// Called with the lock held: finishes what the last holder left behind, whichever session it belongs to.
 pub(super) fn finish_left_over(
     context: &Context<'_>,
     lock: &mut ProjectLock,
@@ -52,7 +52,7 @@ pub(super) fn finish_left_over(
     // A session that is gone was pruned with all it held.
     if let Some(session) = trust::noted_session(context.session, &underway.session, lock.path())? {
         let context = Context { session: &session, ..*context };
-        // A journal that was never written had nothing to say.
+        // The journal was never written, so nothing was done.
         for journal in Journal::all(&session)?.into_iter().filter(|journal| !journal.state.is_finished()) {
             recover_one(&context, lock, project, journal)?;
         }
@@ -87,7 +87,7 @@ fn recover_one(
         State::Exchanging => {
             let stage = match journal.open_stage(context.session, project) {
                 Ok(stage) => stage,
-                // Taken back completely by a process that died before it could say so.
+                // Rolled back completely by a process that died before it could record that.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                     journal.restored = put_back_untouched(project, &journal.operations)?;
                     finish(context, lock, &mut journal, State::RolledBack);

@@ -1,5 +1,5 @@
-//! Whether an apply would refuse now what an undo or redo is about to bring back: the project has changed since, and so have the
-//! settings of git. It reads and changes nothing.
+//! Checks whether an apply would now refuse what an undo or redo is about to bring back: the project and git's settings may have
+//! changed since. It changes nothing.
 
 use super::journal::Action;
 use super::steps::{Content, Step};
@@ -14,7 +14,7 @@ use crate::rules::PathRules;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Fails with the first path that would be refused. What is only taken away is not: it brings nothing.
+/// Fails with the first path that would be refused. Pure removals are allowed, because they bring nothing.
 pub(super) fn check(session: &Path, project: &Tree, steps: &[Step]) -> anyhow::Result<()> {
     let goes = |step: &&Step| matches!(step.action, Action::Delete | Action::RemoveDir);
     let gone: HashSet<&Path> = steps.iter().filter(goes).map(|step| step.path.as_path()).collect();

@@ -1,5 +1,5 @@
-//! Which of the changes are to be applied: all, those that were picked, and conflicts that the user decided.
-//! Pure; a choice that would need another change takes that with it.
+//! Selects the changes to apply: all, or those that were picked, and conflicts that the user decided. Pure. A selected change includes
+//! the other changes that it needs.
 
 use super::decided::{Choice, Decided};
 use crate::model::change_kind::ChangeKind;
@@ -9,32 +9,31 @@ use crate::mount::fs::stat::{Kind, Stat};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Paths mean themselves and everything below them; of `theirs`, `ours` and `markers`, every conflict below them.
+/// A path stands for itself and everything below it; in `theirs`, `ours` and `markers`, for every conflict below it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Only these; `None` means all.
     pub only: Option<Vec<PathBuf>>,
-    /// `only` names the paths themselves, and not what is below them.
+    /// `only` names exact paths, without what is below them.
     pub exact: bool,
-    /// Take the agent's version, whatever the user did; the user's goes to the undo copies.
+    /// Take the agent's version, whatever the user did; the user's version goes to the undo copies.
     pub theirs: Vec<PathBuf>,
     /// Keep the project's version and leave the agent's in the session.
     pub ours: Vec<PathBuf>,
-    /// Write both versions with conflict markers.
+    /// Combine both versions with conflict markers.
     pub markers: Vec<PathBuf>,
-    /// What a person has decided about single paths.
+    /// What a person decided about single paths.
     pub decided: BTreeMap<PathBuf, Decided>,
-    /// What was looked at before it was decided; `None` if nothing was. What has become a change since then is left in the
-    /// session.
+    /// What the person saw before deciding; `None` if nothing was shown. Changes that appeared since then are left in the session.
     pub shown: Option<BTreeSet<PathBuf>>,
-    /// The agent's side of what a person looked at. If it is not that any more, nothing is applied.
+    /// The agent's side that the person saw. If it has changed since, nothing is applied.
     pub seen: BTreeMap<PathBuf, Option<Stat>>,
 }
 
 pub(super) struct Chosen<'a> {
     /// To be applied.
     pub(super) changes: Vec<&'a Change>,
-    /// Chosen, but a conflict that nobody decided. Part of `rest`.
+    /// Selected, but an undecided conflict. Part of `rest`.
     pub(super) undecided: Vec<&'a Change>,
     /// Everything that is not applied.
     pub(super) rest: Vec<&'a Change>,
@@ -45,7 +44,7 @@ impl Selection {
         Selection::default()
     }
 
-    /// Paths that were named and that no change is at or below: most likely a slip.
+    /// Named paths with no change at or below them: most likely a mistake.
     pub fn unknown<'a>(&'a self, review: &Review) -> Vec<&'a Path> {
         let named = self.only.iter().flatten().chain(&self.theirs).chain(&self.ours).chain(&self.markers);
         named
@@ -54,14 +53,14 @@ impl Selection {
             .collect()
     }
 
-    /// Which of the changes are conflicts that nobody has decided.
+    /// The changes that are undecided conflicts.
     pub fn undecided(&self, review: &Review) -> Vec<usize> {
         let undecided = self.choose(review).undecided;
         let is_undecided = |change: &Change| undecided.iter().any(|one| one.path == change.path);
         (0..review.changes.len()).filter(|&number| is_undecided(&review.changes[number])).collect()
     }
 
-    /// Paths that were to get conflict markers and cannot.
+    /// Paths for which conflict markers were requested but are impossible.
     pub fn without_markers<'a>(&self, review: &'a Review) -> impl Iterator<Item = &'a Change> {
         review.conflicts().filter(|change| covers(&self.markers, &change.path))
     }
@@ -78,7 +77,7 @@ impl Selection {
             let is_picked = picked.as_ref().is_none_or(|picked| picked.contains(path))
                 && self.shown.as_ref().is_none_or(|shown| shown.contains(path));
             let decided = self.decided.get(path).map(|decided| &decided.choice);
-            // One half of a rename alone would leave the file nowhere, or twice.
+            // One half of a rename alone would lose or duplicate the file.
             let is_left =
                 decides(&self.ours, change) || is_ours(path) || change.other_half().is_some_and(is_ours);
             if !is_picked || is_left {
@@ -86,7 +85,7 @@ impl Selection {
                 continue;
             }
             let is_decided = change.conflict.is_none_or(|reason| {
-                // To force the first would delete what the agent never saw, and the second was not looked at.
+                // Forcing the first would delete what the agent never saw, and nobody has seen the second.
                 let is_open = matches!(reason, ConflictReason::NotEmpty | ConflictReason::ChangedSinceReview);
                 !is_open && (decides(&self.theirs, change) || decided == Some(&Choice::Theirs))
             });
@@ -145,7 +144,7 @@ impl Selection {
     }
 }
 
-/// Whether a list decides about a change: it names the change itself, or something above it, and there is a conflict to decide.
+/// Whether a list decides a change: it names the change itself, or names something above it and the change is a conflict.
 pub(super) fn decides(named: &[PathBuf], change: &Change) -> bool {
     named.contains(&change.path.0) || change.conflict.is_some() && covers(named, &change.path)
 }

@@ -1,4 +1,4 @@
-//! Puts the decisions of a selection into a review before it is applied. A decision counts only for what was looked at.
+//! Puts the decisions of a selection into a review before it is applied. A decision only counts for what the person saw.
 
 use super::decided::Choice;
 use super::select::{Selection, covers, decides};
@@ -8,12 +8,12 @@ use crate::mount::changes::markers::Marked;
 use crate::mount::changes::versions::{TextVersions, text_versions};
 use crate::mount::changes::{Change, MergedText, Review, ThreeWay};
 
-/// What is not what was looked at becomes a conflict.
+/// Anything that differs from what the person saw becomes a conflict.
 pub(super) fn settle(selection: &Selection, sides: &ThreeWay<'_>, review: &mut Review) -> anyhow::Result<()> {
     for change in &mut review.changes {
         let path = change.path.0.clone();
         let path = path.as_path();
-        // Where the agent's version was asked for by name, it is taken as it is and not merged.
+        // If the agent's version was requested explicitly, it is taken as it is and not merged.
         if change.merged.is_some() && decides(&selection.theirs, change) {
             *change = change.clone().unmerged();
         }

@@ -1,5 +1,5 @@
-//! What a record that lies on disk may make us do: never more than an apply of its session could have done. The records are in our
-//! home, but a run without a sandbox, or another program of the same user, can write there. It reads and changes nothing.
+//! Limits what a record on disk may make us do: never more than an apply of its session could have done. The records are in our home,
+//! but a run without a sandbox, or another program of the same user, can write there. It changes nothing.
 
 use super::journal::{Action, Journal, Operation, path_of};
 use super::record_file::{cannot_open, read, untrusted};
@@ -16,7 +16,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The session that a lock file names, if it is there still. `beside` is a session of ours: only its neighbours are believed.
+/// The session that a lock file names, if it still exists. `beside` is one of our sessions: only its siblings are trusted.
 pub(super) fn noted_session(beside: &Path, noted: &Path, lock: &Path) -> anyhow::Result<Option<PathBuf>> {
     let sessions = beside.parent().context("a session is in a directory")?;
     let foreign = || untrusted(lock, format!("`{}` is not a session of ours", noted.display()));
@@ -34,7 +34,7 @@ pub(super) fn noted_session(beside: &Path, noted: &Path, lock: &Path) -> anyhow:
     }
 }
 
-/// Whether a journal is for the project of its session, and for nothing that the session's rules keep from an apply.
+/// Whether a journal concerns the project of its session, and nothing that the session's rules exclude from an apply.
 pub(super) fn check(session: &Path, journal: &Journal) -> anyhow::Result<()> {
     owned::check_directory(session).map_err(|error| cannot_open(session, error))?;
     let path = path_of(session, journal.number);
@@ -69,7 +69,7 @@ fn read_record<T: DeserializeOwned>(session: &Path, name: &str) -> anyhow::Resul
     serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))
 }
 
-/// Decided as the review does, by what the path is or becomes.
+/// Decided like in the review, by what the path is or becomes.
 fn is_allowed(rules: &PathRules, operation: &Operation) -> bool {
     let kinds = [operation.new, operation.old, operation.post];
     let mut kinds = kinds.iter().flatten().map(|stat| stat.kind).peekable();
@@ -81,7 +81,7 @@ fn is_allowed(rules: &PathRules, operation: &Operation) -> bool {
     kinds.any(|kind| is_writable(kind == Kind::Dir))
 }
 
-/// A directory that is made on the way to something writable, closed after that, and removed by an undo.
+/// A directory that is created on the way to something writable, gets its final mode after that, and is removed by an undo.
 fn is_passed_through(operation: &Operation, above: &HashSet<&Path>) -> bool {
     let kinds = [operation.new, operation.old];
     let is_dir = kinds.iter().flatten().all(|stat| stat.kind == Kind::Dir);

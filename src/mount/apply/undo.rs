@@ -1,5 +1,5 @@
-//! Takes back what a session applied, or its last undo, if nothing of it was changed since. Either is an apply itself: staged,
-//! journaled, and safe to kill. Which operations is chosen elsewhere.
+//! Undoes what a session applied, or redoes its last undo, if none of it was changed since. Either is itself an apply: staged,
+//! journaled, and safe to kill. `undo_choice` selects the operations.
 
 use super::found::{Found, found};
 use super::journal::{Journal, Purpose, first_apply};
@@ -20,23 +20,23 @@ use std::path::{Path, PathBuf};
 #[serde(rename_all = "camelCase")]
 pub struct UndoOutcome {
     pub status: UndoStatus,
-    /// The paths that are as they were before what was taken back.
+    /// The paths that were restored.
     pub restored: Vec<RawPath>,
-    /// Those of them that were so already, thrown away with git for example: there was nothing to take out, and a redo does not
-    /// bring them.
+    /// Those of them that somebody had already restored, for example with git: nothing was taken out, and a redo does not bring them
+    /// back.
     pub already: Vec<RawPath>,
     /// Why nothing was done: these were changed since.
     pub changed: Vec<RawPath>,
-    /// Changed since and taken back all the same, because that was asked for; a redo brings the changes back.
+    /// Changed since, but undone anyway on request; a redo brings the changes back.
     pub overwritten: Vec<RawPath>,
-    /// Directories that the apply made and that hold something else by now.
+    /// Directories that the apply created and that now contain something else.
     pub kept_directories: Vec<RawPath>,
     pub preserved: Vec<RawPath>,
-    /// Named paths at which nothing of the session is in the project.
+    /// Named paths where the project has nothing of the session.
     pub unknown: Vec<RawPath>,
-    /// How many paths of the same apply are still in the project; another undo takes them back.
+    /// How many paths of the same apply are still in the project; another undo reverts them.
     pub remaining: usize,
-    /// Earlier applies of the session that are still in the project; another undo takes the next one back.
+    /// Earlier applies of the session that are still in the project; another undo reverts the next one.
     pub earlier: usize,
     /// How many other paths of the same apply are undone, and could be applied again.
     pub undone: usize,
@@ -46,25 +46,25 @@ pub struct UndoOutcome {
 #[serde(rename_all = "lowercase")]
 pub enum UndoStatus {
     Undone,
-    /// An undo was taken back: the agent's work is applied again.
+    /// An undo was reverted: the agent's work is applied again.
     Redone,
-    /// The session has nothing that could be taken back.
+    /// The session has nothing to undo or redo.
     Nothing,
     /// Nothing was changed.
     Conflict,
 }
 
-/// Takes the last apply back.
+/// Undoes the last apply.
 pub fn undo(context: &Context<'_>) -> anyhow::Result<UndoOutcome> {
     undo_with(context, &UndoRequest::default())
 }
 
-/// Takes the last apply back, or what it wrote at some paths.
+/// Undoes the last apply, or what it wrote to some paths.
 pub fn undo_with(context: &Context<'_>, request: &UndoRequest) -> anyhow::Result<UndoOutcome> {
     take_back(context, request, Direction::Undo)
 }
 
-/// Takes the last undo back. It needs no mount: what the undo took out of the project is in the session.
+/// Reverts the last undo. This needs no mount: what the undo took out of the project is in the session.
 pub fn redo(context: &Context<'_>) -> anyhow::Result<UndoOutcome> {
     take_back(context, &UndoRequest::default(), Direction::Redo)
 }
@@ -125,7 +125,7 @@ fn take_back(
     }
     let mut lock = ProjectLock::take(context.locks, &root, PATIENCE)?;
     finish_left_over(context, &mut lock, &project)?;
-    // The left-over may have been this session's.
+    // The left-over journal may have belonged to this session.
     let journals = Journal::all(context.session)?;
     let Some(choice) = direction.choose(&journals, &request.only, context.session) else {
         return Ok(outcome);
@@ -211,7 +211,7 @@ fn take_back(
     Ok(outcome)
 }
 
-/// The undos that can be taken back. One that found everything taken back already has nothing to bring.
+/// The undos that can be reverted. One that found everything already restored has nothing to bring back.
 fn undos(journals: &[Journal]) -> impl DoubleEndedIterator<Item = &Journal> {
     let is_undo = |journal: &&Journal| matches!(journal.purpose, Purpose::Undo { .. });
     journals.iter().filter(is_undo).filter(|journal| journal.stands() && !journal.operations.is_empty())

@@ -1,5 +1,5 @@
-//! Which operations an undo takes back: those of the last apply, or of the last one that wrote a named path. A choice that
-//! needs another operation takes that with it. It reads and changes nothing.
+//! Selects the operations that an undo reverts: those of the last apply, or of the last one that wrote to a named path, together with
+//! the other operations that they need. It changes nothing.
 
 use super::journal::{Action, Journal, Operation, Part, Rename, first_apply};
 use super::stage::content_of;
@@ -10,26 +10,26 @@ use crate::mount::fs::tree::Tree;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// The owner may write: without it a directory takes no entries.
+/// Write permission for the owner, without which a directory takes no entries.
 const OWNER_WRITE: u32 = 0o200;
 
-/// What is to be undone.
+/// What to undo.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UndoRequest {
-    /// Only these paths of the project and what is below them; empty means everything.
+    /// Only these paths of the project, and what is below them; empty means everything.
     pub only: Vec<PathBuf>,
-    /// Also what the user has changed since. The user's version goes to the undo copies.
+    /// Even what the user has changed since. The user's version goes to the undo copies.
     pub force: bool,
 }
 
-/// An operation of a journal that stands.
+/// An operation of a journal in effect.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece<'a> {
     pub(super) journal: &'a Journal,
     pub(super) operation: &'a Operation,
 }
 
-/// What is taken back at once.
+/// What is reverted together.
 #[derive(Debug)]
 pub(super) struct Choice<'a> {
     pub(super) pieces: Vec<Piece<'a>>,
@@ -52,7 +52,7 @@ fn applied(journals: &[Journal]) -> impl Iterator<Item = &Journal> {
     journals.iter().filter(|journal| journal.purpose.applies() && journal.stands())
 }
 
-/// `None` if nothing of the session stands there. `session` has the undo copies.
+/// `None` if the project has nothing of the session. `session` contains the undo copies.
 pub(super) fn choose<'a>(journals: &'a [Journal], only: &[PathBuf], session: &Path) -> Option<Choice<'a>> {
     let is_named =
         |operation: &Operation| only.is_empty() || only.iter().any(|named| operation.path.starts_with(named));
@@ -95,8 +95,8 @@ pub(super) fn whole(journal: &Journal) -> Choice<'_> {
     Choice { pieces, of: journal.number, parts: Vec::new(), remaining: 0 }
 }
 
-/// What was moved is taken back as a whole: one half alone would leave the file nowhere, or twice. What the review showed as a
-/// rename is one; of the rest, and in journals that do not say it, what holds the same.
+/// A move is reverted as a whole: one half alone would lose or duplicate the file. Moves are what the review showed as renames;
+/// otherwise, and in journals that do not record them, files with the same content.
 fn add_other_halves_of_moves<'a>(
     all: &[Piece<'a>],
     renames: &[Rename],
@@ -157,7 +157,7 @@ fn add_other_halves_of_moves<'a>(
     paths.extend(halves);
 }
 
-/// A file that comes back needs its directory, and a directory that takes entries must be open.
+/// A file that comes back needs its directory, and a directory that takes entries must be writable.
 fn add_directories<'a>(all: &[Piece<'a>], paths: &mut HashSet<&'a Path>) {
     let above: HashSet<&Path> = paths.iter().flat_map(|path| path.ancestors().skip(1)).collect();
     let is_needed = |operation: &Operation| match operation.action {
