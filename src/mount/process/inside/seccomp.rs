@@ -75,9 +75,9 @@ pub(super) fn deny_typing() -> io::Result<()> {
     apply_filter(&request_filter(IOCTL, &DENIED_REQUESTS)).map_err(io::Error::other)
 }
 
-/// For root in an overlay: in a namespace for control groups of its own it could mount a writable view of the groups that the runner
-/// and the user's shell are in, and freeze or kill them. And for whoever a control group limits: `clone3` starts a process in any
-/// group that its user may write, through a read-only mount too.
+/// For root in an overlay and everybody at `strict`: in a namespace for control groups of its own, whoever may write the groups that
+/// the runner and the user's shell are in could mount a view of them, and freeze or kill them. And for whoever a control group
+/// limits: `clone3` starts a process in any group that its user may write, through a read-only mount too.
 pub(super) fn deny_control_groups() -> io::Result<()> {
     apply_filter(&namespace_filter([CLONE_NEWCGROUP; 2], &[])).map_err(io::Error::other)
 }
