@@ -42,9 +42,9 @@ fn usage_error(text: &str) -> CommandError {
 const USUAL_COLUMNS: usize = 80;
 /// Takes away what is in the line.
 const ERASED_LINE: &str = "\r\x1b[2K";
-/// Back to the first screen; region and margins of the whole screen, without moving the cursor; wrapping; no mouse; usual letters and
+/// Ends a command that was only begun, which would swallow all that follows; back to the first screen; region and margins of the whole screen, without moving the cursor; wrapping; no mouse; usual letters and
 /// colours; and nothing below the cursor.
-const TERMINAL_RESET: &str = "\x1b[?1047l\x1b[!p\x1b[?69l\x1b7\x1b[r\x1b8\x1b[?7h\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\
+const TERMINAL_RESET: &str = "\x1b\\\x1b[?1047l\x1b[!p\x1b[?69l\x1b7\x1b[r\x1b8\x1b[?7h\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\
     \x1b(B\x0f\x1b[0m\x1b]104\x07\x1b]110\x07\x1b]111\x07\x1b[J";
 
 /// Where a command says things. Colour goes away by itself when the stream is no terminal or `NO_COLOR` is set.

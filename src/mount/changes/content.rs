@@ -1,4 +1,5 @@
-//! Compares the content of the two sides of a path. Byte by byte: a hash would have to read as much.
+//! Compares the content of the two sides of a path, byte by byte: a hash would have to read as much. Where many are compared with
+//! many, each has a name for what it holds, and is read once.
 
 use super::three_way::ThreeWay;
 use crate::mount::changes::compare::After;
@@ -19,6 +20,11 @@ pub(super) fn same_content(sides: &ThreeWay<'_>, path: &Path, after: &After) -> 
         After::Dir { .. } => Ok(true),
         After::Absent | After::Special => Ok(false),
     }
+}
+
+/// A name for what a file holds. `None` for what cannot be read: it cannot be compared, and the review lists it as unreadable.
+pub(super) fn digest_of(tree: &Tree, path: &Path) -> std::io::Result<Option<blake3::Hash>> {
+    tree.open_file(path).ok().map(|(file, _)| data::digest(&file)).transpose()
 }
 
 pub(super) fn unreadable(tree: &Tree, path: &Path) -> String {

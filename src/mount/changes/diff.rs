@@ -3,7 +3,9 @@
 
 use super::change::{Change, Merged, Review};
 use super::conflict_base::base_of_conflict;
+use super::patience::Patience;
 use super::three_way::ThreeWay;
+use crate::host::interruption;
 use crate::model::change_kind::ChangeKind;
 use crate::model::printable::{self, printable};
 use crate::model::raw_path::RawPath;
@@ -17,12 +19,10 @@ use similar::{Algorithm, TextDiff};
 use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
-use std::time::Duration;
+use std::time::Instant;
 
 /// A file above this is named with its size instead of being compared line by line.
 const LARGEST: u64 = 2 << 20;
-/// How long one file may take; the diff gets coarser after that, not wrong.
-const PATIENCE: Duration = Duration::from_millis(500);
 /// Where git looks for a zero byte to tell text from the rest.
 const PROBE: usize = 8000;
 
@@ -75,15 +75,33 @@ enum Renames {
 /// The diffs of all changes, or of those at or below one path.
 pub fn diff(sides: &ThreeWay<'_>, review: &Review, below: Option<&Path>) -> anyhow::Result<Vec<FileDiff>> {
     let wanted = |change: &&Change| below.is_none_or(|below| change.path.starts_with(below));
-    review.changes.iter().filter(wanted).map(|change| diff_of(sides, change, Renames::Apart)).collect()
+    diffs(sides, review.changes.iter().filter(wanted), Renames::Apart)
 }
 
 /// The diffs of all changes, with renames as such.
 pub fn diff_with_renames(sides: &ThreeWay<'_>, review: &Review) -> anyhow::Result<Vec<FileDiff>> {
-    review.changes.iter().map(|change| diff_of(sides, change, Renames::Together)).collect()
+    diffs(sides, review.changes.iter(), Renames::Together)
 }
 
-fn diff_of(sides: &ThreeWay<'_>, change: &Change, renames: Renames) -> anyhow::Result<FileDiff> {
+fn diffs<'a>(
+    sides: &ThreeWay<'_>,
+    changes: impl Iterator<Item = &'a Change>,
+    renames: Renames,
+) -> anyhow::Result<Vec<FileDiff>> {
+    let patience = Patience::new();
+    let diff = |change| {
+        interruption::check()?;
+        diff_of(sides, change, renames, &patience)
+    };
+    changes.map(diff).collect()
+}
+
+fn diff_of(
+    sides: &ThreeWay<'_>,
+    change: &Change,
+    renames: Renames,
+    patience: &Patience,
+) -> anyhow::Result<FileDiff> {
     let path = change.path.0.as_path();
     let now = change.now.map(|stat| stat.kind);
     let is_together = renames == Renames::Together;
@@ -113,6 +131,9 @@ fn diff_of(sides: &ThreeWay<'_>, change: &Change, renames: Renames) -> anyhow::R
     if change.touched {
         let _ = writeln!(text, "touched: {TOUCHED}");
     }
+    let compared = |names: (&str, &str), before: &Side, after: &Side, text: &mut String| {
+        compared(names, before, after, patience.deadline(), text)
+    };
     let counts = match base_of_conflict(sides, change)?.map(text_of) {
         Some(base) => {
             let _ = writeln!(text, "diff a/{name} b/{name}: what you changed");
@@ -149,10 +170,18 @@ fn diff_of(sides: &ThreeWay<'_>, change: &Change, renames: Renames) -> anyhow::R
 }
 
 /// The lines that differ, or a sentence; with their numbers, where lines mean something.
-fn compared(names: (&str, &str), before: &Side, after: &Side, text: &mut String) -> Option<(usize, usize)> {
+fn compared(
+    names: (&str, &str),
+    before: &Side,
+    after: &Side,
+    deadline: Instant,
+    text: &mut String,
+) -> Option<(usize, usize)> {
     match (before, after) {
         (Side::Text(_) | Side::Nothing | Side::Directory, Side::Text(_))
-        | (Side::Text(_), Side::Nothing | Side::Directory) => Some(lines(names, before, after, text)),
+        | (Side::Text(_), Side::Nothing | Side::Directory) => {
+            Some(lines(names, before, after, deadline, text))
+        }
         (Side::Nothing | Side::Directory, Side::Nothing | Side::Directory) => None,
         _ => {
             let _ = writeln!(text, "{} ({} -> {})", not_shown(before, after), size(before), size(after));
@@ -161,7 +190,13 @@ fn compared(names: (&str, &str), before: &Side, after: &Side, text: &mut String)
     }
 }
 
-fn lines(names: (&str, &str), before: &Side, after: &Side, text: &mut String) -> (usize, usize) {
+fn lines(
+    names: (&str, &str),
+    before: &Side,
+    after: &Side,
+    deadline: Instant,
+    text: &mut String,
+) -> (usize, usize) {
     let content = |side: &Side| match side {
         Side::Text(text) => text.clone(),
         _ => String::new(),
@@ -171,7 +206,7 @@ fn lines(names: (&str, &str), before: &Side, after: &Side, text: &mut String) ->
         _ => format!("{prefix}/{name}"),
     };
     let (old, new) = (content(before), content(after));
-    let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(PATIENCE).diff_lines(&old, &new);
+    let diff = TextDiff::configure().algorithm(Algorithm::Myers).deadline(deadline).diff_lines(&old, &new);
     let mut counts = (0, 0);
     for change in diff.iter_all_changes() {
         match change.tag() {

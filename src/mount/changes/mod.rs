@@ -24,6 +24,7 @@ mod moved;
 mod own;
 pub mod patch;
 mod path_states;
+mod patience;
 mod protect;
 mod renames;
 mod repositories;

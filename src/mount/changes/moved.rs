@@ -1,11 +1,12 @@
 //! A move to a protected path is one change in two halves: the new path is never applied, so the old one must not go either.
 
 use super::change::{Change, Protected, ProtectedWhy, Review};
+use super::content::digest_of;
 use super::three_way::ThreeWay;
 use crate::mount::changes::compare::After;
-use crate::mount::fs::data;
 use crate::mount::fs::stat::Kind;
-use std::path::{Path, PathBuf};
+use std::collections::HashSet;
+use std::path::PathBuf;
 
 /// Deletions of files whose content lies at a protected path now, or in a repository of the agent's, become protected themselves.
 pub(super) fn hold_what_moved_to_protected(
@@ -13,26 +14,35 @@ pub(super) fn hold_what_moved_to_protected(
     in_git: &[PathBuf],
     review: &mut Review,
 ) -> anyhow::Result<()> {
-    let mut written = Vec::new();
+    let size_of_deleted = |change: &Change| {
+        let now = change.now.filter(|now| now.kind == Kind::File && change.after == After::Absent);
+        now.map(|now| now.size)
+    };
+    // Each file is read once, however many there are of one size.
+    let sizes: HashSet<u64> = review.changes.iter().filter_map(size_of_deleted).collect();
+    let mut written = HashSet::new();
     let protected = review.protected.iter().filter(|protected| !protected.deleted);
     for path in protected.map(|protected| &protected.path.0).chain(in_git) {
         // An empty file is not evidence of a move, and nothing is lost with it.
         if let Some(stat) = sides.mount.stat(path)?
             && stat.kind == Kind::File
             && stat.size > 0
+            && sizes.contains(&stat.size)
             // Only its mode was changed: what it holds came from nowhere else.
-            && !has_content_of(sides, path, path)?
+            && let Some(content) = digest_of(sides.mount, path)?
+            && digest_of(sides.project, path)? != Some(content)
         {
-            written.push((path.clone(), stat.size));
+            written.insert((stat.size, content));
         }
     }
-    if written.is_empty() {
-        return Ok(());
-    }
-    let mut moved: Vec<PathBuf> = Vec::new();
+    let sizes: HashSet<u64> = written.iter().map(|(size, _)| *size).collect();
+    let mut moved: HashSet<PathBuf> = HashSet::new();
     for change in &review.changes {
-        if is_moved(sides, change, &written)? {
-            moved.push(change.path.0.clone());
+        if let Some(size) = size_of_deleted(change).filter(|size| sizes.contains(size))
+            && let Some(content) = digest_of(sides.project, &change.path)?
+            && written.contains(&(size, content))
+        {
+            moved.insert(change.path.0.clone());
         }
     }
     review.changes.retain(|change| !moved.contains(&change.path.0));
@@ -44,25 +54,4 @@ pub(super) fn hold_what_moved_to_protected(
     }));
     review.protected.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(())
-}
-
-fn is_moved(sides: &ThreeWay<'_>, change: &Change, written: &[(PathBuf, u64)]) -> anyhow::Result<bool> {
-    let Some(now) = change.now.filter(|now| now.kind == Kind::File && change.after == After::Absent) else {
-        return Ok(false);
-    };
-    for (path, _) in written.iter().filter(|(_, size)| *size == now.size) {
-        if has_content_of(sides, &change.path, path)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-fn has_content_of(sides: &ThreeWay<'_>, project: &Path, mount: &Path) -> anyhow::Result<bool> {
-    // What cannot be read cannot be compared; the review lists it as unreadable.
-    let (Ok((ours, _)), Ok((agents, _))) = (sides.project.open_file(project), sides.mount.open_file(mount))
-    else {
-        return Ok(false);
-    };
-    Ok(data::is_same(&ours, &agents)?)
 }

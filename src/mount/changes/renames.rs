@@ -2,13 +2,13 @@
 
 use super::change::{Change, Review};
 use super::compare::After;
+use super::content::digest_of;
 use super::merge::is_text;
 use super::three_way::ThreeWay;
 use crate::files::regular;
 use crate::model::change_kind::ChangeKind;
-use crate::mount::fs::data;
 use crate::mount::fs::stat::Kind;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// More files than this on one side are not looked into, as in git.
 const MOST: usize = 1000;
@@ -72,27 +72,24 @@ fn same(
     new: &mut [Half],
 ) -> anyhow::Result<Vec<(usize, usize)>> {
     let path = |half: &Half| review.changes[half.number].path.0.as_path();
-    let mut by_size: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (number, half) in gone.iter().enumerate() {
-        by_size.entry(half.size).or_default().push(number);
+    let sizes = |halves: &[Half]| halves.iter().map(|half| half.size).collect::<HashSet<u64>>();
+    let (old_sizes, new_sizes) = (sizes(gone), sizes(new));
+    let mut by_content: HashMap<(u64, blake3::Hash), Vec<usize>> = HashMap::new();
+    for (number, old) in gone.iter().enumerate().filter(|(_, old)| new_sizes.contains(&old.size)) {
+        if let Some(content) = digest_of(sides.project, path(old))? {
+            by_content.entry((old.size, content)).or_default().push(number);
+        }
     }
     let mut pairs = Vec::new();
-    for new in new {
-        let Some(candidates) = by_size.get_mut(&new.size) else { continue };
-        candidates.sort_by_key(|&old| path(&gone[old]).file_name() != path(new).file_name());
-        for at in 0..candidates.len() {
-            let old = &gone[candidates[at]];
-            let (Ok((ours, _)), Ok((agents, _))) =
-                (sides.project.open_file(path(old)), sides.mount.open_file(path(new)))
-            else {
-                continue;
-            };
-            if data::is_same(&ours, &agents)? {
-                pairs.push((old.number, new.number));
-                new.is_paired = true;
-                gone[candidates.remove(at)].is_paired = true;
-                break;
-            }
+    for new in new.iter_mut().filter(|new| old_sizes.contains(&new.size)) {
+        let Some(content) = digest_of(sides.mount, path(new))? else { continue };
+        let Some(candidates) = by_content.get_mut(&(new.size, content)) else { continue };
+        let has_name = |&old: &usize| path(&gone[old]).file_name() == path(new).file_name();
+        let at = candidates.iter().position(has_name).unwrap_or(0);
+        if at < candidates.len() {
+            let old = &mut gone[candidates.remove(at)];
+            (old.is_paired, new.is_paired) = (true, true);
+            pairs.push((old.number, new.number));
         }
     }
     Ok(pairs)

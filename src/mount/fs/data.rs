@@ -77,6 +77,36 @@ pub(crate) fn is_same(a: &File, b: &File) -> io::Result<bool> {
     }
 }
 
+/// A name for what a file holds: two files of one size have the same name if they hold the same bytes, whatever of it are holes.
+pub(crate) fn digest(file: &File) -> io::Result<blake3::Hash> {
+    const BLOCK: usize = 4096;
+    let skips = has_holes(file)?;
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; 64 * 1024];
+    let mut position = 0;
+    loop {
+        interruption::check()?;
+        if skips {
+            match next_data(file, position)? {
+                // Where its block begins, so that the blocks are the same in every file.
+                Some((start, _)) => position = start - start % BLOCK as u64,
+                None => return Ok(hasher.finalize()),
+            }
+        }
+        let length = read_full(file, &mut buffer, position)?;
+        if length == 0 {
+            return Ok(hasher.finalize());
+        }
+        for (at, block) in (position..).step_by(BLOCK).zip(buffer[..length].chunks(BLOCK)) {
+            // One of zeros is as good as a hole.
+            if block.iter().any(|&byte| byte != 0) {
+                hasher.update(&at.to_le_bytes()).update(block);
+            }
+        }
+        position += length as u64;
+    }
+}
+
 fn read_full(file: &File, buffer: &mut [u8], position: u64) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -142,5 +172,19 @@ mod tests {
         assert!(!is_same(&one, &sparse(&[(1 << 39, b"same")], size - 1)).unwrap());
         assert!(is_same(&sparse(&[(0, b"ab")], 2), &sparse(&[(0, b"ab")], 2)).unwrap());
         assert!(!is_same(&sparse(&[(0, b"ab")], 2), &sparse(&[(0, b"ac")], 2)).unwrap());
+    }
+
+    #[test]
+    fn files_have_the_same_digest_if_they_hold_the_same() {
+        let size = 1 << 40;
+        let name = |pieces: &[(u64, &[u8])], size| digest(&sparse(pieces, size)).unwrap();
+        let one = name(&[(1 << 39, b"same")], size);
+        assert_eq!(one, name(&[(1 << 39, b"same"), (0, b"\0\0")], size));
+        for other in [&[(1 << 39, &b"other"[..])][..], &[], &[((1 << 39) + 4096, b"same")], &[(0, b"same")]] {
+            assert_ne!(one, name(other, size));
+        }
+        let dense = vec![7; 200_000];
+        assert_eq!(name(&[(0, &dense)], 200_000), name(&[(0, &dense)], 200_000));
+        assert_ne!(name(&[(0, &dense)], 200_000), name(&[(0, &dense), (199_999, b"8")], 200_000));
     }
 }

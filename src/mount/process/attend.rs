@@ -8,7 +8,7 @@ use super::descendants;
 use super::disk_meter::DiskMeter;
 use super::inside::protocol::{Group, Report};
 use super::signals::SignalInbox;
-use super::stdio::ChildStdio;
+use super::stdio::{ChildStdio, never_wait};
 use super::terminal::{OutputTerminal, SharedTerminal, has_job_control};
 use crate::exit::Exit;
 use crate::mount::error::MountError;
@@ -16,7 +16,7 @@ use anyhow::{Result, bail};
 use nix::sys::signal::{Signal, kill, raise};
 use nix::unistd::Pid;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::OFlags;
+use rustix::io::ioctl_fionread;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -248,7 +248,7 @@ fn attend(
         }
         if let Some(listener) = listener.as_deref_mut() {
             for pipe in &mut pipes {
-                if pipe.read(listener) {
+                if pipe.read(listener) > 0 {
                     watch.last_output = Instant::now();
                 }
             }
@@ -287,7 +287,7 @@ fn attend(
     }
     if let Some(listener) = listener {
         for pipe in &mut pipes {
-            while pipe.read(listener) {}
+            pipe.read_rest(listener);
         }
     }
     tracing::debug!(?ending, reached = ?watch.reached, interrupted_by = ?watch.interrupted_by, "command ended");
@@ -434,25 +434,35 @@ impl Pipe {
     fn of<P: Into<OwnedFd>>(pipe: Option<P>, channel: Channel) -> Result<Pipe> {
         let file = pipe.map(|pipe| File::from(pipe.into()));
         if let Some(file) = &file {
-            let flags = rustix::fs::fcntl_getfl(file).map_err(std::io::Error::from)?;
-            rustix::fs::fcntl_setfl(file, flags | OFlags::NONBLOCK).map_err(std::io::Error::from)?;
+            never_wait(file)?;
         }
         Ok(Pipe { file, buffer: vec![0; 64 * 1024], channel })
     }
 
-    /// Reads once; false if nothing was available.
-    fn read(&mut self, listener: &mut dyn Listener) -> bool {
-        let Some(file) = &mut self.file else { return false };
+    /// Reads once, and returns how many bytes were available.
+    fn read(&mut self, listener: &mut dyn Listener) -> usize {
+        let Some(file) = &mut self.file else { return 0 };
         match file.read(&mut self.buffer) {
             Ok(0) => self.file = None,
             Ok(count) => {
                 listener.output(self.channel, &self.buffer[..count]);
-                return true;
+                return count;
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
             Err(_) => self.file = None,
         }
-        false
+        0
+    }
+
+    /// Reads what is there by now. Somebody outside may have been handed the other end, and write on for ever.
+    fn read_rest(&mut self, listener: &mut dyn Listener) {
+        let mut left = self.fd().and_then(|fd| ioctl_fionread(fd).ok()).unwrap_or(0);
+        while left > 0 {
+            match self.read(listener) {
+                0 => break,
+                count => left = left.saturating_sub(count as u64),
+            }
+        }
     }
 
     fn fd(&self) -> Option<BorrowedFd<'_>> {

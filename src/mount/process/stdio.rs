@@ -2,9 +2,11 @@
 //! the file through `/proc/self/fd`, bypassing every mount, even for writing. This module starts nothing.
 
 use crate::tool;
-use rustix::fs::{SeekFrom, seek};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, fcntl_setfl, seek};
+use rustix::io::{Errno, ioctl_fionread};
 use std::fs::File;
-use std::io::{self, PipeWriter, Read, Write};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::process::Stdio;
@@ -25,17 +27,26 @@ pub struct ChildStdio {
 /// Copies and pipes between the child and the user's files.
 #[derive(Debug, Default)]
 pub(super) struct Relay {
-    outputs: Vec<JoinHandle<()>>,
+    outputs: Vec<Output>,
     /// A copy of our standard input, and its offset in the original.
     input: Option<(File, u64)>,
+}
+
+/// What is carried into one file.
+#[derive(Debug)]
+struct Output {
+    carrier: JoinHandle<()>,
+    /// Closed when everything inside has ended.
+    inside: PipeWriter,
 }
 
 impl Relay {
     /// Everything that the child wrote is where it belongs, and whoever shares our input goes on where the child stopped. The child
     /// and all that it started are gone.
     pub(super) fn finish(self) {
-        for output in self.outputs {
-            let _ = output.join();
+        for Output { carrier, inside } in self.outputs {
+            drop(inside);
+            let _ = carrier.join();
         }
         if let Some((copy, start)) = self.input
             && let Ok(read) = seek(&copy, SeekFrom::Current(0))
@@ -120,12 +131,51 @@ impl Relay {
 
     /// A pipe into a file of the user's.
     fn output(&mut self, mut file: File) -> io::Result<PipeWriter> {
-        let (mut read, write) = io::pipe()?;
-        self.outputs.push(std::thread::spawn(move || {
-            let _ = io::copy(&mut read, &mut file).and_then(|_| file.flush());
-        }));
+        let (read, write) = io::pipe()?;
+        let (ended, inside) = io::pipe()?;
+        never_wait(&read)?;
+        let carrier = std::thread::spawn(move || {
+            let _ = carry(read, &mut file, &ended).and_then(|()| file.flush());
+        });
+        self.outputs.push(Output { carrier, inside });
         Ok(write)
     }
+}
+
+/// Until the pipe is closed or `ended` is: then what is in it by now. Somebody outside may have been handed its other end.
+fn carry(mut read: PipeReader, file: &mut File, ended: &PipeReader) -> io::Result<()> {
+    let mut buffer = vec![0; 64 * 1024];
+    let mut left = None;
+    loop {
+        if left.is_none() {
+            let mut ready = [PollFd::new(&read, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
+            match poll(&mut ready, None) {
+                Ok(_) if !ready[1].revents().is_empty() => left = Some(ioctl_fionread(&read)?),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        match read.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(length) => {
+                file.write_all(&buffer[..length])?;
+                left = left.map(|left| left.saturating_sub(length as u64));
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && left.is_none() => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        if left == Some(0) {
+            return Ok(());
+        }
+    }
+}
+
+/// Whoever reads an empty pipe is told so, also if somebody else has taken what was in it.
+pub(super) fn never_wait(pipe: impl AsFd) -> io::Result<()> {
+    let flags = fcntl_getfl(&pipe)?;
+    Ok(fcntl_setfl(&pipe, flags | OFlags::NONBLOCK)?)
 }
 
 fn is_file(file: &File) -> io::Result<bool> {

@@ -2,7 +2,7 @@
 
 use crate::host::terminal::without_being_stopped;
 use nix::unistd::{Pid, getpgrp, getpid, getppid, getsid, setpgid, tcgetpgrp, tcsetpgrp};
-use rustix::fs::{Mode, fchmod, fstat};
+use rustix::fs::{Gid, Mode, Uid, fchmod, fchown, fstat};
 use rustix::stdio::{stderr, stdout};
 use rustix::termios::{
     Action, OptionalActions, QueueSelector, Termios, isatty, tcflow, tcflush, tcgetattr, tcsetattr,
@@ -15,8 +15,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 pub struct SharedTerminal {
     /// Its settings before the child had it.
     settings: Option<Termios>,
-    /// Its permissions, which a child that shares it can change permanently, whatever is mounted over its path.
-    mode: Option<Mode>,
+    /// A child that shares the terminal can change this permanently, whatever is mounted over its path.
+    access: Option<Access>,
     /// Whether the child has it: not while the user's shell has it, and not before we are brought to the foreground.
     is_lent: bool,
 }
@@ -26,7 +26,7 @@ impl SharedTerminal {
     pub fn of_this_process() -> Option<SharedTerminal> {
         let mut terminal = isatty(stdin()).then(|| SharedTerminal {
             settings: None,
-            mode: mode_of(stdin()),
+            access: Access::of(stdin()),
             is_lent: false,
         })?;
         terminal.lend();
@@ -57,8 +57,8 @@ impl SharedTerminal {
     /// comes from it, and must not reach a question of ours or the user's shell.
     pub fn take_back(&self) {
         // Needed even if the child only wrote to it.
-        if let Some(mode) = self.mode.filter(|_| mode_of(stdin()) != self.mode) {
-            let _ = fchmod(stdin(), mode);
+        if let Some(access) = self.access {
+            access.restore(stdin());
         }
         if !self.is_lent {
             return;
@@ -85,7 +85,7 @@ impl SharedTerminal {
 pub struct OutputTerminal {
     terminal: OwnedFd,
     settings: Option<Termios>,
-    mode: Option<Mode>,
+    access: Option<Access>,
 }
 
 impl OutputTerminal {
@@ -98,13 +98,13 @@ impl OutputTerminal {
         let terminal = [stdout(), stderr()].into_iter().find(is_terminal)?;
         let terminal = terminal.try_clone_to_owned().ok()?;
         let settings = is_ours(&terminal).then(|| tcgetattr(&terminal).ok()).flatten();
-        Some(OutputTerminal { mode: mode_of(&terminal), settings, terminal })
+        Some(OutputTerminal { access: Access::of(&terminal), settings, terminal })
     }
 
     /// Undoes what the child did to it, even if its output was stopped.
     pub fn take_back(&self) {
-        if let Some(mode) = self.mode.filter(|_| mode_of(&self.terminal) != self.mode) {
-            let _ = fchmod(&self.terminal, mode);
+        if let Some(access) = self.access {
+            access.restore(&self.terminal);
         }
         // In the background its settings are somebody else's.
         let Some(settings) = self.settings.as_ref().filter(|_| is_ours(&self.terminal)) else { return };
@@ -120,9 +120,31 @@ fn is_ours(terminal: &OwnedFd) -> bool {
     tcgetpgrp(terminal).map_or(true, |front| front == getpgrp())
 }
 
-/// The permissions of a terminal itself, whatever its path.
-fn mode_of(terminal: impl AsFd) -> Option<Mode> {
-    Some(Mode::from_raw_mode(fstat(terminal).ok()?.st_mode))
+/// Who may open a terminal, whatever its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Access {
+    owner: Uid,
+    group: Gid,
+    mode: Mode,
+}
+
+impl Access {
+    fn of(terminal: impl AsFd) -> Option<Access> {
+        let stat = fstat(terminal).ok()?;
+        let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
+        Some(Access { owner, group, mode: Mode::from_raw_mode(stat.st_mode) })
+    }
+
+    /// As far as we may: only root gives a terminal away, and takes it back.
+    fn restore(self, terminal: impl AsFd) {
+        let now = Access::of(&terminal);
+        if now.is_none_or(|now| (now.owner, now.group) != (self.owner, self.group)) {
+            let _ = fchown(&terminal, Some(self.owner), Some(self.group));
+        }
+        if now.is_none_or(|now| now.mode != self.mode) {
+            let _ = fchmod(&terminal, self.mode);
+        }
+    }
 }
 
 /// Whether our parent can continue us if we stop: it is in our session.

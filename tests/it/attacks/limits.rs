@@ -116,6 +116,22 @@ fn nothing_inside_leaves_its_control_group() {
     });
 }
 
+#[test]
+fn at_strict_nobody_writes_the_control_group_that_the_runner_is_in() {
+    for_each_identity(|world| {
+        world.files(&[("dir/keep", "")]);
+        // An ordinary user has one where the session is delegated, as it is on desktops.
+        let Some(group) = Delegated::to(&world) else { return };
+        let script = "unshare -UrCm sh -c 'mount -t cgroup2 none dir && mkdir dir/aw-attack && rmdir dir/aw-attack && echo made' 2>/dev/null || true
+            unshare -Urm true && echo nests";
+        let mut outside = world.program("sh");
+        let outside = group.started(outside.args(["-c", script]));
+        assert_eq!(outside.stdout, "made\nnests\n", "the attack does not work: {outside:#?}");
+        let did = group.started(&world.mounted_command(&["--sandbox", "strict"], script));
+        assert_eq!(did.stdout, "nests\n", "{did:#?}");
+    });
+}
+
 /// What `doctor` says about a limit here, and what the plan of a persona does.
 fn promised(world: &World, limit: &str) -> bool {
     let doctor = world.aw(["doctor", "--json"]).json();

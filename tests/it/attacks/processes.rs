@@ -1,6 +1,6 @@
 //! Attacks of processes that mean to outlive their run: they would change the work after it was looked at.
 
-use crate::support::mount::{for_each_identity, processes_with, read, soon};
+use crate::support::mount::{World, for_each_identity, identities, processes_with, read, soon};
 use crate::support::sessions::BACKENDS;
 use agentworkforce::host::Host;
 use agentworkforce::model::mount_record::Containment;
@@ -119,6 +119,71 @@ socket.send_fds(client, [b'x'], [os.open('.', os.O_RDONLY)])
         assert_eq!(read(world.project().join("deploy.sh")), "harmless\n", "{applied:#?}");
         assert!(!world.project().join("unseen.sh").exists());
     });
+}
+
+/// Takes a descriptor over a socket, and writes lines that take long to read to it, for a minute at most.
+const WRITER: &str = "
+import os, socket, sys, time
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+server.listen(1)
+connection, _ = server.accept()
+_, fds, _, _ = socket.recv_fds(connection, 1, 1)
+os.set_blocking(fds[0], False)
+connection.send(b'x')
+end = time.time() + 60
+while not os.path.exists(sys.argv[2]) and time.time() < end:
+    try:
+        os.write(fds[0], b'{\\n' * 30000)
+    except OSError:
+        time.sleep(0.0001)
+";
+
+/// Hands its output over and waits until it was taken.
+const HANDS_OVER: &str = "
+import socket, sys
+client = socket.socket(socket.AF_UNIX)
+client.connect(sys.argv[1])
+socket.send_fds(client, [b'x'], [1])
+client.recv(1)
+";
+
+#[test]
+fn an_output_that_was_handed_to_another_process_is_not_waited_for() {
+    for who in identities() {
+        let path = "/usr/local/bin:/usr/bin:/bin";
+        // Of a harness, which the runner reads, and of a command, whose output it carries into a file.
+        let harness = format!("PATH={path} python3 hand.py \"$HOME/socket\" && begins && answers done");
+        let world = World::with_harness(who, &harness);
+        world.files(&[("hand.py", HANDS_OVER)]);
+        let (socket, go) = (world.home().join("socket"), world.home().join("go"));
+        let command = format!(
+            "timeout 90 {} mount --apply never -- sh -c 'echo inside; PATH={path} python3 hand.py {}' > log",
+            crate::support::mount::BINARY,
+            socket.display()
+        );
+        let runs: [&dyn Fn(); 2] = [&|| drop(world.report(&["--apply", "never"])), &|| {
+            assert!(world.outside(&format!("{command}; head -1 log")).contains("inside"))
+        }];
+        for (number, run) in runs.into_iter().enumerate() {
+            let mut writer = world.program("python3");
+            writer.env("PATH", path).args(["-c", WRITER]).args([&socket, &go]);
+            let mut writer = writer.stdout(Stdio::null()).spawn().unwrap();
+            assert!(soon(|| socket.exists()));
+            std::thread::sleep(Duration::from_millis(200));
+            let began = Instant::now();
+            run();
+            let took = began.elapsed();
+            let is_held = writer.try_wait().unwrap().is_none();
+            std::fs::write(&go, "").unwrap();
+            writer.wait().unwrap();
+            assert!(took < Duration::from_secs(40), "{number}: {took:?}");
+            assert!(is_held, "{number}: the attack does not work");
+            for used in [&socket, &go] {
+                std::fs::remove_file(used).unwrap();
+            }
+        }
+    }
 }
 
 /// Who started it.

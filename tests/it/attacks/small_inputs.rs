@@ -242,6 +242,45 @@ fn very_many_branches_do_not_take_long() {
 }
 
 #[test]
+fn very_many_files_of_one_size_are_not_compared_with_each_other() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        // 8 bytes each, and none the same.
+        let many = |dir: &str, count: u32, first: u32, kind: &str| {
+            format!(
+                "mkdir {dir}; for i in $(seq {count}); do printf %08d $((i + {first})) > {dir}/$i.{kind}; done"
+            )
+        };
+        world.outside(&format!("{}; git add -A; git commit -qm many", many("old", 1000, 0, "txt")));
+        for (kind, count) in [("pem", 5000), ("txt", 1000)] {
+            let script = format!("rm -r old; {}; echo two > a.txt", many("new", count, 1_000_000, kind));
+            let args = ["mount", "--", "sh", "-ec", &script];
+            within(60, limited(&world, &args), kind).ends(0);
+            let is = world.outside("cat a.txt; test -e old || echo gone; git reset -q --hard; rm -rf new");
+            assert_eq!(is, "two\ngone\n", "{kind}");
+        }
+    });
+}
+
+#[test]
+fn texts_that_have_little_in_common_are_not_compared_for_long() {
+    const REWRITE: &str = "
+import random
+for number in range(150):
+    open(f'{number}.txt', 'w').write(''.join(random.choice('0123456789abcdef') + '\\n' for _ in range(50_000)))
+";
+    for_each_identity(|world| {
+        world.repository(&[("rewrite.py", REWRITE)]);
+        world.outside("for i in $(seq 0 149); do seq 2000 > $i.txt; done; git add -A; git commit -qm many");
+        let args = ["mount", "--apply", "never", "--", "python3", "rewrite.py"];
+        within(60, limited(&world, &args), "the run").ends(0);
+        let session = world.only_session();
+        within(60, limited(&world, &["sessions", "diff", "--json", &session]), "the diff").ends(0);
+        within(60, limited(&world, &["sessions", "apply", &session]), "the apply").ends(0);
+    });
+}
+
+#[test]
 fn a_signal_during_the_review_is_answered() {
     for_each_identity(|world| {
         world.repository(&[("a.txt", "one\n")]);

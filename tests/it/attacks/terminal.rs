@@ -2,7 +2,7 @@
 //! runner's process group.
 
 use crate::support::harness::HARNESSES;
-use crate::support::mount::{Identity, World, for_each_identity, identities, read, soon};
+use crate::support::mount::{Identity, World, for_each_identity, identities, is_root, read, soon};
 use crate::support::require;
 use crate::support::terminal::Terminal;
 use pretty_assertions::assert_eq;
@@ -90,6 +90,29 @@ fn an_agent_does_not_open_the_terminal_to_other_users() {
     let open = r"chmod(0666, \*STDIN) == 1 or die; print sprintf(qq(inside:%o.\n), (stat STDIN)[2] & 0777)";
     let run = format!("$AW mount LEVEL -- perl -e '{open}'; stat -c after:%a. $(tty)");
     at_a_closed_terminal(&run, &["inside:666.", "after:600."]);
+}
+
+#[test]
+fn as_root_an_agent_does_not_give_the_terminal_to_another_user() {
+    if !is_root() {
+        return;
+    }
+    require::program("perl");
+    let world = World::new(Identity::Own);
+    let terminal = Terminal::open(&world);
+    let give = r"chown(1234, 1234, \*STDIN) == 1 or die; print sprintf(qq(inside:%d.\n), (stat STDIN)[4])";
+    for level in LEVELS {
+        for (place, input) in [("STDIN", ""), ("STDOUT", "< /dev/null")] {
+            terminal.clear();
+            terminal.line("chgrp 5 $(tty)");
+            let give = give.replace("STDIN", place);
+            terminal.line(&format!(
+                "$AW mount {level} --apply never -- perl -e '{give}' {input}; stat -c after:%u:%g. $(tty)"
+            ));
+            terminal.shows("inside:1234.");
+            terminal.shows("after:0:5.");
+        }
+    }
 }
 
 #[test]
@@ -188,17 +211,21 @@ fn what_the_agent_did_to_the_screen_does_not_hide_the_review() {
         world.files(&[(
             "evil.sh",
             "echo ok > README.md; echo e > Makefile; echo e > zz_backdoor.sh
-            printf '\\033[2J\\033[H1 change(s)\\n  added     README.md\\n\\033[49;50r\\033[50;1H'",
+            printf '\\033[2J\\033[H1 change(s)\\n  added     README.md\\n'; printf \"$1\"",
         )]);
         let terminal = Terminal::open(&world);
-        terminal.line("$AW mount -- sh evil.sh; echo ended $?");
-        terminal.shows("[x] discard?");
-        let screen = terminal.screen();
-        for line in ["3 change(s)", "Makefile", "zz_backdoor.sh"] {
-            assert!(screen.contains(line), "{line} is not on the screen:\n{screen}");
+        // A region at the bottom; and commands without an end, which take all that follows for a part of them.
+        for last in ["\\033[49;50r\\033[50;1H", "\\033Pq", "\\033]0;", "\\033_", "\\033^", "\\033X"] {
+            terminal.clear();
+            terminal.line(&format!("$AW mount -- sh evil.sh '{last}'; echo ended $?"));
+            terminal.shows("[x] discard?");
+            let screen = terminal.screen();
+            for line in ["3 change(s)", "Makefile", "zz_backdoor.sh"] {
+                assert!(screen.contains(line), "{last}: {line} is not on the screen:\n{screen}");
+            }
+            terminal.line("k");
+            terminal.shows("ended 0");
         }
-        terminal.line("k");
-        terminal.shows("ended 0");
     });
 }
 

@@ -2,16 +2,14 @@
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 use std::io::{self, Write};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 const CONTEXT: usize = 3;
-/// How long one file may take; the diff gets coarser after that, not wrong.
-const PATIENCE: Duration = Duration::from_millis(500);
 
-pub(super) fn write(old: &[u8], new: &[u8], out: &mut dyn Write) -> io::Result<()> {
+/// After the deadline the hunks get coarser, not wrong.
+pub(super) fn write(old: &[u8], new: &[u8], deadline: Instant, out: &mut dyn Write) -> io::Result<()> {
     let (old, new) = (lines(old), lines(new));
-    let deadline = Some(Instant::now() + PATIENCE);
-    let operations = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline);
+    let operations = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(deadline));
     for group in group_diff_ops(operations, CONTEXT) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         let before = first.old_range().start..last.old_range().end;

@@ -15,6 +15,7 @@ use self::blob::{Blob, ObjectFormat};
 use self::notes::{COMMENT, Notes};
 use self::section::{Side, write_section};
 use super::change::{Change, Merged};
+use super::patience::Patience;
 use super::three_way::ThreeWay;
 use crate::files::regular;
 use crate::host::interruption;
@@ -25,6 +26,7 @@ use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::Tree;
 use crate::mount::git::repository::LARGEST_SETTINGS;
 use anyhow::Context;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -56,24 +58,24 @@ pub fn write(
     Ok(())
 }
 
-/// A patch of bounded size, to be kept. What does not fit is named.
+/// A patch of bounded size, made in bounded time, to be kept. What does not fit is named.
 pub fn bounded(sides: &ThreeWay<'_>, changes: &[&Change]) -> anyhow::Result<Vec<u8>> {
-    let first = &changes[..changes.len().min(MOST_KEPT_FILES)];
-    let patch = Patch::new(sides, first)?;
+    let (first, mut left_out): (Vec<&Change>, Vec<&Change>) =
+        changes.iter().take(MOST_KEPT_FILES).partition(|change| size(change) <= MOST_KEPT_BYTES as u64);
+    let patch = Patch::new(sides, &first)?;
     let mut notes = Notes::default();
     notes.add_changes(sides, changes, &[])?;
-    let (mut body, mut left_out) = (Vec::new(), Vec::new());
-    for change in first {
+    let mut body = Vec::new();
+    for change in &first {
         interruption::check()?;
         let mut out = Bounded { bytes: Vec::new(), most: MOST_KEPT_BYTES - body.len() };
-        let is_too_large = patch.size(change) > MOST_KEPT_BYTES as u64;
-        if !is_too_large && patch.write_change(change, &mut out).is_ok() {
+        if !patch.patience.is_over() && patch.write_change(change, &mut out).is_ok() {
             body.append(&mut out.bytes);
         } else {
             left_out.push(*change);
         }
     }
-    left_out.extend(&changes[first.len()..]);
+    left_out.extend(changes.iter().skip(MOST_KEPT_FILES));
     notes.cut(&left_out);
     let mut whole = notes.text().into_bytes();
     whole.append(&mut body);
@@ -104,29 +106,38 @@ struct Patch<'a> {
     sides: &'a ThreeWay<'a>,
     changes: &'a [&'a Change],
     format: ObjectFormat,
+    patience: Patience,
     /// Where a file was moved, unchanged: the new path with the old one, and the other way round.
     moved_from: HashMap<PathBuf, &'a Change>,
     moved_to: HashMap<PathBuf, &'a Change>,
 }
 
+/// A file that is gone.
+struct Gone<'a> {
+    change: &'a Change,
+    /// What git calls what it held, once that is known.
+    id: OnceCell<Option<String>>,
+}
+
 impl<'a> Patch<'a> {
     fn new(sides: &'a ThreeWay<'a>, changes: &'a [&'a Change]) -> anyhow::Result<Patch<'a>> {
         let format = object_format(sides);
-        let mut patch =
-            Patch { sides, changes, format, moved_from: HashMap::new(), moved_to: HashMap::new() };
+        let (moved_from, moved_to) = (HashMap::new(), HashMap::new());
+        let mut patch = Patch { sides, changes, format, patience: Patience::new(), moved_from, moved_to };
         patch.find_moves()?;
         Ok(patch)
     }
 
-    /// Files that are gone at one path and new, with the same bytes, at another.
+    /// Files that are gone at one path and new, with the same bytes, at another. Each is read once, and those that nobody has time
+    /// for are a deletion and an addition.
     fn find_moves(&mut self) -> anyhow::Result<()> {
         let size_before =
             |change: &Change| change.now.filter(|now| now.kind == Kind::File).map(|now| now.size);
         let gone = |change: &&&Change| change.kind == ChangeKind::Deleted && change.after == After::Absent;
-        let mut by_size: HashMap<u64, Vec<&'a Change>> = HashMap::new();
+        let mut by_size: HashMap<u64, Vec<Gone<'a>>> = HashMap::new();
         for change in self.changes.iter().filter(gone) {
             if let Some(size) = size_before(change).filter(|&size| size > 0 && size <= LARGEST) {
-                by_size.entry(size).or_default().push(change);
+                by_size.entry(size).or_default().push(Gone { change, id: OnceCell::new() });
             }
         }
         for change in self.changes.iter().filter(|change| change.now.is_none()) {
@@ -134,15 +145,17 @@ impl<'a> Patch<'a> {
             let Some(candidates) = by_size.get_mut(&size).filter(|candidates| !candidates.is_empty()) else {
                 continue;
             };
-            let Some(new) = self.after(change)? else { continue };
-            let id = new.blob.id(self.format)?;
+            if self.patience.is_over() {
+                break;
+            }
+            let Some(id) = self.id(self.after(change)?)? else { continue };
             let mut found = None;
             for (index, candidate) in candidates.iter().enumerate() {
-                let is_same = match self.before(candidate)? {
-                    Some(old) => old.blob.id(self.format)? == id,
-                    None => false,
-                };
-                let has_name = candidate.path.file_name() == change.path.file_name();
+                if candidate.id.get().is_none() {
+                    let _ = candidate.id.set(self.id(self.before(candidate.change)?)?);
+                }
+                let is_same = candidate.id.get().is_some_and(|old| old.as_ref() == Some(&id));
+                let has_name = candidate.change.path.file_name() == change.path.file_name();
                 if is_same && (found.is_none() || has_name) {
                     found = Some(index);
                     if has_name {
@@ -151,7 +164,7 @@ impl<'a> Patch<'a> {
                 }
             }
             if let Some(index) = found {
-                let from = candidates.swap_remove(index);
+                let from = candidates.swap_remove(index).change;
                 self.moved_to.insert(from.path.0.clone(), change);
                 self.moved_from.insert(change.path.0.clone(), from);
             }
@@ -159,10 +172,14 @@ impl<'a> Patch<'a> {
         Ok(())
     }
 
+    fn id(&self, side: Option<Side>) -> io::Result<Option<String>> {
+        side.map(|side| side.blob.id(self.format)).transpose()
+    }
+
     fn write_change(&self, change: &Change, out: &mut dyn Write) -> anyhow::Result<()> {
         let path = change.path.0.as_path();
         // It is written where it went.
-        if self.size(change) > LARGEST || self.moved_to.contains_key(path) {
+        if size(change) > LARGEST || self.moved_to.contains_key(path) {
             return Ok(());
         }
         let (old_path, old) = match self.moved_from.get(path) {
@@ -173,26 +190,18 @@ impl<'a> Patch<'a> {
         let old = old.as_ref().map(|side| (old_path, side));
         let new = new.as_ref().map(|side| (path, side));
         let is_one = old.zip(new).is_none_or(|((_, old), (_, new))| old.is_link() == new.is_link());
+        let deadline = self.patience.deadline();
         if is_one {
-            write_section(self.format, old, new, out)?;
+            write_section(self.format, old, new, deadline, out)?;
         } else {
-            write_section(self.format, old, None, out)?;
-            write_section(self.format, None, new, out)?;
+            write_section(self.format, old, None, deadline, out)?;
+            write_section(self.format, None, new, deadline, out)?;
         }
         Ok(())
     }
 
-    /// What the larger side of a change holds.
-    fn size(&self, change: &Change) -> u64 {
-        let before = change.now.filter(|now| now.kind == Kind::File).map_or(0, |now| now.size);
-        match change.after {
-            After::File { size, .. } => before.max(size),
-            _ => before,
-        }
-    }
-
     fn too_large(&self) -> impl Iterator<Item = (PathBuf, u64)> {
-        let sizes = self.changes.iter().map(|change| (change.path.0.clone(), self.size(change)));
+        let sizes = self.changes.iter().map(|change| (change.path.0.clone(), size(change)));
         sizes.filter(|(_, size)| *size > LARGEST)
     }
 
@@ -213,6 +222,15 @@ impl<'a> Patch<'a> {
             Some(_) if change.kind == ChangeKind::Mode => read(self.sides.project, &change.path, kind, mode),
             _ => read(self.sides.mount, &change.path, kind, mode),
         }
+    }
+}
+
+/// What the larger side of a change holds.
+fn size(change: &Change) -> u64 {
+    let before = change.now.filter(|now| now.kind == Kind::File).map_or(0, |now| now.size);
+    match change.after {
+        After::File { size, .. } => before.max(size),
+        _ => before,
     }
 }
 

@@ -5,6 +5,7 @@ use super::names::quoted;
 use super::{binary, hunks};
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Instant;
 
 /// One side of a file.
 pub(super) struct Side {
@@ -30,11 +31,13 @@ impl Side {
     }
 }
 
-/// From nothing, to nothing, or from one to the other. Writes nothing if git sees no difference.
+/// From nothing, to nothing, or from one to the other. Writes nothing if git sees no difference. After the deadline lines are
+/// compared in a coarser way.
 pub(super) fn write_section(
     format: ObjectFormat,
     old: Option<(&Path, &Side)>,
     new: Option<(&Path, &Side)>,
+    deadline: Instant,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let id = |side: Option<(&Path, &Side)>| side.map_or(Ok(format.null()), |(_, side)| side.blob.id(format));
@@ -79,7 +82,7 @@ pub(super) fn write_section(
                 side.map_or("/dev/null".to_owned(), |(path, _)| quoted(prefix, path))
             };
             writeln!(out, "--- {}\n+++ {}", label(old, "a/"), label(new, "b/"))?;
-            hunks::write(before, after, out)
+            hunks::write(before, after, deadline, out)
         }
         _ => binary::write(old_blob, new_blob, out),
     }

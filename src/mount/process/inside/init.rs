@@ -120,7 +120,7 @@ fn start(spec: InitSpec, argv: &[OsString]) -> Result<(Pid, SignalInbox), Failur
 }
 
 fn filter_calls(spec: InitSpec) -> io::Result<()> {
-    if spec.protect_kernel || spec.limited {
+    if spec.protect_kernel || spec.limited || spec.is_strict {
         seccomp::deny_control_groups()?;
     }
     if spec.keep_mounts {

@@ -76,9 +76,9 @@ pub(super) fn deny_typing() -> io::Result<()> {
     apply_filter(&request_filter(IOCTL, &DENIED_REQUESTS)).map_err(io::Error::other)
 }
 
-/// For root in an overlay: in its own control group namespace it could mount a writable view of the groups that the runner and the
-/// user's shell are in, and freeze or kill them. Also for every run with a control group: `clone3` can start a process in any group
-/// that its user may write, even through a read-only mount.
+/// For root in an overlay and everybody at `strict`: in its own control group namespace, a process that may write the groups of the
+/// runner and the user's shell could mount a view of them, and freeze or kill them. Also for every run with a control group: `clone3`
+/// can start a process in any group that its user may write, even through a read-only mount.
 pub(super) fn deny_control_groups() -> io::Result<()> {
     apply_filter(&namespace_filter([CLONE_NEWCGROUP; 2], &[])).map_err(io::Error::other)
 }
