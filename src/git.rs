@@ -114,6 +114,11 @@ fn program() -> PathBuf {
     found.clone().unwrap_or_else(|| "/nonexistent/git".into())
 }
 
+/// Asks for [`system_config`] while the caller does something else. Whoever needs the answer waits for it there.
+pub fn ask_for_system_config() {
+    let _ = std::thread::Builder::new().spawn(system_config);
+}
+
 /// The configuration of all users of the machine: where it is was decided when this git was built. Asked once.
 pub fn system_config() -> &'static [PathBuf] {
     static FOUND: OnceLock<Vec<PathBuf>> = OnceLock::new();

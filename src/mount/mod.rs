@@ -30,5 +30,5 @@ pub use process::cgroup::limit_obstacles;
 pub use process::{
     ChildCommand, ChildOutcome, ChildStdio, Ending, RunningChild, SignalInbox, catch_runner_signals, probe,
 };
-pub use view::{InjectedFile, NotApplied, OpenMount, OpenRequest, ScratchView, ViewOf};
+pub use view::{InjectedFile, NotApplied, OpenMount, OpenRequest, ScratchView, UpperListing, ViewOf};
 pub use view::{hide_newly_hidden, newly_hidden, open, reopen, root};

@@ -245,7 +245,6 @@ impl OpenRun<'_> {
         observer: &mut dyn Observer,
     ) -> Result<HarnessOutcome> {
         self.has_started = true;
-        let needs_base = std::mem::take(&mut self.needs_base);
         let reserve_stdout = self.run.reserve_stdout;
         let (engine, plan) = (self.engine, &self.run.plan);
         let (session, mount, secrets, signals) =
@@ -304,12 +303,15 @@ impl OpenRun<'_> {
             outcome.leaked = recorded.leaked;
             Ok(outcome)
         };
-        let outcome = if needs_base {
-            view::with_base(mount, session, host, &plan.mount, &engine.crash_points, run)
-        } else {
+        let outcome = if session.has_base() {
             // The base is the project as the first attempt found it.
             session.set_state(host, SessionState::Running)?;
             run()
+        } else {
+            let ends = |outcome: &HarnessOutcome| {
+                outcome.succeeded() && plan.checks.is_empty() && !plan.changes.keep
+            };
+            view::with_base(mount, session, host, &plan.mount, &engine.crash_points, run, ends)
         };
         mount.keep_state();
         if let (Some(seen), Some(records), Some(note)) = (seen, records, conversation) {

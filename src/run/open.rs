@@ -49,8 +49,6 @@ pub struct OpenRun<'a> {
     pub(super) is_new: bool,
     /// Whether a command was started in it, or may have been.
     pub(super) has_started: bool,
-    /// Whether the base of this session is still to be taken.
-    pub(super) needs_base: bool,
     pub(super) version: Option<VersionQuestion>,
     pub(super) reviewed: Option<Reviewed>,
 }
@@ -129,7 +127,6 @@ impl<'a> Engine<'a> {
             report: report.clone(),
             is_new,
             has_started: false,
-            needs_base: is_new,
             version: None,
             reviewed: None,
         })

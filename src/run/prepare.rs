@@ -9,6 +9,7 @@ use super::persona_parts::PersonaParts;
 use super::request::{Overrides, RunRequest, Subject};
 use super::terms;
 use super::watch;
+use crate::git;
 use crate::host::Host;
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::plan::{AgentPlan, Conversation, RunPlan, SkillKind};
@@ -74,6 +75,11 @@ pub fn prepare(
         // Only there is its conversation.
         let was = resumed.session.record()?.map(|record| record.sandbox);
         flags.mount.sandbox = flags.mount.sandbox.or(was.filter(|level| *level == Sandbox::Strict));
+    }
+    // Not before the project is known, whose git is never run. What is wrong with the place is said later.
+    if workforce.host.var("GIT_CONFIG_SYSTEM").is_none() && place(workforce, request.root.as_deref()).is_ok()
+    {
+        git::ask_for_system_config();
     }
     let parts = match &request.subject {
         Subject::Persona(persona) => Some(PersonaParts::read(workforce, persona, &overrides)?),

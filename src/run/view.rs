@@ -10,7 +10,7 @@ use crate::mount::CrashPoints;
 use crate::mount::changes::base;
 use crate::mount::changes::contents_take::{CopyLimits, take_contents};
 use crate::mount::changes::diff::printable_name;
-use crate::mount::{self, InjectedFile, OpenMount, OpenRequest, SignalInbox, probe};
+use crate::mount::{self, InjectedFile, OpenMount, OpenRequest, SignalInbox, UpperListing, probe};
 use crate::rules::inherit::why_stray;
 use crate::session::{Session, SessionState, SessionStore};
 use anyhow::{Result, anyhow};
@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long contents are still kept after a run has ended: its work may wait for long, but nobody should wait for us.
@@ -161,7 +162,8 @@ fn hidden_with_other_names(record: &MountRecord) -> impl Iterator<Item = String>
     })
 }
 
-/// Runs something in the mount while the base is taken: what changes meanwhile counts as the user's.
+/// Runs something in the mount while the base is taken: what changes meanwhile counts as the user's. If nothing was written into the
+/// mount, and the session `ends` with this outcome, there is nothing to compare with a base, and nobody waits for it.
 pub fn with_base<T>(
     open: &OpenMount,
     session: &Session,
@@ -169,19 +171,24 @@ pub fn with_base<T>(
     spec: &MountSpec,
     crash_points: &CrashPoints,
     run: impl FnOnce() -> Result<T>,
+    ends: impl FnOnce(&T) -> bool,
 ) -> Result<T> {
     session.set_state(host, SessionState::Running)?;
     crash_points.at("running");
     let over_since = OnceLock::new();
+    let unneeded = AtomicBool::new(false);
+    let is_unneeded = || unneeded.load(Ordering::Relaxed);
+    let before = UpperListing::of(&session.dir, &open.record);
     std::thread::scope(|scope| {
         let manifest = scope.spawn(|| match open.record.backend {
             Backend::None => Ok(()),
             _ => {
                 crash_points.at("base begun");
-                let taken = base::take_project(&session.dir, &spec.root, &spec.rules);
+                let taken = base::take_project(&session.dir, &spec.root, &spec.rules, &is_unneeded);
                 crash_points.at("base taken");
                 let launched = open.record.launched_at;
-                let is_over = || over_since.get().is_some_and(|over: &Instant| over.elapsed() > GRACE);
+                let is_over =
+                    || is_unneeded() || over_since.get().is_some_and(|over: &Instant| over.elapsed() > GRACE);
                 // Without them more is a conflict, and nothing is wrong.
                 let kept = take_contents(&session.dir, &spec.root, launched, CopyLimits::default(), &is_over);
                 if let Err(error) = kept {
@@ -193,6 +200,11 @@ pub fn with_base<T>(
         });
         let outcome = run();
         over_since.get_or_init(Instant::now);
+        if outcome.as_ref().is_ok_and(ends)
+            && before.is_some_and(|before| before.is_current(&session.dir, &open.record))
+        {
+            unneeded.store(true, Ordering::Relaxed);
+        }
         let taken = manifest.join().map_err(|_| anyhow!("the base could not be taken"))?;
         let outcome = outcome?;
         // Without a base every change is a conflict: held, never lost.

@@ -5,14 +5,16 @@ use super::status::SessionState;
 use super::store::{Session, SessionEntry};
 use crate::exit::Exit;
 use crate::model::warning::{Warning, WarningCode};
+use crate::mount::apply::decided::Choice;
 use crate::mount::apply::{self, ApplyOutcome, ApplyResult, Selection};
 use crate::mount::changes::diff::printable_name;
-use crate::mount::changes::{Review, ThreeWay, review};
+use crate::mount::changes::{Change, Review, ThreeWay, review};
 use crate::mount::git::export::{GitExport, export};
 use anyhow::Result;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ApplyRequest {
@@ -38,6 +40,14 @@ impl Applied {
     pub fn exit(&self) -> Exit {
         if self.outcome.status == ApplyResult::Conflict { Exit::Conflict } else { Exit::Done }
     }
+}
+
+/// Whether the project got a text that somebody made of both versions: after an undo the agent's own is only in the mount, and the
+/// conflict can be settled in another way.
+fn has_settled_text(request: &ApplyRequest, outcome: &ApplyOutcome) -> bool {
+    let choice = |path: &Path| request.selection.decided.get(path).map(|decided| &decided.choice);
+    let is_text = |change: &Change| change.marked || matches!(choice(&change.path), Some(Choice::Text(_)));
+    outcome.applied.iter().any(is_text)
 }
 
 impl Sessions<'_> {
@@ -107,8 +117,11 @@ impl Sessions<'_> {
             warnings
                 .push(Warning::new(WarningCode::Commits, "a git stash of the agent stays in the session"));
         }
-        let keeps_something =
-            outcome.review.keeps_something_out() || !git.held.is_empty() || has_unknown_commits || stashed;
+        let keeps_something = outcome.review.keeps_something_out()
+            || !git.held.is_empty()
+            || has_unknown_commits
+            || stashed
+            || has_settled_text(request, &outcome);
         let mount_removed = is_complete && !request.keep && !keeps_something;
         drop(sides);
         if mount_removed {

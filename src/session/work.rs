@@ -64,6 +64,11 @@ impl Session {
         Ok(record)
     }
 
+    /// Whether it is known what the project was at launch.
+    pub fn has_base(&self) -> bool {
+        self.dir.join(MANIFEST_FILE).exists()
+    }
+
     /// `None` if the session never had a mount, or its mount is gone.
     pub fn work(&self) -> Result<Option<Work>> {
         let Some(record) = self.record()? else { return Ok(None) };

@@ -255,5 +255,9 @@ fn conflicts_are_settled_by_flags_and_the_hints_can_be_pasted() {
         assert_eq!(world.outside("cat other 'with space.txt'"), format!("{both}agents\n"));
         world.aw(["sessions", "undo", &id]).ends(0);
         assert_eq!(world.outside("cat other 'with space.txt'"), "mine\nmine\n");
+        // After that each can be settled in another way.
+        world.aw(["sessions", "diff", &id, "other"]).ends(0).says("agents");
+        world.aw(["sessions", "apply", &id, "--theirs", "other", "--ours", "with space.txt"]).ends(0);
+        assert_eq!(world.outside("cat other 'with space.txt'"), "agents\nmine\n");
     });
 }

@@ -41,6 +41,9 @@ pub fn take_contents(
     limits: CopyLimits,
     is_over: &dyn Fn() -> bool,
 ) -> anyhow::Result<()> {
+    if is_over() {
+        return Ok(());
+    }
     let Some(manifest) = Manifest::read(session, MANIFEST_FILE)? else { return Ok(()) };
     let project = Tree::open(root).with_context(|| format!("cannot open {}", root.display()))?;
     let store = ContentStore::of(session);
@@ -48,7 +51,7 @@ pub fn take_contents(
     let mut list = ContentList { schema_version: 1, ..ContentList::default() };
     let index = keep_index(root, &store);
     list.index_written = index.as_ref().map(|(_, written)| *written);
-    let (changed, untracked) = candidates(&manifest, &project, index.as_ref(), launched_at)?;
+    let (changed, untracked) = candidates(&manifest, &project, index.as_ref(), launched_at, is_over)?;
     let mut bytes = 0;
     for (path, entry) in changed.into_iter().chain(untracked) {
         if is_over() {
@@ -81,18 +84,23 @@ fn keep_index(root: &Path, store: &ContentStore) -> Option<(IndexFile, Instant)>
 
 type Candidates = Vec<(PathBuf, Entry)>;
 
-/// The files that git has no blob of as they are: those that it tracks, and the others as far as it does not ignore them.
+/// The files that git has no blob of as they are: those that it tracks, and the others as far as it does not ignore them. Those
+/// found so far once it is over.
 fn candidates(
     manifest: &Manifest,
     project: &Tree,
     index: Option<&(IndexFile, Instant)>,
     launched_at: Instant,
+    is_over: &dyn Fn() -> bool,
 ) -> anyhow::Result<(Candidates, Candidates)> {
     let mut view = IgnoreView::new(project, project, false);
     let mut ignored: Option<PathBuf> = None;
     let (mut changed, mut untracked) = (Vec::new(), Vec::new());
     for entry in manifest.entries() {
         let (path, entry) = entry?;
+        if is_over() {
+            break;
+        }
         if entry.kind != Kind::File || entry.size > LARGEST || entry.ctime >= launched_at {
             continue;
         }

@@ -26,26 +26,41 @@ pub enum Cores {
 
 impl Manifest {
     /// Walks a tree and writes what it finds to a file. Hidden paths are left out, and so is what lies inside a `.git`,
-    /// which is never compared.
+    /// which is never compared. There is no file once `is_unneeded`, which is asked again and again, says so.
     pub fn take(
         tree: &Tree,
         rules: &[PathRule],
         cores: Cores,
         directory: &Path,
         name: &str,
+        is_unneeded: &(dyn Fn() -> bool + Sync),
     ) -> anyhow::Result<()> {
         let compiled = PathRules::compile(rules).map_err(|error| anyhow!("{error}"))?;
         let rules = QuickRules::new(&compiled, rules);
         let unreadable = || format!("cannot read {}", tree.path().display());
-        listings(tree, &rules, cores).with_context(unreadable)?.write(directory, name)
+        match listings(tree, &rules, cores, is_unneeded).with_context(unreadable)? {
+            Some(writer) => writer.write(directory, name),
+            None => Ok(()),
+        }
     }
 }
 
-fn listings(tree: &Tree, rules: &QuickRules, cores: Cores) -> io::Result<ManifestWriter> {
+/// `None` if it is unneeded by now.
+fn listings(
+    tree: &Tree,
+    rules: &QuickRules,
+    cores: Cores,
+    is_unneeded: &(dyn Fn() -> bool + Sync),
+) -> io::Result<Option<ManifestWriter>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = openat(tree.fd(), ".", flags, Mode::empty())?;
-    let reader =
-        |_| Lister { rules, listings: Vec::new(), problem: None, buffer: Vec::with_capacity(BUFFER) };
+    let reader = |_| Lister {
+        rules,
+        is_unneeded,
+        listings: Vec::new(),
+        problem: None,
+        buffer: Vec::with_capacity(BUFFER),
+    };
     let threads = match cores {
         Cores::All => threads(),
         Cores::AllButOne => threads().saturating_sub(1).max(1),
@@ -58,6 +73,9 @@ fn listings(tree: &Tree, rules: &QuickRules, cores: Cores) -> io::Result<Manifes
         }
         all.extend(lister.listings);
     }
+    if is_unneeded() {
+        return Ok(None);
+    }
     // In path order a directory is followed by those in it, which is the order of writing, too.
     all.sort_unstable_by(|a, b| path_order(bytes_of(&a.path), bytes_of(&b.path)));
     let mut writer = ManifestWriter::default();
@@ -65,7 +83,7 @@ fn listings(tree: &Tree, rules: &QuickRules, cores: Cores) -> io::Result<Manifes
     if !all.is_empty() {
         write(&all, &mut next, &mut writer);
     }
-    Ok(writer)
+    Ok(if is_unneeded() { None } else { Some(writer) })
 }
 
 /// One directory.
@@ -95,6 +113,7 @@ fn write(all: &[Listing], next: &mut usize, writer: &mut ManifestWriter) {
 
 struct Lister<'a> {
     rules: &'a QuickRules<'a>,
+    is_unneeded: &'a (dyn Fn() -> bool + Sync),
     listings: Vec<Listing>,
     problem: Option<io::Error>,
     buffer: Vec<u8>,
@@ -110,6 +129,9 @@ impl Reader for Lister<'_> {
         decision: &Decision,
         found: &mut Vec<(PathBuf, Decision)>,
     ) {
+        if (self.is_unneeded)() {
+            return;
+        }
         match self.list(dir, path, decision, found) {
             Ok(listing) => self.listings.push(listing),
             Err(error) => self.problem = Some(error),
@@ -185,7 +207,10 @@ mod tests {
             origin: String::new(),
         });
         let session = tempfile::tempdir().unwrap();
-        Manifest::take(&Tree::open(dir.path()).unwrap(), &rules, Cores::All, session.path(), "m").unwrap();
+        let project = Tree::open(dir.path()).unwrap();
+        Manifest::take(&project, &rules, Cores::All, session.path(), "m", &|| true).unwrap();
+        assert!(Manifest::read(session.path(), "m").unwrap().is_none());
+        Manifest::take(&project, &rules, Cores::All, session.path(), "m", &|| false).unwrap();
         let manifest = Manifest::read(session.path(), "m").unwrap().unwrap();
         let paths: Vec<_> = manifest.entries().map(|entry| entry.unwrap().0).collect();
         assert_eq!(paths, ["", ".git", "src", "src/deep", "src/deep/a"].map(PathBuf::from));

@@ -67,9 +67,16 @@ pub(super) fn without_protected(
         }
         let is_dir = matches!(one.after, After::Dir { .. })
             || (one.after == After::Absent && base_kind(sides.base, path)? == Some(Kind::Dir));
-        // A directory that is only there for a injected file is ours as well.
-        if is_dir && made_for_injected.contains(path) && base_of(sides, path)? == Base::Absent {
-            continue;
+        // A directory that is only there for an injected file is ours as well.
+        if is_dir && made_for_injected.contains(path) {
+            let is_ours = match base_of(sides, path)? {
+                Base::Absent => true,
+                Base::Unknown => sides.project.stat(path)?.is_none(),
+                Base::Known(_) => false,
+            };
+            if is_ours {
+                continue;
+            }
         }
         // What the project has at a place that could not be read is not known, so nothing may be put there.
         if !closed.is_empty()
@@ -185,8 +192,9 @@ pub(super) fn is_real_write(sides: &ThreeWay<'_>, one: &Touched) -> anyhow::Resu
     let now = now_of(sides, &Near::new(sides.project), &one.path)?;
     Ok(match (&base, &one.after) {
         (Base::Absent, After::Absent) => false,
-        (Base::Absent | Base::Unknown, _) => true,
-        (Base::Known(_), after) => {
+        (Base::Absent, _) => true,
+        // Whatever it was: what is as the user has it now was not written.
+        (Base::Known(_) | Base::Unknown, after) => {
             let verdict = compare(&base, &now, after, || same_content(sides, &one.path, after))?;
             !matches!(verdict, Verdict::Nothing | Verdict::KeepUsers)
         }

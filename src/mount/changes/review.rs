@@ -52,10 +52,9 @@ pub fn review(sides: &ThreeWay<'_>, ignored: Ignored) -> anyhow::Result<Review> 
     let (touched, in_git) = without_git_directories(sides, touched, &mut review)?;
     let project = Near::new(sides.project);
     let Candidates { touched, about_agents } = without_protected(sides, &rules, touched, &mut review)?;
-    let candidates = without_ignored(sides, &project, touched, ignored, &mut review)?;
+    let judged = judge_unignored(sides, &project, touched, ignored, &mut review)?;
     let mut conflicts = Vec::new();
-    for candidate in candidates {
-        let judged = judge(sides, &project, candidate)?;
+    for judged in judged {
         match judged.verdict {
             Verdict::Conflict(..) => conflicts.push(judged),
             _ => add(&about_agents, judged.as_it_is(), judged, &mut review),
@@ -84,15 +83,17 @@ fn find(sides: &ThreeWay<'_>) -> anyhow::Result<Found> {
     }
 }
 
-fn without_ignored(
+/// Compares the candidates that git does not ignore, and counts the others.
+fn judge_unignored(
     sides: &ThreeWay<'_>,
     project: &Near<'_>,
     candidates: Vec<Touched>,
     ignored: Ignored,
     review: &mut Review,
-) -> anyhow::Result<Vec<Touched>> {
+) -> anyhow::Result<Vec<Judged>> {
+    let judged = |one: Touched| judge(sides, project, &one).map(|compared| compared.of(one));
     if ignored == Ignored::Include {
-        return Ok(candidates);
+        return candidates.into_iter().map(judged).collect();
     }
     let mut view = IgnoreView::new(sides.project, sides.mount, sides.record.backend == Backend::Overlay);
     // The agent must not expose files that the user has and git ignores, so the user's own ignore files count as well.
@@ -113,14 +114,21 @@ fn without_ignored(
         }
         covers.push(cover);
     }
-    let ignored = view.ignored_by_git(&asked);
+    // Git takes its time, and what it ignores beyond our patterns is rare.
+    let (ignored, compared) = std::thread::scope(|scope| {
+        let ignored = scope.spawn(|| view.ignored_by_git(&asked));
+        let compare =
+            |(one, cover): (&Touched, &Option<PathBuf>)| cover.is_none().then(|| judge(sides, project, one));
+        let compared: Vec<_> = candidates.iter().zip(&covers).map(compare).collect();
+        (ignored.join().expect("nothing panics there"), compared)
+    });
     for (one, cover) in candidates.iter().zip(&mut covers).filter(|(_, cover)| cover.is_none()) {
         *cover = ignored.get(&one.path).cloned();
     }
     let tops: HashSet<PathBuf> = covers.iter().flatten().cloned().collect();
     let tracked = if tops.is_empty() { HashSet::new() } else { view.tracked(&tops) };
     let mut rest = Vec::new();
-    for (one, cover) in candidates.into_iter().zip(covers) {
+    for ((one, cover), compared) in candidates.into_iter().zip(covers).zip(compared) {
         if cover.is_some() && !tracked.contains(&one.path) {
             // A directory that was only passed through is not a change.
             let is_passed = matches!((base_of(sides, &one.path)?, &one.after),
@@ -129,19 +137,36 @@ fn without_ignored(
                 review.ignored.add(&one.path);
             }
         } else {
-            rest.push(one);
+            rest.push(match compared {
+                Some(compared) => compared?.of(one),
+                None => judged(one)?,
+            });
         }
     }
     Ok(rest)
 }
 
+/// What a comparison of one path found.
+struct Compared {
+    base: Base,
+    now: Now,
+    verdict: Verdict,
+}
+
+impl Compared {
+    fn of(self, one: Touched) -> Judged {
+        let Compared { base, now, verdict } = self;
+        Judged { one, base, now, verdict }
+    }
+}
+
 /// Compares a path by stats, and by the project's content if that is decisive.
-fn judge(sides: &ThreeWay<'_>, project: &Near<'_>, one: Touched) -> anyhow::Result<Judged> {
+fn judge(sides: &ThreeWay<'_>, project: &Near<'_>, one: &Touched) -> anyhow::Result<Compared> {
     let base = base_of(sides, &one.path)?;
     let now = now_of(sides, project, &one.path)?;
     let as_compared = before_we_moved_it(sides, &one.path, now);
     let verdict = compare(&base, &as_compared, &one.after, || same_content(sides, &one.path, &one.after))?;
-    Ok(Judged { one, base, now, verdict })
+    Ok(Compared { base, now, verdict })
 }
 
 fn add(about_agents: &HashSet<PathBuf>, settled: Settled, judged: Judged, review: &mut Review) {

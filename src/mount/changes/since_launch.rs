@@ -32,7 +32,7 @@ pub(crate) fn since_launch(
     let base = read_base(session)?;
     let project =
         Tree::open(&record.root).with_context(|| format!("cannot open {}", record.root.display()))?;
-    Manifest::take(&project, rules, Cores::All, scratch, MANIFEST_OF_NOW)?;
+    Manifest::take(&project, rules, Cores::All, scratch, MANIFEST_OF_NOW, &|| false)?;
     let now = Manifest::read(scratch, MANIFEST_OF_NOW)?.unwrap_or_default();
     let mut found = SinceLaunch::default();
     for entry in base.entries() {

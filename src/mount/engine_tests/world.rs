@@ -150,7 +150,7 @@ impl Run {
     /// The same with so many copies of the project's files.
     pub(super) fn launch_with(&mut self, limits: CopyLimits) {
         let project = Tree::open(&self.project).unwrap();
-        Manifest::take(&project, &self.rules, Cores::All, &self.session, "manifest").unwrap();
+        Manifest::take(&project, &self.rules, Cores::All, &self.session, "manifest", &|| false).unwrap();
         let manifest = Manifest::read(&self.session, "manifest").unwrap().unwrap();
         let newest = manifest.entries().map(|entry| entry.unwrap().1.ctime).max().unwrap();
         self.record.launched_at = Instant { seconds: newest.seconds, nanos: newest.nanos + 1 };
@@ -189,8 +189,15 @@ impl Run {
         run.launch();
         let mount = run.data();
         materialise(&mount, &world.seen);
-        Manifest::take(&Tree::open(&mount).unwrap(), &[], Cores::All, &run.session, "manifest.mount")
-            .unwrap();
+        Manifest::take(
+            &Tree::open(&mount).unwrap(),
+            &[],
+            Cores::All,
+            &run.session,
+            "manifest.mount",
+            &|| false,
+        )
+        .unwrap();
         let doomed: Vec<&PathBuf> = world
             .seen
             .iter()

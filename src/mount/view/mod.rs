@@ -23,6 +23,7 @@ pub mod root;
 mod scan_hidden;
 mod scratch;
 mod setup_links;
+mod upper_listing;
 mod upper_state;
 
 pub use as_applied::NotApplied;
@@ -31,3 +32,4 @@ pub use newly_hidden::{hide_newly_hidden, newly_hidden};
 pub use open::{OpenMount, open, reopen};
 pub use request::OpenRequest;
 pub use scratch::{ScratchView, ViewOf};
+pub use upper_listing::UpperListing;

@@ -9,7 +9,7 @@ use super::scan_hidden::{HiddenScan, scan_hidden};
 use crate::model::mount_facts::OverlayWay;
 use crate::model::mount_record::{GitRecord, MountRecord, PrivateDir, XattrNamespace};
 use crate::model::raw_path::RawPath;
-use crate::mount::git::repository::{Repository, Tracked, TrackedList};
+use crate::mount::git::repository::{Repository, TrackedList};
 use anyhow::Result;
 use std::io;
 use std::path::PathBuf;
@@ -44,14 +44,7 @@ pub(super) fn open_overlay(request: &OpenRequest, record: &mut MountRecord) -> R
             upper.inject(file)?;
             request.crash_points.at_each("open: one injected");
         }
-        let git = private_git(
-            request,
-            &found,
-            repository,
-            tracked.and_then(TrackedList::finish),
-            &mut upper,
-            xattrs,
-        )?;
+        let git = private_git(request, &found, repository, tracked, &mut upper, xattrs)?;
         request.crash_points.at("open: git made private");
         upper.finish()?;
         Ok(git)
@@ -70,7 +63,7 @@ fn private_git(
     request: &OpenRequest,
     found: &HiddenScan,
     top: Option<Repository>,
-    tracked: Option<Tracked>,
+    mut tracked: Option<TrackedList>,
     upper: &mut Upper,
     xattrs: XattrNamespace,
 ) -> io::Result<Vec<GitRecord>> {
@@ -78,7 +71,6 @@ fn private_git(
     let mut records = Vec::new();
     // The real directory and its upper directory, relative to the session; `upper` is the project's own.
     let mut mounted: Vec<(PathBuf, PathBuf)> = vec![(root.clone(), "upper".into())];
-    let mut tracked = tracked;
     for repository in repositories(root, top, found) {
         let mut outside = Vec::new();
         for target in repository.outside(root) {
@@ -91,7 +83,8 @@ fn private_git(
         let is_top = repository.work_tree == *root;
         let credentials = request.spec.git_credentials;
         let marks = GitMarks::of(&repository, root, found, request.injected, credentials, || {
-            if is_top { tracked.take() } else { repository.list_tracked().and_then(TrackedList::finish) }
+            let list = if is_top { tracked.take() } else { repository.list_tracked() };
+            list.and_then(TrackedList::finish)
         });
         marks.write(&repository, root, upper)?;
         for dir in &outside {

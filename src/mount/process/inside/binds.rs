@@ -28,7 +28,10 @@ pub(super) fn put(tree: &OwnedFd, path: &Path) -> io::Result<()> {
 pub(super) fn put_new(tree: &OwnedFd, path: &Path) -> io::Result<()> {
     if FileType::from_raw_mode(fstat(tree)?.st_mode).is_dir() {
         fs::create_dir_all(path)?;
-    } else {
+    } else if let Err(error) = fs::write(path, "") {
+        if error.kind() != io::ErrorKind::NotFound {
+            return Err(error);
+        }
         fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
         fs::write(path, "")?;
     }
