@@ -166,8 +166,13 @@ impl PersonaBuilder {
         self.set("intent", id.as_str());
         if let Some(said) = said {
             self.mapped(key, "id");
-            if said.trim() != id && (key != "name" || !self.display_name()) {
-                self.keep(key, Value::String(said));
+            if said.trim() != id {
+                if key == "name" && self.display_name() {
+                    // An export writes it back.
+                    self.kept.insert(key.to_owned(), Value::String(said));
+                } else {
+                    self.keep(key, Value::String(said));
+                }
             }
         }
         self.emoji();

@@ -61,7 +61,7 @@ fn a_claude_subagent_becomes_a_persona_and_every_field_is_accounted_for() {
             },
             "limits": {"turns": 7}, "harnessSettings": {"reasoning": "high"},
             "mcpServers": {"docs": {"command": "npx", "args": ["-y", "docs"]}},
-            "x-claude": {"description": "Use for APIs. Examples:\\n<example>x</example>", "color": "red"},
+            "x-claude": {"name": "API Designer", "description": "Use for APIs. Examples:\\n<example>x</example>", "color": "red"},
             "systemPrompt": "You design APIs.",
         })
     );

@@ -129,7 +129,7 @@ fn names_and_emojis_are_taken_and_valid_ids_are_kept() {
     assert_eq!(code, 0, "{report:#}");
     let made = persona(&env, "growth-hacker");
     assert_eq!((&made["name"], &made["emoji"]), (&json!("Growth Hacker"), &json!("🚀")));
-    assert_eq!(made["x-claude"], json!({"color": "red"}));
+    assert_eq!(made["x-claude"], json!({"name": "Growth Hacker", "color": "red"}));
     assert!(env.prompt(&["growth-hacker"]).contains("You are Growth Hacker"));
     for id in ["powershell-5.1-expert", "code_review"] {
         assert_eq!((&persona(&env, id)["id"], &persona(&env, id)["name"]), (&json!(id), &Value::Null));
