@@ -36,6 +36,8 @@ pub enum FromArg {
     Goose,
     /// GitHub Copilot agents (`.agent.md`)
     Copilot,
+    /// Kiro agents (`.kiro/agents/*.json`)
+    Kiro,
     /// minions `config.json`
     Minions,
 }

@@ -4,8 +4,8 @@ use super::draft::Draft;
 use super::format::{Format, Source};
 use super::permission_rules::PermissionRules;
 use super::persona_builder::PersonaBuilder;
-use super::tools::{contradicted, unlisted_tools};
-use super::{frontmatter, servers, values};
+use super::tools::{COPILOT, contradicted};
+use super::{frontmatter, models, servers, values};
 use crate::model::formats::PERMISSION_MODES;
 
 pub fn convert(source: &Source) -> Result<Draft, String> {
@@ -19,7 +19,7 @@ pub fn convert(source: &Source) -> Result<Draft, String> {
     }
     builder.name("name", source.stem());
     builder.describe("description", &parts.body);
-    model(&mut builder);
+    models::take(&mut builder);
     permissions(&mut builder);
     builder.turns("maxTurns");
     builder.move_text("effort", "harnessSettings.reasoning");
@@ -29,30 +29,6 @@ pub fn convert(source: &Source) -> Result<Draft, String> {
         builder.mapped("(body)", "systemPrompt");
     }
     Ok(builder.finish())
-}
-
-/// An alias or an id; `inherit` and `default` leave the choice to the harness.
-fn model(builder: &mut PersonaBuilder) {
-    let Some(model) = builder.text("model") else { return };
-    match model.trim() {
-        "inherit" | "default" => builder.mapped("model", "the harness's own model"),
-        model if is_foreign(model) => {
-            builder.warn(format!("`{model}` is not a model of claude: the harness chooses one"));
-        }
-        model => {
-            builder.set("model", model);
-            builder.mapped("model", "model");
-        }
-    }
-}
-
-/// Models of other vendors, in files that several tools read.
-fn is_foreign(model: &str) -> bool {
-    let model = model.to_ascii_lowercase();
-    let others =
-        ["gpt", "gemini", "deepseek", "grok", "qwen", "llama", "mistral", "glm", "kimi", "o1", "o3", "o4"];
-    let name = model.rsplit('/').next().unwrap_or(&model);
-    others.iter().any(|other| name.starts_with(other))
 }
 
 fn permissions(builder: &mut PersonaBuilder) {
@@ -67,31 +43,15 @@ fn permissions(builder: &mut PersonaBuilder) {
             rules.deny_unlisted(builder, key);
         } else if tools.is_empty() {
             builder.keep(key, value);
+        } else if matches!(tools.as_slice(), [all] if all == "*" || all == "All tools") {
+            builder.mapped(key, "no limit, as without it");
         } else {
-            if matches!(tools.as_slice(), [all] if all == "*" || all == "All tools") {
-                builder.mapped(key, "no limit, as without it");
-            } else {
-                builder.mapped(key, "permissions.allow");
-                // Further denials only narrow the list.
-                let others = unlisted_tools(&tools);
-                for tool in &others {
-                    rules.deny(*tool);
-                }
-                if !others.is_empty() {
-                    builder.mapped(&format!("{key} (those not listed)"), "permissions.deny");
-                }
-            }
-            tools
-                .into_iter()
-                .filter(|tool| tool != "*" && tool != "All tools")
-                .for_each(|tool| rules.allow(tool));
+            // Many of these files were written for copilot, and have its names.
+            rules.limit_to(builder, key, &tools, &COPILOT);
         }
     }
     if let Some((key, value)) = denied.and_then(|key| Some((key, builder.as_written(key)?))) {
-        for tool in values::list(&value) {
-            rules.deny(tool);
-        }
-        builder.mapped(key, "permissions.deny");
+        rules.deny_listed(builder, key, &values::list(&value), &COPILOT);
     }
     let mode = builder.text("permissionMode");
     if let Some(mode) = mode.filter(|mode| PERMISSION_MODES.contains(&mode.trim())) {

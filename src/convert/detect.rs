@@ -1,7 +1,8 @@
-//! Detects what kind of file this is by its name, directory and keys. Converts nothing.
+//! Detects what kind of file this is by its name, place and keys. Converts nothing.
 
 use super::format::{Format, Source};
-use super::{codex, frontmatter, goose, jsonc, toml_keys};
+use super::places::{self, Holds, Place};
+use super::{codex, frontmatter, goose, jsonc, kiro, minions, opencode, toml_keys};
 use crate::model::shape::Object;
 use serde_json::Value;
 
@@ -9,6 +10,8 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileKind {
     Agent(Format),
+    /// A prompt without keys of an agent: an agent beside others in the same directory, else not, for this reason.
+    AmongAgents(Format, String),
     /// Not an agent, and why: a directory may contain other files.
     Other(String),
     /// An agent that cannot be read.
@@ -20,44 +23,68 @@ pub enum FileKind {
 /// File extensions of agents.
 pub const EXTENSIONS: [&str; 8] = ["md", "mdc", "markdown", "toml", "yaml", "yml", "json", "jsonc"];
 
-/// Documents that are often beside agents.
-const DOCUMENTS: [&str; 16] = [
+/// Documents that are never agents, whatever they begin with.
+const NEVER_AGENTS: [&str; 10] = [
     "readme",
     "license",
     "licence",
     "contributing",
     "changelog",
     "code_of_conduct",
-    "security",
     "claude",
     "agents",
     "gemini",
     "copilot-instructions",
-    "notice",
-    "authors",
-    "todo",
-    "index",
-    "support",
 ];
+
+/// Documents that are often beside agents; an agent may have such a name.
+const DOCUMENTS: [&str; 6] = ["security", "notice", "authors", "todo", "index", "support"];
 
 /// Words that mark a document even at the end of a name.
 const DOCUMENT_ENDINGS: [&str; 4] = ["readme", "license", "changelog", "contributing"];
 
 /// `named`: the user named this file itself, so it is an agent whatever it looks like.
 pub fn kind(source: &Source, named: bool) -> FileKind {
-    match by_extension(source, named) {
+    let place = places::of(source, named);
+    if !named
+        && !is_marked(source)
+        && let Some(Holds::Other(what)) = place.map(|place| place.holds)
+    {
+        return FileKind::Other(what.into());
+    }
+    match by_extension(source, named, place) {
         // In a directory of agents it is one.
-        FileKind::Unreadable(why) if is_in_agents_directory(source) => FileKind::Broken(why),
+        FileKind::Unreadable(why) if is_among_agents(place) => FileKind::Broken(why),
         kind => kind,
     }
 }
 
-fn by_extension(source: &Source, named: bool) -> FileKind {
+/// Why a file that cannot be read as text, or has none, is passed over, if it is: only where agents are it must be one.
+pub fn unreadable(source: &Source, named: bool, why: String) -> FileKind {
+    let is_markdown = source.file_name().to_ascii_lowercase().ends_with(".md");
+    if named || is_markdown || is_among_agents(places::of(source, named)) {
+        FileKind::Broken(why)
+    } else {
+        FileKind::Unreadable(why)
+    }
+}
+
+fn is_among_agents(place: Option<Place>) -> bool {
+    matches!(place, Some(Place { holds: Holds::Agents(_), .. }))
+}
+
+/// Whether the name itself says that it is an agent.
+fn is_marked(source: &Source) -> bool {
+    let name = source.file_name().to_ascii_lowercase();
+    [".agent.md", ".chatmode.md"].iter().any(|ending| name.ends_with(ending))
+}
+
+fn by_extension(source: &Source, named: bool, place: Option<Place>) -> FileKind {
     let name = source.file_name().to_ascii_lowercase();
     let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
     match ending {
-        "md" | "mdc" | "markdown" => markdown(source, stem, named),
-        "toml" => toml(source),
+        "md" | "mdc" | "markdown" => markdown(source, stem, named, place),
+        "toml" => toml(source, place),
         "yaml" | "yml" => match goose::parse(source.text) {
             Ok((recipe, _)) => is_recipe(&recipe.values),
             Err(why) if source.text.contains("instructions:") || source.text.contains("prompt:") => {
@@ -65,59 +92,37 @@ fn by_extension(source: &Source, named: bool) -> FileKind {
             }
             Err(why) => FileKind::Unreadable(why),
         },
-        "json" | "jsonc" => json(source, stem),
+        "json" | "jsonc" => json(source, stem, place),
         _ => FileKind::Other("not an agent file by its name".into()),
     }
 }
 
-fn markdown(source: &Source, stem: &str, named: bool) -> FileKind {
-    let lower = source.path.to_ascii_lowercase();
-    let below = |dir: &str| lower.starts_with(&format!("{dir}/")) || lower.contains(&format!("/{dir}/"));
-    let inside = format!("/{}", source.below.to_ascii_lowercase());
-    if stem == "skill" || inside.contains("/skills/") {
-        return FileKind::Other("a skill, not an agent: name its directory in `skills` of a persona".into());
-    }
-    let second = stem.rsplit_once('.').map_or("", |(_, second)| second);
-    if matches!(second, "prompt" | "instructions") && !named {
-        return FileKind::Other("a prompt or instruction file of copilot, not an agent".into());
+fn markdown(source: &Source, stem: &str, named: bool, place: Option<Place>) -> FileKind {
+    if matches!(stem, "skill" | "hook") {
+        let what = if stem == "skill" { places::SKILL } else { "a hook, not an agent" };
+        return FileKind::Other(what.into());
     }
     let parts = frontmatter::read(source.text);
-    let has = |key: &str| parts.keys.contains_key(key);
-    if !named && !has("name") && !has("mode") && inside.contains("/commands/") {
-        return FileKind::Other("a command, not an agent".into());
-    }
-    let last = stem.rsplit(['_', '-', ' ']).next().unwrap_or(stem);
-    let document =
-        DOCUMENTS.contains(&stem) || DOCUMENT_ENDINGS.contains(&last) || stem.starts_with("readme");
-    // `ARCHITECTURE.md` describes the collection: agents do not have names in capitals.
-    let is_upper_case = !parts.has_block && !source.stem().chars().any(char::is_lowercase) && stem.len() > 3;
-    let document = document || is_upper_case;
-    if !named && document && !has("name") && !has("description") {
-        return FileKind::Other("a document by its name".into());
-    }
-    if !named && !parts.has_block && inside.contains("/docs/") {
-        return FileKind::Other("a document by its directory".into());
-    }
-    if !named && let Some(why) = reason_against_agent(source, stem, &parts) {
-        return FileKind::Other(why.into());
-    }
-    if matches!(second, "agent" | "chatmode" | "prompt" | "instructions")
-        || below(".github/agents")
-        || below(".github/chatmodes")
+    if !named
+        && !is_marked(source)
+        && let Some(why) = reason_against_agent(source, stem, &parts, place)
     {
-        return FileKind::Agent(Format::Copilot);
+        // Several public collections have agents without frontmatter among the others.
+        let is_likely = why == NO_KEYS && is_prompt(&parts.body);
+        return if is_likely {
+            FileKind::AmongAgents(Format::Claude, why.into())
+        } else {
+            FileKind::Other(why.into())
+        };
     }
-    if below(".opencode") || below("opencode/agent") || below("opencode/agents") || is_opencode(&parts.keys) {
-        return FileKind::Agent(Format::Opencode);
-    }
-    let of_copilot = ["mcp-servers", "handoffs", "argument-hint", "user-invokable"];
-    if !below(".claude")
-        && of_copilot.iter().any(|key| parts.keys.contains_key(*key))
-        && !parts.keys.contains_key("allowed-tools")
-    {
-        return FileKind::Agent(Format::Copilot);
-    }
-    FileKind::Agent(Format::Claude)
+    let second = stem.rsplit_once('.').map_or("", |(_, second)| second);
+    FileKind::Agent(match place.map(|place| place.holds) {
+        _ if matches!(second, "agent" | "chatmode" | "prompt" | "instructions") => Format::Copilot,
+        Some(Holds::Agents(Some(format))) if format != Format::Codex => format,
+        _ if is_opencode(&parts.keys) => Format::Opencode,
+        _ if is_copilot(&parts.keys) => Format::Copilot,
+        _ => Format::Claude,
+    })
 }
 
 /// Keys that only agents have.
@@ -140,7 +145,7 @@ const AGENT_KEYS: [&str; 16] = [
     "mode",
 ];
 /// Keys of pages and posts.
-const PAGE_KEYS: [&str; 14] = [
+const PAGE_KEYS: [&str; 11] = [
     "title",
     "date",
     "layout",
@@ -151,45 +156,79 @@ const PAGE_KEYS: [&str; 14] = [
     "draft",
     "sidebar_position",
     "sidebar_label",
-    "globs",
-    "alwaysApply",
-    "applyTo",
     "pubDate",
 ];
+/// Keys of rules for editors.
+const RULE_KEYS: [&str; 4] = ["globs", "alwaysApply", "applyTo", "inclusion"];
+/// Keys of GitHub's agentic workflows, besides `on`.
+const WORKFLOW_KEYS: [&str; 5] = ["safe-outputs", "engine", "permissions", "jobs", "timeout-minutes"];
 
-/// Why a markdown file is not an agent. In a directory of agents every one is.
-fn reason_against_agent(source: &Source, stem: &str, parts: &frontmatter::Parts) -> Option<&'static str> {
-    let has = |keys: &[&str]| keys.iter().any(|key| parts.keys.contains_key(*key));
-    let marked = matches!(stem.rsplit_once('.'), Some((_, "agent" | "chatmode")));
-    if stem == "charter" && !has(&["name", "description"]) {
-        return Some("a charter that no imported config names; name the file itself to import it");
-    }
-    if marked || has(&AGENT_KEYS) || is_in_agents_directory(source) {
-        return None;
-    }
-    if has(&["globs", "alwaysApply", "applyTo"]) {
-        return Some("a rule for an editor, not an agent");
-    }
-    if has(&PAGE_KEYS) {
-        return Some("a page or a post, not an agent");
-    }
-    (!has(&["name", "description"])).then_some(
-        "it has no keys of an agent and is not in a directory `agents`; name the file itself to import it",
-    )
+const NO_KEYS: &str =
+    "it lacks the keys of an agent and is not in a directory `agents`; name the file itself to import it";
+
+/// Whether a text tells its reader who they are.
+fn is_prompt(body: &str) -> bool {
+    let opens = |line: &str| {
+        ["You are a ", "You are an ", "You are the "].iter().any(|start| line.starts_with(start))
+    };
+    body.lines().any(|line| opens(line.trim_start()))
 }
 
-/// Whether a directory of the path has a name like `agents`: below the named directory, that one, or its parent.
-fn is_in_agents_directory(source: &Source) -> bool {
-    let is_place = |part: &str| {
-        let part = part.to_ascii_lowercase();
-        let last = part.rsplit(['-', '_', '.']).next().unwrap_or_default();
-        matches!(last, "agent" | "agents" | "subagent" | "subagents" | "chatmodes" | "personas")
+/// Why a Markdown file in a tree is not an agent.
+fn reason_against_agent(
+    source: &Source,
+    stem: &str,
+    parts: &frontmatter::Parts,
+    place: Option<Place>,
+) -> Option<&'static str> {
+    let has = |keys: &[&str]| keys.iter().any(|key| parts.keys.contains_key(*key));
+    let (name, description, own) = (has(&["name"]), has(&["description"]), has(&AGENT_KEYS));
+    let last = stem.rsplit(['_', '-', ' ']).next().unwrap_or(stem);
+    // `ARCHITECTURE.md` describes the collection: agents do not have names in capitals.
+    let is_upper_case = !parts.has_block && !source.stem().chars().any(char::is_lowercase) && stem.len() > 3;
+    let begins_as_readme = stem.starts_with("readme");
+    let is_document =
+        begins_as_readme || DOCUMENTS.contains(&stem) || DOCUMENT_ENDINGS.contains(&last) || is_upper_case;
+    // `README.zh.md`, too.
+    let first = stem.split('.').next().unwrap_or(stem);
+    if NEVER_AGENTS.contains(&first) || (is_document && !name && !description) {
+        return Some("a document by its name");
+    }
+    if [".prompt", ".instructions"].iter().any(|ending| stem.ends_with(ending)) {
+        return Some("a prompt or instruction file of copilot, not an agent");
+    }
+    if has(&["on"]) && has(&WORKFLOW_KEYS) {
+        return Some("a workflow, not an agent");
+    }
+    if has(&RULE_KEYS) && !own {
+        return Some("a rule for an editor, not an agent");
+    }
+    if stem == "charter" && !name && !description {
+        return Some("a charter that no imported config names; name the file itself to import it");
+    }
+    if !parts.has_block && places::is_below(source, "docs") {
+        return Some("a document by its directory");
+    }
+    let is_page =
+        has(&PAGE_KEYS) && (!name || (has(&["title", "layout", "permalink"]) && !is_among_agents(place)));
+    if is_page && !own {
+        return Some("a page or a post, not an agent");
+    }
+    // In a directory of agents one sign of an agent is enough, and what is directly in it needs none.
+    let signs = [name, description, own, is_prompt(&parts.body)].into_iter().filter(|sign| *sign).count();
+    let needed = match place {
+        Some(Place { holds: Holds::Agents(_), is_direct: true }) => 0,
+        // opencode reads everything below its own directory.
+        Some(Place { holds: Holds::Agents(Some(Format::Opencode)), .. }) => 0,
+        Some(Place { holds: Holds::Agents(_), .. }) => 1,
+        _ => 2,
     };
-    let parts: Vec<&str> = source.path.split('/').collect();
-    let below = source.below.split('/').count();
-    // The file's own name does not count.
-    let places = &parts[parts.len().saturating_sub(below + 2)..parts.len() - 1];
-    places.iter().any(|part| is_place(part))
+    (signs < needed).then_some(NO_KEYS)
+}
+
+fn is_copilot(keys: &Object) -> bool {
+    let own = ["mcp-servers", "handoffs", "argument-hint", "user-invokable", "user-invocable"];
+    own.iter().any(|key| keys.contains_key(*key)) && !keys.contains_key("allowed-tools")
 }
 
 fn is_opencode(keys: &Object) -> bool {
@@ -201,7 +240,7 @@ fn is_opencode(keys: &Object) -> bool {
         || keys.get("tools").is_some_and(Value::is_object)
 }
 
-fn toml(source: &Source) -> FileKind {
+fn toml(source: &Source, place: Option<Place>) -> FileKind {
     let object = match toml_keys::parse(source.text) {
         Ok(object) => object,
         Err(why) if source.text.contains("developer_instructions") => return FileKind::Broken(why),
@@ -209,7 +248,7 @@ fn toml(source: &Source) -> FileKind {
     };
     let text = |key: &str| object.get(key).is_some_and(Value::is_string);
     let has_prompt = codex::PROMPTS.into_iter().any(text) || !codex::tables(&object).is_empty();
-    if has_prompt || (text("name") && text("description")) {
+    if has_prompt || (is_among_agents(place) && text("name") && text("description")) {
         FileKind::Agent(Format::Codex)
     } else {
         FileKind::Other("not an agent of codex: it has no instructions".into())
@@ -218,7 +257,8 @@ fn toml(source: &Source) -> FileKind {
 
 fn is_recipe(object: &Object) -> FileKind {
     let has = |key: &str| object.get(key).is_some_and(|value| !value.is_null());
-    if (has("instructions") || has("prompt")) && (has("title") || has("description") || has("name")) {
+    let has_title = has("title") || (has("name") && (has("parameters") || has("extensions")));
+    if (has("instructions") || has("prompt")) && has_title {
         FileKind::Agent(Format::Goose)
     } else {
         FileKind::Other("not a recipe: it has no instructions with a title".into())
@@ -227,26 +267,36 @@ fn is_recipe(object: &Object) -> FileKind {
 
 const OPENCODE_SCHEMA: &str = "https://opencode.ai/config.json";
 
-fn json(source: &Source, stem: &str) -> FileKind {
+fn json(source: &Source, stem: &str, place: Option<Place>) -> FileKind {
     let object = match jsonc::parse(source.text) {
         Ok(Value::Object(object)) => object,
         Ok(_) => return FileKind::Other("not agents: it is not an object".into()),
         Err(why) if stem == "opencode" => return FileKind::Broken(why),
         Err(why) => return FileKind::Unreadable(why),
     };
-    let of = |key: &str| {
-        object
-            .get(key)
-            .is_some_and(|value| value.as_object().is_some_and(|inner| inner.values().any(Value::is_object)))
+    // Whether there is an object under this key with one of these keys.
+    let of = |key: &str, keys: &[&str]| {
+        let entries = object.get(key).and_then(Value::as_object).into_iter().flat_map(Object::values);
+        entries.filter_map(Value::as_object).any(|entry| keys.iter().any(|key| entry.contains_key(*key)))
     };
     let is_opencode =
         stem == "opencode" || object.get("$schema").is_some_and(|schema| schema == OPENCODE_SCHEMA);
-    if of("agent") || (is_opencode && of("mode")) {
+    let among_agents = place.and_then(|place| match place.holds {
+        Holds::Agents(format) => Some(format),
+        Holds::Other(_) => None,
+    });
+    if opencode::has_agents(&object) && (is_opencode || of("agent", &["prompt", "description"])) {
         FileKind::Agent(Format::Opencode)
-    } else if of("agents") || (object.contains_key("agents") && object.contains_key("roles")) {
-        FileKind::Agent(Format::Minions)
     } else if is_opencode {
         FileKind::Other("a config of opencode without agents".into())
+    } else if object.contains_key("agents")
+        && (object.contains_key("roles")
+            || of("agents", &minions::AGENT_KEYS)
+            || (stem == "config" && of("agents", &["name"])))
+    {
+        FileKind::Agent(Format::Minions)
+    } else if kiro::is_agent(&object, among_agents) {
+        FileKind::Agent(Format::Kiro)
     } else if object.contains_key("id")
         && (object.contains_key("tiers") || object.contains_key("systemPrompt"))
     {

@@ -36,6 +36,8 @@ pub struct Draft {
     pub warnings: Vec<Warning>,
     /// A role that the file contains, too.
     pub role: Option<RoleDraft>,
+    /// Fields that only the comment of an earlier export has: in somebody else's file they are easily overlooked.
+    pub only_in_comment: Vec<String>,
 }
 
 /// A role document under its key.

@@ -58,6 +58,8 @@ pub struct Restored {
     pub warnings: Vec<Warning>,
     /// Fields that are only in the comment.
     pub added: Vec<String>,
+    /// The file was edited since the export.
+    pub is_edited: bool,
 }
 
 /// A short hash of a text.
@@ -133,8 +135,13 @@ impl Comment {
             let changed = |path: &&String| now.get(*path) != embedded.fields.get(*path);
             paths.into_iter().filter(is_in_file).filter(changed).collect()
         };
-        let mut restored =
-            Restored { persona: embedded.persona, role: None, warnings: Vec::new(), added: Vec::new() };
+        let mut restored = Restored {
+            persona: embedded.persona,
+            role: None,
+            warnings: Vec::new(),
+            added: Vec::new(),
+            is_edited: !edited.is_empty(),
+        };
         // The key becomes a file name, and only the persona's own role is accepted.
         let role = restored.persona.get("role").and_then(Value::as_str);
         restored.role = embedded

@@ -10,6 +10,7 @@ pub enum Format {
     Codex,
     Goose,
     Copilot,
+    Kiro,
     Minions,
 }
 
@@ -21,8 +22,14 @@ impl Format {
             Format::Codex => "codex",
             Format::Goose => "goose",
             Format::Copilot => "copilot",
+            Format::Kiro => "kiro",
             Format::Minions => "minions",
         }
+    }
+
+    /// Whether it is the format of a harness that runs here. Its agents have the first choice of names.
+    pub fn is_of_a_harness(self) -> bool {
+        matches!(self, Format::Claude | Format::Opencode | Format::Codex)
     }
 
     /// The harness of an imported persona; claude for tools that cannot be launched.
@@ -30,7 +37,7 @@ impl Format {
         match self {
             Format::Opencode => "opencode",
             Format::Codex => "codex",
-            Format::Claude | Format::Goose | Format::Copilot | Format::Minions => "claude",
+            Format::Claude | Format::Goose | Format::Copilot | Format::Kiro | Format::Minions => "claude",
         }
     }
 }

@@ -5,9 +5,8 @@ use super::format::{Format, Source};
 use super::persona_builder::PersonaBuilder;
 use super::servers::ConvertedServer;
 use super::yaml::{self, Keys, Yaml};
-use super::{frontmatter, jsonc, servers, text as texts, values};
+use super::{frontmatter, jsonc, names, servers, text as texts, values};
 use crate::model::shape::Object;
-use crate::model::text_rules::slugged;
 use crate::model::warning::{Warning, WarningCode};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -102,7 +101,7 @@ fn parameters(builder: &mut PersonaBuilder) -> Vec<(String, String)> {
             builder.keep(&field, entry.clone());
             continue;
         };
-        let name = free_name(&input_name(&key), &inputs, &mut taken);
+        let name = free_name(&names::input(&key, "RECIPE"), &inputs, &mut taken);
         let mut input = Map::new();
         if let Some(description) = text("description") {
             input.insert("description".into(), Value::String(description.trim().to_owned()));
@@ -154,22 +153,6 @@ fn free_name(name: &str, inputs: &Object, taken: &mut HashMap<String, usize>) ->
     free
 }
 
-/// Variables that programs need: an input of that name would replace them for the harness.
-const RESERVED: [&str; 16] = [
-    "PATH", "HOME", "USER", "SHELL", "LANG", "PWD", "TERM", "EDITOR", "TMPDIR", "LOGNAME", "HOSTNAME",
-    "DISPLAY", "MAIL", "IFS", "BROWSER", "PAGER",
-];
-
-/// `pr-number` as `PR_NUMBER`, `path` as `RECIPE_PATH`.
-fn input_name(key: &str) -> String {
-    let name = slugged(key).replace('-', "_").to_ascii_uppercase();
-    match name.chars().next() {
-        Some(first) if first.is_ascii_digit() => format!("_{name}"),
-        Some(_) if !RESERVED.contains(&name.as_str()) && !name.starts_with("LD_") => name,
-        _ => format!("RECIPE_{name}"),
-    }
-}
-
 fn extensions(builder: &mut PersonaBuilder) {
     let Some(Value::Array(entries)) = builder.get("extensions") else { return };
     let written = builder.as_written("extensions").unwrap_or_default();
@@ -180,7 +163,8 @@ fn extensions(builder: &mut PersonaBuilder) {
         let name = as_written.get("name").and_then(values::text).unwrap_or_default();
         let kind = entry.get("type").and_then(Value::as_str).unwrap_or_default();
         match servers::convert_one(entry, as_written) {
-            Ok(ConvertedServer { server, left, lost }) if !name.trim().is_empty() => {
+            Ok(ConvertedServer { server, left, lost, inputs }) if !name.trim().is_empty() => {
+                servers::declare(builder, &name, &inputs);
                 builder.mapped(&field, &format!("mcpServers.{name}"));
                 if !left.is_empty() {
                     builder.keep(&field, Value::Object(left));

@@ -1,13 +1,28 @@
-//! The config of minions: agents, their shared roles, and charters in separate files.
+//! The config of minions: agents, their shared roles, and charters in separate files. An agent's own charter becomes a role.
 
 use super::draft::{Converted, Draft, Fate, FieldFate, RoleDraft};
 use super::format::{Format, Source};
 use super::persona_builder::PersonaBuilder;
 use super::{jsonc, names, text as texts, values};
+use crate::model::printable::printable;
 use crate::model::text_rules;
 use crate::model::tier::Harness;
 use crate::model::warning::{Warning, WarningCode};
 use serde_json::{Map, Value};
+
+/// Keys by which an agent of minions is known.
+pub const AGENT_KEYS: [&str; 10] = [
+    "role",
+    "charter",
+    "charterFile",
+    "systemPrompt",
+    "prompt",
+    "instructions",
+    "cli",
+    "emoji",
+    "expertise",
+    "skills",
+];
 
 pub fn convert(source: &Source) -> Result<Converted, String> {
     let Value::Object(config) = jsonc::parse(source.text)? else { return Err("is not an object".into()) };
@@ -25,10 +40,11 @@ pub fn convert(source: &Source) -> Result<Converted, String> {
         Some(Value::Array(agents)) => agents.iter().map(|said| (listed_id(said), said.clone())).collect(),
         _ => Vec::new(),
     };
-    let roles: Vec<String> = converted.roles.iter().map(|role| role.key.clone()).collect();
+    let roles = converted.roles.clone();
     for (id, said) in agents {
         match agent(source, &id, said, &roles) {
             Ok(mut draft) => {
+                converted.roles.extend(draft.role.take());
                 draft
                     .fields
                     .iter_mut()
@@ -58,7 +74,7 @@ fn listed_id(said: &Value) -> String {
 }
 
 fn role(source: &Source, said_key: &str, said: &Value) -> Result<RoleDraft, String> {
-    let key = names::id(Some(said_key), said_key);
+    let key = names::role_key(said_key);
     let object = match said {
         Value::String(text) => Map::from_iter([("charter".to_owned(), Value::from(text.as_str()))]),
         Value::Object(object) => object.clone(),
@@ -80,11 +96,13 @@ fn role(source: &Source, said_key: &str, said: &Value) -> Result<RoleDraft, Stri
     if let Some(charter) = charter(source, &key, &text, &mut fates, &mut draft) {
         draft.role.insert("charter".into(), Value::String(texts::normalised(&charter)));
     }
-    if let Some(harness) =
-        text("defaultHarness").filter(|harness| Harness::names().contains(&harness.as_str()))
+    let is_harness = |name: &String| Harness::names().contains(&name.trim());
+    if let Some((from, harness)) = ["defaultHarness", "defaultCli"]
+        .into_iter()
+        .find_map(|from| Some((from, text(from).filter(is_harness)?)))
     {
-        draft.role.insert("defaultHarness".into(), Value::String(harness));
-        fates.insert("defaultHarness".into(), "defaultHarness".into());
+        draft.role.insert("defaultHarness".into(), Value::from(harness.trim()));
+        fates.insert(from.into(), "defaultHarness".into());
     }
     if let Some((from, model)) = ["defaultModel", "model"]
         .into_iter()
@@ -145,24 +163,17 @@ fn charter(
     Some(beside)
 }
 
-fn agent(source: &Source, id: &str, said: Value, roles: &[String]) -> Result<Draft, String> {
+fn agent(source: &Source, id: &str, said: Value, roles: &[RoleDraft]) -> Result<Draft, String> {
     let Value::Object(said) = said else { return Err("is not an object".into()) };
     let mut builder = PersonaBuilder::new(Format::Minions, said);
     builder.name("id", id);
-    if let Some(name) = builder.text("name").filter(|name| text_rules::display_name(name).is_ok()) {
-        builder.set("name", name.trim());
-        builder.mapped("name", "name");
-    }
-    if let Some(emoji) = builder.text("emoji").filter(|emoji| text_rules::emoji(emoji).is_ok()) {
-        builder.set("emoji", emoji);
-        builder.mapped("emoji", "emoji");
-    }
+    builder.display_name();
     builder.description("description");
-    let mut has_role = false;
-    if let Some(role) = builder.text("role") {
-        let key = text_rules::slugged(&role);
-        has_role = true;
-        builder.set("role", if roles.contains(&key) { key } else { role });
+    let said_role = builder.text("role");
+    let role =
+        said_role.as_ref().and_then(|said| roles.iter().find(|role| role.key == text_rules::slugged(said)));
+    if let Some(said) = &said_role {
+        builder.set("role", role.map_or(said, |role| &role.key).as_str());
         builder.mapped("role", "role");
     }
     for key in ["expertise", "skills"] {
@@ -172,32 +183,81 @@ fn agent(source: &Source, id: &str, said: Value, roles: &[String]) -> Result<Dra
             builder.mapped(key, "expertise");
         }
     }
-    if let Some(harness) =
-        builder.text("harness").filter(|harness| Harness::names().contains(&harness.trim()))
-    {
-        builder.set("harness", harness.trim());
-        builder.mapped("harness", "harness");
-    }
-    builder.move_text("model", "model");
+    runtime(&mut builder, role);
     let key = ["systemPrompt", "prompt", "instructions", "charter"]
         .into_iter()
         .find(|key| builder.text(key).is_some());
-    match key.and_then(|key| Some((key, builder.text(key)?))) {
-        Some((key, prompt)) => {
-            builder.set("systemPrompt", prompt);
-            builder.mapped(key, "systemPrompt");
+    let role_has_charter = role.is_some_and(|role| role.role.contains_key("charter"));
+    if let Some((key, prompt)) = key.and_then(|key| Some((key, builder.text(key)?))) {
+        builder.set("systemPrompt", prompt);
+        builder.mapped(key, "systemPrompt");
+    } else if role_has_charter {
+        if builder.has("charterFile") {
+            builder.dropped("charterFile", "the charter of its role is used");
         }
-        None => match charter_of_agent(source, &mut builder, id) {
-            Some((field, text)) => {
-                builder.set("systemPrompt", texts::normalised(&text).trim_matches('\n'));
-                builder.mapped(field, "systemPrompt");
-            }
-            // The role's charter is its job.
-            None if has_role => {}
-            None => builder.prompt("").map_err(|why| builder.first_warning().unwrap_or(why))?,
-        },
+    } else if let Some((field, charter)) = charter_of_agent(source, &mut builder, id) {
+        let own = own_role(&builder, &charter, role, said_role.as_deref());
+        builder.set("role", own.key.as_str());
+        builder.mapped(field, &format!("the charter of role {}", own.key));
+        return Ok(Draft { role: Some(own), ..builder.finish() });
+    } else if said_role.is_none() {
+        builder.prompt("").map_err(|why| builder.first_warning().unwrap_or(why))?;
     }
     Ok(builder.finish())
+}
+
+/// The harness, the model and the limits.
+fn runtime(builder: &mut PersonaBuilder, role: Option<&RoleDraft>) {
+    match ["harness", "cli"].into_iter().find_map(|key| Some((key, builder.text(key)?))) {
+        Some((key, said)) if Harness::names().contains(&said.trim()) => {
+            builder.set("harness", said.trim());
+            builder.mapped(key, "harness");
+            builder.move_text("model", "model");
+        }
+        // Its model is none of claude, either.
+        Some((_, said)) => {
+            builder.warn(format!("`{}` is not a harness: claude is used", printable(&said)));
+        }
+        None => {
+            if role.is_some_and(|role| role.role.contains_key("defaultHarness")) {
+                builder.leave_harness_to_role();
+            }
+            builder.move_text("model", "model");
+        }
+    }
+    if let Some(budget) =
+        builder.get("maxBudgetUsd").filter(|value| value.as_f64().is_some_and(|usd| usd >= 0.0))
+    {
+        builder.set("limits.usd", budget);
+        builder.mapped("maxBudgetUsd", "limits.usd");
+    }
+    for (key, to) in [("hermeticHarness", "hermetic"), ("bareMode", "bareMode")] {
+        if let Some(flag) = builder.get(key).and_then(|value| values::flag(&value)) {
+            builder.set(to, flag);
+            builder.mapped(key, to);
+        }
+    }
+}
+
+/// The agent's own charter as a role, beside what its role says otherwise.
+fn own_role(
+    builder: &PersonaBuilder,
+    charter: &str,
+    role: Option<&RoleDraft>,
+    said: Option<&str>,
+) -> RoleDraft {
+    let id = builder.at(&["id"]).and_then(Value::as_str).unwrap_or_default();
+    let name = builder.at(&["name"]).and_then(Value::as_str);
+    let label = said.filter(|said| text_rules::display_name(said).is_ok()).or(name).unwrap_or(id);
+    let mut document = role.map(|role| role.role.clone()).unwrap_or_default();
+    document.entry("label").or_insert_with(|| Value::from(label.trim()));
+    document.insert("charter".into(), Value::from(texts::normalised(charter).trim_matches('\n')));
+    RoleDraft {
+        key: names::role_key(&format!("{id}-charter")),
+        role: document,
+        fields: Vec::new(),
+        warnings: Vec::new(),
+    }
 }
 
 /// The charter in the named file, else in the default file of minions, with the field that it comes from.

@@ -12,12 +12,15 @@ mod format;
 mod frontmatter;
 mod goose;
 mod jsonc;
+mod kiro;
 mod minions;
+mod models;
 pub mod names;
 mod opencode;
 mod opencode_permission;
 mod permission_rules;
 mod persona_builder;
+mod places;
 mod servers;
 pub mod setup_servers;
 pub mod split_frontmatter;
@@ -39,6 +42,7 @@ pub fn convert(format: Format, source: &Source) -> Result<Converted, String> {
         Format::Codex => codex::convert(source),
         Format::Goose => Ok(Converted::single(goose::convert(source))),
         Format::Copilot => Ok(Converted::single(copilot::convert(source))),
+        Format::Kiro => Ok(Converted::single(kiro::convert(source))),
         Format::Minions => minions::convert(source),
     }
 }

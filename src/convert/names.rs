@@ -1,15 +1,40 @@
-//! Makes ids of names: lower-case slugs that are safe as file and git ref names.
+//! Makes ids of names: slugs that are safe as file and git ref names, and names of inputs.
 
-use crate::model::text_rules::slugged;
+use crate::model::text_rules::{self, slugged};
 
 const MAX_LENGTH: usize = 64;
 
-/// The id for the name in a source, else for its file name. A name without Latin letters or digits gets a number that is
+/// The id for the name in a source, else for its file name. What is an id in lower case already stays. A name without Latin letters or digits gets a number that is
 /// the same on every import.
 pub fn id(name: Option<&str>, fallback: &str) -> String {
-    let named = name.map(slug).filter(|id| !id.is_empty());
-    let from_file = || Some(slug(fallback)).filter(|id| !id.is_empty());
-    named.or_else(from_file).unwrap_or_else(|| numbered(name.unwrap_or(fallback)))
+    let id_of = |text: &str| {
+        let text = text.trim();
+        let is_id = text_rules::slug(text).is_ok() && !text.contains(|c: char| c.is_ascii_uppercase());
+        Some(if is_id { text.to_owned() } else { slug(text) }).filter(|id| !id.is_empty())
+    };
+    let named = name.and_then(id_of);
+    named.or_else(|| id_of(fallback)).unwrap_or_else(|| numbered(name.unwrap_or(fallback)))
+}
+
+/// The key of a role for its name.
+pub fn role_key(name: &str) -> String {
+    Some(slug(name)).filter(|key| !key.is_empty()).unwrap_or_else(|| numbered(name))
+}
+
+/// Variables that programs need: an input of that name would replace them for the harness.
+const RESERVED: [&str; 16] = [
+    "PATH", "HOME", "USER", "SHELL", "LANG", "PWD", "TERM", "EDITOR", "TMPDIR", "LOGNAME", "HOSTNAME",
+    "DISPLAY", "MAIL", "IFS", "BROWSER", "PAGER",
+];
+
+/// The name of an input: `pr-number` as `PR_NUMBER`, and `path` with the prefix `RECIPE` as `RECIPE_PATH`.
+pub fn input(key: &str, prefix: &str) -> String {
+    let name = slugged(key).replace('-', "_").to_ascii_uppercase();
+    match name.chars().next() {
+        Some(first) if first.is_ascii_digit() => format!("_{name}"),
+        Some(_) if !RESERVED.contains(&name.as_str()) && !name.starts_with("LD_") => name,
+        _ => format!("{prefix}_{name}"),
+    }
 }
 
 fn slug(text: &str) -> String {
@@ -24,7 +49,8 @@ fn slug(text: &str) -> String {
 
 /// The id with a number, where another agent has the same.
 pub fn with_suffix(id: &str, number: usize) -> String {
-    format!("{id}-{number}")
+    // An id has at most 128 characters, all of one byte.
+    format!("{}-{number}", id.get(..120).unwrap_or(id).trim_end_matches('.'))
 }
 
 fn numbered(text: &str) -> String {
@@ -61,23 +87,31 @@ fn folded(c: char) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::text_rules;
     use proptest::prelude::*;
 
     #[test]
     fn names_become_slugs() {
         assert_eq!(id(Some("UI Designer"), "x"), "ui-designer");
         assert_eq!(id(Some("Prüfer für Straßen"), "x"), "prufer-fur-strassen");
-        assert_eq!(id(Some("代码审查"), "code_review"), "code-review");
+        assert_eq!(id(Some("代码审查"), "code review"), "code-review");
         assert_eq!(id(Some("代码审查"), "审"), id(Some("代码审查"), "查"));
-        assert_eq!(id(None, "a.b"), "a-b");
+        for valid in ["powershell-5.1-expert", "code_review", "a.b", "3d"] {
+            assert_eq!((id(Some(valid), "x").as_str(), id(None, valid).as_str()), (valid, valid));
+        }
+        for (said, safe) in [("a..b", "a-b"), ("a.lock", "a-lock"), (".a", "a"), ("a.", "a"), ("A.B", "a-b")]
+        {
+            assert_eq!(id(Some(said), "x"), safe);
+        }
+        assert_eq!(role_key("a.b"), "a-b");
         assert_eq!(id(Some("C++ pro"), ""), "cplusplus-pro");
     }
 
     proptest! {
         #[test]
         fn every_name_becomes_an_id(name in ".{0,200}", file in ".{0,40}") {
-            prop_assert_eq!(text_rules::slug(&id(Some(&name), &file)), Ok(()));
+            let id = id(Some(&name), &file);
+            prop_assert_eq!(text_rules::slug(&id), Ok(()));
+            prop_assert_eq!(text_rules::slug(&with_suffix(&id, 10_000)), Ok(()));
         }
     }
 }

@@ -28,6 +28,19 @@ pub fn convert(source: &Source) -> Result<Converted, String> {
 /// Built-in agents of opencode, which a config only adjusts.
 const OWN: [&str; 7] = ["build", "plan", "general", "explore", "title", "summary", "compaction"];
 
+fn is_adjusted(name: &str, said: &Value) -> bool {
+    OWN.contains(&name) && said.get("prompt").is_none()
+}
+
+/// Whether a config defines agents, and does not only adjust those that opencode brings along.
+pub fn has_agents(config: &Object) -> bool {
+    let defined = |key: &str| {
+        let agents = config.get(key).and_then(Value::as_object).into_iter().flatten();
+        agents.filter(|(_, said)| said.is_object()).any(|(name, said)| !is_adjusted(name, said))
+    };
+    defined("agent") || defined("mode")
+}
+
 /// Every agent of a config file; its servers and permissions apply to all of them.
 fn config(source: &Source) -> Result<Converted, String> {
     let Value::Object(config) = jsonc::parse(source.text)? else { return Err("is not an object".into()) };
@@ -37,7 +50,7 @@ fn config(source: &Source) -> Result<Converted, String> {
         let fate = match (key.as_str(), value) {
             ("agent" | "mode", Value::Object(agents)) => {
                 for (name, said) in agents {
-                    if OWN.contains(&name.as_str()) && said.get("prompt").is_none() {
+                    if is_adjusted(name, said) {
                         let why = "settings of an agent that opencode brings along".into();
                         fields
                             .push(FieldFate { field: format!("{key}.{name}"), fate: Fate::Dropped { why } });
@@ -203,7 +216,7 @@ fn agent(mut builder: PersonaBuilder, name: &str, prompt: &Prompt) -> Result<Dra
 
 /// A tool by its name, also in claude's spelling.
 fn switch(tool: &str) -> Option<&'static [&'static str]> {
-    tools::of_opencode(&tool.to_ascii_lowercase())
+    tools::OPENCODE.tools(tool)
 }
 
 /// `tools: {write: false}`: an enabled tool runs without asking in opencode, a disabled one does not exist.

@@ -3,7 +3,7 @@
 
 use super::permission_rules::PermissionRules;
 use super::persona_builder::PersonaBuilder;
-use super::tools::{of_opencode, unlisted_tools};
+use super::tools::{OPENCODE, unlisted_tools};
 use crate::model::shape::Object;
 use serde_json::{Map, Value};
 
@@ -67,7 +67,7 @@ pub fn read(
     let mut open: Vec<String> = Vec::new();
     for (at, (key, rule)) in keys.iter().enumerate().filter(|(_, (key, _))| *key != "*") {
         let field = format!("permission.{key}");
-        let Some(ours) = of_opencode(key) else {
+        let Some(ours) = OPENCODE.tools(key) else {
             builder.keep(&field, rule.clone());
             continue;
         };

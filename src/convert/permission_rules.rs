@@ -1,7 +1,7 @@
 //! The permissions of a persona while they are collected.
 
 use super::persona_builder::PersonaBuilder;
-use super::tools::unlisted_tools;
+use super::tools::{Meaning, ToolNames, unlisted_tools};
 use crate::model::printable::printable;
 use crate::model::shape::TextRule;
 use crate::model::text_rules;
@@ -60,6 +60,70 @@ impl PermissionRules {
         self.deny = deny;
     }
 
+    /// Allows the tools of a list. A list is a limit: what changes something or uses the network and is not in it is denied.
+    pub fn limit_to(&mut self, builder: &mut PersonaBuilder, key: &str, said: &[String], names: &ToolNames) {
+        builder.mapped(key, "permissions.allow");
+        let tools = self.deny_others(builder, key, said, names);
+        self.allow.extend(tools);
+    }
+
+    /// Denies what changes something or uses the network and is not in the list. Returns the tools of the list.
+    pub fn deny_others(
+        &mut self,
+        builder: &mut PersonaBuilder,
+        key: &str,
+        said: &[String],
+        names: &ToolNames,
+    ) -> Vec<String> {
+        let (mut tools, unknown) = translated(builder, key, said, names);
+        let others = unlisted_tools(&tools);
+        for tool in &others {
+            self.deny(*tool);
+        }
+        if !others.is_empty() {
+            builder.mapped(&format!("{key} (those not listed)"), "permissions.deny");
+        }
+        if tools.is_empty() {
+            builder.warn(format!(
+                "none of its tools is known here ({}): it may not run commands, edit files or use the web; set `permissions` yourself",
+                printable(&said.join(", "))
+            ));
+        } else {
+            report_unknown(builder, &unknown);
+        }
+        tools.extend(unknown);
+        tools
+    }
+
+    /// Allows the tools of a list that is no limit, where `is_available`.
+    pub fn allow_listed(
+        &mut self,
+        builder: &mut PersonaBuilder,
+        key: &str,
+        said: &[String],
+        names: &ToolNames,
+        is_available: impl Fn(&str) -> bool,
+    ) {
+        let (tools, unknown) = translated(builder, key, said, names);
+        builder.mapped(key, "permissions.allow");
+        report_unknown(builder, &unknown);
+        self.allow.extend(tools.into_iter().filter(|tool| is_available(tool)));
+    }
+
+    /// Denies the tools of a list.
+    pub fn deny_listed(
+        &mut self,
+        builder: &mut PersonaBuilder,
+        key: &str,
+        said: &[String],
+        names: &ToolNames,
+    ) {
+        let (tools, unknown) = translated(builder, key, said, names);
+        builder.mapped(key, "permissions.deny");
+        report_unknown(builder, &unknown);
+        self.deny.extend(tools.into_iter().chain(unknown));
+    }
+
     /// An empty list means no tools at all, not all of them.
     pub fn deny_unlisted(&mut self, builder: &mut PersonaBuilder, key: &str) {
         for tool in unlisted_tools(&[]) {
@@ -86,6 +150,37 @@ impl PermissionRules {
             builder.set("permissions.deny", texts(self.deny));
         }
     }
+}
+
+fn report_unknown(builder: &mut PersonaBuilder, unknown: &[String]) {
+    if !unknown.is_empty() {
+        builder.warn(format!("it lists tools that are not known here: {}", printable(&unknown.join(", "))));
+    }
+}
+
+/// The tools of a list, and the entries about which nothing is known. What no harness has is dropped.
+fn translated(
+    builder: &mut PersonaBuilder,
+    key: &str,
+    said: &[String],
+    names: &ToolNames,
+) -> (Vec<String>, Vec<String>) {
+    let (mut tools, mut unknown) = (Vec::new(), Vec::new());
+    let mut has_dropped = false;
+    for entry in said {
+        match names.meaning(entry) {
+            Meaning::Tools(ours) => tools.extend(ours),
+            Meaning::NoCounterpart => {
+                has_dropped = true;
+                builder.dropped(&format!("{key}.{entry}"), format!("a tool that only {} has", names.source));
+            }
+            Meaning::Unknown => unknown.push(entry.clone()),
+        }
+    }
+    if let Some(value) = builder.as_written(key).filter(|_| has_dropped) {
+        builder.keep(key, value);
+    }
+    (tools, unknown)
 }
 
 /// The entries of a text; one with anything else between them is left whole, to be reported as it is.

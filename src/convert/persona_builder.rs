@@ -3,7 +3,8 @@
 
 use super::draft::{Draft, Fate, FieldFate};
 use super::format::Format;
-use super::{embedded_persona, names, values};
+use super::{embedded_persona, names, tools, values};
+use crate::model::printable::printable;
 use crate::model::shape::Object;
 use crate::model::text_rules;
 use crate::model::warning::{Warning, WarningCode};
@@ -23,6 +24,8 @@ pub struct PersonaBuilder {
     embedded: Option<embedded_persona::Comment>,
     /// Keys with another spelling in the file, such as `Name`.
     spelled: BTreeMap<String, String>,
+    /// The harness is that of its role.
+    harness_of_role: bool,
 }
 
 /// Keys that are often written with a capital.
@@ -42,6 +45,7 @@ impl PersonaBuilder {
             warnings: Vec::new(),
             embedded: None,
             spelled,
+            harness_of_role: false,
         }
     }
 
@@ -154,7 +158,7 @@ impl PersonaBuilder {
         }
     }
 
-    /// Sets the id from the name in the source, else from the file. A name that differs from the id is kept.
+    /// Sets the id from the name in the source, else from the file, and takes the name and the emoji.
     pub fn name(&mut self, key: &str, fallback: &str) {
         let said = self.text(key);
         let id = names::id(said.as_deref(), fallback);
@@ -163,9 +167,44 @@ impl PersonaBuilder {
         if let Some(said) = said {
             self.mapped(key, "id");
             if said.trim() != id {
-                self.keep(key, Value::String(said));
+                if key == "name" && self.display_name() {
+                    // An export writes it back.
+                    self.kept.insert(key.to_owned(), Value::String(said));
+                } else {
+                    self.keep(key, Value::String(said));
+                }
             }
         }
+        self.emoji();
+    }
+
+    /// Takes the name that people see. Returns whether it is one.
+    pub fn display_name(&mut self) -> bool {
+        let name = self.text("name").filter(|name| text_rules::display_name(name).is_ok());
+        if let Some(name) = &name {
+            self.set("name", name.trim());
+            self.mapped("name", "name");
+        }
+        name.is_some()
+    }
+
+    fn emoji(&mut self) {
+        if let Some(emoji) = self.text("emoji").filter(|emoji| text_rules::emoji(emoji).is_ok()) {
+            self.set("emoji", emoji);
+            self.mapped("emoji", "emoji");
+        }
+    }
+
+    /// Declares an input for a value that the source asks for. One that is declared already stays.
+    pub fn input(&mut self, name: &str, description: String) {
+        if self.at(&["inputs", name]).is_none() {
+            self.set(&format!("inputs.{name}.description"), description);
+        }
+    }
+
+    /// Sets no harness, because the persona's role has one.
+    pub fn leave_harness_to_role(&mut self) {
+        self.harness_of_role = true;
     }
 
     /// Sets the description to its first paragraph. The whole text is kept where it is longer.
@@ -214,6 +253,7 @@ impl PersonaBuilder {
 
     /// The finished persona with its keys in the usual order. Fields that were not handled are kept.
     pub fn finish(mut self) -> Draft {
+        self.report_missing_servers();
         let known: BTreeSet<&str> = self.fields.iter().map(|field| field.field.as_str()).collect();
         let spelled = &self.spelled;
         let is_handled = |key: &str| known.contains(spelled.get(key).map_or(key, String::as_str));
@@ -229,7 +269,7 @@ impl PersonaBuilder {
         for (key, value) in rest {
             self.keep(&key, value);
         }
-        if !self.has_set("harness") {
+        if !self.has_set("harness") && !self.harness_of_role {
             self.set("harness", self.format.harness());
         }
         let mut persona = Map::new();
@@ -245,10 +285,42 @@ impl PersonaBuilder {
         }
         // The prompt is long, so it comes last.
         persona.extend(prompt.map(|prompt| ("systemPrompt".to_owned(), prompt)));
-        let draft = Draft { persona, fields: self.fields, warnings: self.warnings, role: None };
+        let draft = Draft {
+            persona,
+            fields: self.fields,
+            warnings: self.warnings,
+            role: None,
+            only_in_comment: Vec::new(),
+        };
         match self.embedded {
             Some(comment) => restore_embedded(draft, comment),
             None => draft,
+        }
+    }
+}
+
+impl PersonaBuilder {
+    /// Tools of MCP servers that the file does not define are there only if the servers are.
+    fn report_missing_servers(&mut self) {
+        let list = |path: &[&str]| self.at(path).map(values::list).unwrap_or_default();
+        let defined: Vec<String> = self
+            .at(&["mcpServers"])
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(Map::keys)
+            .map(|server| tools::server_prefix(server))
+            .collect();
+        let is_missing = |tool: &&String| {
+            tool.starts_with("mcp__")
+                && !defined.iter().any(|server| *tool == server || tool.starts_with(&format!("{server}__")))
+        };
+        let allowed = list(&["permissions", "allow"]);
+        let missing: Vec<&str> = allowed.iter().filter(is_missing).map(String::as_str).collect();
+        if !missing.is_empty() {
+            self.warn(format!(
+                "it uses tools of MCP servers that the file does not define: {}; add the servers to `mcpServers`",
+                printable(&missing.join(", "))
+            ));
         }
     }
 }
@@ -273,18 +345,16 @@ fn restore_embedded(mut draft: Draft, comment: embedded_persona::Comment) -> Dra
     let warning = |text: String| Warning::new(WarningCode::Conversion, text);
     match comment.restore(&draft.persona) {
         Ok(restored) => {
+            if !restored.is_edited {
+                // They are about what the file alone would give.
+                draft.warnings.clear();
+            }
             draft.warnings.extend(restored.warnings);
             draft.fields.push(FieldFate {
                 field: "(comment)".into(),
                 fate: Fate::Mapped { to: "the whole persona".into() },
             });
-            if !restored.added.is_empty() {
-                // In somebody else's file this is easily overlooked.
-                let names = restored.added.join(", ");
-                draft.warnings.push(warning(format!(
-                    "the comment of an earlier export adds {names}: read them before you run it"
-                )));
-            }
+            draft.only_in_comment = restored.added;
             (draft.persona, draft.role) = (restored.persona, restored.role);
         }
         Err(why) => {

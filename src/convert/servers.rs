@@ -1,7 +1,7 @@
 //! MCP servers in other tools' syntax, converted to that of persona files.
 
 use super::persona_builder::PersonaBuilder;
-use super::values;
+use super::{names, values};
 use crate::model::shape::{Object, TextRule};
 use crate::model::text_rules;
 use serde_json::{Map, Value};
@@ -23,7 +23,8 @@ pub fn convert_all(builder: &mut PersonaBuilder, key: &str) {
     let mut all_kept = !named(&value).is_empty();
     for ((_, server), (name, written)) in named(&value).into_iter().zip(named(&written)) {
         match convert_one(&server, &written) {
-            Ok(ConvertedServer { server, left, lost }) if !name.trim().is_empty() => {
+            Ok(ConvertedServer { server, left, lost, inputs }) if !name.trim().is_empty() => {
+                declare(builder, &name, &inputs);
                 servers.insert(name.clone(), Value::Object(server));
                 if !left.is_empty() {
                     builder.keep(&format!("{key}.{name}"), Value::Object(left));
@@ -71,6 +72,19 @@ pub struct ConvertedServer {
     pub left: Object,
     /// Dropped keys and the reasons.
     pub lost: Vec<(String, &'static str)>,
+    /// Values that VS Code asks for: `${input:key}`, with the key.
+    pub inputs: Vec<String>,
+}
+
+/// Declares the inputs of a server.
+pub fn declare(builder: &mut PersonaBuilder, server: &str, keys: &[String]) {
+    for key in keys {
+        builder.input(&input_name(key), format!("`{key}` of the MCP server `{server}`"));
+    }
+}
+
+fn input_name(key: &str) -> String {
+    names::input(key, "MCP")
 }
 
 const NO_VARIABLE: &str = "is not the name of a variable";
@@ -117,7 +131,7 @@ pub fn convert_one(value: &Value, written: &Value) -> Result<ConvertedServer, &'
             lost.extend(
                 of_command.into_iter().map(|key| (key.to_owned(), "it also has a url, which was used")),
             );
-            server.insert("url".into(), Value::String(referring(&url)));
+            server.insert("url".into(), Value::String(url));
             let keys = ["headers", "http_headers", "requestInit"];
             texts(&mut left, &mut server, &keys, "headers", TextRule::NotBlank, &mut lost);
             bearer(&mut left, &mut server, &mut lost);
@@ -126,9 +140,9 @@ pub fn convert_one(value: &Value, written: &Value) -> Result<ConvertedServer, &'
             if kind.as_ref().and_then(Value::as_str) == Some("stdio") {
                 server.insert("type".into(), Value::from("stdio"));
             }
-            server.insert("command".into(), Value::String(referring(command)));
+            server.insert("command".into(), Value::String(command.clone()));
             if !args.is_empty() {
-                server.insert("args".into(), args.iter().map(|arg| Value::String(referring(arg))).collect());
+                server.insert("args".into(), args.iter().map(String::as_str).collect());
             }
             let keys = ["env", "envs", "environment"];
             texts(&mut left, &mut server, &keys, "env", TextRule::VariableName, &mut lost);
@@ -145,7 +159,9 @@ pub fn convert_one(value: &Value, written: &Value) -> Result<ConvertedServer, &'
         }
     }
     rest.retain(|key, _| left.contains_key(key));
-    Ok(ConvertedServer { server, left: rest, lost })
+    let mut inputs = Vec::new();
+    server.values_mut().for_each(|value| refer(value, &mut inputs));
+    Ok(ConvertedServer { server, left: rest, lost, inputs })
 }
 
 /// A map of texts under one of these keys.
@@ -164,7 +180,7 @@ fn texts(
         for (name, value) in said {
             match (text_rules::check(names, &name), values::text(&value)) {
                 (Ok(()), Some(text)) => {
-                    map.insert(name, Value::String(referring(&text)));
+                    map.insert(name, Value::String(text));
                 }
                 (Ok(()), None) => lost.push((format!("{key}.{name}"), NOTHING)),
                 (Err(_), _) => lost.push((format!("{key}.{name}"), NO_VARIABLE)),
@@ -225,14 +241,30 @@ fn bearer(left: &mut Object, server: &mut Object, lost: &mut Vec<(String, &'stat
 /// Copilot hands secrets of this name to servers, and names them without any mark.
 const COPILOT: &str = "COPILOT_MCP_";
 
-/// Other spellings of a reference to a variable: opencode's `{env:X}`, copilot's `${{ secrets.X }}`, `${env:X}`.
-fn referring(text: &str) -> String {
+/// Replaces other spellings of references in every text of a value. Collects the keys of `${input:key}`.
+fn refer(value: &mut Value, inputs: &mut Vec<String>) {
+    match value {
+        Value::String(text) => *text = referring(text, inputs),
+        Value::Array(entries) => entries.iter_mut().for_each(|entry| refer(entry, inputs)),
+        Value::Object(entries) => entries.values_mut().for_each(|entry| refer(entry, inputs)),
+        _ => {}
+    }
+}
+
+/// Other spellings of a reference: opencode's `{env:X}`, copilot's `${{ secrets.X }}`, `${env:X}` and `${input:X}` of VS Code.
+fn referring(text: &str, inputs: &mut Vec<String>) -> String {
     if text.starts_with(COPILOT) && text_rules::check(TextRule::VariableName, text).is_ok() {
         return format!("${text}");
     }
     let mut result = String::new();
     let mut rest = text;
     'text: while !rest.is_empty() {
+        if let Some((key, after)) = rest.strip_prefix("${input:").and_then(|inner| inner.split_once('}')) {
+            result.push_str(&format!("${{{}}}", input_name(key)));
+            inputs.push(key.trim().to_owned());
+            rest = after;
+            continue;
+        }
         for (open, close) in [("{env:", "}"), ("${env:", "}"), ("${{", "}}")] {
             if let Some((inner, after)) = rest.strip_prefix(open).and_then(|inner| inner.split_once(close)) {
                 let name = inner.trim().rsplit('.').next().unwrap_or_default();
@@ -294,6 +326,10 @@ mod tests {
             ),
             json!({"type": "http", "url": "https://x", "headers": {"A": "Bearer ${COPILOT_MCP_T}, x", "B": "$COPILOT_MCP_T"}})
         );
+        let asking = json!({"url": "https://x", "headers": {"A": "Bearer ${input:api-key}"}, "requestInit": {"B": "${input:path}"}});
+        let ConvertedServer { server, inputs, .. } = convert_one(&asking, &asking).expect("a server");
+        assert_eq!(server["headers"], json!({"A": "Bearer ${API_KEY}", "B": "${MCP_PATH}"}));
+        assert_eq!(inputs, ["api-key", "path"]);
         assert!(convert_one(&json!({"type": "builtin"}), &json!({"type": "builtin"})).is_err());
         let (value, written) = (json!({"cmd": 8, "timeout": 3}), json!({"cmd": "08", "timeout": "3"}));
         let ConvertedServer { server, left, .. } = convert_one(&value, &written).expect("a server");

@@ -1,6 +1,290 @@
-//! The names of tools in other formats, translated to those of persona files.
+//! The names of tools in other formats, translated to those of persona files: one table for each source.
 
 use crate::model::tool_rule::ToolRule;
+
+/// The tools of one source. The names are in lower case, and their case does not count.
+pub struct ToolNames {
+    pub source: &'static str,
+    /// Names with the tools of persona files. Names without any stand for what no harness has.
+    rows: &'static [(&'static [&'static str], &'static [&'static str])],
+}
+
+pub const OPENCODE: ToolNames = ToolNames {
+    source: "opencode",
+    rows: &[
+        (&["read"], &["Read"]),
+        (&["edit"], &["Edit", "Write"]),
+        (&["write"], &["Write"]),
+        (&["patch", "multiedit"], &["Edit"]),
+        (&["grep"], &["Grep"]),
+        (&["glob"], &["Glob"]),
+        (&["list"], &["LS"]),
+        (&["bash"], &["Bash"]),
+        (&["webfetch"], &["WebFetch"]),
+        (&["websearch"], &["WebSearch"]),
+        (&["task"], &["Task"]),
+        (&["skill"], &["Skill"]),
+        (&["todowrite"], &["TodoWrite"]),
+    ],
+};
+
+const ALL: &[&str] =
+    &["Read", "Grep", "Glob", "LS", "Edit", "Write", "Bash", "WebFetch", "WebSearch", "Task", "TodoWrite"];
+
+/// Tools and tool sets of VS Code, of its older chat modes, and the aliases of GitHub's custom agents.
+pub const COPILOT: ToolNames = ToolNames {
+    source: "copilot",
+    rows: &[
+        (&["*"], ALL),
+        (
+            &[
+                "read",
+                "readfile",
+                "view",
+                "notebookread",
+                "problems",
+                "getnotebooksummary",
+                "readnotebookcelloutput",
+                "readcelloutput",
+            ],
+            &["Read"],
+        ),
+        (
+            &[
+                "edit",
+                "editfiles",
+                "multiedit",
+                "write",
+                "new",
+                "newworkspace",
+                "createfile",
+                "createdirectory",
+            ],
+            &["Edit", "Write"],
+        ),
+        (
+            &[
+                "notebookedit",
+                "editnotebook",
+                "newjupyternotebook",
+                "runnotebooks",
+                "runcell",
+                "runnotebookcell",
+            ],
+            &["NotebookEdit"],
+        ),
+        (
+            &[
+                "search",
+                "codebase",
+                "usages",
+                "findtestfiles",
+                "grep",
+                "glob",
+                "textsearch",
+                "filesearch",
+                "searchresults",
+                "changes",
+            ],
+            &["Grep", "Glob"],
+        ),
+        (&["listdirectory"], &["LS"]),
+        (
+            &[
+                "execute",
+                "shell",
+                "bash",
+                "powershell",
+                "runcommands",
+                "runtasks",
+                "runtask",
+                "createandruntask",
+                "runinterminal",
+                "runtests",
+            ],
+            &["Bash"],
+        ),
+        (&["fetch", "webfetch"], &["WebFetch"]),
+        (&["web"], &["WebFetch", "WebSearch"]),
+        (&["websearch"], &["WebSearch"]),
+        (&["agent", "task", "custom-agent", "runsubagent"], &["Task"]),
+        (&["todo", "todos", "todowrite"], &["TodoWrite"]),
+        (
+            &[
+                "askquestions",
+                "browser",
+                "extensions",
+                "getprojectsetupinfo",
+                "gettaskoutput",
+                "getterminaloutput",
+                "githubrepo",
+                "githubtextsearch",
+                "installextension",
+                "memory",
+                "opensimplebrowser",
+                "runcommand",
+                "runvscodecommand",
+                "selection",
+                "terminallastcommand",
+                "terminalselection",
+                "testfailure",
+                "think",
+                "updateuserpreferences",
+                "vscode",
+                "vscodeapi",
+            ],
+            &[],
+        ),
+    ],
+};
+
+/// Tools of Kiro and of the Amazon Q command line, old names and new ones, and the tags of its Markdown agents.
+pub const KIRO: ToolNames = ToolNames {
+    source: "kiro",
+    rows: &[
+        (&["*", "builtin"], ALL),
+        (&["read", "fs_read"], &["Read"]),
+        (&["write", "fs_write"], &["Edit", "Write"]),
+        (&["shell", "execute_bash", "execute_cmd"], &["Bash"]),
+        (&["grep"], &["Grep"]),
+        (&["glob"], &["Glob"]),
+        (&["web"], &["WebFetch", "WebSearch"]),
+        (&["web_fetch"], &["WebFetch"]),
+        (&["web_search"], &["WebSearch"]),
+        (&["subagent", "use_subagent", "delegate"], &["Task"]),
+        (&["todo", "todo_list"], &["TodoWrite"]),
+        (
+            &[
+                "aws",
+                "use_aws",
+                "code",
+                "introspect",
+                "knowledge",
+                "thinking",
+                "report",
+                "report_issue",
+                "session",
+            ],
+            &[],
+        ),
+    ],
+};
+
+/// The tools of claude, which are those of persona files.
+const CLAUDE: [&str; 37] = [
+    "Agent",
+    "AskUserQuestion",
+    "Bash",
+    "BashOutput",
+    "Edit",
+    "EnterPlanMode",
+    "EnterWorktree",
+    "ExitPlanMode",
+    "Glob",
+    "Grep",
+    "KillBash",
+    "KillShell",
+    "ListMcpResourcesTool",
+    "LS",
+    "LSP",
+    "Monitor",
+    "MultiEdit",
+    "NotebookEdit",
+    "NotebookRead",
+    "PowerShell",
+    "Read",
+    "ReadMcpResourceTool",
+    "SendMessage",
+    "Skill",
+    "SlashCommand",
+    "Task",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskOutput",
+    "TaskStop",
+    "TaskUpdate",
+    "TodoRead",
+    "TodoWrite",
+    "WebFetch",
+    "WebSearch",
+    "Write",
+];
+
+/// What an entry of a list of tools means here.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// These tools, each with the argument of the entry.
+    Tools(Vec<String>),
+    /// A tool of the source that no harness has.
+    NoCounterpart,
+    Unknown,
+}
+
+impl ToolNames {
+    /// The tools for a name; `None` where it is unknown.
+    pub fn tools(&self, name: &str) -> Option<&'static [&'static str]> {
+        let name = name.to_ascii_lowercase();
+        self.rows.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, tools)| *tools)
+    }
+
+    /// The tools of every name that begins so.
+    pub fn tools_beginning(&self, start: &str) -> Vec<&'static str> {
+        let start = start.to_ascii_lowercase();
+        let rows = self.rows.iter().filter(|(names, _)| names.iter().any(|name| name.starts_with(&start)));
+        rows.flat_map(|(_, tools)| *tools).copied().collect()
+    }
+
+    /// An entry in the words of the source or in those of persona files: `editFiles`, `search/usages`, `Bash(git log:*)`,
+    /// `server/tool`.
+    pub fn meaning(&self, entry: &str) -> Meaning {
+        let name_ends = entry.find('(').unwrap_or(entry.len());
+        let (name, argument) = (entry[..name_ends].trim(), &entry[name_ends..]);
+        if CLAUDE.contains(&name) || name.starts_with("mcp__") {
+            return Meaning::Tools(vec![entry.to_owned()]);
+        }
+        let named = |tools: &[&str]| match tools {
+            [] => Meaning::NoCounterpart,
+            tools => Meaning::Tools(tools.iter().map(|tool| format!("{tool}{argument}")).collect()),
+        };
+        if let Some(tools) = self.tools(name) {
+            return named(tools);
+        }
+        match name.rsplit_once('/').filter(|_| argument.is_empty()) {
+            // One tool of a set; of one that is not known, the set.
+            Some((set, tool)) if self.tools(set).is_some() => {
+                named(self.tools(tool).or_else(|| self.tools(set)).unwrap_or_default())
+            }
+            // `publisher.extension/tool` is a tool of an extension of VS Code.
+            Some((extension, _)) if extension.contains('.') && !extension.contains('/') => {
+                Meaning::NoCounterpart
+            }
+            Some((server, tool)) => {
+                server_tool(server, tool).map_or(Meaning::Unknown, |tool| Meaning::Tools(vec![tool]))
+            }
+            None => Meaning::Unknown,
+        }
+    }
+}
+
+/// The entry for a tool of an MCP server; `*` stands for all of them.
+pub fn server_tool(server: &str, tool: &str) -> Option<String> {
+    let is_name = |text: &str, others: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c))
+    };
+    let server_part = server_prefix(server);
+    match tool {
+        "*" if is_name(server, "-_./") => Some(server_part),
+        tool if is_name(server, "-_./") && is_name(tool, "-_.") => Some(format!("{server_part}__{tool}")),
+        _ => None,
+    }
+}
+
+/// How claude begins the names of a server's tools.
+pub fn server_prefix(server: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
+    format!("mcp__{}", server.chars().map(plain).collect::<String>())
+}
 
 /// Tools that change something or use the network. A source that lists its tools has no others, so these are denied
 /// where it does not list them.
@@ -34,26 +318,6 @@ pub fn contradicted(mode: &str, deny: &[String]) -> Option<&'static str> {
     }
 }
 
-/// The tools for a name of opencode; `None` where it is unknown.
-pub fn of_opencode(name: &str) -> Option<&'static [&'static str]> {
-    Some(match name {
-        "read" => &["Read"],
-        "edit" => &["Edit", "Write"],
-        "write" => &["Write"],
-        "patch" | "multiedit" => &["Edit"],
-        "grep" => &["Grep"],
-        "glob" => &["Glob"],
-        "list" => &["LS"],
-        "bash" => &["Bash"],
-        "webfetch" => &["WebFetch"],
-        "websearch" => &["WebSearch"],
-        "task" => &["Task"],
-        "skill" => &["Skill"],
-        "todowrite" => &["TodoWrite"],
-        _ => return None,
-    })
-}
-
 /// The permission key of opencode for a tool.
 pub fn to_opencode(tool: &str) -> Option<String> {
     Some(match tool {
@@ -76,56 +340,53 @@ pub fn to_opencode(tool: &str) -> Option<String> {
     })
 }
 
-/// The tools for a name or a tool set of copilot.
-pub fn of_copilot(name: &str) -> Option<Vec<String>> {
-    let ours: &[&str] = match name.to_ascii_lowercase().as_str() {
-        "read" | "readfile" | "view" | "notebookread" | "problems" | "read/readfile" | "read/problems" => {
-            &["Read"]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pretty_assertions::assert_eq;
+
+    #[test]
+    fn the_tools_of_copilot_are_ours_those_of_servers_or_nobodys() {
+        let tools = |entry: &str| match COPILOT.meaning(entry) {
+            Meaning::Tools(tools) => tools.join(" "),
+            Meaning::NoCounterpart => "-".into(),
+            Meaning::Unknown => "?".into(),
+        };
+        for (entry, expected) in [
+            ("codebase", "Grep Glob"),
+            ("editFiles", "Edit Write"),
+            ("edit/editFiles", "Edit Write"),
+            ("runCommands", "Bash"),
+            ("runCommands/x", "Bash"),
+            ("runCommands/terminalLastCommand", "-"),
+            ("execute/runInTerminal", "Bash"),
+            ("search/changes", "Grep Glob"),
+            ("vscode/vscodeAPI", "-"),
+            ("githubRepo", "-"),
+            ("ms-python.python/installPythonPackage", "-"),
+            ("github/*", "mcp__github"),
+            ("github/search_code", "mcp__github__search_code"),
+            ("microsoft/playwright-mcp/*", "mcp__microsoft_playwright-mcp"),
+            ("mcp__a__b", "mcp__a__b"),
+            ("Bash(git log:*)", "Bash(git log:*)"),
+            ("bash(git log:*)", "Bash(git log:*)"),
+            ("edit(docs/**)", "Edit(docs/**) Write(docs/**)"),
+            ("context-manager", "?"),
+            ("/", "?"),
+            ("", "?"),
+        ] {
+            assert_eq!(tools(entry), expected, "{entry}");
         }
-        "edit" | "editfiles" | "multiedit" | "write" | "edit/editfiles" | "new" | "edit/createfile" => {
-            &["Edit", "Write"]
-        }
-        "notebookedit" | "editnotebook" | "runnotebooks" => &["NotebookEdit"],
-        "search" | "codebase" | "usages" | "findtestfiles" | "grep" | "glob" | "textsearch"
-        | "filesearch" | "search/codebase" | "search/usages" | "searchresults" => &["Grep", "Glob"],
-        "execute"
-        | "shell"
-        | "bash"
-        | "powershell"
-        | "runcommands"
-        | "runtasks"
-        | "runinterminal"
-        | "runtests"
-        | "terminallastcommand"
-        | "execute/runinterminal"
-        | "terminalselection" => &["Bash"],
-        "web" | "fetch" | "webfetch" | "web/fetch" => &["WebFetch"],
-        "websearch" => &["WebSearch"],
-        "agent" | "task" | "custom-agent" | "runsubagent" => &["Task"],
-        "todo" | "todos" | "todowrite" => &["TodoWrite"],
-        "*" => {
-            &["Read", "Grep", "Glob", "Edit", "Write", "Bash", "WebFetch", "WebSearch", "Task", "TodoWrite"]
-        }
-        _ => {
-            // `server/tool` and `server/*` are tools of an MCP server.
-            let (server, tool) = name.split_once('/')?;
-            match server.to_ascii_lowercase().as_str() {
-                // One tool of copilot's own sets.
-                set @ ("read" | "edit" | "search" | "execute" | "web" | "agent" | "todo") => {
-                    return of_copilot(set);
-                }
-                "vscode" => return None,
-                _ => {}
+    }
+
+    #[test]
+    fn every_name_is_in_one_row_and_in_lower_case() {
+        for names in [&OPENCODE, &COPILOT, &KIRO] {
+            let all: Vec<&str> = names.rows.iter().flat_map(|(names, _)| *names).copied().collect();
+            for name in &all {
+                assert_eq!(all.iter().filter(|other| other == &name).count(), 1, "{name}");
+                assert_eq!(name.to_ascii_lowercase(), **name);
             }
-            let plain = |text: &str| {
-                !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
-            };
-            return match tool {
-                "*" if plain(server) => Some(vec![format!("mcp__{server}")]),
-                tool if plain(server) && plain(tool) => Some(vec![format!("mcp__{server}__{tool}")]),
-                _ => None,
-            };
         }
-    };
-    Some(ours.iter().map(ToString::to_string).collect())
+    }
 }

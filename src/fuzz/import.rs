@@ -8,8 +8,15 @@ use crate::model::shape::{Field, Object, Severity};
 use crate::model::text_rules;
 use serde_json::Value;
 
-const FORMATS: [Format; 6] =
-    [Format::Claude, Format::Opencode, Format::Codex, Format::Goose, Format::Copilot, Format::Minions];
+const FORMATS: [Format; 7] = [
+    Format::Claude,
+    Format::Opencode,
+    Format::Codex,
+    Format::Goose,
+    Format::Copilot,
+    Format::Kiro,
+    Format::Minions,
+];
 
 /// The first line is the path of the file, the rest its text.
 pub fn check(data: &[u8]) {

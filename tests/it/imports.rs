@@ -53,7 +53,8 @@ fn a_claude_subagent_becomes_a_persona_and_every_field_is_accounted_for() {
     assert_eq!(
         persona(&env, "api-designer"),
         json!({
-            "id": "api-designer", "intent": "api-designer", "description": "Use for APIs.", "harness": "claude",
+            "id": "api-designer", "intent": "api-designer", "description": "Use for APIs.", "name": "API Designer",
+            "harness": "claude",
             "permissions": {
                 "allow": ["Read", "Grep", "Bash(git log:*)"],
                 "deny": ["Edit", "Write", "NotebookEdit", "WebFetch", "WebSearch"], "mode": "plan",
@@ -74,7 +75,7 @@ fn a_claude_subagent_becomes_a_persona_and_every_field_is_accounted_for() {
             ("maxTurns", "mapped limits.turns"),
             ("mcpServers", "mapped mcpServers"),
             ("model", "mapped the harness's own model"),
-            ("name", "mapped id; kept x-claude.name"),
+            ("name", "mapped id; mapped name"),
             ("permissionMode", "mapped permissions.mode"),
             ("tools", "mapped permissions.allow"),
             ("tools (those not listed)", "mapped permissions.deny"),
@@ -239,8 +240,9 @@ fn a_minions_config_becomes_personas_and_roles() {
     assert_eq!(row["format"], "minions");
     assert_eq!(
         persona(&env, "ash"),
-        json!({"id": "ash", "intent": "ash", "name": "Ash", "emoji": "🧪", "expertise": ["data", "lab"], "harness": "claude", "systemPrompt": "Watch."})
+        json!({"id": "ash", "intent": "ash", "name": "Ash", "emoji": "🧪", "role": "ash-charter", "expertise": ["data", "lab"], "harness": "claude"})
     );
+    assert!(env.prompt(&["ash"]).contains("## Your Charter\nWatch."));
     assert_eq!(persona(&env, "bishop")["role"], "science-officer");
     let role = env.read("project/.agentworkforce/workforce/roles/science-officer.json");
     assert_eq!(
@@ -270,7 +272,7 @@ fn one_bad_file_is_named_and_never_stops_the_rest() {
     let env = TestEnv::new();
     env.write("in/good.md", "---\nname: good\ndescription: d\n---\nwork\n");
     env.write("in/empty.md", "");
-    env.write("in/blank.md", "---\nname: blank\n---\n\n");
+    env.write("in/blank.md", "---\nname: blank\ntools: Read\n---\n\n");
     env.write("in/bytes.md", b"---\nname: b\n---\n\xff\xfe\x00");
     env.write("in/bad.toml", "developer_instructions = \"\"\"open");
     env.write("in/huge.md", "x".repeat(3 * 1024 * 1024));
@@ -313,7 +315,7 @@ fn one_bad_file_is_named_and_never_stops_the_rest() {
         (
             "plain.md",
             "skipped",
-            "it has no keys of an agent and is not in a directory `agents`; name the file itself to import it",
+            "it lacks the keys of an agent and is not in a directory `agents`; name the file itself to import it",
         ),
         ("代码.md", "imported", ""),
     ];
@@ -444,18 +446,18 @@ fn names_with_escape_sequences_are_shown_harmless() {
 fn files_that_are_made_to_cost_are_read_quickly_or_refused() {
     let env = TestEnv::new();
     let deep = "[".repeat(100_000);
-    env.write("in/deep.md", format!("---\nname: deep\nx: {deep}\n---\nbody\n"));
+    env.write("in/agents/deep.md", format!("---\nname: deep\nx: {deep}\n---\nbody\n"));
     env.write("in/deep.toml", format!("developer_instructions = \"x\"\nx = {deep}"));
     env.write("in/opencode.json", format!("{{\"agent\": {{\"a\": {{\"prompt\": \"x\"}}}}, \"z\": {deep}"));
     env.write("in/agents/lines.md", format!("---\n{}---\nbody\n", "k: : x\n".repeat(50_000)));
     env.write(
-        "in/open.md",
+        "in/agents/open.md",
         format!("---\nname: open\nd: a: b\n{}---\nbody\n", "<example>\nq: 1\n".repeat(10_000)),
     );
     let grow: String = ('b'..='h')
         .map(|c| format!("{c}: &{c} [{}]\n", vec![format!("*{}", (c as u8 - 1) as char); 9].join(",")))
         .collect();
-    env.write("in/grow.md", format!("---\nname: grow\na: &a [x]\n{grow}---\nbody\n"));
+    env.write("in/agents/grow.md", format!("---\nname: grow\na: &a [x]\n{grow}---\nbody\n"));
     let start = std::time::Instant::now();
     let ran = import(&env, &["../in", "--json"]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);

@@ -54,6 +54,64 @@ fn the_agents_of_the_corpus_are_imported_accepted_and_runnable() {
     );
 }
 
+/// What a person calls the agents of each collection: its number, and the files that are none.
+const COLLECTIONS: [(&str, usize, &[&str]); 5] = [
+    // All files; five of them have no frontmatter, and a heading *System Prompt*.
+    ("claude-a", 37, &[]),
+    ("claude-b", 158, &[]),
+    ("codex", 60, &[]),
+    // The recipes, without a form for issues and two workflows of GitHub.
+    (
+        "goose",
+        37,
+        &[
+            ".github_ISSUE_TEMPLATE_submit-recipe.yml",
+            ".github_workflows_docs-update-recipe-ref.yml",
+            ".github_workflows_recipe-security-scanner.yml",
+        ],
+    ),
+    // Fixtures of a parser; one of them is an agent.
+    (
+        "opencode",
+        1,
+        &[
+            "packages_opencode_test_config_fixtures_empty-frontmatter.md",
+            "packages_opencode_test_config_fixtures_frontmatter.md",
+            "packages_opencode_test_config_fixtures_markdown-header.md",
+            "packages_opencode_test_config_fixtures_no-frontmatter.md",
+        ],
+    ),
+];
+
+#[test]
+fn every_agent_of_a_collection_of_the_corpus_is_imported_and_nothing_else() {
+    let corpus = require::corpus().join("agents");
+    for (name, agents, others) in COLLECTIONS {
+        let collection = corpus.join(name);
+        // Under another name it gives the same.
+        let env = TestEnv::new();
+        let clone = env.root().join("my-agents");
+        std::fs::create_dir(&clone).expect("a directory");
+        for entry in std::fs::read_dir(&collection).expect("a collection") {
+            let entry = entry.expect("a file");
+            std::fs::copy(entry.path(), clone.join(entry.file_name())).expect("copied");
+        }
+        for dir in [&collection, &clone] {
+            let ran = env.run(["import".as_ref(), dir.as_os_str(), "--dry-run".as_ref(), "--json".as_ref()]);
+            let report = ran.json();
+            let skipped: Vec<&str> = report["files"]
+                .as_array()
+                .expect("files")
+                .iter()
+                .filter(|row| row["status"] != "imported")
+                .map(|row| row["source"].as_str().expect("a path").rsplit('/').next().expect("a name"))
+                .collect();
+            assert_eq!(report["imported"], agents, "{name}");
+            assert_eq!(skipped, others, "{name}");
+        }
+    }
+}
+
 /// The report speaks of exactly the fields that the file has, and what is kept is there.
 #[track_caller]
 fn accounted(row: &Value, persona: &Value) {

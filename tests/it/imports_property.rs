@@ -7,10 +7,17 @@ use agentworkforce::model::formats::{PERSONA, ROLE};
 use agentworkforce::model::shape::Severity;
 use proptest::prelude::*;
 
-const FORMATS: [Format; 6] =
-    [Format::Claude, Format::Opencode, Format::Codex, Format::Goose, Format::Copilot, Format::Minions];
+const FORMATS: [Format; 7] = [
+    Format::Claude,
+    Format::Opencode,
+    Format::Codex,
+    Format::Goose,
+    Format::Copilot,
+    Format::Kiro,
+    Format::Minions,
+];
 
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     (
         "a.md",
         "\u{feff}---\r\nname: Größe\ndescription: Use: it.\\n<example>\nuser: \"a: b\"\n</example>\ntools: Read, Bash(git log:*), 'X'\nmaxTurns: 3\nmcpServers:\n  a: {command: [x, y], env: {K: \"${{ secrets.T }}\", 'b c': 1}}\n  b: z\n---\n\nBödy ${X}\n",
@@ -30,6 +37,10 @@ const FILES: [(&str, &str); 6] = [
     (
         "d.yaml",
         "title: T\ninstructions: '{{ a }} {{b|c}} {{'\nparameters: [{key: a}, {key: 'ä'}, {key: A}, {}, 3, {key: path, default: 1}]\nextensions: [{type: stdio, cmd: x, name: ''}, {type: sse, uri: u, name: n}, 4]\nanchor: &x [1]\nalias: *x\n",
+    ),
+    (
+        ".kiro/agents/k.json",
+        "{\"name\": \"k\", \"prompt\": \"file://x\", \"tools\": [\"@s/*\", \"fs_*\", \"-x\", \"@\"], \"allowedTools\": [\"*\", \"@s/a b\"], \"toolsSettings\": {\"shell\": {\"deniedCommands\": [\"\", \"-x\", \"a b\"]}, \"read\": {\"deniedPaths\": [\" \", \"/x\", \"a\"]}, \"odd\": {\"deniedX\": 1}}, \"mcpServers\": {\"s\": {\"url\": \"u\", \"headers\": {\"a\": \"${input:é}\"}}}}",
     ),
     (
         "config.json",

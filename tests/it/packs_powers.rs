@@ -102,8 +102,11 @@ fn no_pack_takes_away_approvals_and_sandbox_unless_it_is_allowed_to() {
         ran.fails(4, "persona `p`")
             .fails(4, "dangerouslyBypassApprovalsAndSandbox")
             .fails(4, "--allow-bypass");
+        assert!(!ran.stderr.contains("--persona"), "there is no other persona to choose: {ran:#?}");
         assert_eq!(env.everything(), before);
     }
+    env.write("evil/personas/q.json", flat("q", "x").to_string());
+    env.run(["install", "../evil"]).fails(4, "`--persona ID` installs only that persona");
     write(&env, "1.0.0", &flat("p", "x"));
     env.run(["install", "../evil"]).succeeds();
     write(&env, "2.0.0", &bypass("p"));

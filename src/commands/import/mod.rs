@@ -1,6 +1,7 @@
 //! `import`: converts agent files of other tools to personas and reports every field.
 
 mod candidates;
+mod comment;
 mod report;
 mod row;
 
@@ -24,7 +25,7 @@ use crate::ui::Ui;
 use crate::workforce::Workforce;
 use serde_json::Value;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Agent files are texts; a larger file is something else.
@@ -36,12 +37,15 @@ pub fn run(args: &ImportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let target = target::target(&workforce, args.to.as_deref());
     let existing = if args.overwrite { Existing::Replace } else { Existing::Keep };
     let mut import = Import {
+        workforce: &workforce,
         target,
         existing,
         dry_run: args.dry_run,
         from: args.from,
         rows: Vec::new(),
         taken: BTreeMap::new(),
+        read: Vec::new(),
+        beside: BTreeMap::new(),
         parts: RefCell::default(),
         locks: None,
     };
@@ -52,14 +56,16 @@ pub fn run(args: &ImportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         if shows_progress && index % 25 == 0 {
             ui.progress(&format!("{index} of {} files", candidates.len()));
         }
-        import.import_file(candidate)?;
+        import.read_file(candidate);
     }
+    import.read_files_beside_agents(&candidates);
+    let place: BTreeMap<&Path, usize> =
+        candidates.iter().enumerate().map(|(at, candidate)| (candidate.path.as_path(), at)).collect();
+    import.write_all(&place)?;
     if shows_progress {
         ui.end_progress();
     }
     // Reported in the order of the files.
-    let place: BTreeMap<&Path, usize> =
-        candidates.iter().enumerate().map(|(at, candidate)| (candidate.path.as_path(), at)).collect();
     import.rows.sort_by_key(|row| place.get(row.source.as_path()).copied());
     let written = import.count(ImportStatus::Imported) + import.count(ImportStatus::Replaced);
     if written > 0 && !args.dry_run {
@@ -80,7 +86,15 @@ struct NotImported {
     unreadable: bool,
 }
 
-struct Import {
+/// The agents of one file, before they have their ids.
+struct ReadFile {
+    path: PathBuf,
+    format: Format,
+    converted: Converted,
+}
+
+struct Import<'w> {
+    workforce: &'w Workforce,
     target: Target,
     existing: Existing,
     dry_run: bool,
@@ -88,35 +102,38 @@ struct Import {
     rows: Vec<Row>,
     /// The ids of this import with the files that have them.
     taken: BTreeMap<String, String>,
+    read: Vec<ReadFile>,
+    /// Prompts that are agents only beside others, with their formats and why else they are not.
+    beside: BTreeMap<PathBuf, (Format, String)>,
     /// Files that were read as parts of a config, with the config.
     parts: RefCell<BTreeMap<PathBuf, String>>,
     /// Taken at the first write, so that an import without changes creates no directory.
     locks: Option<DirectoryLocks>,
 }
 
-impl Import {
+impl Import<'_> {
     fn count(&self, status: ImportStatus) -> usize {
         self.rows.iter().filter(|row| row.status == status).count()
     }
 
-    fn import_file(&mut self, candidate: &Candidate) -> Result<()> {
+    fn read_file(&mut self, candidate: &Candidate) {
         let path = &candidate.path;
         if let Some(why) = candidate.skipped {
             self.rows.push(Row::without(path, ImportStatus::Skipped, why.into()));
-            return Ok(());
+            return;
         }
         let part_of = self.parts.get_mut().get(path).filter(|_| !candidate.named);
         if let Some(config) = part_of {
             let why = format!("imported as a part of {config}");
             self.rows.push(Row::without(path, ImportStatus::Skipped, why));
-            return Ok(());
+            return;
         }
-        let text = match read(path) {
-            Ok(text) => text,
-            Err(why) => {
-                self.rows.push(Row::without(path, ImportStatus::Failed, why));
-                return Ok(());
+        let (text, problem) = match read(path) {
+            Ok(text) if text.trim_start_matches('\u{feff}').trim().is_empty() => {
+                (text, Some("is empty".into()))
             }
+            Ok(text) => (text, None),
+            Err(why) => (String::new(), Some(why)),
         };
         let place = path.to_string_lossy();
         let below = path.strip_prefix(&candidate.root).unwrap_or(path).to_string_lossy();
@@ -128,27 +145,51 @@ impl Import {
             Ok(text)
         };
         let source = Source { path: &place, below: &below, text: &text, nearby: &nearby };
-        let format = match self.format(&source, candidate.named) {
-            Ok(format) => format,
-            Err(unfit) => {
-                let row = Row::without(path, unfit.status, unfit.why);
-                self.rows.push(Row { unreadable: unfit.unreadable, ..row });
-                return Ok(());
-            }
+        let is_readable = problem.is_none();
+        let kind = match (problem, self.beside.remove(path)) {
+            (Some(why), _) => detect::unreadable(&source, candidate.named, why),
+            (None, Some((format, _))) => FileKind::Agent(format),
+            (None, None) => detect::kind(&source, candidate.named),
         };
-        match convert::convert(format, &source) {
-            Ok(converted) => self.add(path, format, converted),
-            Err(why) => {
-                self.rows.push(Row {
-                    format: Some(format.name()),
-                    ..Row::without(path, ImportStatus::Failed, why)
-                });
-                Ok(())
+        if let FileKind::AmongAgents(format, why) = kind {
+            self.beside.insert(path.clone(), (format, why));
+            return;
+        }
+        let result = match self.format(kind, candidate.named, is_readable) {
+            Ok(format) => match convert::convert(format, &source) {
+                Ok(converted) => return self.read.push(ReadFile { path: path.clone(), format, converted }),
+                Err(why) => {
+                    Row { format: Some(format.name()), ..Row::without(path, ImportStatus::Failed, why) }
+                }
+            },
+            Err(unfit) => Row { unreadable: unfit.unreadable, ..Row::without(path, unfit.status, unfit.why) },
+        };
+        self.rows.push(result);
+    }
+
+    /// Reads the prompts in directories with agents, and skips the others.
+    fn read_files_beside_agents(&mut self, candidates: &[Candidate]) {
+        let dirs: BTreeSet<PathBuf> =
+            self.read.iter().filter_map(|file| Some(file.path.parent()?.to_owned())).collect();
+        for candidate in candidates {
+            let path = &candidate.path;
+            if path.parent().is_some_and(|dir| dirs.contains(dir)) {
+                if self.beside.contains_key(path) {
+                    self.read_file(candidate);
+                }
+            } else if let Some((_, why)) = self.beside.remove(path) {
+                self.rows.push(Row::without(path, ImportStatus::Skipped, why));
             }
         }
     }
 
-    fn format(&self, source: &Source, named: bool) -> std::result::Result<Format, NotImported> {
+    /// The format of a file, or why it is none to import.
+    fn format(
+        &self,
+        kind: FileKind,
+        named: bool,
+        is_readable: bool,
+    ) -> std::result::Result<Format, NotImported> {
         let said = match self.from {
             FromArg::Auto => None,
             FromArg::Claude => Some(Format::Claude),
@@ -156,28 +197,35 @@ impl Import {
             FromArg::Codex => Some(Format::Codex),
             FromArg::Goose => Some(Format::Goose),
             FromArg::Copilot => Some(Format::Copilot),
+            FromArg::Kiro => Some(Format::Kiro),
             FromArg::Minions => Some(Format::Minions),
         };
         let unfit = |status: ImportStatus, why: String| NotImported { status, why, unreadable: false };
-        if source.text.trim_start_matches('\u{feff}').trim().is_empty() {
-            return Err(unfit(ImportStatus::Failed, "is empty".into()));
-        }
-        match (said, detect::kind(source, named)) {
+        match (said.filter(|_| is_readable), kind) {
             // A document beside agents is not one, whatever the format.
-            (Some(_), FileKind::Other(why)) if !named => Err(unfit(ImportStatus::Skipped, why)),
-            (Some(_), FileKind::Unreadable(why)) if !named => {
+            (_, FileKind::Other(why)) if !named => Err(unfit(ImportStatus::Skipped, why)),
+            (_, FileKind::Unreadable(why)) if !named => {
                 Err(NotImported { unreadable: true, ..unfit(ImportStatus::Skipped, why) })
             }
             (Some(format), _) | (None, FileKind::Agent(format)) => Ok(format),
-            (None, FileKind::Broken(why)) => Err(unfit(ImportStatus::Failed, why)),
-            (None, FileKind::Other(why) | FileKind::Unreadable(why)) if named => {
-                Err(unfit(ImportStatus::Failed, why))
-            }
-            (None, FileKind::Other(why)) => Err(unfit(ImportStatus::Skipped, why)),
-            (None, FileKind::Unreadable(why)) => {
-                Err(NotImported { unreadable: true, ..unfit(ImportStatus::Skipped, why) })
-            }
+            (
+                None,
+                FileKind::Broken(why)
+                | FileKind::Other(why)
+                | FileKind::Unreadable(why)
+                | FileKind::AmongAgents(_, why),
+            ) => Err(unfit(ImportStatus::Failed, why)),
         }
+    }
+
+    /// Gives ids to all agents and writes them. Those of harnesses have the first choice of names, then the order of files decides.
+    fn write_all(&mut self, place: &BTreeMap<&Path, usize>) -> Result<()> {
+        let mut read = std::mem::take(&mut self.read);
+        read.sort_by_key(|file| (!file.format.is_of_a_harness(), place.get(file.path.as_path()).copied()));
+        for file in read {
+            self.add(&file.path, file.format, file.converted)?;
+        }
+        Ok(())
     }
 
     fn add(&mut self, path: &Path, format: Format, converted: Converted) -> Result<()> {
@@ -204,7 +252,7 @@ impl Import {
     }
 
     fn persona(&mut self, path: &Path, draft: Draft) -> Result<Row> {
-        let Draft { mut persona, fields, mut warnings, .. } = draft;
+        let Draft { mut persona, fields, mut warnings, only_in_comment, .. } = draft;
         let first = persona.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut id = first.clone();
         let mut row = Row { fields, ..Row::without(path, ImportStatus::Imported, String::new()) };
@@ -233,7 +281,12 @@ impl Import {
         let file = self.target.personas.join(format!("{id}.json"));
         row.persona = Some(id.clone());
         if problems.is_empty() {
-            if library::has_persona(&id) {
+            let replaces = library::has_persona(&id);
+            let known =
+                (replaces || !only_in_comment.is_empty()).then(|| self.workforce.find(&id).ok()).flatten();
+            let known = known.as_ref().map(|found| &found.resolved.object);
+            warnings.extend(comment::warning(&persona, &only_in_comment, known));
+            if replaces && known != Some(&persona) {
                 let text = format!("it replaces the built-in persona `{id}`");
                 warnings.push(Warning::new(WarningCode::Overrides, text));
             }

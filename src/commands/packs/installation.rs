@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::model::path_text::path_text;
 use crate::model::warning::Warning;
 use crate::pack::apply;
-use crate::pack::contents::{self, Contents};
+use crate::pack::contents::{self, Contents, UnitKind};
 use crate::pack::decide::{self, Action, Decision, Existing};
 use crate::pack::fetch::Fetched;
 use crate::pack::lockfile::{LOCK_FILE, Lock, LockedPack};
@@ -61,8 +61,12 @@ impl Job<'_> {
         let units = &checked.contents.units;
         self.fetcher.check_signals()?;
         // What is in the lock was allowed when it was installed.
-        warnings::refuse_bypass(target, units, self.args.allow_bypass || self.args.locked)
-            .map_err(|error| error.hint("`--persona ID` installs only that persona"))?;
+        warnings::refuse_bypass(target, units, self.args.allow_bypass || self.args.locked).map_err(
+            |error| match units.iter().filter(|unit| unit.kind == UnitKind::Persona).count() {
+                0 | 1 => error,
+                _ => error.hint("`--persona ID` installs only that persona"),
+            },
+        )?;
         // A dry run must not create the directory to lock it.
         let _locks = if self.args.dry_run { None } else { Some(apply::lock(target)?) };
         let before = Lock::read(&target.personas)?;
