@@ -5,6 +5,7 @@ use crate::load::file::FileProblem;
 use crate::load::{library, roles};
 use crate::model::features::Feature;
 use crate::model::role::{Charter, Role};
+use crate::model::source::LayerId;
 use crate::model::text_rules::slugged;
 use crate::model::warning::{Warning, WarningCode};
 use crate::model::words::nearest;
@@ -83,7 +84,7 @@ impl Workforce {
                 return result.with_role(role);
             }
         }
-        if slugged(said) == said {
+        if slugged(said) == said && result.problems.is_empty() {
             let (keys, _) = roles::keys(&self.layers);
             let near = nearest(said, keys.iter().map(String::as_str));
             let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
@@ -95,6 +96,22 @@ impl Workforce {
         }
         result.part = Some(RolePart { label: Some(said.to_owned()), ..RolePart::default() });
         result
+    }
+}
+
+impl Workforce {
+    /// Why others who use this project lack the role that a persona of the project names: only this user has it.
+    pub fn role_not_shared(&self, resolved: &ResolvedPersona, role: &Role) -> Option<String> {
+        let layer = resolved.sources_of("role").pop()?.layer;
+        let is_shared = role.builtin || role.source.layer == LayerId::Project || layer != LayerId::Project;
+        (!is_shared).then(|| {
+            format!(
+                "the role `{}` is not in the project but in {}: for others who use the project, `{}` has no charter",
+                role.key,
+                role.source.describe(),
+                resolved.id()
+            )
+        })
     }
 }
 

@@ -3,11 +3,11 @@
 mod starter;
 
 use self::starter::Wishes;
-use super::edit::{audit, optional, unknown_role, words};
+use super::edit::{audit, layer_dir, optional, unknown_role, words};
 use super::request::{parse_harness, parse_inherit};
 use super::say;
 use super::target::{self, Existing, Target};
-use crate::cli::CreateArgs;
+use crate::cli::{CreateArgs, LayerArg};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::files::lock;
@@ -15,8 +15,11 @@ use crate::host::Host;
 use crate::load::check;
 use crate::model::formats::PERSONA;
 use crate::model::path_text::path_text;
+use crate::model::role::Role;
 use crate::model::shape::Severity;
+use crate::model::source::LayerId;
 use crate::model::text_rules::slugged;
+use crate::model::warning::{Warning, WarningCode};
 use crate::resolve::chain::same_id;
 use crate::ui::{Ui, printable};
 use crate::workforce::Workforce;
@@ -52,6 +55,11 @@ pub fn run(args: &CreateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
             CommandError::usage(format!("`{}` {}", problem.at, problem.message)).maybe_hint(problem.fix)
         );
     }
+    let mut warnings: Vec<Warning> = Vec::new();
+    if let Some(role) = role.as_deref().and_then(|key| workforce.role(key).0) {
+        warnings.extend(not_shared(&workforce, &args.id, &target, &role));
+    }
+    warnings.extend(reused(&workforce, &args.id, &target));
     let file = target.personas.join(format!("{}.json", args.id));
     let text = target::bytes_of(&document);
     if !args.dry_run {
@@ -68,10 +76,13 @@ pub fn run(args: &CreateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
             json!({"persona": args.id, "action": "created", "dryRun": args.dry_run,
                 "file": path_text(&file), "document": Value::Object(document),
             }),
-            &[],
+            &warnings,
             ui,
         );
-    } else if args.dry_run {
+        return Ok(Exit::Done);
+    }
+    say::warnings(&warnings, ui);
+    if args.dry_run {
         ui.text(&text);
     } else {
         ui.line(printable(&format!("created {} ({})", args.id, file.display())));
@@ -81,6 +92,33 @@ pub fn run(args: &CreateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         ));
     }
     Ok(Exit::Done)
+}
+
+/// A persona of the project with a role that only this user has.
+fn not_shared(workforce: &Workforce, id: &str, target: &Target, role: &Role) -> Option<Warning> {
+    let project = layer_dir(workforce, LayerArg::Project);
+    let is_shared =
+        role.builtin || role.source.layer == LayerId::Project || target.personas != project.join("personas");
+    (!is_shared).then(|| {
+        let text = format!(
+            "the role `{}` is not in the project but in {}: for others who use the project, `{id}` has no charter; move the \
+             file to {}",
+            role.key,
+            role.source.describe(),
+            target.roles.display()
+        );
+        Warning::new(WarningCode::Layer, text)
+    })
+}
+
+/// An id that was another persona's until it was deleted.
+fn reused(workforce: &Workforce, id: &str, target: &Target) -> Option<Warning> {
+    let deleted = workforce.deleted(id, Some(&target.personas))?;
+    let text = format!(
+        "the id `{id}` was used before, by a persona that was deleted on {} ({}): its sessions go on under this one",
+        deleted.deleted_at, deleted.name
+    );
+    Some(Warning::new(WarningCode::ReusedId, text))
 }
 
 fn check_id(id: &str) -> Result<()> {
