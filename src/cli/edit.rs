@@ -71,10 +71,10 @@ pub struct PersonaSetArgs {
     /// No user-level instruction files, skills or MCP servers: `true` or `false`; an empty text removes it
     #[arg(long, value_name = "BOOL")]
     pub hermetic: Option<String>,
-    /// The harness, for the tier given with --tier or for all tiers; an empty text removes it
+    /// The harness, for the tier given with --tier or for those that set none; an empty text removes it
     #[arg(long)]
     pub harness: Option<String>,
-    /// The model, for the tier given with --tier or for all tiers; an empty text removes it
+    /// The model, for the tier given with --tier or for those that set none; an empty text removes it
     #[arg(long)]
     pub model: Option<String>,
     /// The tier that --harness and --model apply to

@@ -159,7 +159,7 @@ fn agent(source: &Source, id: &str, said: Value, roles: &[String]) -> Result<Dra
     }
     builder.description("description");
     let mut has_role = false;
-    if let Some(role) = builder.text("role") {
+    if let Some(role) = builder.text("role").map(|role| texts::one_line(&role)) {
         let key = text_rules::slugged(&role);
         has_role = true;
         builder.set("role", if roles.contains(&key) { key } else { role });
@@ -168,7 +168,10 @@ fn agent(source: &Source, id: &str, said: Value, roles: &[String]) -> Result<Dra
     for key in ["expertise", "skills"] {
         let words = builder.get(key).map(|value| values::list(&value)).unwrap_or_default();
         if !words.is_empty() && !builder.has_set("expertise") {
-            builder.set("expertise", words.into_iter().map(Value::String).collect::<Value>());
+            builder.set(
+                "expertise",
+                words.iter().map(|word| Value::from(texts::one_line(word))).collect::<Value>(),
+            );
             builder.mapped(key, "expertise");
         }
     }

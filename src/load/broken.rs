@@ -62,12 +62,12 @@ impl Catalogue {
         }
         let Some(text) = self.files.lossy_text(&problem.file) else { return Subject::Unknown };
         if let Ok(object) = parse_object(&problem.file, &text) {
-            return match object.get("id") {
-                Some(Value::String(id)) if !id.trim().is_empty() => Subject::Ids(vec![id.trim().to_owned()]),
-                // Other programs' files have none.
-                None | Some(Value::Null | Value::String(_)) => Subject::Nobody,
-                Some(_) => Subject::Unknown,
-            };
+            let id = object.get("id").and_then(Value::as_str).map(str::trim).filter(|id| !id.is_empty());
+            // Other programs' files have none.
+            return id.map_or(Subject::Nobody, |id| Subject::Ids(vec![id.to_owned()]));
+        }
+        if serde_json::from_str::<Value>(&text).is_ok_and(|value| !value.is_object()) {
+            return Subject::Nobody;
         }
         let ids = ids_in(&text);
         // An id further down is that of a skill, say.

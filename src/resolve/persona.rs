@@ -7,6 +7,7 @@ use crate::model::shape::{KeyPath, Object, Problem, Severity};
 use crate::model::source::Source;
 use crate::model::tier::Tier;
 use serde_json::Value;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A persona with every layer merged, and where each field came from.
@@ -154,6 +155,15 @@ impl ResolvedPersona {
             return at(&self.persona);
         }
         Persona::from_object(&merge(&self.docs[..count]).object).ok().as_ref().and_then(at)
+    }
+
+    /// What the files below this one say together; all of them where it is none of this persona's.
+    pub fn below(&self, file: &Path) -> Object {
+        match self.sources.iter().position(|source| source.file.as_deref() == Some(file)) {
+            None => self.object.clone(),
+            Some(0) => Object::new(),
+            Some(count) => merge(&self.docs[..count]).object,
+        }
     }
 
     /// The files that set this field, lowest layer first.

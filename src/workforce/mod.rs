@@ -9,7 +9,7 @@ mod warnings;
 
 pub use error::WorkforceError;
 pub use find::Found;
-pub use roles::RoleOf;
+pub use roles::{RoleOf, role_not_shared};
 pub use warnings::{not_used, warnings_of};
 
 use crate::host::Host;

@@ -100,18 +100,25 @@ impl Workforce {
 }
 
 impl Workforce {
-    /// Why others who use this project lack the role that a persona of the project names: only this user has it.
+    /// Why a persona lacks the role that it names elsewhere: one of them is in the project, the other is not.
     pub fn role_not_shared(&self, resolved: &ResolvedPersona, role: &Role) -> Option<String> {
         let layer = resolved.sources_of("role").pop()?.layer;
-        let is_shared = role.builtin || role.source.layer == LayerId::Project || layer != LayerId::Project;
-        (!is_shared).then(|| {
-            format!(
-                "the role `{}` is not in the project but in {}: for others who use the project, `{}` has no charter",
-                role.key,
-                role.source.describe(),
-                resolved.id()
-            )
-        })
+        role_not_shared(resolved.id(), layer, role)
+    }
+}
+
+/// The same for a persona that says so in this layer.
+pub fn role_not_shared(id: &str, layer: LayerId, role: &Role) -> Option<String> {
+    let (key, file) = (&role.key, role.source.describe());
+    match (layer == LayerId::Project, role.source.layer == LayerId::Project) {
+        _ if role.builtin || layer == LayerId::Linted => None,
+        (true, false) => Some(format!(
+            "the role `{key}` is not in the project but in {file}: for others who use the project, `{id}` has no charter"
+        )),
+        (false, true) => Some(format!(
+            "the role `{key}` is only in this project ({file}): elsewhere `{id}` has no charter"
+        )),
+        (true, true) | (false, false) => None,
     }
 }
 

@@ -15,14 +15,13 @@ use crate::host::Host;
 use crate::load::check;
 use crate::model::formats::PERSONA;
 use crate::model::path_text::path_text;
-use crate::model::role::Role;
 use crate::model::shape::Severity;
 use crate::model::source::LayerId;
 use crate::model::text_rules::slugged;
 use crate::model::warning::{Warning, WarningCode};
 use crate::resolve::chain::same_id;
 use crate::ui::{Ui, printable};
-use crate::workforce::Workforce;
+use crate::workforce::{Workforce, role_not_shared};
 use serde_json::{Value, json};
 
 pub fn run(args: &CreateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
@@ -57,7 +56,12 @@ pub fn run(args: &CreateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     }
     let mut warnings: Vec<Warning> = Vec::new();
     if let Some(role) = role.as_deref().and_then(|key| workforce.role(key).0) {
-        warnings.extend(not_shared(&workforce, &args.id, &target, &role));
+        let layers = &workforce.layers.all;
+        let own = layers.iter().find(|layer| layer.personas.as_ref() == Some(&target.personas));
+        let is_project = target.personas == layer_dir(&workforce, LayerArg::Project).join("personas");
+        let layer = if is_project { Some(LayerId::Project) } else { own.map(|layer| layer.id) };
+        let missed = layer.and_then(|layer| role_not_shared(&args.id, layer, &role));
+        warnings.extend(missed.map(|text| Warning::new(WarningCode::Layer, text)));
     }
     warnings.extend(reused(&workforce, &args.id, &target));
     let file = target.personas.join(format!("{}.json", args.id));
@@ -92,23 +96,6 @@ pub fn run(args: &CreateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         ));
     }
     Ok(Exit::Done)
-}
-
-/// A persona of the project with a role that only this user has.
-fn not_shared(workforce: &Workforce, id: &str, target: &Target, role: &Role) -> Option<Warning> {
-    let project = layer_dir(workforce, LayerArg::Project);
-    let is_shared =
-        role.builtin || role.source.layer == LayerId::Project || target.personas != project.join("personas");
-    (!is_shared).then(|| {
-        let text = format!(
-            "the role `{}` is not in the project but in {}: for others who use the project, `{id}` has no charter; move the \
-             file to {}",
-            role.key,
-            role.source.describe(),
-            target.roles.display()
-        );
-        Warning::new(WarningCode::Layer, text)
-    })
 }
 
 /// An id that was another persona's until it was deleted.

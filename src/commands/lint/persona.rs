@@ -185,7 +185,7 @@ impl Lint<'_> {
     fn role_of_others(&mut self) {
         let role = self.role.role.as_ref();
         if let Some(text) = role.and_then(|role| self.workforce.role_not_shared(self.resolved, role)) {
-            let fix = "move the role's file to `roles` beside the project's `personas`";
+            let fix = "move the role's file to the `roles` beside this persona's directory";
             self.add(Severity::Warning, at("role"), text).fix = Some(fix.into());
         }
     }

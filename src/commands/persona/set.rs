@@ -2,7 +2,7 @@
 
 use super::super::edit::{KeyEdit, audit, edit_dir, optional, unknown_role, words};
 use super::super::request::{parse_harness, parse_inherit, parse_tier};
-use super::{Place, done, edit, pack_warning, place};
+use super::{done, edit, pack_warning, place};
 use crate::cli::PersonaSetArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -10,14 +10,11 @@ use crate::files::lock;
 use crate::load::check;
 use crate::model::formats::PERSONA;
 use crate::model::shape::{Object, Severity};
-use crate::model::source::Source;
 use crate::model::tier::Tier;
 use crate::model::warning::{Warning, WarningCode};
-use crate::resolve::persona::ResolvedPersona;
 use crate::ui::Ui;
 use crate::workforce::Workforce;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 
 /// A setting by the path of its key, and its value; `None` clears it.
 type Setting = (&'static [&'static str], Option<Value>);
@@ -44,13 +41,13 @@ pub fn run(workforce: &Workforce, args: &PersonaSetArgs, ui: &mut Ui) -> Result<
     let _lock = lock::directories(&[edit_dir(&place.file)])?;
     // What is inherited is what is there now.
     let workforce = Workforce::open(&workforce.host)?;
-    let before = workforce.find(&place.id)?.resolved;
+    let inherited = workforce.find(&place.id)?.resolved.below(&place.file);
     let changed = edit(&place, |object| {
         for (path, value) in settings {
-            set(object, path, clearing(value, is_inherited(&before, &place, &path.join("."))))?;
+            set(object, path, clearing(value, at(&inherited, path).is_some()))?;
         }
         for (key, value) in runtime {
-            set_runtime(object, tier, key, value, &before, &place)?;
+            set_runtime(object, tier, key, value, &inherited)?;
         }
         refuse_invalid(object)
     })?;
@@ -125,16 +122,10 @@ fn clearing(value: Option<Value>, is_inherited: bool) -> KeyEdit {
     }
 }
 
-/// Whether a lower layer says something about this key.
-fn is_inherited(before: &ResolvedPersona, place: &Place, path: &str) -> bool {
-    let from_below = |source: &Arc<Source>| source.file.as_deref() != Some(place.file.as_path());
-    before.sources_of(path).iter().any(from_below) && at(&before.object, path).is_some()
-}
-
-fn at<'o>(object: &'o Object, path: &str) -> Option<&'o Value> {
-    let mut keys = path.split('.');
-    let first = object.get(keys.next()?)?;
-    keys.try_fold(first, |value, key| value.get(key))
+/// The value behind these keys.
+fn at<'o>(object: &'o Object, path: &[&str]) -> Option<&'o Value> {
+    let (first, below) = path.split_first()?;
+    below.iter().try_fold(object.get(*first)?, |value, key| value.get(key))
 }
 
 /// Sets or clears a key below others, which are made for a value and not for its removal.
@@ -153,29 +144,26 @@ fn set(object: &mut Object, path: &[&str], edit: KeyEdit) -> Result<()> {
     Ok(())
 }
 
-/// A setting of one tier, or of all of them: then no tier of the file says anything else.
+/// A setting of one tier, or of all that have none of their own; cleared for all, it goes from every tier.
 fn set_runtime(
     object: &mut Object,
     tier: Option<Tier>,
     key: &str,
     value: Option<Value>,
-    before: &ResolvedPersona,
-    place: &Place,
+    inherited: &Object,
 ) -> Result<()> {
     if let Some(tier) = tier {
-        let path = format!("tiers.{}.{key}", tier.name());
-        let edit = clearing(value, is_inherited(before, place, &path));
-        return set(object, &["tiers", tier.name(), key], edit);
+        let path = ["tiers", tier.name(), key];
+        return set(object, &path, clearing(value, at(inherited, &path).is_some()));
     }
-    if let Some(Value::Object(tiers)) = object.get_mut("tiers") {
+    if let (None, Some(Value::Object(tiers))) = (&value, object.get_mut("tiers")) {
         for own in tiers.values_mut().filter_map(Value::as_object_mut) {
             own.shift_remove(key);
         }
     }
-    let in_a_tier = Tier::ALL.map(|tier| format!("tiers.{}.{key}", tier.name()));
-    let inherited =
-        is_inherited(before, place, key) || in_a_tier.iter().any(|path| is_inherited(before, place, path));
-    set(object, &[key], clearing(value, inherited))
+    let in_a_tier = Tier::ALL.iter().any(|tier| at(inherited, &["tiers", tier.name(), key]).is_some());
+    let is_inherited = in_a_tier || inherited.contains_key(key);
+    set(object, &[key], clearing(value, is_inherited))
 }
 
 /// What is written is read again: a value that could not be is refused.
