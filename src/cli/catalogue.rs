@@ -35,7 +35,7 @@ pub struct CreateArgs {
     #[arg(long)]
     pub model: Option<String>,
     /// Where to write it: `project`, `user` or a directory
-    #[arg(long, alias = "in", value_name = "project|user|DIR")]
+    #[arg(long = "in", alias = "to", value_name = "project|user|DIR")]
     pub to: Option<String>,
     /// Print the file without writing it
     #[arg(long)]

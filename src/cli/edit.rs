@@ -9,11 +9,15 @@ pub enum PersonaCommand {
     Rename {
         /// The persona's id or unique name
         id: String,
-        /// The new display name
-        name: String,
+        /// The new display name; may be left out with --emoji
+        #[arg(required_unless_present = "emoji")]
+        name: Option<String>,
         /// The new emoji; an empty text removes it
         #[arg(long)]
         emoji: Option<String>,
+        /// The layer to write to; by default the highest file of the persona, or your own layer for a built-in
+        #[arg(long = "in", alias = "to", value_enum, value_name = "LAYER")]
+        layer: Option<LayerArg>,
     },
     /// Edit a persona, in its own file or in an overlay
     Set(PersonaSetArgs),
@@ -27,7 +31,7 @@ pub enum PersonaCommand {
         /// The persona's id or unique name; by default, all personas of the layer
         id: Option<String>,
         /// The layer
-        #[arg(long = "in", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
+        #[arg(long = "in", alias = "to", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
         layer: LayerArg,
         /// Do not ask for confirmation
         #[arg(long, short)]
@@ -45,7 +49,7 @@ pub struct PersonaSetArgs {
     /// What it is good at, separated by commas; an empty text removes it
     #[arg(long, value_name = "A,B")]
     pub expertise: Option<String>,
-    /// When to use it
+    /// When to use it; an empty text removes it
     #[arg(long)]
     pub description: Option<String>,
     /// Tags, separated by commas
@@ -55,18 +59,30 @@ pub struct PersonaSetArgs {
     /// empty text takes nothing
     #[arg(long, value_name = "KIND,...")]
     pub inherit: Option<String>,
-    /// The tier to use when none is given
+    /// The tier to use when none is given; an empty text removes it
     #[arg(long, value_name = "TIER")]
     pub default_tier: Option<String>,
-    /// The harness, for the tier given with --tier or for all tiers
+    /// Maximum cost of a run in US dollars; an empty text removes it
+    #[arg(long, value_name = "USD")]
+    pub max_usd: Option<String>,
+    /// claude's bare mode: `true` or `false`; an empty text removes it
+    #[arg(long, value_name = "BOOL")]
+    pub bare_mode: Option<String>,
+    /// No user-level instruction files, skills or MCP servers: `true` or `false`; an empty text removes it
+    #[arg(long, value_name = "BOOL")]
+    pub hermetic: Option<String>,
+    /// The harness, for the tier given with --tier or for those that set none; an empty text removes it
     #[arg(long)]
     pub harness: Option<String>,
-    /// The model, for the tier given with --tier or for all tiers
+    /// The model, for the tier given with --tier or for those that set none; an empty text removes it
     #[arg(long)]
     pub model: Option<String>,
     /// The tier that --harness and --model apply to
     #[arg(long, value_name = "TIER")]
     pub tier: Option<String>,
+    /// The layer to write to; by default the highest file of the persona, or your own layer for a built-in
+    #[arg(long = "in", alias = "to", value_enum, value_name = "LAYER")]
+    pub layer: Option<LayerArg>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -93,9 +109,9 @@ pub enum RoleCommand {
         label: String,
         #[command(flatten)]
         fields: RoleFields,
-        /// The layer
-        #[arg(long = "in", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
-        layer: LayerArg,
+        /// Where to write it: `project`, `user` or a directory; by default, where `create` writes personas
+        #[arg(long = "in", alias = "to", value_name = "project|user|DIR")]
+        to: Option<String>,
     },
     /// Edit a role, in its own file or, for a built-in, in an overlay
     Set {
@@ -106,8 +122,8 @@ pub enum RoleCommand {
         label: Option<String>,
         #[command(flatten)]
         fields: RoleFields,
-        /// The layer to write an overlay to
-        #[arg(long = "in", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
+        /// The layer to write an overlay of a built-in to
+        #[arg(long = "in", alias = "to", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
         layer: LayerArg,
     },
     /// Delete a role; built-in roles and roles in use cannot be deleted
@@ -123,7 +139,7 @@ pub enum RoleCommand {
         /// The role's key; by default, all roles of the layer
         key: Option<String>,
         /// The layer
-        #[arg(long = "in", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
+        #[arg(long = "in", alias = "to", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
         layer: LayerArg,
         /// Do not ask for confirmation
         #[arg(long, short)]

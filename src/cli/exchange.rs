@@ -13,7 +13,7 @@ pub struct ImportArgs {
     #[arg(long, value_enum, default_value_t = FromArg::Auto, value_name = "FORMAT")]
     pub from: FromArg,
     /// Where to write the personas: `project`, `user` or a directory
-    #[arg(long, alias = "in", value_name = "project|user|DIR")]
+    #[arg(long = "in", alias = "to", value_name = "project|user|DIR")]
     pub to: Option<String>,
     /// Replace existing personas that differ
     #[arg(long)]

@@ -73,7 +73,7 @@ pub const EXAMPLES: [(&str, &[(&str, &str)]); 10] = [
             ("update --keep-mine reviewer", "resolve a conflict: keep yours"),
         ],
     ),
-    ("import", &[("import ~/.claude/agents --to user", "import all agents of another tool")]),
+    ("import", &[("import ~/.claude/agents --in user", "import all agents of another tool")]),
     ("config", &[("config set limits.usd 5", "default cost limit of a run")]),
 ];
 

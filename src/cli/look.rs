@@ -67,8 +67,8 @@ pub struct ShowArgs {
 
 #[derive(Debug, Args)]
 pub struct LintArgs {
-    /// Files, directories or persona ids; by default, every layer
-    #[arg(value_name = "PATH|ID")]
+    /// Files, directories, ids of personas or keys of roles; by default, every layer
+    #[arg(value_name = "PATH|ID|KEY")]
     pub targets: Vec<String>,
     /// Treat warnings as errors
     #[arg(long)]

@@ -14,7 +14,7 @@ pub struct InstallArgs {
     #[arg(long, value_name = "ID", requires = "source")]
     pub persona: Vec<String>,
     /// The layer to install into
-    #[arg(long, value_enum, default_value_t = LayerArg::Project, value_name = "LAYER")]
+    #[arg(long = "in", alias = "to", value_enum, default_value_t = LayerArg::Project, value_name = "LAYER")]
     pub to: LayerArg,
     /// Replace existing files
     #[arg(long)]
@@ -55,7 +55,7 @@ pub struct UpdateArgs {
     #[arg(long)]
     pub allow_bypass: bool,
     /// The layer
-    #[arg(long, value_enum, default_value_t = LayerArg::Project, value_name = "LAYER")]
+    #[arg(long = "in", alias = "to", value_enum, default_value_t = LayerArg::Project, value_name = "LAYER")]
     pub to: LayerArg,
     /// Time limit for fetching each pack, such as 90s or 5m
     #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "3m")]
@@ -70,7 +70,7 @@ pub struct UninstallArgs {
     #[arg(long)]
     pub dry_run: bool,
     /// The layer
-    #[arg(long, value_enum, default_value_t = LayerArg::Project, value_name = "LAYER")]
+    #[arg(long = "in", alias = "to", value_enum, default_value_t = LayerArg::Project, value_name = "LAYER")]
     pub to: LayerArg,
 }
 

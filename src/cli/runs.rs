@@ -124,6 +124,9 @@ pub struct AgentArgs {
     /// Refuse to run unless every setting of the persona is enforced
     #[arg(long)]
     pub strict: bool,
+    /// Run although the persona has restrictions that this runner ignores: monthlyBudgetUsd, workspace_manifest
+    #[arg(long)]
+    pub ignore_unsupported: bool,
     #[command(flatten)]
     pub changes: ChangesArgs,
     /// A command that must succeed before changes are applied; may be repeated
@@ -229,6 +232,9 @@ pub struct MountArgs {
     /// Refuse the run (exit 4) unless this protection level is available
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub sandbox: Option<SandboxArg>,
+    /// Run although the persona has restrictions that this runner ignores: monthlyBudgetUsd, workspace_manifest
+    #[arg(long)]
+    pub ignore_unsupported: bool,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,

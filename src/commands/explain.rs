@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::files::error::FilesError;
 use crate::host::HostError;
 use crate::load::error::LoadError;
+use crate::model::known_packs::install_hint;
 use crate::model::selector::SelectorError;
 use crate::model::tier::Tier;
 use crate::mount::MountError;
@@ -208,7 +209,12 @@ fn workforce(error: &WorkforceError) -> Advice {
         WorkforceError::SharedName { ids, .. } => {
             advice.hint(format!("use the id of the one you mean: `{}`", ids.join("`, `")))
         }
-        WorkforceError::NoSuchPersona { nearest, .. } => {
+        WorkforceError::NoSuchPersona { name, nearest, deleted } => {
+            if let Some(deleted) = deleted {
+                let (when, backup) = (&deleted.deleted_at, deleted.backup.display());
+                advice = advice.cause(format!("it was deleted on {when}; a copy is in {backup}"));
+            }
+            advice.hints.extend(install_hint(name));
             if !nearest.is_empty() {
                 advice = advice.hint(format!("did you mean `{}`?", nearest.join("`, `")));
             }

@@ -5,7 +5,7 @@ use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::files::private_home::{self, PrivateHome};
 use crate::host::{Host, terminal};
-use crate::model::features::Feature;
+use crate::model::features::{Feature, FeatureSource};
 use crate::model::selector::Selector;
 use crate::run::RunRequest;
 use crate::run::debug_log::DebugLog;
@@ -136,9 +136,14 @@ fn man(ui: &mut Ui) -> Result<Exit> {
 }
 
 /// A command whose feature is switched off, and how to switch it on.
-fn disabled(what: &str, feature: Feature) -> CommandError {
-    CommandError::usage(format!("`{what}` is switched off: feature `{feature}`"))
-        .hint(format!("`agentworkforce config set features.{feature} true` switches it on"))
+fn disabled(workforce: &Workforce, what: &str, feature: Feature) -> CommandError {
+    let state = workforce.features.iter().find(|state| state.feature.id == feature);
+    let by_variable = state.is_some_and(|state| state.from == FeatureSource::Env);
+    CommandError::usage(format!("`{what}` is switched off: feature `{feature}`")).hint(if by_variable {
+        format!("the variable `{}` switches it off; unset it, or set it to 1", feature.variable())
+    } else {
+        format!("`agentworkforce config set features.{feature} true` switches it on")
+    })
 }
 
 /// The commands that the help leaves out because their feature is off.

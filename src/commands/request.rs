@@ -58,6 +58,7 @@ pub fn of_agent(
         checks: args.check.iter().map(check).collect(),
         changes: changes(&args.changes),
         strict: args.strict,
+        ignore_unsupported: args.ignore_unsupported,
         offline: args.offline,
         refresh_skills: args.refresh_skills || args.npm.no_skill_cache || args.npm.check_upstream,
         attended,
@@ -97,6 +98,7 @@ pub fn of_mount(args: &MountArgs, attended: bool) -> Result<RunRequest> {
             allow_layer_changes: args.changes.allow_layer_changes,
         },
         changes: changes(&args.changes),
+        ignore_unsupported: args.ignore_unsupported,
         attended,
         ..RunRequest::new(Subject::Command { argv, persona })
     })

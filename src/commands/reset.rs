@@ -11,16 +11,18 @@ use crate::workforce::Workforce;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
+/// What is reset.
+pub struct Reset<'a> {
+    pub kind: &'static str,
+    /// `None`: everything in the directory.
+    pub name: Option<&'a str>,
+    pub dir: &'a Path,
+    pub files: &'a [PathBuf],
+}
+
 /// Asks before a whole layer is removed, keeps a copy, and says what happened.
-pub fn finish_reset(
-    workforce: &Workforce,
-    kind: &str,
-    name: Option<&str>,
-    dir: &Path,
-    files: &[PathBuf],
-    yes: bool,
-    ui: &mut Ui,
-) -> Result<Exit> {
+pub fn finish_reset(workforce: &Workforce, reset: &Reset<'_>, yes: bool, ui: &mut Ui) -> Result<Exit> {
+    let Reset { kind, name, dir, files } = *reset;
     if files.is_empty() {
         if ui.is_json() {
             say::json(json!({"action": "reset", "removed": []}), &[], ui);

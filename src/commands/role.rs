@@ -1,9 +1,11 @@
 //! `role list|show|create|set|delete|reset`: the charters that personas share.
 
-use super::edit::{audit, layer_dir, optional, unknown_role};
+use super::edit::{
+    KeyEdit, audit, edit_dir, edit_if_changed, layer_dir, optional, refuse_while_running, unknown_role,
+};
 use super::request::{parse_harness, read_named};
-use super::reset::finish_reset;
-use super::say;
+use super::reset::{Reset, finish_reset};
+use super::{say, target};
 use crate::cli::{LayerArg, RoleCommand, RoleFields};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -11,12 +13,14 @@ use crate::files::error::cannot_write;
 use crate::files::{backup, json_file, lock};
 use crate::host::Host;
 use crate::load::folder::json_files;
+use crate::load::layers::Layer;
 use crate::load::{library, roles};
 use crate::model::features::Feature;
 use crate::model::path_text::path_text;
-use crate::model::role::{Charter, Role};
+use crate::model::role::{Charter, Role, RoleDoc};
 use crate::model::shape::{Object, TextRule};
 use crate::model::text_rules;
+use crate::resolve::chain::same_id;
 use crate::ui::{BOLD, DIM, Ui, printable};
 use crate::workforce::{Found, Workforce, warnings_of};
 use serde_json::{Map, Value, json};
@@ -26,13 +30,13 @@ pub fn run(command: &RoleCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let workforce = Workforce::open(host)?;
     let writes = !matches!(command, RoleCommand::List | RoleCommand::Show { .. });
     if writes && !workforce.feature(Feature::AgentLibrary) {
-        return Err(super::disabled("role create, set, delete and reset", Feature::AgentLibrary));
+        return Err(super::disabled(&workforce, "role create, set, delete and reset", Feature::AgentLibrary));
     }
     match command {
         RoleCommand::List => list(&workforce, ui),
         RoleCommand::Show { key } => show(&workforce, key, ui),
-        RoleCommand::Create { key, label, fields, layer } => {
-            create(&workforce, key, label, fields, *layer, ui)
+        RoleCommand::Create { key, label, fields, to } => {
+            create(&workforce, key, label, fields, to.as_deref(), ui)
         }
         RoleCommand::Set { key, label, fields, layer } => {
             set(&workforce, key, label.as_deref(), fields, *layer, ui)
@@ -84,8 +88,11 @@ fn list(workforce: &Workforce, ui: &mut Ui) -> Result<Exit> {
         for member in members {
             let resolved = &member.resolved;
             let emoji = resolved.persona.emoji.as_deref().unwrap_or_default();
-            let name = format!("{emoji} {}", resolved.display_name());
-            ui.line(printable(&format!("    {}  {}", name.trim(), resolved.persona.expertise.join(", "))));
+            let mut parts = vec![resolved.id().to_owned()];
+            let name = format!("{emoji} {}", resolved.display_name()).trim().to_owned();
+            parts.extend(Some(name).filter(|name| name != resolved.id()));
+            parts.push(resolved.persona.expertise.join(", "));
+            ui.line(printable(format!("    {}", parts.join("  ")).trim_end()));
         }
     }
     Ok(Exit::Done)
@@ -144,7 +151,7 @@ fn show(workforce: &Workforce, key: &str, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The fields of a role file that the command line sets; the outer `Some` means "said".
+/// The fields of a role file that the command line sets; `None` clears one.
 struct Changes(Vec<(&'static str, Option<Value>)>);
 
 fn changes(label: Option<&str>, fields: &RoleFields) -> Result<Changes> {
@@ -161,7 +168,6 @@ fn changes(label: Option<&str>, fields: &RoleFields) -> Result<Changes> {
                 CommandError::usage("the charter is empty").hint("describe what the role is responsible for")
             );
         }
-        changes.push(("charterFile", None));
         changes.push(("charter", Some(json!(charter))));
     }
     if let Some(harness) = &fields.harness {
@@ -175,9 +181,18 @@ fn changes(label: Option<&str>, fields: &RoleFields) -> Result<Changes> {
 }
 
 impl Changes {
-    fn apply(self, object: &mut Object) {
+    /// `is_inherited` says whether lower layers set a key: it is cleared with `null` then.
+    fn apply(self, object: &mut Object, is_inherited: impl Fn(&str) -> bool) {
         for (key, value) in self.0 {
-            json_file::set(object, key, value);
+            if key == "charter" {
+                object.shift_remove("charterFile");
+            }
+            let edit = match value {
+                Some(value) => KeyEdit::Set(value),
+                None if is_inherited(key) => KeyEdit::Set(Value::Null),
+                None => KeyEdit::Remove,
+            };
+            edit.apply(object, key);
         }
     }
 }
@@ -187,7 +202,7 @@ fn create(
     key: &str,
     label: &str,
     fields: &RoleFields,
-    layer: LayerArg,
+    to: Option<&str>,
     ui: &mut Ui,
 ) -> Result<Exit> {
     text_rules::check(TextRule::RoleKey, key)
@@ -209,19 +224,19 @@ fn create(
         model: fields.model.clone(),
     };
     let changes = changes(Some(label), &fields)?;
-    let dir = layer_dir(workforce, layer).join("roles");
+    let dir = target::target(workforce, to).roles;
     let file = dir.join(format!("{key}.json"));
     let _lock = lock::directories(&[&dir])?;
     // Looked at again under the lock: another process may have been faster.
     if file.symlink_metadata().is_ok() {
         return Err(exists());
     }
-    json_file::edit(&file, |object| {
-        changes.apply(object);
-        Ok::<_, CommandError>(())
+    edit_if_changed(&file, |object| {
+        changes.apply(object, |_| false);
+        Ok(())
     })?;
     audit(workforce, &format!("role create {key}"))?;
-    done(ui, key, "created", &file)
+    done(ui, key, "created", &file, true)
 }
 
 fn set(
@@ -232,12 +247,7 @@ fn set(
     layer: LayerArg,
     ui: &mut Ui,
 ) -> Result<Exit> {
-    let (role, problems) = workforce.role(key);
-    let Some(role) = role else {
-        let mut error = unknown_role(workforce, key);
-        error.causes = problems.iter().map(ToString::to_string).collect();
-        return Err(error);
-    };
+    let Some(role) = workforce.role(key).0 else { return Err(unknown_role(workforce, key)) };
     let changes = changes(label, fields)?;
     if changes.0.is_empty() {
         return Err(CommandError::usage("nothing to set")
@@ -247,13 +257,20 @@ fn set(
         Some(file) => file.clone(),
         None => layer_dir(workforce, layer).join("roles").join(format!("{key}.json")),
     };
-    let _lock = lock::directories(&[file.parent().unwrap_or(Path::new("."))])?;
-    json_file::edit(&file, |object| {
-        changes.apply(object);
-        Ok::<_, CommandError>(())
+    let _lock = lock::directories(&[edit_dir(&file)])?;
+    let (docs, _) = roles::docs(&workforce.layers, key);
+    let is_below = |doc: &&RoleDoc| doc.source.file.as_deref() != Some(file.as_path());
+    let is_inherited = |key: &str| {
+        docs.iter().filter(is_below).any(|doc| doc.object.get(key).is_some_and(|value| !value.is_null()))
+    };
+    let changed = edit_if_changed(&file, |object| {
+        changes.apply(object, is_inherited);
+        Ok(())
     })?;
-    audit(workforce, &format!("role set {key}"))?;
-    done(ui, key, "set", &file)
+    if changed {
+        audit(workforce, &format!("role set {key}"))?;
+    }
+    done(ui, key, "set", &file, changed)
 }
 
 fn delete(workforce: &Workforce, key: &str, reassign_to: Option<&str>, ui: &mut Ui) -> Result<Exit> {
@@ -265,17 +282,19 @@ fn delete(workforce: &Workforce, key: &str, reassign_to: Option<&str>, ui: &mut 
     if role.is_none() && problems.is_empty() {
         return Err(unknown_role(workforce, key));
     }
-    if let Some(target) = reassign_to
-        && (target == key || workforce.role(target).0.is_none())
-    {
+    if reassign_to == Some(key) {
+        return Err(CommandError::usage(format!(
+            "the personas of `{key}` cannot get the role that is deleted"
+        ))
+        .hint("name another one with `--reassign-to KEY`"));
+    }
+    if let Some(target) = reassign_to.filter(|target| workforce.role(target).0.is_none()) {
         return Err(unknown_role(workforce, target));
     }
     let (personas, _) = workforce.all();
     let members = members(workforce, &personas, key);
-    if !members.is_empty() && reassign_to.is_none() {
-        let ids: Vec<&str> = members.iter().map(|member| member.resolved.id()).collect();
-        return Err(CommandError::usage(format!("role `{key}` is in use by {}", ids.join(", ")))
-            .hint("give them another one with `--reassign-to KEY`"));
+    if reassign_to.is_none() {
+        refuse_in_use(&members, key)?;
     }
     let role_files: Vec<PathBuf> = workforce
         .catalogue
@@ -347,12 +366,44 @@ fn reset(workforce: &Workforce, key: Option<&str>, layer: LayerArg, yes: bool, u
             .collect(),
         None => json_files(&dir).map_err(|error| cannot_write(&dir, error))?,
     };
-    finish_reset(workforce, "role", key, &dir, &files, yes, ui)
+    let keys: Vec<&str> = files.iter().filter_map(|file| file.file_stem()?.to_str()).collect();
+    let (personas, _) = workforce.all();
+    for key in &keys {
+        let is_left = |layer: &Layer| {
+            let other = layer.roles.as_ref().filter(|other| **other != dir);
+            other.is_some_and(|other| other.join(format!("{key}.json")).symlink_metadata().is_ok())
+        };
+        if library::has_role(key) || workforce.layers.all.iter().any(is_left) {
+            continue;
+        }
+        refuse_in_use(&members(workforce, &personas, key), key)?;
+    }
+    let is_of_role = |persona: &str| {
+        let found = personas.iter().find(|found| same_id(found.resolved.id(), persona));
+        let part = found.and_then(|found| workforce.role_of(&found.resolved).part);
+        part.and_then(|part| part.key).is_some_and(|key| keys.contains(&key.as_str()))
+    };
+    refuse_while_running(workforce, is_of_role)?;
+    finish_reset(workforce, &Reset { kind: "role", name: key, dir: &dir, files: &files }, yes, ui)
 }
 
-fn done(ui: &mut Ui, key: &str, what: &str, file: &Path) -> Result<Exit> {
+/// A role that personas have is not taken from them.
+fn refuse_in_use(members: &[&Found], key: &str) -> Result<()> {
+    if members.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<&str> = members.iter().map(|member| member.resolved.id()).collect();
+    Err(CommandError::usage(format!("role `{key}` is in use by {}", ids.join(", "))).hint(format!(
+        "`agentworkforce role delete {key} --reassign-to KEY` deletes it and gives them another one"
+    )))
+}
+
+fn done(ui: &mut Ui, key: &str, what: &str, file: &Path, changed: bool) -> Result<Exit> {
     if ui.is_json() {
-        say::json(json!({"role": key, "action": what, "file": path_text(file)}), &[], ui);
+        let answer = json!({"role": key, "action": what, "changed": changed, "file": path_text(file)});
+        say::json(answer, &[], ui);
+    } else if !changed {
+        ui.line(printable(&format!("nothing to change: role {key} is like that already")));
     } else {
         ui.line(printable(&format!("{what} role {key} ({})", file.display())));
     }

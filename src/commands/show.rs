@@ -1,5 +1,7 @@
 //! `show`: one persona, seen from the side that was asked for.
 
+mod path;
+
 use super::request::{self, parse_harness};
 use super::say;
 use crate::cli::ShowArgs;
@@ -17,7 +19,7 @@ use crate::model::warning::{Warning, WarningCode};
 use crate::resolve::inputs;
 use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::sidecar;
-use crate::rules::{Decision, PathRules, Visibility, unreadable_rule};
+use crate::rules::{Decision, PathRules, Visibility};
 use crate::run::persona_parts::PersonaParts;
 use crate::run::prepare::Preview;
 use crate::run::request::Overrides;
@@ -161,71 +163,13 @@ fn files(workforce: &Workforce, request: &Wanted, path: Option<&Path>, ui: &mut 
         CommandError::usage(format!("{}: {}", spec.rules[error.index].origin, error.message))
     })?;
     match path {
-        Some(path) => path_decision(workforce, spec, &rules, path, &warnings, ui),
+        Some(path) => path::decision(workforce, &plan, &rules, path, &warnings, ui),
         None => {
             let counts = count(&spec.root, &rules, spec.rules.len());
             rule_table(spec, &counts, &warnings, ui);
             Ok(Exit::Done)
         }
     }
-}
-
-fn path_decision(
-    workforce: &Workforce,
-    spec: &MountSpec,
-    rules: &PathRules,
-    path: &Path,
-    warnings: &[Warning],
-    ui: &mut Ui,
-) -> Result<Exit> {
-    let absolute = workforce.host.absolute(path);
-    let Ok(relative) = absolute.strip_prefix(&spec.root) else {
-        return Err(CommandError::usage(format!(
-            "{} is outside {}",
-            absolute.display(),
-            spec.root.display()
-        ))
-        .hint("name a path inside the project"));
-    };
-    let metadata = absolute.symlink_metadata().ok();
-    let is_dir = metadata.as_ref().is_some_and(std::fs::Metadata::is_dir);
-    let decision = rules.decide(relative, is_dir);
-    let closed = (!decision.is_hidden()).then(|| unreadable_part(&spec.root, relative)).flatten();
-    let closed = closed.map(|path| unreadable_rule(&path));
-    let rule = closed.as_ref().or_else(|| decision.rule.map(|index| &spec.rules[index]));
-    let word = if closed.is_some() { "hidden" } else { word(&decision) };
-    if ui.is_json() {
-        say::json(
-            json!({
-            "path": relative.display().to_string(),
-            "exists": metadata.is_some(),
-            "decision": word,
-            "affectsAgents": decision.is_layer(),
-            "rule": rule,
-            }),
-            warnings,
-            ui,
-        );
-        return Ok(Exit::Done);
-    }
-    let why = rule.map_or("no rule".to_owned(), |rule| format!("`{}` ({})", rule.pattern, rule.origin));
-    let agents = if decision.is_layer() { "; it decides what agents may do" } else { "" };
-    ui.line(printable(&format!("{}: {} by {why}{agents}", relative.display(), word)));
-    Ok(Exit::Done)
-}
-
-/// The first directory on the way to a path that cannot be read: a run hides it.
-fn unreadable_part(root: &Path, relative: &Path) -> Option<PathBuf> {
-    let mut dirs: Vec<&Path> = relative.ancestors().filter(|dir| !dir.as_os_str().is_empty()).collect();
-    dirs.reverse();
-    let is_closed = |dir: &&Path| {
-        let dir = root.join(dir);
-        match dir.symlink_metadata() {
-            Ok(found) => found.is_dir() && std::fs::read_dir(dir).is_err(),
-            Err(error) => error.kind() == std::io::ErrorKind::PermissionDenied,
-        }
-    };
-    dirs.into_iter().find(is_closed).map(Path::to_owned)
 }
 
 fn word(decision: &Decision) -> &'static str {

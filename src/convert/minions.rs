@@ -169,7 +169,7 @@ fn agent(source: &Source, id: &str, said: Value, roles: &[RoleDraft]) -> Result<
     builder.name("id", id);
     builder.display_name();
     builder.description("description");
-    let said_role = builder.text("role");
+    let said_role = builder.text("role").map(|role| texts::one_line(&role));
     let role =
         said_role.as_ref().and_then(|said| roles.iter().find(|role| role.key == text_rules::slugged(said)));
     if let Some(said) = &said_role {
@@ -179,7 +179,10 @@ fn agent(source: &Source, id: &str, said: Value, roles: &[RoleDraft]) -> Result<
     for key in ["expertise", "skills"] {
         let words = builder.get(key).map(|value| values::list(&value)).unwrap_or_default();
         if !words.is_empty() && !builder.has_set("expertise") {
-            builder.set("expertise", words.into_iter().map(Value::String).collect::<Value>());
+            builder.set(
+                "expertise",
+                words.iter().map(|word| Value::from(texts::one_line(word))).collect::<Value>(),
+            );
             builder.mapped(key, "expertise");
         }
     }

@@ -9,3 +9,8 @@ pub fn normalised(text: &str) -> String {
 pub fn normalised_lines(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
+
+/// In one line: what is blank between words becomes one space.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

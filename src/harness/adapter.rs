@@ -25,6 +25,8 @@ pub struct Adapter {
     pub user_servers: Option<UserServers>,
     /// The kind of agent file that `export` writes for it, if there is one.
     pub agent_file: Option<AgentFile>,
+    /// Words in the names of its models, where it runs no others; empty where it takes those of any provider.
+    pub model_words: &'static [&'static str],
     /// A resumed run reports the tokens of the whole conversation instead of its own.
     pub counts_whole_conversation: bool,
     /// It reports only those edits as denied that it would have asked about, not those that a rule denies.

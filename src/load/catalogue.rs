@@ -15,7 +15,6 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -56,10 +55,12 @@ pub enum Reading {
 #[derive(Debug, Clone)]
 pub struct Catalogue {
     pub layers: Vec<Layer>,
-    files: Files,
+    pub(super) files: Files,
     pub entries: Vec<Entry>,
     /// Files and directories that cannot be used at all.
     pub problems: Vec<FileProblem>,
+    /// Those of them that have an id which another file of their layer has, too.
+    pub(super) duplicates: Vec<PathBuf>,
     /// Ids that differ only in case inside one layer: nothing can be picked between them.
     pub collisions: Vec<Collision>,
 }
@@ -88,6 +89,7 @@ impl Catalogue {
             files: layers.files.clone(),
             entries: Vec::new(),
             problems: Vec::new(),
+            duplicates: Vec::new(),
             collisions: Vec::new(),
         };
         for (index, layer) in layers.all.iter().enumerate() {
@@ -127,6 +129,7 @@ impl Catalogue {
                 return self.problems.push(problem.with_fix("check the directory's permissions"));
             }
         };
+        self.problems.extend(folder.overlooked.iter().map(|overlooked| overlooked.problem(dir)));
         let mut ids = HashMap::new();
         for index in 0..folder.files.len() {
             let file = dir.join(&folder.files[index].name);
@@ -158,6 +161,7 @@ impl Catalogue {
                 twin_file.display()
             );
             self.problems.push(FileProblem::whole_file(&file, text).with_fix("give one of them another id"));
+            self.duplicates.push(file);
             return;
         }
         let text = format!("the ids `{}` and `{}` differ only in case", twin.header.id, entry.header.id);
@@ -167,12 +171,6 @@ impl Catalogue {
         }
         let ids = vec![twin.header.id.clone(), entry.header.id.clone()];
         self.collisions.push(Collision { layer: entry.header.layer, ids, files: vec![twin_file, file] });
-    }
-
-    /// Problems of the files that are named like this persona.
-    pub fn problems_of<'c>(&'c self, id: &'c str) -> impl Iterator<Item = &'c FileProblem> {
-        let is_named = move |stem: &OsStr| stem.eq_ignore_ascii_case(id);
-        self.problems.iter().filter(move |problem| problem.file.file_stem().is_some_and(is_named))
     }
 
     /// The outline of a persona, if the scan made one.

@@ -70,9 +70,18 @@ impl Checker {
                 let text = format!("`{}` is not supported by this runner", field.key);
                 self.problems.push(Problem::new(Severity::Note, at.to_key_path(), text));
             }
+            FieldStatus::Refused if !value.is_null() => {
+                let text = format!(
+                    "`{}` is not enforced by this runner, which refuses to run the persona",
+                    field.key
+                );
+                let problem = Problem::new(Severity::Warning, at.to_key_path(), text);
+                self.problems.push(problem.fix("remove it, or run with `--ignore-unsupported`"));
+            }
+            FieldStatus::Refused => {}
             FieldStatus::Used | FieldStatus::Legacy(_) => {}
         }
-        // Null means "unset" outside maps.
+        // Null says that there is no value.
         if !value.is_null() {
             self.value(field.shape, value, at);
         }
@@ -129,6 +138,7 @@ impl Checker {
                 | TextRule::RoleKey
                 | TextRule::SidecarPath
                 | TextRule::NotBlank
+                | TextRule::Term
                 | TextRule::ToolEntry
         );
         if text.trim().is_empty() && !must_be_said {
@@ -143,6 +153,10 @@ impl Checker {
                 message: reason,
                 fix: near.map(|near| format!("did you mean `{near}`?")),
             });
+        } else if let Some(name) = text_rules::bare_variable(text).filter(|_| rule == TextRule::Supplied) {
+            let message = format!("`${name}` inside a text is not filled in");
+            let problem = Problem::new(Severity::Warning, at.to_key_path(), message);
+            self.problems.push(problem.fix(format!("write `${{{name}}}`")));
         } else if rule == TextRule::Harness && text_rules::FOREIGN_HARNESSES.contains(&text) {
             self.problems.push(
                 Problem::new(

@@ -1,7 +1,7 @@
 //! Reads `config.json` of the workforce home. What a setting means is decided where it is used.
 
 use super::file::{self, FileProblem};
-use super::normalise::drop_unset;
+use super::normalise::{Nulls, drop_unset};
 use crate::model::formats::CONFIG;
 use crate::model::settings::Settings;
 use crate::model::shape::{Object, Severity};
@@ -43,7 +43,7 @@ pub(crate) fn of_text(path: &Path, text: &str) -> Config {
         object.shift_remove(key);
         problem.message.push_str("; the setting is left out");
     }
-    drop_unset(&mut object, CONFIG);
+    drop_unset(&mut object, CONFIG, Nulls::Unset);
     if let Some(Value::String(backend)) = object.get("mount") {
         object.insert("mount".into(), json!({"backend": backend}));
     }

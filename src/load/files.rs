@@ -4,6 +4,7 @@
 use super::file::{self, FileProblem};
 use super::folder::Folder;
 use super::snapshot::{Snapshot, Unreadable};
+use crate::files::regular;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,15 @@ impl Files {
             Ok(Some(bytes)) => file::text_of(path, bytes.to_owned()).map(Some),
             Err(reason) => Err(unreadable(path, reason)),
         }
+    }
+
+    /// The text of a file as far as it is text, to find out what it is about. `None`: it cannot be read.
+    pub fn lossy_text(&self, path: &Path) -> Option<String> {
+        let bytes = match self.commit_of(path) {
+            Some(snapshot) => snapshot.bytes(path).ok().flatten()?.to_owned(),
+            None => regular::read(path, file::MAX_BYTES).ok()?,
+        };
+        Some(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').to_owned())
     }
 
     /// A directory with the names of its JSON files. `None`: there is no such directory.

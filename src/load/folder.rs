@@ -1,5 +1,7 @@
 //! The JSON files of one directory: their names in order, and a fast way to read small ones.
 
+use crate::model::file_problem::FileProblem;
+use crate::model::shape::Severity;
 use rustix::fs::{Dir, FileType, Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -15,6 +17,8 @@ pub struct Folder {
     dir: Option<Dir>,
     /// Sorted.
     pub files: Vec<Name>,
+    /// What looks like a persona's file and is none by its name.
+    pub overlooked: Vec<Overlooked>,
     buffer: Vec<u8>,
 }
 
@@ -23,6 +27,37 @@ pub struct Name {
     pub name: OsString,
     is_plain: bool,
 }
+
+/// The name of something that is not read although somebody may expect it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Overlooked(OsString);
+
+impl Overlooked {
+    fn by_name(name: &OsStr) -> Option<Overlooked> {
+        let ending = Path::new(name).extension()?.to_str()?.to_ascii_lowercase();
+        let is_hidden = name.as_bytes().starts_with(b".");
+        (!is_hidden && !is_json(name) && ["json", "jsonc", "json5"].contains(&ending.as_str()))
+            .then(|| Overlooked(name.to_owned()))
+    }
+
+    pub fn problem(&self, dir: &Path) -> FileProblem {
+        let file = dir.join(&self.0);
+        let (message, fix) = if self.0.as_bytes().ends_with(PERSONA_IN_DIRECTORY.as_bytes()) {
+            (
+                "is not read: a persona is a file directly in its layer's directory",
+                "move it up, and name it after its id",
+            )
+        } else {
+            (
+                "is not read: a persona's file ends in `.json`",
+                "rename it; the content must be plain JSON, without comments",
+            )
+        };
+        FileProblem { severity: Severity::Warning, ..FileProblem::whole_file(&file, message) }.with_fix(fix)
+    }
+}
+
+const PERSONA_IN_DIRECTORY: &str = "/persona.json";
 
 impl Folder {
     /// `None`: there is no such directory.
@@ -33,14 +68,18 @@ impl Folder {
             Err(rustix::io::Errno::NOENT) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let mut files = Vec::new();
+        let (mut files, mut overlooked) = (Vec::new(), Vec::new());
         while let Some(entry) = dir.read() {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            let kind = entry.file_type();
             if !is_json(name) {
+                overlooked.extend(match kind {
+                    FileType::Directory => persona_in(path, name),
+                    _ => Overlooked::by_name(name),
+                });
                 continue;
             }
-            let kind = entry.file_type();
             // `x__assets` and other directories are not personas. Not every file system says what an entry is.
             let is_dir = kind == FileType::Directory
                 || kind == FileType::Unknown
@@ -50,15 +89,17 @@ impl Folder {
             }
         }
         files.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        Ok(Some(Folder { dir: Some(dir), files, buffer: Vec::new() }))
+        overlooked.sort_unstable();
+        Ok(Some(Folder { dir: Some(dir), files, overlooked, buffer: Vec::new() }))
     }
 
     /// Files that are not on disk, by these names.
     pub fn of_names(names: impl Iterator<Item = OsString>) -> Folder {
-        let names = names.filter(|name| is_json(name));
-        let mut files: Vec<Name> = names.map(|name| Name { name, is_plain: false }).collect();
+        let (names, others): (Vec<OsString>, Vec<OsString>) = names.partition(|name| is_json(name));
+        let overlooked = others.iter().filter_map(|name| Overlooked::by_name(name)).collect();
+        let mut files: Vec<Name> = names.into_iter().map(|name| Name { name, is_plain: false }).collect();
         files.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        Folder { dir: None, files, buffer: Vec::new() }
+        Folder { dir: None, files, overlooked, buffer: Vec::new() }
     }
 
     pub fn paths(self, dir: &Path) -> Vec<PathBuf> {
@@ -80,6 +121,14 @@ impl Folder {
 /// The JSON files directly in a directory, by name. A missing directory has none.
 pub fn json_files(dir: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(Folder::open(dir)?.map(|folder| folder.paths(dir)).unwrap_or_default())
+}
+
+/// A directory of one persona, as other tools keep them.
+fn persona_in(dir: &Path, name: &OsStr) -> Option<Overlooked> {
+    let inside = dir.join(name).join("persona.json");
+    let mut shown = name.to_owned();
+    shown.push(PERSONA_IN_DIRECTORY);
+    inside.is_file().then_some(Overlooked(shown))
 }
 
 fn is_json(name: &OsStr) -> bool {

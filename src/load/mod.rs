@@ -1,5 +1,6 @@
 //! Finds and reads layers: personas, roles, config. Nothing is merged here.
 
+pub mod broken;
 pub mod catalogue;
 pub mod check;
 pub mod config;

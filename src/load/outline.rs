@@ -132,8 +132,9 @@ fn is_plain(shape: Shape, text: &str) -> bool {
         Shape::Text => !text.trim_start().is_empty(),
         Shape::Checked(rule) => {
             let foreign = rule == TextRule::Harness && text_rules::FOREIGN_HARNESSES.contains(&text);
-            let unset = rule == TextRule::Value && text.trim_start().is_empty();
-            !foreign && !unset && text_rules::check(rule, text).is_ok()
+            let unset = matches!(rule, TextRule::Value | TextRule::Line) && text.trim_start().is_empty();
+            let literal = rule == TextRule::Supplied && text_rules::bare_variable(text).is_some();
+            !foreign && !unset && !literal && text_rules::check(rule, text).is_ok()
         }
         Shape::Choice(words) => words.contains(&text),
         Shape::Either(shapes) => {
@@ -264,7 +265,11 @@ fn keys<'de, A: MapAccess<'de>>(mut map: A, mut slot: Slot, fields: &[Field]) ->
             continue;
         };
         let (field, bit) = (&fields[index], 1_u64 << index);
-        if seen & bit != 0 || matches!(field.status, FieldStatus::Legacy(_)) {
+        if seen & bit != 0
+            || matches!(field.status, FieldStatus::Legacy(_) | FieldStatus::Refused)
+            // What it means depends on its neighbours.
+            || field.key == "dangerouslyBypassApprovalsAndSandbox"
+        {
             return doubt();
         }
         seen |= bit;

@@ -4,15 +4,19 @@ use super::file::FileProblem;
 use super::files::{Files, unreadable};
 use super::roles::contained;
 use crate::files::regular;
+use crate::model::shape::Severity;
 use std::path::Path;
 
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The bytes of a sidecar as text, or the reason why the persona runs without it.
+/// The bytes of a sidecar as text, or why there is none: a missing file is a warning, all else an error.
 /// `anchor` is the directory of the JSON that declared it.
 pub fn read(files: &Files, anchor: &Path, path: &Path) -> Result<String, FileProblem> {
     let problem = |message: String| FileProblem::whole_file(path, message);
-    let missing = || problem("sidecar file not found".into()).with_fix("create the file, or remove the key");
+    let missing = || FileProblem {
+        severity: Severity::Warning,
+        ..problem("sidecar file not found".into()).with_fix("create the file, or remove the key")
+    };
     let text = |bytes| String::from_utf8(bytes).map_err(|_| problem("sidecar is not UTF-8 text".into()));
     if let Some(snapshot) = files.commit_of(path) {
         let bytes = snapshot.bytes(path).map_err(|reason| unreadable(path, reason))?;

@@ -14,6 +14,7 @@ pub enum Demand {
     WebSearch,
     BypassApprovalsAndSandbox,
     Skills,
+    Skill(String),
     McpServers,
     McpServer(String),
     Allow,
@@ -50,6 +51,13 @@ pub enum Demand {
     WorkspaceManifest,
 }
 
+impl Demand {
+    /// A restriction that is planned: until then, a run that would ignore it is refused.
+    pub fn is_planned_restriction(&self) -> bool {
+        matches!(self, Demand::MonthlyBudget | Demand::WorkspaceManifest)
+    }
+}
+
 impl fmt::Display for Demand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -61,6 +69,7 @@ impl fmt::Display for Demand {
             Demand::WebSearch => "harnessSettings.webSearch",
             Demand::BypassApprovalsAndSandbox => "harnessSettings.dangerouslyBypassApprovalsAndSandbox",
             Demand::Skills => "skills",
+            Demand::Skill(id) => return write!(f, "skills.{id}"),
             Demand::McpServers => "mcpServers",
             Demand::McpServer(name) => return write!(f, "mcpServers.{name}"),
             Demand::Allow => "permissions.allow",

@@ -10,9 +10,11 @@ pub const SIDECAR_MODES: [&str; 2] = ["overwrite", "extend"];
 pub const PERMISSION_MODES: [&str; 4] = ["default", "acceptEdits", "bypassPermissions", "plan"];
 
 const NOT_BLANK: Shape = Shape::Checked(TextRule::NotBlank);
+const LINE: Shape = Shape::Checked(TextRule::Line);
 const TEXTS: Shape = Shape::List(&NOT_BLANK);
-const TEXT_MAP: Shape = Shape::Map(TextRule::NotBlank, &Shape::Text);
-const VARIABLES: Shape = Shape::Map(TextRule::VariableName, &Shape::Text);
+const SUPPLIED: Shape = Shape::Checked(TextRule::Supplied);
+const TEXT_MAP: Shape = Shape::Map(TextRule::NotBlank, &SUPPLIED);
+const VARIABLES: Shape = Shape::Map(TextRule::VariableName, &SUPPLIED);
 const VALUE: Shape = Shape::Checked(TextRule::Value);
 const TOOLS: Shape = Shape::List(&Shape::Checked(TextRule::ToolEntry));
 const SIDECAR_PATH: Shape = Shape::Checked(TextRule::SidecarPath);
@@ -192,12 +194,14 @@ const fn not_used(key: &'static str) -> Field {
 
 /// A persona file, in the order in which people write one.
 pub const PERSONA: &[Field] = &[
-    Field::new("id", Shape::Checked(TextRule::Slug), "The persona's id; never changes."),
-    Field::new("extends", NOT_BLANK, "The persona of a lower layer that this file extends."),
+    Field::new("id", Shape::Checked(TextRule::Slug), "The persona's id; never changes.").keeps_inherited(),
+    Field::new("extends", NOT_BLANK, "The persona of a lower layer that this file extends.")
+        .keeps_inherited(),
     Field::text(
         "intent",
         "What it is for, as one word; a file with it and without `extends` inherits nothing.",
-    ),
+    )
+    .keeps_inherited(),
     Field::text("description", "One sentence: when to use it."),
     Field::new("tags", TEXTS, "Tags to find it by."),
     Field::new("name", Shape::Checked(TextRule::DisplayName), "Display name; default: the id."),
@@ -206,10 +210,10 @@ pub const PERSONA: &[Field] = &[
         Shape::Checked(TextRule::Emoji),
         "Shown next to the name; an empty text clears an inherited one.",
     ),
-    Field::text("role", "Key of the role whose charter it follows, or free text."),
+    Field::new("role", LINE, "Key of the role whose charter it follows, or free text in one line."),
     Field::new(
         "expertise",
-        Shape::Either(&[TEXTS, Shape::Text]),
+        Shape::Either(&[Shape::List(&Shape::Checked(TextRule::Term)), LINE]),
         "What it is good at: a list, or text separated by commas.",
     ),
     Field::new("defaultTier", Shape::Choice(&TIERS), "The tier when none is given; default: best-value."),
@@ -226,7 +230,7 @@ pub const PERSONA: &[Field] = &[
     AGENTS_MD_MODE,
     Field::new(
         "skills",
-        Shape::List(&Shape::Either(&[Shape::Object(&SKILL), Shape::Text])),
+        Shape::List(&Shape::Either(&[Shape::Object(&SKILL), LINE])),
         "Skills to provide to the harness.",
     ),
     Field::new(
@@ -245,8 +249,8 @@ pub const PERSONA: &[Field] = &[
         INHERIT,
         "What it takes over from the repository's own setup of harnesses; default: nothing.",
     ),
-    Field::new("permissions", Shape::Object(&PERMISSIONS), "What the agent may do."),
-    Field::new("mount", Shape::Object(&MOUNT), "What the agent sees."),
+    Field::new("permissions", Shape::Object(&PERMISSIONS), "What the agent may do.").keeps_inherited(),
+    Field::new("mount", Shape::Object(&MOUNT), "What the agent sees.").keeps_inherited(),
     Field::new("limits", Shape::Object(&LIMITS), "When a run is stopped."),
     Field::new("bareMode", Shape::Flag, "claude's bare mode: no CLAUDE.md, no extras."),
     Field::new("hermetic", Shape::Flag, "No user-level instruction files, skills or MCP servers."),
@@ -255,9 +259,9 @@ pub const PERSONA: &[Field] = &[
     Field::new("maxBudgetUsd", Shape::AtLeast(0.0), "Legacy spelling of `limits.usd`.")
         .status(FieldStatus::Legacy("max-budget-usd")),
     Field::new("monthlyBudgetUsd", Shape::AtLeast(0.0), "A budget over runs; not enforced yet.")
-        .status(FieldStatus::Unsupported),
+        .status(FieldStatus::Refused),
     Field::new("workspace_manifest", Shape::Anything, "A manifest of several workspaces; not read yet.")
-        .status(FieldStatus::Unsupported),
+        .status(FieldStatus::Refused),
     Field::new("builtin", Shape::Anything, "Ignored: it follows from the embedded library.")
         .status(FieldStatus::NotUsed),
     not_used("version"),

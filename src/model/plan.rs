@@ -40,6 +40,9 @@ pub struct RunPlan {
     pub changes: ChangePolicy,
     /// Whether the run is refused when something is not enforced.
     pub strict: bool,
+    /// Whether it is run although it ignores restrictions of the persona; left out if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ignore_unsupported: bool,
     /// Whether skills come from the cache only.
     pub offline: bool,
     /// Whether skills are fetched again, however young the copy in the cache is; left out if not.
@@ -161,6 +164,8 @@ pub enum RefusalCode {
     OverlayUnavailable,
     /// The sandbox level was demanded and is not available.
     SandboxUnavailable,
+    /// The persona has restrictions that this runner does not know how to enforce.
+    Unsupported,
     /// `--strict`, and something is not enforced.
     NotEnforced,
 }

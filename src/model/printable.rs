@@ -1,6 +1,6 @@
 //! Makes other people's text safe to show. Changes nothing that is printable already.
 
-use super::text_rules::is_invisible_override;
+use super::invisible::{has_no_width, is_invisible_override, shows_nothing};
 use std::borrow::Cow;
 
 /// Control characters (escape sequences, carriage returns, bidi overrides) shown as escapes, so that a name
@@ -20,11 +20,6 @@ pub fn printable(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(result)
-}
-
-/// Letters that take no room, and the tags that spell a hidden text. Joiners and variation selectors belong to emoji.
-fn has_no_width(c: char) -> bool {
-    matches!(c, '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{e0001}' | '\u{e0020}'..='\u{e007f}')
 }
 
 /// A name on one line in which everything can be seen: what is blank or takes no room is shown as an escape, and so is a space
@@ -58,14 +53,6 @@ pub fn printable_name(name: &str) -> String {
 
 fn is_escaped(text: &str) -> bool {
     text.escape_debug().count() > text.chars().count()
-}
-
-/// Letters, marks and symbols by their category that are blank all the same: what Unicode calls ignorable, variation selectors among
-/// them, and the signs for "nothing" of Braille, music, Khitan and hieroglyphs.
-fn shows_nothing(c: char) -> bool {
-    is_invisible_override(c)
-        || matches!(c, '\u{34f}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{e0100}'..='\u{e01ef}' | '\u{2800}' | '\u{1d159}' | '\u{16fe4}' | '\u{13441}' | '\u{13442}')
 }
 
 #[cfg(test)]

@@ -19,6 +19,9 @@ fn section(out: &mut String, place: &str, fields: &[Field]) {
     for field in shown(fields) {
         let meaning = match field.status {
             FieldStatus::Unsupported => format!("{} Reported as unsupported.", field.doc),
+            FieldStatus::Refused => {
+                format!("{} A run is refused unless `--ignore-unsupported` is given.", field.doc)
+            }
             _ => field.doc.to_owned(),
         };
         let _ = writeln!(
@@ -50,7 +53,10 @@ fn section(out: &mut String, place: &str, fields: &[Field]) {
 }
 
 fn shown(fields: &[Field]) -> impl Iterator<Item = &Field> {
-    fields.iter().filter(|field| matches!(field.status, FieldStatus::Used | FieldStatus::Unsupported))
+    let is_shown = |field: &&Field| {
+        matches!(field.status, FieldStatus::Used | FieldStatus::Unsupported | FieldStatus::Refused)
+    };
+    fields.iter().filter(is_shown)
 }
 
 fn accepted(out: &mut String, fields: &[Field]) {
@@ -99,6 +105,9 @@ fn checked(rule: TextRule) -> String {
     let text = match rule {
         TextRule::Harness => return choice(&Harness::names()),
         TextRule::NotBlank => "text, not blank",
+        TextRule::Supplied => "text",
+        TextRule::Line => "text in one line",
+        TextRule::Term => "text in one line, not blank",
         TextRule::Slug => "slug: letters, digits, `.`, `_`, `-`",
         TextRule::RoleKey => "key of a role",
         TextRule::InputName => "capitals, digits, `_`",

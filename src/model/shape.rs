@@ -18,6 +18,8 @@ pub struct Field {
     pub clears: Option<&'static str>,
     /// Setting this key at the top level replaces what lower layers said in their tiers.
     pub reaches_tiers: bool,
+    /// `null` says nothing here or below, instead of removing what lower layers said.
+    pub keeps_inherited: bool,
     /// One sentence for the schema and the reference.
     pub doc: &'static str,
 }
@@ -62,8 +64,10 @@ pub enum FieldStatus {
     Used,
     /// Accepted because the files people have carry it; reported as not used by this runner.
     NotUsed,
-    /// Accepted, planned, and reported as `unsupported` in the enforcement matrix until then.
+    /// Accepted, and reported as `unsupported` in the enforcement matrix.
     Unsupported,
+    /// A restriction that is planned: until then, a run that would ignore it is refused.
+    Refused,
     /// Read under another key; the id of its entry in the deprecation table.
     Legacy(&'static str),
 }
@@ -72,6 +76,12 @@ pub enum FieldStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextRule {
     NotBlank,
+    /// Text that stands in one line of the prompt.
+    Line,
+    /// The same in a list, and not blank.
+    Term,
+    /// A value that may refer to variables of the environment.
+    Supplied,
     Slug,
     RoleKey,
     InputName,
@@ -96,6 +106,7 @@ impl Field {
             status: FieldStatus::Used,
             clears: None,
             reaches_tiers: false,
+            keeps_inherited: false,
             doc,
         }
     }
@@ -117,6 +128,18 @@ impl Field {
     pub const fn reaches_tiers(mut self) -> Field {
         self.reaches_tiers = true;
         self
+    }
+
+    pub const fn keeps_inherited(mut self) -> Field {
+        self.keeps_inherited = true;
+        self
+    }
+
+    /// Whether `null` removes what lower layers said. Lists that layers build together have ways of their own, and what has
+    /// keys of its own is removed key by key.
+    pub fn is_removed_by_null(&self) -> bool {
+        let has_keys = matches!(self.shape, Shape::Object(_) | Shape::Map(..));
+        self.merge == Merge::Replace && !has_keys && !self.keeps_inherited
     }
 
     pub const fn status(mut self, status: FieldStatus) -> Field {

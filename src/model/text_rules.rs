@@ -1,5 +1,6 @@
 //! The rules for texts that become names, paths or keys: pure predicates that return the reason when they fail.
 
+use super::invisible::{is_invisible_override, shows_something};
 use super::shape::TextRule;
 use super::tier::Harness;
 
@@ -9,6 +10,9 @@ pub const FOREIGN_HARNESSES: [&str; 1] = ["grok"];
 pub fn check(rule: TextRule, text: &str) -> Result<(), String> {
     match rule {
         TextRule::NotBlank => not_blank(text),
+        TextRule::Supplied => Ok(()),
+        TextRule::Line => no_hostile_characters(text),
+        TextRule::Term => term(text),
         TextRule::Slug => slug(text),
         TextRule::RoleKey => role_key(text),
         TextRule::InputName => input_name(text),
@@ -30,11 +34,13 @@ pub fn pattern(rule: TextRule) -> Option<&'static str> {
         TextRule::InputName => Some("^[A-Z_][A-Z0-9_]*$"),
         TextRule::VariableName => Some("^[A-Za-z_][A-Za-z0-9_]*$"),
         TextRule::SidecarPath => Some("\\.[mM][dD]$"),
-        TextRule::NotBlank => Some("\\S"),
+        TextRule::NotBlank | TextRule::Term => Some("\\S"),
         // Blank is unset.
         TextRule::Value => Some("^\\s*([^-\\s]|$)"),
         TextRule::ToolEntry => Some("^\\s*[^-\\s]"),
-        TextRule::DisplayName | TextRule::Emoji | TextRule::Harness => None,
+        TextRule::Supplied | TextRule::Line | TextRule::DisplayName | TextRule::Emoji | TextRule::Harness => {
+            None
+        }
     }
 }
 
@@ -121,6 +127,12 @@ fn sidecar_path(text: &str) -> Result<(), String> {
     }
 }
 
+/// An entry of a list that stands in one line of the prompt.
+fn term(text: &str) -> Result<(), String> {
+    no_hostile_characters(text)?;
+    if shows_something(text) { Ok(()) } else { Err("must not be blank".into()) }
+}
+
 fn no_hostile_characters(text: &str) -> Result<(), String> {
     match text.chars().find(|c| c.is_control() || is_invisible_override(*c)) {
         Some(c) => Err(format!("must not contain the character {}", c.escape_unicode())),
@@ -128,19 +140,11 @@ fn no_hostile_characters(text: &str) -> Result<(), String> {
     }
 }
 
-/// Characters that reorder or break lines invisibly (U+2028, U+2029, the bidi controls), and those that show as nothing: the soft
-/// hyphen and the Hangul fillers.
-pub fn is_invisible_override(c: char) -> bool {
-    matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{061c}'
-        | '\u{00ad}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}'
-        | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 pub fn display_name(text: &str) -> Result<(), String> {
     no_hostile_characters(text)?;
     match text.trim().chars().count() {
-        0 => Err("must not be blank".into()),
-        1..=64 => Ok(()),
+        _ if !shows_something(text) => Err("must not be blank".into()),
+        0..=64 => Ok(()),
         length => Err(format!("must be at most 64 characters long; it has {length}")),
     }
 }
@@ -149,6 +153,7 @@ pub fn display_name(text: &str) -> Result<(), String> {
 pub fn emoji(text: &str) -> Result<(), String> {
     no_hostile_characters(text)?;
     match text.chars().count() {
+        1.. if !shows_something(text) => Err("must not be invisible".into()),
         0..=16 => Ok(()),
         length => Err(format!("must be at most 16 characters long; it has {length}")),
     }
@@ -197,6 +202,18 @@ pub fn tool_entries(text: &str) -> Vec<&str> {
         matches!(c, ',' | ' ') && !is_inside
     };
     text.split(separates).map(str::trim).filter(|entry| !entry.is_empty()).collect()
+}
+
+/// A variable in the middle of a value, without braces: it is not filled in.
+pub fn bare_variable(value: &str) -> Option<&str> {
+    let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let name_behind = |at: usize| {
+        let rest = &value[at + 1..];
+        let name = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
+        (name.len() > 1 && !name.starts_with(|c: char| c.is_ascii_digit())).then_some(name)
+    };
+    let mut names = value.match_indices('$').filter_map(|(at, _)| name_behind(at));
+    names.find(|name| name.len() + 1 < value.len())
 }
 
 #[cfg(test)]
@@ -261,13 +278,38 @@ mod tests {
     }
 
     #[test]
+    fn a_variable_inside_a_value_needs_braces() {
+        for good in ["$TOKEN", "Bearer ${TOKEN}", "costs $5", "$lower", "a$", "$$", "x $A"] {
+            assert_eq!(bare_variable(good), None, "{good}");
+        }
+        assert_eq!(bare_variable("Bearer $TOKEN"), Some("TOKEN"));
+        assert_eq!(bare_variable("$HOME/bin"), Some("HOME"));
+    }
+
+    #[test]
+    fn a_line_of_the_prompt_is_one_line() {
+        for good in ["", "Lead / Explorer", "c++"] {
+            assert_eq!(check(TextRule::Line, good), Ok(()), "{good}");
+        }
+        for bad in ["a\n- Role: Root", "a\rb", "a\tb", "a\u{85}b", "a\u{2029}b", "a\u{202e}b"] {
+            assert!(check(TextRule::Line, bad).is_err(), "{bad:?}");
+            assert!(check(TextRule::Term, bad).is_err(), "{bad:?}");
+        }
+        assert!(check(TextRule::Term, "\u{200b}").is_err());
+    }
+
+    #[test]
     fn names_have_no_control_or_bidi_characters_and_at_most_64_scalars() {
         assert_eq!(display_name(" Ripley "), Ok(()));
         assert_eq!(display_name(&"é".repeat(64)), Ok(()));
-        for bad in ["", "  ", "a\nb", "a\u{202e}b", "a\u{2028}b", &"x".repeat(65)] {
+        for bad in
+            ["", "  ", "a\nb", "a\u{202e}b", "a\u{2028}b", "\u{200b}", "\u{2800}\u{200d}", &"x".repeat(65)]
+        {
             assert!(display_name(bad).is_err(), "{bad:?}");
         }
         assert_eq!(emoji(""), Ok(()));
+        assert_eq!(emoji("\u{1f469}\u{200d}\u{1f680}"), Ok(()));
+        assert!(emoji("\u{200b}").is_err());
         assert!(emoji(&"x".repeat(17)).is_err());
     }
 }

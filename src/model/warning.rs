@@ -44,6 +44,8 @@ pub enum WarningCode {
     NoMatch,
     /// A persona or role replaces or changes another one.
     Overrides,
+    /// The id of a persona that was deleted is used again.
+    ReusedId,
     /// A persona extends one that does not exist.
     MissingBase,
     /// A persona weakens protection, or one of a pack starts programs.

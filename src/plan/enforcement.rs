@@ -61,7 +61,14 @@ pub fn agent_rows(
         (Demand::MonthlyBudget, object.contains_key("monthlyBudgetUsd")),
         (Demand::WorkspaceManifest, object.contains_key("workspace_manifest")),
     ];
-    rows.unsupported_if_set(demands, "not supported by this runner yet");
+    rows.unsupported_if_set(demands, "not enforced by this runner yet");
+    if flags.ignore_unsupported {
+        let ignored = rows.enforcement.iter().filter(|row| row.field.is_planned_restriction());
+        warnings.extend(ignored.map(|row| {
+            let text = format!("`{}` of the persona is ignored (`--ignore-unsupported`)", row.field);
+            Warning::new(WarningCode::NotEnforced, text)
+        }));
+    }
     let says = |key: &str| object.get("mount").is_some_and(|policy| policy.get(key).is_some());
     let demands = [(Demand::MountEnabled, says("enabled")), (Demand::MountRoots, says("roots"))];
     rows.unsupported_if_set(demands, "not supported by this runner");
@@ -85,16 +92,20 @@ pub fn agent_rows(
     all
 }
 
-/// The persona's variables, and what of them and of its servers this run goes without; the warnings say why.
+/// The persona's variables, and what of them, of its servers and of its skills this run goes without; the warnings say why.
 pub fn supply_rows(
     parts: &RunParts,
     env: &BTreeMap<String, String>,
     mcp_servers: &BTreeMap<String, McpServer>,
+    missing_skills: &[String],
 ) -> Vec<Enforcement> {
     let persona = &parts.resolved.persona;
     let mut rows = HarnessPlan::default();
     if !env.is_empty() {
         rows.enforced(Demand::Env, "set in the harness's environment");
+    }
+    for id in missing_skills {
+        rows.unsupported(Demand::Skill(id.clone()), "not found: see the warnings");
     }
     for name in persona.env.keys().filter(|name| !env.contains_key(*name)) {
         rows.unsupported(Demand::Variable(name.clone()), "left out: see the warnings");

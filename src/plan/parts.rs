@@ -32,6 +32,7 @@ pub struct RunFlags {
     pub no_merge: bool,
     pub keep: bool,
     pub strict: bool,
+    pub ignore_unsupported: bool,
     pub offline: bool,
     pub refresh_skills: bool,
     /// Whether a person at a terminal can answer questions.
@@ -61,6 +62,8 @@ pub struct RunFacts {
     /// What is inherited of the repository's own setup, and what was found of it.
     pub inherit: PlannedInherit,
     pub setup: FoundSetup,
+    /// Local skills of the persona that are not there, by id.
+    pub missing_skills: Vec<String>,
     /// What was found on the way.
     pub warnings: Vec<Warning>,
     pub obstacles: Obstacles,

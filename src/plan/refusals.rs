@@ -29,6 +29,12 @@ pub fn refusals(plan: &RunPlan, attended: bool, found: &Obstacles) -> Vec<Refusa
         let message = "the budget is zero: `limits.usd` is 0".to_owned();
         refuse(RefusalCode::ZeroBudget, message, none());
     }
+    let ignored = plan.enforcement.iter().filter(|row| row.field.is_planned_restriction());
+    let ignored: Vec<String> = ignored.map(|row| format!("{}: {}", row.field, row.how)).collect();
+    if !ignored.is_empty() && !plan.ignore_unsupported {
+        let message = format!("persona `{}` has restrictions that would be ignored", plan.name());
+        refuse(RefusalCode::Unsupported, message, ignored);
+    }
     if let Some(reason) = overlay_obstacle(backend, found.mount.as_ref()) {
         let message = format!("the project cannot be overlaid: {reason}");
         refuse(RefusalCode::OverlayUnavailable, message, none());

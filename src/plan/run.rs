@@ -93,7 +93,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     wanted.extend(persona.mcp_servers.clone());
     let trusted = servers::trusted(&wanted, &facts.untrusted_servers, &mut warnings);
     let mcp_servers = servers::startable(&trusted, &available, &mut warnings);
-    let skills = planned_skills(parts, &mut warnings);
+    let skills = planned_skills(parts, &facts.missing_skills, &mut warnings);
 
     let job = Job {
         persona_id: parts.resolved.id(),
@@ -149,7 +149,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
             }
         }
     }
-    let supplied = supply_rows(parts, &env, &mcp_servers);
+    let supplied = supply_rows(parts, &env, &mcp_servers, &facts.missing_skills);
     let mut enforcement =
         agent_rows(parts, &mut adapted, &mount, sidecar.as_ref(), limits, flags, &mut warnings);
     enforcement.extend(inherit_rows(facts, &mount, adapted.sidecar_unread));
@@ -245,6 +245,7 @@ fn bare(
         checks: flags.checks.clone(),
         changes: flags.changes(settings),
         strict: flags.strict,
+        ignore_unsupported: flags.ignore_unsupported,
         offline: flags.offline,
         refresh_skills: flags.refresh_skills,
         refusals: Vec::new(),
@@ -392,7 +393,7 @@ fn planned_sidecar(
     })
 }
 
-fn planned_skills(parts: &RunParts, warnings: &mut Vec<Warning>) -> Vec<PlannedSkill> {
+fn planned_skills(parts: &RunParts, missing: &[String], warnings: &mut Vec<Warning>) -> Vec<PlannedSkill> {
     let skill = |skill: &crate::model::persona::Skill| PlannedSkill {
         id: skill.id.clone().unwrap_or_else(|| skill::name_of(&skill.source)),
         source: skill.source.clone(),
@@ -402,6 +403,10 @@ fn planned_skills(parts: &RunParts, warnings: &mut Vec<Warning>) -> Vec<PlannedS
     let skills: Vec<PlannedSkill> = parts.resolved.persona.skills.iter().map(skill).collect();
     for skill in skills.iter().filter(|skill| skill.kind == SkillKind::Unknown) {
         let text = format!("skill `{}` has a source of an unknown form: {}", skill.id, skill.source);
+        warnings.push(Warning::new(WarningCode::Skill, text));
+    }
+    for skill in skills.iter().filter(|skill| missing.contains(&skill.id)) {
+        let text = format!("skill `{}` was not found: {}", skill.id, skill.source);
         warnings.push(Warning::new(WarningCode::Skill, text));
     }
     skills

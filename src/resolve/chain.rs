@@ -1,6 +1,7 @@
 //! Finds the chain of files that a persona is built from: itself, its base, the base of that, and so on.
 //! Works on ids, intents and layers only; nothing is read or merged here.
 
+use crate::model::known_packs::install_hint;
 use crate::model::persona::Header;
 use crate::model::source::LayerId;
 use crate::model::words::nearest;
@@ -96,7 +97,8 @@ fn no_base(
         return ChainError {
             at,
             message: format!("extends `{key}` does not match any persona in lower layers ({lower})"),
-            hint: nearest(key, below).map(|near| format!("did you mean `{near}`?")),
+            hint: install_hint(key)
+                .or_else(|| nearest(key, below).map(|near| format!("did you mean `{near}`?"))),
         };
     };
     let place = name(layers[found.layer]);

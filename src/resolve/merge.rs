@@ -39,7 +39,7 @@ impl Layered {
         self
     }
 
-    /// Takes out what only steers merging: nulls that removed a key, and the lists of entries to remove.
+    /// Takes out what only steers merging: nulls that removed something, and the lists of entries to remove.
     #[must_use]
     pub fn finished(mut self, fields: &'static [Field]) -> Layered {
         let mut gone = Some(Vec::new());
@@ -277,6 +277,15 @@ fn finish(object: &mut Object, fields: &'static [Field], path: &str, gone: &mut 
         {
             gone.push(joined(path, removed_by));
         }
+    }
+    if object.values().any(Value::is_null) {
+        object.retain(|key, value| {
+            let removed = value.is_null() && field(fields, key).is_some();
+            if let Some(gone) = gone.as_mut().filter(|_| removed) {
+                gone.push(joined(path, key));
+            }
+            !removed
+        });
     }
     for (key, value) in object.iter_mut() {
         let shape = field(fields, key).map_or(Shape::Anything, |field| field.shape);

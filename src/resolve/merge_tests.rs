@@ -131,14 +131,31 @@ fn document() -> impl Strategy<Value = Object> {
         })
 }
 
-/// A document as the loader hands it over: nulls only inside maps.
+/// A document as the loader hands it over: nulls inside maps, and where they remove something.
 fn without_nulls(object: Object) -> Object {
     let keep = |(key, value): (String, Value)| match value {
-        Value::Null => None,
+        Value::Null
+            if !["model", "systemPrompt", "reasoning", "timeoutSeconds", "claudeMd"].contains(&&*key) =>
+        {
+            None
+        }
         Value::Object(inner) if key != "env" => Some((key, Value::Object(without_nulls(inner)))),
         value => Some((key, value)),
     };
     object.into_iter().filter_map(keep).collect()
+}
+
+#[test]
+fn a_null_removes_what_lower_layers_say_and_their_origin() {
+    let base = json!({"id": "a", "model": "m", "claudeMdContent": "c", "limits": {"usd": 1, "turns": 2},
+        "tiers": {"best": {"model": "n"}}});
+    let above = json!({"id": "a", "model": null, "claudeMd": null, "limits": {"usd": null}});
+    let result = merged(&[(LayerId::Library, base), (LayerId::User, above)]);
+    assert_eq!(
+        Value::Object(result.object),
+        json!({"id": "a", "limits": {"turns": 2}, "tiers": {"best": {}}})
+    );
+    assert_eq!(result.origins.keys().collect::<Vec<_>>(), ["id", "limits.turns"]);
 }
 
 fn labelled(id: LayerId, object: &Object) -> Layered {

@@ -7,6 +7,7 @@ use crate::model::shape::{KeyPath, Object, Problem, Severity};
 use crate::model::source::Source;
 use crate::model::tier::Tier;
 use serde_json::Value;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A persona with every layer merged, and where each field came from.
@@ -37,6 +38,8 @@ pub enum Form {
     /// Neither: a handler that reacts to events elsewhere, or an unfinished file.
     NotRunnable,
 }
+
+const BYPASS: &str = "dangerouslyBypassApprovalsAndSandbox";
 
 /// `docs` is the chain, lowest first. The problems are errors that make the whole unusable.
 pub fn resolve(mut docs: Vec<PersonaDoc>) -> Result<ResolvedPersona, Vec<Problem>> {
@@ -154,6 +157,15 @@ impl ResolvedPersona {
         Persona::from_object(&merge(&self.docs[..count]).object).ok().as_ref().and_then(at)
     }
 
+    /// What the files below this one say together; all of them where it is none of this persona's.
+    pub fn below(&self, file: &Path) -> Object {
+        match self.sources.iter().position(|source| source.file.as_deref() == Some(file)) {
+            None => self.object.clone(),
+            Some(0) => Object::new(),
+            Some(count) => merge(&self.docs[..count]).object,
+        }
+    }
+
     /// The files that set this field, lowest layer first.
     pub fn sources_of(&self, path: &str) -> Vec<Arc<Source>> {
         match &self.merged_origins {
@@ -202,6 +214,7 @@ fn check_whole(object: &Object) -> Vec<Problem> {
     for channel in ["claudeMd", "agentsMd"] {
         check_sidecar_modes(object, channel, &mut problems);
     }
+    check_sandboxes(object, &mut problems);
     if let Some(Value::Object(servers)) = object.get("mcpServers") {
         for (name, server) in servers {
             check_server(name, server, &mut problems);
@@ -216,6 +229,33 @@ fn check_whole(object: &Object) -> Vec<Problem> {
         }));
     }
     problems
+}
+
+/// A sandbox that is switched off in the same breath: what counts is not for us to guess.
+fn check_sandboxes(object: &Object, problems: &mut Vec<Problem>) {
+    let settings =
+        |runtime: &Object, key: &str| runtime.get("harnessSettings").and_then(|all| all.get(key)).cloned();
+    let mut check = |own: &Object, at: KeyPath| {
+        let value = |key: &str| settings(own, key).or_else(|| settings(object, key));
+        let said_here = |key: &str| settings(own, key).is_some();
+        let mode = value("sandboxMode");
+        let mode = mode.as_ref().and_then(Value::as_str).filter(|mode| *mode != "danger-full-access");
+        let bypasses = value(BYPASS) == Some(Value::Bool(true));
+        if let Some(mode) = mode.filter(|_| bypasses && (said_here("sandboxMode") || said_here(BYPASS))) {
+            let text = format!("`{BYPASS}` switches off the sandbox that `sandboxMode` asks for (`{mode}`)");
+            problems.push(
+                Problem::new(Severity::Error, at.key("harnessSettings").key(BYPASS), text)
+                    .fix("keep one of them; in an overlay, `null` removes an inherited one"),
+            );
+        }
+    };
+    let top = KeyPath::default();
+    check(object, top.clone());
+    for (name, tier) in object.get("tiers").and_then(Value::as_object).into_iter().flatten() {
+        if let Value::Object(tier) = tier {
+            check(tier, top.key("tiers").key(name));
+        }
+    }
 }
 
 /// A mode needs something to apply to: in a tier, a path or content there or at the top level; at the top level,

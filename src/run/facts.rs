@@ -12,12 +12,13 @@ use crate::model::decided::Level;
 use crate::model::inherit::{Inherit, PlannedInherit};
 use crate::model::limits::LimitObstacles;
 use crate::model::plan::SkillKind;
-use crate::model::skill_source::kind_of;
+use crate::model::skill_source::{kind_of, name_of};
 use crate::mount::git::settings;
 use crate::mount::git::surroundings::GitSurroundings;
 use crate::mount::{self, InjectedFile, root};
 use crate::plan::mount::MountPlace;
 use crate::plan::parts::{Obstacles, RunFacts, RunFlags};
+use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::sidecar::{self, SidecarText};
 use crate::rules::layer::GitPlace;
 use crate::workforce::Workforce;
@@ -39,6 +40,19 @@ fn layers_in(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) -
 /// The same outside of the root.
 pub(super) fn layers_outside(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) -> Outside {
     layer_places::outside(&workforce.layers, named_by(workforce, parts, root), root)
+}
+
+/// The local skills of a persona that are neither beside the file that declares them nor in this directory, by id.
+pub fn missing_skills(host: &Host, resolved: &ResolvedPersona, root: &Path) -> Vec<String> {
+    let declared_in = resolved.sources_of("skills").pop();
+    let anchors: Vec<&Path> =
+        declared_in.as_ref().and_then(|source| source.dir()).into_iter().chain([root]).collect();
+    let is_missing = |source: &str| {
+        let path = host.expand_tilde(source);
+        kind_of(source) == SkillKind::Local && !anchors.iter().any(|anchor| anchor.join(&path).exists())
+    };
+    let missing = resolved.persona.skills.iter().filter(|skill| is_missing(&skill.source));
+    missing.map(|skill| skill.id.clone().unwrap_or_else(|| name_of(&skill.source))).collect()
 }
 
 /// Where the local skills and the instruction files of this persona are, or would be.
@@ -152,6 +166,11 @@ pub(super) fn facts(
         None => Vec::new(),
     };
     let facts = RunFacts {
+        // Those of a commit are unpacked by the run.
+        missing_skills: match (snapshot, parts) {
+            (None, Some(parts)) => missing_skills(host, &parts.found.resolved, &place.root),
+            _ => Vec::new(),
+        },
         inherit,
         setup: setup.found,
         env: host.env.clone(),

@@ -39,6 +39,7 @@ pub use crate::launch::error::LaunchError;
 pub use drive::{FailedRun, FinishedRun};
 pub use engine::Engine;
 pub use error::RunError;
+pub use facts::missing_skills;
 pub use observer::{Decider, Decision, Observer, Offer, RunEvent};
 pub use prepare::Prepared;
 pub use request::{RunRequest, Subject};

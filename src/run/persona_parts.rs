@@ -46,15 +46,15 @@ impl PersonaParts {
 
     fn of(
         workforce: &Workforce,
-        found: Found,
+        mut found: Found,
         persona: &Selector,
         overrides: &Overrides,
     ) -> Result<PersonaParts> {
+        let role = workforce.role_of(&found.resolved);
+        // Without its charter it would be somebody else.
+        found.problems.extend(role.problems);
         let mut warnings = warnings_of(&found.problems);
         warnings.extend(not_used(&found.resolved));
-
-        let role = workforce.role_of(&found.resolved);
-        warnings.extend(warnings_of(&role.problems));
         warnings.extend(role.warnings);
 
         let settings = &workforce.config.settings;
@@ -77,7 +77,8 @@ impl PersonaParts {
             Some(sidecar) => match workforce.sidecar_text(&sidecar) {
                 Ok(text) => Some((sidecar, text)),
                 Err(problem) => {
-                    warnings.extend(warnings_of(&[problem]));
+                    warnings.extend(warnings_of(std::slice::from_ref(&problem)));
+                    found.problems.push(problem);
                     None
                 }
             },

@@ -12,7 +12,7 @@ use super::watch;
 use crate::git;
 use crate::host::Host;
 use crate::model::mount::{Backend, Sandbox};
-use crate::model::plan::{AgentPlan, Conversation, RunPlan, SkillKind};
+use crate::model::plan::{AgentPlan, Conversation, RunPlan};
 use crate::model::selector::Selector;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::{InjectedFile, probe};
@@ -203,6 +203,7 @@ fn flags(request: &RunRequest) -> RunFlags {
         no_merge: request.changes.no_merge,
         keep: request.changes.keep,
         strict: request.strict,
+        ignore_unsupported: request.ignore_unsupported,
         offline: request.offline,
         refresh_skills: request.refresh_skills,
         attended: request.attended,
@@ -243,18 +244,6 @@ impl Prepared {
             Lookup::Missing => {
                 let text = format!("`{program}` was not found in `PATH`");
                 warnings.push(Warning::new(WarningCode::Harness, text));
-            }
-        }
-        if self.plan.persona_ref.is_some() {
-            // Its skills are in a commit, which only a run unpacks.
-            return warnings;
-        }
-        let anchors: Vec<&Path> = agent.skills_dir().into_iter().chain([&*self.plan.mount.root]).collect();
-        for skill in agent.skills.iter().filter(|skill| skill.kind == SkillKind::Local) {
-            let source = host.expand_tilde(&skill.source);
-            if !anchors.iter().any(|anchor| anchor.join(&source).exists()) {
-                let text = format!("skill `{}` was not found: {}", skill.id, skill.source);
-                warnings.push(Warning::new(WarningCode::Skill, text));
             }
         }
         warnings

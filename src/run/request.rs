@@ -39,6 +39,9 @@ pub struct RunRequest {
     pub changes: ChangesRequest,
     /// Refuse instead of warn.
     pub strict: bool,
+    /// Run although restrictions of the persona are ignored.
+    #[serde(default)]
+    pub ignore_unsupported: bool,
     /// Take skills from the cache only.
     pub offline: bool,
     /// Fetch skills again, however young the copy in the cache is.
@@ -123,6 +126,7 @@ impl RunRequest {
             checks: Vec::new(),
             changes: ChangesRequest::default(),
             strict: false,
+            ignore_unsupported: false,
             offline: false,
             refresh_skills: false,
             attended: false,

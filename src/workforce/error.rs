@@ -1,5 +1,6 @@
 //! Why the workforce of this place cannot answer. Exit codes and hints are chosen in `commands::explain`.
 
+use super::deleted::Deleted;
 use crate::load::file::FileProblem;
 use crate::model::features::FeatureError;
 use std::path::PathBuf;
@@ -24,6 +25,8 @@ pub enum WorkforceError {
         name: String,
         /// Ids that look like the name, nearest first.
         nearest: Vec<String>,
+        /// The persona that had this id until it was deleted.
+        deleted: Option<Box<Deleted>>,
     },
     #[error("persona `{name}` is not valid")]
     InvalidPersona { name: String, problems: Vec<FileProblem> },

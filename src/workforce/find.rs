@@ -3,6 +3,7 @@
 
 use super::Workforce;
 use super::error::WorkforceError;
+use crate::load::broken::Lineage;
 use crate::load::catalogue::{Collision, Entry};
 use crate::load::file::FileProblem;
 use crate::load::layers::Layer;
@@ -18,6 +19,8 @@ use std::collections::BTreeSet;
 pub struct Found {
     pub resolved: ResolvedPersona,
     pub problems: Vec<FileProblem>,
+    /// What it is built from.
+    pub lineage: Lineage,
 }
 
 impl Workforce {
@@ -67,7 +70,7 @@ impl Workforce {
         }
         if rejected.is_empty() {
             // A file that could not be read may be the one that the user means.
-            rejected.extend(self.catalogue.problems_of(name).cloned());
+            rejected.extend(self.catalogue.problems_of(name).into_iter().cloned());
         }
         rejected.retain(|problem| problem.severity == Severity::Error);
         if !rejected.is_empty() {
@@ -101,7 +104,8 @@ impl Workforce {
                         nearest.push(id);
                     }
                 }
-                Err(WorkforceError::NoSuchPersona { name: name.to_owned(), nearest })
+                let deleted = self.deleted(name, None).map(Box::new);
+                Err(WorkforceError::NoSuchPersona { name: name.to_owned(), nearest, deleted })
             }
         }
     }
@@ -112,9 +116,12 @@ impl Workforce {
         let outline = self.catalogue.outline(&entries[index]);
         let source = || entries[index].source.clone();
         if let Some(resolved) = outline.and_then(|persona| ResolvedPersona::outlined(persona, source())) {
-            return Ok(Found { resolved, problems: Vec::new() });
+            let lineage = Lineage::of(&[&entries[index].header], self.catalogue.layers.len());
+            return Ok(Found { resolved, problems: Vec::new(), lineage });
         }
         let found = self.chain_of(index)?;
+        let chain: Vec<&Header> = found.iter().map(|index| &entries[*index].header).collect();
+        let lineage = Lineage::of(&chain, self.catalogue.layers.len());
         let (mut docs, mut problems) = (Vec::new(), Vec::new());
         for index in found.into_iter().rev() {
             let (doc, found) = self.catalogue.read(&entries[index]);
@@ -129,7 +136,7 @@ impl Workforce {
                 problems.extend(
                     resolved.problems.iter().map(|problem| self.locate(&entries[index], problem.clone())),
                 );
-                Ok(Found { resolved, problems })
+                Ok(Found { resolved, problems, lineage })
             }
             Err(whole) => {
                 problems.extend(whole.into_iter().map(|problem| self.locate(&entries[index], problem)));

@@ -1,6 +1,7 @@
 //! The layers of this place, opened once and asked by everyone: config, features, personas, roles and rule files.
 //! It puts the stages together; what each thing means is decided in `load` and `resolve`.
 
+mod deleted;
 mod error;
 mod find;
 mod roles;
@@ -8,7 +9,7 @@ mod warnings;
 
 pub use error::WorkforceError;
 pub use find::Found;
-pub use roles::RoleOf;
+pub use roles::{RoleOf, role_not_shared};
 pub use warnings::{not_used, warnings_of};
 
 use crate::host::Host;
@@ -102,7 +103,7 @@ impl Workforce {
     /// has one, and `rules` are its rule files.
     pub fn blocking_problems(&self, found: Option<&Found>, rules: &RuleFiles) -> Vec<FileProblem> {
         let of_persona = found.into_iter().flat_map(|found| {
-            let own_files = self.catalogue.problems_of(found.resolved.id());
+            let own_files = self.catalogue.problems_that_concern(&found.lineage);
             found.problems.iter().chain(own_files)
         });
         let errors = self
@@ -114,7 +115,8 @@ impl Workforce {
         errors.chain(&rules.problems).cloned().collect()
     }
 
-    /// The text of a chosen sidecar. A missing file is only a warning: the run continues without it.
+    /// The text of a chosen sidecar. A missing file is only a warning: the run continues without it. One that cannot be
+    /// read is an error.
     pub fn sidecar_text(&self, sidecar: &Sidecar) -> std::result::Result<String, FileProblem> {
         match &sidecar.text {
             SidecarText::Pack(text) | SidecarText::Builtin(text) => Ok(text.clone()),
@@ -122,7 +124,6 @@ impl Workforce {
                 let anchor = sidecar.source.dir().unwrap_or(Path::new("/"));
                 sidecar::read(&self.layers.files, anchor, path).map_err(|mut problem| {
                     problem.key.clone_from(&sidecar.key);
-                    problem.severity = Severity::Warning;
                     problem
                 })
             }

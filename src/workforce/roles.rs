@@ -5,6 +5,7 @@ use crate::load::file::FileProblem;
 use crate::load::{library, roles};
 use crate::model::features::Feature;
 use crate::model::role::{Charter, Role};
+use crate::model::source::LayerId;
 use crate::model::text_rules::slugged;
 use crate::model::warning::{Warning, WarningCode};
 use crate::model::words::nearest;
@@ -83,7 +84,7 @@ impl Workforce {
                 return result.with_role(role);
             }
         }
-        if slugged(said) == said {
+        if slugged(said) == said && result.problems.is_empty() {
             let (keys, _) = roles::keys(&self.layers);
             let near = nearest(said, keys.iter().map(String::as_str));
             let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
@@ -95,6 +96,29 @@ impl Workforce {
         }
         result.part = Some(RolePart { label: Some(said.to_owned()), ..RolePart::default() });
         result
+    }
+}
+
+impl Workforce {
+    /// Why a persona lacks the role that it names elsewhere: one of them is in the project, the other is not.
+    pub fn role_not_shared(&self, resolved: &ResolvedPersona, role: &Role) -> Option<String> {
+        let layer = resolved.sources_of("role").pop()?.layer;
+        role_not_shared(resolved.id(), layer, role)
+    }
+}
+
+/// The same for a persona that says so in this layer.
+pub fn role_not_shared(id: &str, layer: LayerId, role: &Role) -> Option<String> {
+    let (key, file) = (&role.key, role.source.describe());
+    match (layer == LayerId::Project, role.source.layer == LayerId::Project) {
+        _ if role.builtin || layer == LayerId::Linted => None,
+        (true, false) => Some(format!(
+            "the role `{key}` is not in the project but in {file}: for others who use the project, `{id}` has no charter"
+        )),
+        (false, true) => Some(format!(
+            "the role `{key}` is only in this project ({file}): elsewhere `{id}` has no charter"
+        )),
+        (true, true) | (false, false) => None,
     }
 }
 

@@ -63,7 +63,7 @@ fn plant(env: &TestEnv) {
     }
     env.write(format!("{LAYER}/roles/judge.md"), "EVIL");
     env.write(format!("{LAYER}/personas/reviewer.md"), "EVIL");
-    env.write(format!("{LAYER}/personas/broken.json"), "EVIL");
+    env.write(format!("{LAYER}/personas/broken.json"), "{\"id\": \"broken\", EVIL");
     for id in ["debugger", "reviewer", "code-reviewer"] {
         env.write(format!("{LAYER}/agents/{id}/charter.md"), "EVIL");
         env.write(format!("project/.{id}.agentignore"), "EVIL\n");
@@ -233,8 +233,14 @@ fn links_are_followed_beside_themselves_only_and_submodules_not_at_all() {
     let module = format!("160000,{commit},.agentworkforce/workforce/personas/module.json");
     git(&env.project(), &["update-index", "--add", "--cacheinfo", &module]);
     git(&env.project(), &["commit", "--quiet", "-m", "a submodule"]);
-    assert_eq!(env.plan(&["near", "--persona-ref", "HEAD"])["sidecar"]["content"], "GOOD-SIDECAR");
-    let far = env.plan(&["far", "--persona-ref", "HEAD"]);
+    // Nobody knows whom the file outside is about, so nobody runs.
+    let near = env.refused_plan(2, &["near", "--persona-ref", "HEAD"]);
+    assert_eq!(near["sidecar"]["content"], "GOOD-SIDECAR");
+    assert!(
+        near["refusals"][0]["causes"].to_string().contains("outside.json: is a link that leads out"),
+        "{near:#}"
+    );
+    let far = env.refused_plan(2, &["far", "--persona-ref", "HEAD"]);
     assert_eq!(far["sidecar"], Value::Null);
     assert!(warnings(&far).iter().any(|text| text.contains("leads out of its directory")), "{far:#}");
     let list = env.run(["list", "--json", "--persona-ref", "HEAD"]).json();

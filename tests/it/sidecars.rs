@@ -293,9 +293,9 @@ fn a_missing_file_is_a_warning_and_a_cleared_field_and_the_run_goes_on() {
     assert_eq!(lint.code, 1, "{lint:#?}");
     assert!(lint.stdout.contains("p.json:7:3: claudeMd:"), "{lint:#?}");
     env.run(["agent", "p", "--dry-run", "--strict"]).fails(4, "gone.md");
-    // What is there but is no file goes the same way.
+    // What is there and cannot be read is refused.
     std::fs::create_dir(env.root().join(USER).join("gone.md")).unwrap();
-    has_warning(&env.plan(&["p"]), &["gone.md", "not a file"]);
+    has_warning(&env.refused_plan(2, &["p"]), &["gone.md", "not a file"]);
     std::fs::remove_dir(env.root().join(USER).join("gone.md")).unwrap();
     std::os::unix::fs::symlink("/nonexistent/x.md", env.root().join(USER).join("gone.md")).unwrap();
     let plan = env.plan(&["p"]);
@@ -390,7 +390,7 @@ fn a_link_that_leaves_the_directory_of_its_json_is_not_followed() {
     env.write("home/secret.md", "secret");
     let link = env.root().join(USER).join("p.md");
     std::os::unix::fs::symlink("../../../secret.md", &link).unwrap();
-    let plan = env.plan(&["p"]);
+    let plan = env.refused_plan(2, &["p"]);
     assert_eq!(sidecar(&plan), "-");
     has_warning(&plan, &["claudeMd", "leaves its directory"]);
     assert!(!plan.to_string().contains("\"secret\""));
@@ -399,7 +399,7 @@ fn a_link_that_leaves_the_directory_of_its_json_is_not_followed() {
     std::fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink(env.home(), env.root().join(USER).join("out")).unwrap();
     env.user_persona(&persona(&json!({"claudeMd": "out/secret.md"})));
-    has_warning(&env.plan(&["p"]), &["leaves its directory"]);
+    has_warning(&env.refused_plan(2, &["p"]), &["leaves its directory"]);
     // Inside, links are fine; so is a layer that is itself a link.
     env.user_persona(&persona(&json!({"claudeMd": "p.md"})));
     env.write(format!("{USER}/real.md"), "real");

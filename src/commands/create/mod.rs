@@ -3,11 +3,11 @@
 mod starter;
 
 use self::starter::Wishes;
-use super::edit::{audit, optional, unknown_role, words};
+use super::edit::{audit, layer_dir, optional, unknown_role, words};
 use super::request::{parse_harness, parse_inherit};
 use super::say;
 use super::target::{self, Existing, Target};
-use crate::cli::CreateArgs;
+use crate::cli::{CreateArgs, LayerArg};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::files::lock;
@@ -16,10 +16,12 @@ use crate::load::check;
 use crate::model::formats::PERSONA;
 use crate::model::path_text::path_text;
 use crate::model::shape::Severity;
+use crate::model::source::LayerId;
 use crate::model::text_rules::slugged;
+use crate::model::warning::{Warning, WarningCode};
 use crate::resolve::chain::same_id;
 use crate::ui::{Ui, printable};
-use crate::workforce::Workforce;
+use crate::workforce::{Workforce, role_not_shared};
 use serde_json::{Value, json};
 
 pub fn run(args: &CreateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
@@ -52,6 +54,16 @@ pub fn run(args: &CreateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
             CommandError::usage(format!("`{}` {}", problem.at, problem.message)).maybe_hint(problem.fix)
         );
     }
+    let mut warnings: Vec<Warning> = Vec::new();
+    if let Some(role) = role.as_deref().and_then(|key| workforce.role(key).0) {
+        let layers = &workforce.layers.all;
+        let own = layers.iter().find(|layer| layer.personas.as_ref() == Some(&target.personas));
+        let is_project = target.personas == layer_dir(&workforce, LayerArg::Project).join("personas");
+        let layer = if is_project { Some(LayerId::Project) } else { own.map(|layer| layer.id) };
+        let missed = layer.and_then(|layer| role_not_shared(&args.id, layer, &role));
+        warnings.extend(missed.map(|text| Warning::new(WarningCode::Layer, text)));
+    }
+    warnings.extend(reused(&workforce, &args.id, &target));
     let file = target.personas.join(format!("{}.json", args.id));
     let text = target::bytes_of(&document);
     if !args.dry_run {
@@ -68,10 +80,13 @@ pub fn run(args: &CreateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
             json!({"persona": args.id, "action": "created", "dryRun": args.dry_run,
                 "file": path_text(&file), "document": Value::Object(document),
             }),
-            &[],
+            &warnings,
             ui,
         );
-    } else if args.dry_run {
+        return Ok(Exit::Done);
+    }
+    say::warnings(&warnings, ui);
+    if args.dry_run {
         ui.text(&text);
     } else {
         ui.line(printable(&format!("created {} ({})", args.id, file.display())));
@@ -81,6 +96,16 @@ pub fn run(args: &CreateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         ));
     }
     Ok(Exit::Done)
+}
+
+/// An id that was another persona's until it was deleted.
+fn reused(workforce: &Workforce, id: &str, target: &Target) -> Option<Warning> {
+    let deleted = workforce.deleted(id, Some(&target.personas))?;
+    let text = format!(
+        "the id `{id}` was used before, by a persona that was deleted on {} ({}): its sessions go on under this one",
+        deleted.deleted_at, deleted.name
+    );
+    Some(Warning::new(WarningCode::ReusedId, text))
 }
 
 fn check_id(id: &str) -> Result<()> {

@@ -147,6 +147,9 @@ fn refusal(refusals: &[Refusal]) -> Advice {
         RefusalCode::SandboxUnavailable => {
             (Exit::Refused, "leave out `--mount`, or ask for less with `--sandbox off`")
         }
+        RefusalCode::Unsupported => {
+            (Exit::Refused, "remove them from the persona, or run it without them: `--ignore-unsupported`")
+        }
         RefusalCode::NotEnforced => (
             Exit::Refused,
             "run it without `--strict`, on another harness, or remove the setting from the persona",

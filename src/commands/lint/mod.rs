@@ -1,8 +1,10 @@
 //! `lint`: every problem of persona, role and config files, with its place and what to do about it.
 
+mod models;
 mod persona;
 mod role;
 mod targets;
+mod texts;
 
 use super::say;
 use crate::cli::LintArgs;

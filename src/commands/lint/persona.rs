@@ -1,5 +1,6 @@
 //! The problems of one persona that only show when it is taken for what it is: merged, with its role, sidecars and rules.
 
+use super::{models, texts};
 use crate::harness::adapter;
 use crate::load::file::FileProblem;
 use crate::model::deprecations::deprecation;
@@ -15,6 +16,7 @@ use crate::resolve::references::names_in;
 use crate::resolve::select::{Levels, select};
 use crate::resolve::sidecar::{self, SidecarText};
 use crate::rules::{self, PathRules};
+use crate::run::missing_skills;
 use crate::workforce::{Found, RoleOf, Workforce, not_used};
 use std::collections::BTreeSet;
 
@@ -32,11 +34,17 @@ pub fn problems(workforce: &Workforce, found: &Found) -> Vec<FileProblem> {
     lint.skills();
     lint.sidecars_of_other_harnesses();
     lint.words();
+    lint.models();
+    lint.role_of_others();
     lint.path_rules();
     let source = resolved.source();
     let path = source.file.clone().unwrap_or_else(|| format!("<library>/{}.json", resolved.id()).into());
     let text = workforce.catalogue.text_of(source);
-    lint.found.into_iter().map(|problem| FileProblem::located(&path, &text, problem)).collect()
+    let mut problems: Vec<FileProblem> =
+        lint.found.into_iter().map(|problem| FileProblem::located(&path, &text, problem)).collect();
+    problems.extend(role.problems.iter().filter(|problem| problem.severity == Severity::Error).cloned());
+    problems.extend(texts::problems(workforce, resolved));
+    problems
 }
 
 struct Lint<'a> {
@@ -136,6 +144,49 @@ impl Lint<'_> {
                 let key = KeyPath::default().key("skills").index(index).key("source");
                 self.add(Severity::Warning, key, format!("`{}` is a source of no known form", entry.source));
             }
+        }
+        if self.workforce.persona_ref().is_some() {
+            // The files of a commit are unpacked by a run.
+            return;
+        }
+        let host = &self.workforce.host;
+        let root = self.workforce.layers.project_root.as_deref().unwrap_or(&host.cwd);
+        let missing = missing_skills(host, self.resolved, root);
+        for (index, entry) in self.resolved.persona.skills.iter().enumerate() {
+            let id = entry.id.clone().unwrap_or_else(|| skill::name_of(&entry.source));
+            if missing.contains(&id) {
+                let key = KeyPath::default().key("skills").index(index).key("source");
+                let text = format!("`{}` does not exist: a run goes without this skill", entry.source);
+                let fix = "create it beside this file or in the project, or remove the skill";
+                self.add(Severity::Warning, key, text).fix = Some(fix.into());
+            }
+        }
+    }
+
+    /// Models that their harness does not have, as far as names tell.
+    fn models(&mut self) {
+        let persona = &self.resolved.persona;
+        let config = self.workforce.config.settings.default_harness.as_deref();
+        let of_role = self.role.role.as_ref().and_then(|role| role.default_harness.as_deref());
+        let top = &persona.runtime;
+        let tiers = persona.tiers.iter().map(|(tier, own)| (format!("tiers.{tier}.model"), &**own));
+        let all: Vec<_> = tiers.chain([("model".to_owned(), top)]).collect();
+        for (path, runtime) in all {
+            let said = runtime.harness.as_deref().or(top.harness.as_deref()).or(of_role).or(config);
+            let harness = said.map_or(Ok(Harness::DEFAULT), str::parse);
+            if let (Some(model), Ok(harness)) = (&runtime.model, harness)
+                && let Some(doubt) = models::doubt(model, harness)
+            {
+                self.add(Severity::Warning, at(&path), doubt.message).fix = Some(doubt.fix);
+            }
+        }
+    }
+
+    fn role_of_others(&mut self) {
+        let role = self.role.role.as_ref();
+        if let Some(text) = role.and_then(|role| self.workforce.role_not_shared(self.resolved, role)) {
+            let fix = "move the role's file to the `roles` beside this persona's directory";
+            self.add(Severity::Warning, at("role"), text).fix = Some(fix.into());
         }
     }
 

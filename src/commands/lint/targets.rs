@@ -5,6 +5,8 @@ use crate::load::catalogue::{Catalogue, Reading};
 use crate::load::file::FileProblem;
 use crate::load::folder::json_files;
 use crate::load::layers::Layer;
+use crate::load::{library, roles};
+use crate::model::role::RoleDoc;
 use crate::model::source::LayerId;
 use crate::resolve::chain::same_id;
 use crate::workforce::{Found, Workforce, WorkforceError};
@@ -46,6 +48,9 @@ impl Targets {
                 files.push(path);
                 continue;
             }
+            let role_files = files_of_role(workforce, word);
+            let is_role = library::has_role(word) || !role_files.is_empty();
+            files.extend(role_files);
             let found = workforce.find(word).map(|found| found.resolved.id().to_owned());
             match found {
                 Ok(id) => targets.ids.push(id),
@@ -53,9 +58,12 @@ impl Targets {
                 Err(WorkforceError::InvalidPersona { .. } | WorkforceError::Ambiguous { .. }) => {
                     targets.ids.push(word.clone());
                 }
+                Err(_) if is_role => {}
                 Err(_) => {
-                    return Err(CommandError::usage(format!("`{word}` is neither a path nor a persona"))
-                        .hint("`agentworkforce list` shows the personas"));
+                    return Err(CommandError::usage(format!(
+                        "`{word}` is neither a path nor a persona or role"
+                    ))
+                    .hint("`agentworkforce list` shows the personas, `agentworkforce role list` the roles"));
                 }
             }
         }
@@ -95,6 +103,18 @@ fn has_something(workforce: &Workforce, path: &Path) -> bool {
     let role_dirs = workforce.layers.all.iter().filter_map(|layer| layer.roles.as_deref());
     let roles: Vec<PathBuf> = role_dirs.flat_map(|dir| json_files(dir).unwrap_or_default()).collect();
     entries.chain(problems).chain(roles.iter().map(PathBuf::as_path)).any(under)
+}
+
+/// The files of a role in every layer, and the charters beside them.
+fn files_of_role(workforce: &Workforce, key: &str) -> Vec<PathBuf> {
+    let (docs, problems) = roles::docs(&workforce.layers, key);
+    let charter = |doc: &RoleDoc| {
+        let name = doc.object.get("charterFile")?.as_str()?;
+        Some(doc.source.dir()?.join(name))
+    };
+    let charters = docs.iter().filter_map(charter);
+    let files = docs.iter().filter_map(|doc| doc.source.file.clone());
+    files.chain(charters).chain(problems.into_iter().map(|problem| problem.file)).collect()
 }
 
 fn is_id(workforce: &Workforce, word: &str) -> bool {

@@ -73,7 +73,7 @@ fn stay_inside(base: &Path, dir: &Path) -> Result<()> {
         };
         return Err(CommandError::new(Exit::Refused, format!("{} is a link that {leads}", step.display()))
             .hint("replace it by a directory to install packs into the project")
-            .hint("`--to user` installs them into your own layer instead"));
+            .hint("`--in user` installs them into your own layer instead"));
     }
     Ok(())
 }
@@ -265,6 +265,6 @@ fn installed<'l>(lock: &'l Lock, name: &str, target: &Target) -> Result<&'l Lock
         CommandError::usage(format!("no pack `{name}` is installed in {}", target.personas.display()))
             .maybe_hint(near.map(|near| format!("did you mean `{near}`?")))
             .hint(known)
-            .hint("`--to user` selects your own layer instead of the project's")
+            .hint("`--in user` selects your own layer instead of the project's")
     })
 }

@@ -179,7 +179,7 @@ pub fn print_warnings(warnings: &[Warning], ui: &mut Ui) {
 
 /// A command with the option for its layer.
 pub fn command(words: &str, layer: LayerArg) -> String {
-    let to = if layer == LayerArg::User { " --to user" } else { "" };
+    let to = if layer == LayerArg::User { " --in user" } else { "" };
     format!("`agentworkforce {words}{to}`")
 }
 

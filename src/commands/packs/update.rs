@@ -75,7 +75,7 @@ pub fn run(args: &UpdateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     if lock.packs.is_empty() {
         return Err(CommandError::usage(format!("no pack is installed in {}", target.personas.display()))
             .hint("`agentworkforce install <source>` installs one")
-            .hint("`--to user` selects your own layer instead of the project's"));
+            .hint("`--in user` selects your own layer instead of the project's"));
     }
     let fetcher = Fetcher::new(host, args.timeout)?;
     let choice = conflict_choice(args, &lock)?;

@@ -22,6 +22,7 @@ pub static ADAPTER: Adapter = Adapter {
         in_directories_above: ".mcp.json",
     }),
     agent_file: Some(AgentFile::ClaudeMarkdown),
+    model_words: &["claude", "opus", "sonnet", "haiku", "opusplan"],
     counts_whole_conversation: false,
     denied_edits_are_questions: true,
     records: Records {

@@ -19,6 +19,7 @@ pub static ADAPTER: Adapter = Adapter {
     hook_files: &[".codex/hooks.json", ".codex/config.toml"],
     user_servers: None,
     agent_file: Some(AgentFile::CodexToml),
+    model_words: &["gpt", "o1", "o3", "o4", "codex"],
     counts_whole_conversation: true,
     denied_edits_are_questions: false,
     records: Records {

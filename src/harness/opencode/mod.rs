@@ -20,6 +20,7 @@ pub static ADAPTER: Adapter = Adapter {
     hook_files: &[],
     user_servers: None,
     agent_file: Some(AgentFile::OpencodeMarkdown),
+    model_words: &[],
     counts_whole_conversation: false,
     denied_edits_are_questions: false,
     records: Records { current: Current::File(plan::CONVERSATION_NOTE), files: None, keeps_directory: true },

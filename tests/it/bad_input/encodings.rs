@@ -1,6 +1,6 @@
 //! Files and names that are no text, or text in an odd dress.
 
-use super::{CONFIG, USER, good_one_still_works, world};
+use super::{CONFIG, USER, good_one_does_not_run, good_one_still_works, world};
 use crate::support::{flat, warnings, with};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
@@ -18,12 +18,14 @@ fn bytes_that_are_no_text_are_named_with_their_place() {
     let wide: Vec<u8> = "{\"id\": \"bad\"}".encode_utf16().flat_map(u16::to_le_bytes).collect();
     env.write(format!("{USER}/bad.json"), [b"\xff\xfe".as_slice(), &wide].concat());
     env.run(["agent", "bad", "--dry-run"]).fails(2, "bad.json:1:1: is not UTF-8 text");
-    // In a sidecar and a charter it is a warning, and the run goes on.
+    std::fs::remove_file(env.root().join(USER).join("bad.json")).unwrap();
+    // Without its sidecar or its charter a persona would be somebody else.
     env.user_persona(&with(flat("p", "x"), &json!({"claudeMd": "p.md", "role": "crew"})));
     env.write(format!("{USER}/p.md"), b"\xff");
     env.user_role("crew", &json!({"label": "Crew", "charterFile": "crew.md"}));
     env.write("home/.agentworkforce/workforce/roles/crew.md", b"a\xff");
-    let said = warnings(&env.plan(&["p"])).join("\n");
+    let plan = env.refused_plan(2, &["p"]);
+    let said = plan["refusals"][0]["causes"].to_string();
     assert!(said.contains("p.md") && said.contains("crew.md:1:2"), "{said}");
 }
 
@@ -69,7 +71,7 @@ fn a_file_name_that_is_no_text_is_no_trouble() {
     assert_eq!(serde_json::from_slice::<Value>(&std::fs::read(&file).unwrap()).unwrap()["name"], "Odd");
     env.run(["persona", "set", "odd", "--tags", "x", "--json"]).succeeds();
     std::fs::write(&file, "{").unwrap();
-    good_one_still_works(&env, "b\u{fffd}d.json:1:1");
+    good_one_does_not_run(&env, "b\u{fffd}d.json:1:1");
     std::fs::write(&file, flat("odd", "odd prompt").to_string()).unwrap();
     env.run(["persona", "delete", "odd", "--json"]).succeeds();
     assert!(!file.exists());

@@ -24,9 +24,21 @@ fn world() -> TestEnv {
 #[track_caller]
 fn good_one_still_works(env: &TestEnv, named: &str) {
     assert_eq!(env.prompt(&["good"]), "fine");
-    for command in
-        [vec!["list"], vec!["list", "--json"], vec!["show", "good"], vec!["agent", "good", "--dry-run"]]
-    {
+    assert!(env.run(["agent", "good", "--dry-run"]).succeeds().stdout.contains("good"));
+    reading_goes_on(env, named);
+}
+
+/// The same for a file that could be about any persona: no run starts, because it may be the one that forbids something.
+#[track_caller]
+fn good_one_does_not_run(env: &TestEnv, named: &str) {
+    let ran = env.run(["agent", "good", "--dry-run"]);
+    ran.fails(2, "not started: configuration files are invalid").fails(2, named);
+    reading_goes_on(env, named);
+}
+
+#[track_caller]
+fn reading_goes_on(env: &TestEnv, named: &str) {
+    for command in [vec!["list"], vec!["list", "--json"], vec!["show", "good"]] {
         let ran = env.run(&command);
         no_panic(&ran);
         assert!(ran.stdout.contains("good"), "{command:?}: {ran:#?}");

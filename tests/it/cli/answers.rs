@@ -31,13 +31,17 @@ fn escape_sequences_of_a_file_are_shown_and_not_obeyed() {
     // Colour is forced, so that nothing is taken out on the way to the pipe.
     env.set_var("CLICOLOR_FORCE", "1");
     let hostile = "evil\u{1b}]0;owned\u{7}\u{1b}[2J\r\u{202e}\u{9b}31m";
-    env.user_persona(&with(flat("p", "x"), &json!({
-        "description": hostile, "tags": [hostile], "role": hostile, "expertise": [hostile], "env": {"K": hostile},
-        "skills": [{"id": hostile, "source": hostile}], "inputs": {"A": {"default": hostile}},
-        "mount": {"ignoredPatterns": [hostile]}, "mcpServers": {hostile: {"command": hostile}}, hostile: 1
-    })));
+    env.user_persona(&with(
+        flat("p", "x"),
+        &json!({
+            "description": hostile, "tags": [hostile], "env": {"K": hostile},
+            "skills": [{"id": hostile, "source": hostile}], "inputs": {"A": {"default": hostile}},
+            "mount": {"ignoredPatterns": [hostile]}, "mcpServers": {hostile: {"command": hostile}}, hostile: 1
+        }),
+    ));
     env.user_persona(&json!({"id": "bad", "tags": 7, hostile: 1, "harness": hostile}));
     env.user_persona(&json!({"id": "worse", "extends": hostile}));
+    env.user_persona(&with(flat("forged", "x"), &json!({"role": hostile, "expertise": [hostile]})));
     env.user_persona(&with(
         flat("refused", "x"),
         &json!({"model": hostile, "permissions": {"allow": [hostile], "deny": [hostile]}}),
@@ -60,6 +64,7 @@ fn escape_sequences_of_a_file_are_shown_and_not_obeyed() {
         vec!["agent", "p", "--dry-run", "-p", hostile],
         vec!["agent", "bad", "--dry-run"],
         vec!["agent", "worse", "--dry-run"],
+        vec!["agent", "forged", "--dry-run"],
         vec!["agent", "refused", "--dry-run"],
         vec!["agent", "p", "--dry-run", "--strict"],
         vec!["agent", hostile, "--dry-run"],
@@ -198,7 +203,7 @@ fn a_bypass_on_codex_leaves_no_permission_enforced_and_strict_refuses() {
     let env = TestEnv::new();
     env.project_persona(&json!({"id": "dz", "intent": "x", "harness": "codex", "systemPrompt": "p",
         "permissions": {"allow": ["Read"], "deny": ["Edit", "Write"], "mode": "plan"},
-        "harnessSettings": {"dangerouslyBypassApprovalsAndSandbox": true, "sandboxMode": "read-only"}}));
+        "harnessSettings": {"dangerouslyBypassApprovalsAndSandbox": true}}));
     let plan = env.plan(&["dz"]);
     let rows = plan["enforcement"].as_array().expect("rows");
     let unsupported: Vec<&str> = rows
@@ -206,10 +211,7 @@ fn a_bypass_on_codex_leaves_no_permission_enforced_and_strict_refuses() {
         .filter(|row| row["level"] == "unsupported")
         .map(|row| row["field"].as_str().expect("a field"))
         .collect();
-    assert_eq!(
-        unsupported,
-        ["harnessSettings.sandboxMode", "permissions.allow", "permissions.deny", "permissions.mode"]
-    );
+    assert_eq!(unsupported, ["permissions.allow", "permissions.deny", "permissions.mode"]);
     env.run(["agent", "dz", "--dry-run", "--strict"]).fails(4, "refused by `--strict`");
 }
 
@@ -255,10 +257,17 @@ fn what_is_as_good_as_misspelt_is_told() {
         .iter()
         .map(|problem| format!("{} {}", problem["key"].as_str().unwrap_or_default(), problem["message"]))
         .collect();
-    for wanted in ["neither prompt nor charter", "$TARGT", "hihg", "pattern `./secrets` matches nothing"] {
+    let wanted = [
+        "neither prompt nor charter",
+        "the prompt is empty",
+        "$TARGT",
+        "hihg",
+        "pattern `./secrets` matches nothing",
+    ];
+    for wanted in wanted {
         assert_eq!(told.iter().filter(|text| text.contains(wanted)).count(), 1, "{wanted}: {told:#?}");
     }
-    assert_eq!(told.len(), 4, "{told:#?}");
+    assert_eq!(told.len(), 5, "{told:#?}");
     let plan = env.plan(&["typo", "--input", "TARGET=x"]);
     assert!(plan["warnings"].to_string().contains("`./secrets` matches nothing"), "{plan:#}");
 }

@@ -56,7 +56,9 @@ fn commands_of_a_feature_that_is_off_leave_the_help_and_are_refused_with_the_lin
         (&["persona", "rename", "kane", "X"], "agent-rename"),
     ];
     for (command, feature) in refused {
-        env.run(command).fails(2, &format!("agentworkforce config set features.{feature} true"));
+        // What the environment says is not changed by the config.
+        let variable = format!("AGENTWORKFORCE_FEATURE_{}", feature.replace('-', "_").to_uppercase());
+        env.run(command).fails(2, &format!("the variable `{variable}` switches it off"));
     }
     assert_eq!(env.everything(), before);
     let role = env.run(["role", "--help"]).stdout;

@@ -1,5 +1,7 @@
 //! Identity, roles and the prompt: every "must hold" point of the spec, the rules of resolution, and the commands.
 
+mod clearing;
+mod deleting;
 mod features;
 mod must_hold;
 mod persona_commands;

@@ -62,6 +62,44 @@ fn a_name_that_another_persona_has_is_a_warning_and_not_a_block() {
 }
 
 #[test]
+fn an_emoji_alone_can_be_changed_and_the_layer_chosen() {
+    let env = crew();
+    let ran = env.run(["persona", "rename", "dallas", "--emoji", "🛠"]);
+    assert!(ran.succeeds().stdout.starts_with("dallas: Dallas 🔧 -> Dallas 🛠 ("), "{ran:#?}");
+    assert_eq!(json_of(&env, &format!("{USER_PERSONAS}/dallas.json")), json!({"id": "dallas", "emoji": "🛠"}));
+    env.run(["persona", "rename", "dallas"]).fails(2, "required");
+    env.run(["persona", "rename", "dallas", "Newt", "--in", "project"]).succeeds();
+    assert_eq!(
+        json_of(&env, "project/.agentworkforce/workforce/personas/dallas.json"),
+        json!({"id": "dallas", "name": "Newt"})
+    );
+    let log = env.read("home/.agentworkforce/workforce/logs/audit.log");
+    assert!(log.contains("rename dallas: Dallas 🔧 -> Dallas 🛠\n"), "{log}");
+}
+
+#[test]
+fn the_audit_has_the_name_as_it_was_when_the_lock_was_taken() {
+    let env = crew();
+    let dir = env.root().join(USER_PERSONAS);
+    let held = std::fs::File::open(&dir).unwrap();
+    held.lock().unwrap();
+    let mut child = env.command(["persona", "rename", "kane", "Last"]).spawn().unwrap();
+    // It has read the old name, and waits.
+    let waits = |line: &str| {
+        line.contains("->") && line.split_whitespace().any(|word| word == child.id().to_string())
+    };
+    let locks = || std::fs::read_to_string("/proc/locks").unwrap();
+    assert!(crate::support::mount::soon(|| locks().lines().any(waits)), "{}", locks());
+    let mut kane = json_of(&env, &format!("{USER_PERSONAS}/kane.json"));
+    kane["name"] = json!("Between");
+    env.user_persona(&kane);
+    held.unlock().unwrap();
+    assert!(child.wait().unwrap().success());
+    let log = env.read("home/.agentworkforce/workforce/logs/audit.log");
+    assert!(log.ends_with("rename kane: Between -> Last\n"), "{log}");
+}
+
+#[test]
 fn a_rename_leaves_an_audit_line() {
     let env = crew();
     env.run(["persona", "rename", "kane", "Brett"]).succeeds();
@@ -160,7 +198,7 @@ fn persona_set_edits_the_overlay_and_nothing_else() {
     );
     env.run(["persona", "set", "debugger", "--model", ""]).succeeds();
     env.run(["persona", "set", "debugger", "--role", ""]).succeeds();
-    assert_eq!(json_of(&env, &format!("{USER_PERSONAS}/debugger.json")).get("role"), None);
+    assert_eq!(env.plan(&["debugger"])["persona"].get("role"), None);
     let before = env.everything();
     env.run(["persona", "set", "debugger", "--role", "enginer"]).fails(2, "did you mean `engineer`?");
     env.run(["persona", "set", "debugger", "--harness", "cluade"]).fails(2, "did you mean `claude`?");

@@ -195,11 +195,11 @@ fn roles_merge_across_layers_per_field() {
 }
 
 #[test]
-fn a_role_without_a_label_in_any_layer_is_a_warning_and_a_label_in_a_lower_one_is_enough() {
+fn a_role_without_a_label_in_any_layer_is_refused_and_a_label_in_a_lower_one_is_enough() {
     let env = TestEnv::new();
     env.user_role("crew", &json!({"charter": "x"}));
     env.user_persona(&json!({"id": "p", "role": "crew"}));
-    let plan = env.plan(&["p"]);
+    let plan = env.refused_plan(2, &["p"]);
     assert!(warnings(&plan).iter().any(|text| text.contains("role `crew` has no `label`")), "{plan:#}");
     env.user_role("engineer", &json!({"charter": "Mine.\n"}));
     assert!(env.prompt(&["dallas"]).starts_with("# You are Dallas (Engineer)\n"));
@@ -211,7 +211,7 @@ fn a_charter_file_must_be_safe_and_beside_its_json() {
     let env = crew();
     for path in ["../x.md", "/etc/x.md", "", "x.txt"] {
         env.user_role("crew", &json!({"label": "Crew", "charterFile": path}));
-        let plan = env.plan(&["kane"]);
+        let plan = env.refused_plan(2, &["kane"]);
         assert!(
             warnings(&plan).iter().any(|text| text.contains("crew.json") && text.contains("charterFile")),
             "{path}: {plan:#}"
@@ -220,7 +220,7 @@ fn a_charter_file_must_be_safe_and_beside_its_json() {
         assert_eq!(lint.code, 1, "{path}: {lint:#?}");
     }
     env.user_role("crew", &json!({"label": "Crew", "charterFile": "missing.md"}));
-    let plan = env.plan(&["kane"]);
+    let plan = env.refused_plan(2, &["kane"]);
     assert_eq!(plan["persona"]["role"]["label"], "Crew");
     assert!(
         warnings(&plan).iter().any(|text| text.contains("missing.md") && text.contains("does not exist")),
@@ -229,7 +229,7 @@ fn a_charter_file_must_be_safe_and_beside_its_json() {
     env.write("home/secret.md", "outside");
     std::os::unix::fs::symlink(env.home().join("secret.md"), env.workforce().join("roles/missing.md"))
         .unwrap();
-    let plan = env.plan(&["kane"]);
+    let plan = env.refused_plan(2, &["kane"]);
     assert!(!plan.to_string().contains("outside"), "{plan:#}");
     assert!(warnings(&plan).iter().any(|text| text.contains("leaves its directory")), "{plan:#}");
 }
@@ -278,7 +278,7 @@ fn empty_and_null_count_as_unset_on_every_level() {
 fn an_overlay_cannot_unset_what_a_lower_layer_says_with_an_empty_text() {
     let env = TestEnv::new();
     env.user_persona(&with(flat("p", "Job"), &json!({"model": "opus", "name": "P", "emoji": "🐈"})));
-    env.project_persona(&json!({"id": "p", "model": "", "name": null, "systemPrompt": "", "harness": ""}));
+    env.project_persona(&json!({"id": "p", "model": "", "name": "", "systemPrompt": " ", "harness": ""}));
     let plan = env.plan(&["p"]);
     assert_eq!(runtime(&plan), "claude/opus");
     assert_eq!(plan["persona"]["name"], "P");

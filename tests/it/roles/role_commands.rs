@@ -23,7 +23,7 @@ fn role_list_has_the_keys_of_the_spec() {
     }
     assert_eq!(list["roles"]["lead-explorer"]["agentIds"][0].as_str().is_some(), true);
     let human = env.run(["role", "list"]).succeeds().stdout.clone();
-    assert!(human.contains("crew  Crew") && human.contains("Kane  eggs, maps"), "{human}");
+    assert!(human.contains("crew  Crew") && human.contains("    kane  Kane  eggs, maps\n"), "{human}");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn role_create_writes_a_role_from_a_file_or_from_standard_input() {
     let env = TestEnv::new();
     env.run_with_input(["role", "create", "pilot", "--label", " Pilot "], "Fly.\n").succeeds();
     assert_eq!(
-        json_of(&env, "home/.agentworkforce/workforce/roles/pilot.json"),
+        json_of(&env, "project/.agentworkforce/workforce/roles/pilot.json"),
         json!({"label": "Pilot", "charter": "Fly.\n"})
     );
     let file = env.write("project/charter.md", "Cook.\n");
@@ -166,6 +166,8 @@ fn role_reset_takes_an_overlay_away_and_keeps_a_copy() {
     assert!(std::path::Path::new(done["backup"].as_str().unwrap()).join("engineer.json").is_file());
     assert_eq!(env.run(["role", "reset", "engineer", "--json"]).json()["removed"], json!([]));
     env.run(["role", "reset", "crew"]).fails(2, "is not built in").fails(2, "role delete crew");
+    env.run(["role", "reset", "--yes"]).fails(2, "role `crew` is in use by kane, parker");
+    env.run(["persona", "reset", "--yes"]).succeeds();
     env.run(["role", "reset"]).fails(2, "--yes");
     assert_eq!(env.run(["role", "show", "crew", "--json"]).json()["label"], "Crew");
     env.run(["role", "reset", "--yes"]).succeeds();
