@@ -208,7 +208,13 @@ fn workforce(error: &WorkforceError) -> Advice {
         WorkforceError::SharedName { ids, .. } => {
             advice.hint(format!("use the id of the one you mean: `{}`", ids.join("`, `")))
         }
-        WorkforceError::NoSuchPersona { nearest, .. } => {
+        WorkforceError::NoSuchPersona { nearest, broken, .. } => {
+            advice.causes = broken.iter().take(3).map(|problem| problem.to_warning().message).collect();
+            if !broken.is_empty() {
+                let count = if broken.len() == 1 { "a persona file" } else { "some persona files" };
+                advice = advice
+                    .hint(format!("{count} cannot be used, see above; `agentworkforce lint` shows all"));
+            }
             if !nearest.is_empty() {
                 advice = advice.hint(format!("did you mean `{}`?", nearest.join("`, `")));
             }

@@ -24,6 +24,8 @@ pub enum WorkforceError {
         name: String,
         /// Ids that look like the name, nearest first.
         nearest: Vec<String>,
+        /// Files that cannot be used: it may be in one of them.
+        broken: Vec<FileProblem>,
     },
     #[error("persona `{name}` is not valid")]
     InvalidPersona { name: String, problems: Vec<FileProblem> },

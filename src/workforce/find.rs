@@ -101,7 +101,9 @@ impl Workforce {
                         nearest.push(id);
                     }
                 }
-                Err(WorkforceError::NoSuchPersona { name: name.to_owned(), nearest })
+                let is_error = |problem: &&FileProblem| problem.severity == Severity::Error;
+                let broken = self.catalogue.problems.iter().filter(is_error).cloned().collect();
+                Err(WorkforceError::NoSuchPersona { name: name.to_owned(), nearest, broken })
             }
         }
     }

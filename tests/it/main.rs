@@ -5,6 +5,7 @@ mod architecture;
 mod attacks;
 mod bad_input;
 mod cli;
+mod completion;
 mod corpus;
 mod create;
 mod diagnostics;
