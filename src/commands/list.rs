@@ -83,7 +83,9 @@ pub fn run(args: &ListArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     say::warnings(&warnings, ui);
     let mut rows = rows(&workforce, &found, tier, args.all);
     rows.retain(|row| harness.is_none_or(|harness| row.harness == Some(harness.name())));
-    rows.retain(|row| args.tag.as_ref().is_none_or(|tag| row.tags.contains(tag)));
+    rows.retain(|row| {
+        args.tag.as_ref().is_none_or(|tag| row.tags.iter().any(|own| own.eq_ignore_ascii_case(tag)))
+    });
     if ui.is_json() {
         let persona_ref = workforce.persona_ref();
         ui.json(&Listing { schema_version: 2, persona_ref, personas: rows, warnings });

@@ -64,9 +64,6 @@ impl Observer for RunObserver<'_> {
             RunEvent::CheckEnded(check) if !self.ui.is_json() => {
                 let verdict = if check.exit_code == 0 { "passed" } else { "failed" };
                 self.ui.say(&format!("check {verdict}: {}", printable(&check.command)));
-                for line in check.output_end.iter().flat_map(|end| end.lines()) {
-                    self.ui.say(&format!("  {}", printable(line)));
-                }
                 if check.exit_code != 0 {
                     self.ui.hint(format!("its output is in {}", check.log_file));
                 }

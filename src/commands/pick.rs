@@ -140,7 +140,7 @@ fn say(ranked: &Ranked, rows: &[&list::Row], ui: &mut Ui) {
     let row = rows.iter().find(|row| row.persona == ranked.id);
     let description = row.and_then(|row| row.description).unwrap_or_default();
     let (id, score) = (printable(ranked.id), format!("{:.2}", ranked.score));
-    let width = screen_width().map_or(100, |width| width.saturating_sub(id.len() + score.len() + 3));
+    let width = screen_width().saturating_sub(id.len() + score.len() + 3);
     let description = printable(&shortened(description, width)).into_owned();
     ui.line(format!("{BOLD}{id}{BOLD:#} {DIM}{score}{DIM:#}  {description}"));
     ui.line(printable(&format!("    matches: {}", matches(ranked))));
@@ -157,8 +157,11 @@ fn matches(ranked: &Ranked) -> String {
 /// Whom it starts, before anything else is seen of the run.
 fn say_start(ranked: &Ranked, rows: &[&list::Row], ui: &mut Ui) {
     let row = rows.iter().find(|row| row.persona == ranked.id);
-    let title = row.map(|row| row.title()).filter(|title| !title.is_empty());
-    let name = title.map_or_else(|| ranked.id.to_owned(), |title| format!("{title} ({})", ranked.id));
+    let emoji = row.and_then(|row| row.emoji).map(|emoji| format!("{emoji} ")).unwrap_or_default();
+    let name = match row.map(|row| row.name).filter(|name| *name != ranked.id) {
+        Some(name) => format!("{emoji}{name} ({})", ranked.id),
+        None => format!("{emoji}{}", ranked.id),
+    };
     let runs_on = [row.and_then(|row| row.harness), row.and_then(|row| row.model.as_deref())];
     let runs_on: Vec<&str> = runs_on.into_iter().flatten().collect();
     ui.flush();

@@ -63,6 +63,8 @@ pub struct Catalogue {
     pub problems: Vec<FileProblem>,
     /// Ids that differ only in case inside one layer: nothing can be picked between them.
     pub collisions: Vec<Collision>,
+    /// Files whose id another one of their layer has, too.
+    doubled: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +92,7 @@ impl Catalogue {
             entries: Vec::new(),
             problems: Vec::new(),
             collisions: Vec::new(),
+            doubled: Vec::new(),
         };
         for (index, layer) in layers.all.iter().enumerate() {
             match &layer.personas {
@@ -157,6 +160,7 @@ impl Catalogue {
             return self.entries.push(entry);
         };
         let (file, twin_file) = (path_of(&entry), path_of(twin));
+        self.doubled.push(file.clone());
         if twin.header.id == entry.header.id {
             let text = format!(
                 "duplicate id `{}`: {} comes first and is used",
@@ -173,6 +177,16 @@ impl Catalogue {
         }
         let ids = vec![twin.header.id.clone(), entry.header.id.clone()];
         self.collisions.push(Collision { layer: entry.header.layer, ids, files: vec![twin_file, file] });
+    }
+
+    /// Problems of files that cannot be used: nobody knows what is in them.
+    pub fn unusable(&self) -> impl Iterator<Item = &FileProblem> {
+        let has_entry = |file: &Path| {
+            self.doubled.iter().any(|doubled| doubled == file)
+                || self.entries.iter().any(|entry| entry.source.file.as_deref() == Some(file))
+        };
+        let is_error = |problem: &&FileProblem| problem.severity == Severity::Error;
+        self.problems.iter().filter(is_error).filter(move |problem| !has_entry(&problem.file))
     }
 
     /// Problems of the files that are named like this persona.

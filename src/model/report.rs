@@ -158,9 +158,6 @@ pub struct ReportedCheck {
     pub seconds: f64,
     pub log_file: String,
     pub sha256: String,
-    /// The last lines that it wrote, if it failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output_end: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

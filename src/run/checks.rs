@@ -14,29 +14,6 @@ use crate::mount::fs::cleanup;
 use crate::mount::process::attend::{TimeLimits, limit_of};
 use crate::mount::{NotApplied, ViewOf};
 use anyhow::Result;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
-
-/// How much of a failed check's output is shown.
-const MOST_LINES: usize = 20;
-const MOST_BYTES: u64 = 4096;
-
-/// The last lines of a log, if there are any.
-fn end_of(log: &Path) -> Option<String> {
-    let mut file = File::open(log).ok()?;
-    let length = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(MOST_BYTES))).ok()?;
-    let mut bytes = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    // The first line may be the rest of one.
-    let whole =
-        if length > MOST_BYTES { text.split_once('\n').map_or(&*text, |(_, rest)| rest) } else { &text };
-    let lines: Vec<&str> = whole.trim_end().lines().collect();
-    let end = lines[lines.len().saturating_sub(MOST_LINES)..].join("\n");
-    (!end.trim().is_empty()).then_some(end)
-}
 
 impl OpenRun<'_> {
     /// Runs a command on the result, on the project as at launch, or on that with some of the result's paths, and records
@@ -84,14 +61,12 @@ impl OpenRun<'_> {
             observer.event(&RunEvent::Warning(&warning));
             self.report.warnings.push(warning);
         }
-        let exit_code = outcome.exit_code();
         let reported = ReportedCheck {
             command: check.command.clone(),
-            exit_code,
+            exit_code: outcome.exit_code(),
             seconds: outcome.seconds,
             log_file: log.display().to_string(),
             sha256: outcome.sha256,
-            output_end: (exit_code != 0).then(|| end_of(&log)).flatten(),
         };
         tracing::info!(code = reported.exit_code, "check ended");
         observer.event(&RunEvent::CheckEnded(&reported));
@@ -125,14 +100,17 @@ impl OpenRun<'_> {
         self.mount.put_back(paths)
     }
 
-    /// Runs the checks of the plan in order, all of them: what one says does not make the others less worth knowing.
+    /// Runs the checks of the plan in order; the first that fails is the last that runs.
     pub fn run_checks(&mut self, observer: &mut dyn Observer) -> Result<()> {
         for check in self.run.plan.checks.clone() {
             let reported = self.check(&check, ViewOf::Result, observer)?;
-            if let Some(outcome) = self.report.outcome.as_mut().filter(|_| reported.exit_code != 0) {
-                // The first one is the reason.
-                outcome
-                    .fail(format!("the check `{}` ended with code {}", reported.command, reported.exit_code));
+            if reported.exit_code != 0 {
+                let reason =
+                    format!("the check `{}` ended with code {}", reported.command, reported.exit_code);
+                if let Some(outcome) = &mut self.report.outcome {
+                    outcome.fail(reason);
+                }
+                break;
             }
         }
         Ok(())

@@ -56,23 +56,19 @@ fn first_key(bytes: &[u8]) -> Option<(Key, usize)> {
         0x7f | 0x08 => Key::Backspace,
         control @ 0x01..=0x1a => Key::Ctrl(char::from(control - 1 + b'a')),
         0x00..=0x1f => Key::Other,
-        first => return character(first, bytes),
+        _ => return character(bytes),
     };
     Some((key, 1))
 }
 
-fn character(first: u8, bytes: &[u8]) -> Option<(Key, usize)> {
-    let length = match first {
-        0xf0.. => 4,
-        0xe0.. => 3,
-        0xc0.. => 2,
-        _ => 1,
+fn character(bytes: &[u8]) -> Option<(Key, usize)> {
+    let start = &bytes[..bytes.len().min(4)];
+    let valid = match std::str::from_utf8(start) {
+        Ok(text) => text,
+        Err(error) if error.valid_up_to() == 0 => return error.error_len().map(|_| (Key::Other, 1)),
+        Err(error) => std::str::from_utf8(&start[..error.valid_up_to()]).unwrap_or_default(),
     };
-    let whole = bytes.get(..length)?;
-    match std::str::from_utf8(whole).ok().and_then(|text| text.chars().next()) {
-        Some(c) => Some((Key::Char(c), length)),
-        None => Some((Key::Other, 1)),
-    }
+    valid.chars().next().map(|c| (Key::Char(c), c.len_utf8()))
 }
 
 fn escape_sequence(bytes: &[u8]) -> Option<(Key, usize)> {
@@ -134,6 +130,6 @@ mod tests {
     #[test]
     fn no_bytes_stop_the_reading() {
         let mut reader = KeyReader::default();
-        assert_eq!(reader.read(b"\xff\x00a"), [Key::Other, Key::Other, Key::Other, Key::Char('a')][1..]);
+        assert_eq!(reader.read(b"\xff\x00a"), [Key::Other, Key::Other, Key::Char('a')]);
     }
 }

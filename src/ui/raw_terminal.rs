@@ -160,3 +160,40 @@ fn push_line(frame: &mut String, line: &str, with_colour: bool) {
         frame.push_str(&anstream::adapter::strip_str(line).to_string());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::pty::openpty;
+    use rustix::termios::tcgetattr;
+    use std::io::Read;
+
+    /// As the hook of a panic does it, which runs no destructors.
+    #[test]
+    fn a_lent_terminal_is_given_back_once() {
+        let ends = openpty(None, None).expect("a terminal");
+        let (mut master, slave) = (File::from(ends.master), File::from(ends.slave));
+        let modes = |terminal: &File| {
+            let settings = tcgetattr(terminal).expect("settings");
+            (settings.local_modes, settings.input_modes, settings.output_modes)
+        };
+        let before = tcgetattr(&slave).expect("settings");
+        let usual = modes(&slave);
+        let mut raw = before.clone();
+        raw.make_raw();
+        tcsetattr(&slave, OptionalActions::Now, &raw).expect("ours");
+        assert_ne!(modes(&slave), usual);
+        *LENT.lock().unwrap() = Some((slave.try_clone().expect("a descriptor"), before));
+        let reader = std::thread::spawn(move || {
+            let mut bytes = vec![0; LEAVE.len()];
+            master.read_exact(&mut bytes).expect("it is told to");
+            (bytes, master)
+        });
+        give_back();
+        let (bytes, _master) = reader.join().expect("no panic");
+        assert_eq!(bytes, LEAVE);
+        assert_eq!(modes(&slave), usual);
+        assert!(LENT.lock().unwrap().is_none());
+        give_back();
+    }
+}

@@ -27,7 +27,7 @@ impl Table {
         Table {
             header: header.iter().map(ToString::to_string).collect(),
             rows: Vec::new(),
-            width: screen_width(),
+            width: terminal_width(),
             gives_way: [(last, LAST_COLUMN)].into_iter().chain(others).collect(),
         }
     }
@@ -99,8 +99,12 @@ fn line(cells: &[String], widths: &[Option<usize>]) -> String {
     text
 }
 
-/// Columns of the terminal that stdout is, if it is one.
-pub fn screen_width() -> Option<usize> {
+/// Columns of the terminal that stdout is, or a good many.
+pub fn screen_width() -> usize {
+    terminal_width().unwrap_or(140)
+}
+
+fn terminal_width() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
     (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }
@@ -145,8 +149,8 @@ mod tests {
         assert_eq!(lines(Some(48))[1], "code-reviewer  🔍 Ripley  sonnet  Reviews what…");
         // Without the model the description has its room.
         assert_eq!(lines(Some(44))[1], "code-reviewer  🔍 Ripley  Reviews what has…");
-        assert_eq!(lines(Some(33))[1], "code-reviewer  🔍 R…  Reviews wh…");
-        assert_eq!(lines(Some(20))[1], "code…  🔍 R…  Revie…");
+        assert_eq!(lines(Some(33))[1], "code-review…  🔍 R…  Reviews wha…");
+        assert_eq!(lines(Some(20))[1], "cod…  🔍 R…  Review…");
     }
 
     #[test]

@@ -101,8 +101,7 @@ impl Workforce {
                         nearest.push(id);
                     }
                 }
-                let is_error = |problem: &&FileProblem| problem.severity == Severity::Error;
-                let broken = self.catalogue.problems.iter().filter(is_error).cloned().collect();
+                let broken = self.catalogue.unusable().cloned().collect();
                 Err(WorkforceError::NoSuchPersona { name: name.to_owned(), nearest, broken })
             }
         }

@@ -35,6 +35,7 @@ mod launch_sidecars;
 mod launch_skills;
 mod layers;
 mod merging;
+mod messages;
 mod mount_copy;
 mod mount_git;
 mod mount_overlay;

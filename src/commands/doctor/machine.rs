@@ -6,8 +6,7 @@ use super::row::{Area, Row};
 use crate::host::Host;
 use crate::model::mount::Backend;
 use crate::model::mount_facts::{HostMounts, MountFacts, Obstacle, OverlayWay};
-use crate::mount::process::userns;
-use crate::mount::{limit_obstacles, probe, root};
+use crate::mount::{limit_obstacles, probe, root, userns};
 use crate::tool;
 use std::path::Path;
 

@@ -28,7 +28,6 @@ pub fn problems(workforce: &Workforce, found: &Found) -> Vec<FileProblem> {
     lint.sidecars();
     lint.overlay_of_nothing();
     lint.use_of_it();
-    lint.prompt();
     lint.legacy_role();
     lint.skills();
     lint.sidecars_of_other_harnesses();
@@ -105,21 +104,6 @@ impl Lint<'_> {
         if let Some(tier) = resolved.persona.default_tier.filter(|tier| !resolved.tiers().contains(tier)) {
             let text = format!("there is no tier `{tier}` in this persona");
             self.add(Severity::Warning, at("defaultTier"), text);
-        }
-    }
-
-    /// It may have a name and limits, and yet tells the agent nothing.
-    fn prompt(&mut self) {
-        let persona = &self.resolved.persona;
-        let tiers = persona.tiers.values().map(|tier| &tier.system_prompt);
-        let is_said = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.trim().is_empty());
-        let has_prompt = [&persona.runtime.system_prompt].into_iter().chain(tiers).any(is_said);
-        let has_charter = self.role.part.as_ref().is_some_and(|part| part.charter.is_some());
-        let has_sidecar = !sidecar::all(self.resolved).is_empty();
-        if !has_prompt && !has_charter && !has_sidecar && self.resolved.not_runnable().is_none() {
-            let text = "has no prompt: no `systemPrompt`, no role with a charter and no sidecar";
-            self.add(Severity::Warning, at("systemPrompt"), text).fix =
-                Some("say in `systemPrompt` what it is to do".into());
         }
     }
 
