@@ -138,6 +138,8 @@ pub fn run(args: &[OsString]) -> u8 {
 fn report_panics(json: bool) {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
+        // A list that is open has a screen of its own, which would take the message with it.
+        ui::raw_terminal::give_back();
         usual(panic);
         let error = CommandError::internal("this is a bug in agentworkforce")
             .caused_by(panic)

@@ -13,7 +13,7 @@ pub const GROUPS: [(&str, &[&str]); 5] = [
 ];
 
 /// What people type first, below the help of the command.
-pub const EXAMPLES: [(&str, &[(&str, &str)]); 10] = [
+pub const EXAMPLES: [(&str, &[(&str, &str)]); 12] = [
     (
         "agent",
         &[
@@ -75,6 +75,17 @@ pub const EXAMPLES: [(&str, &[(&str, &str)]); 10] = [
     ),
     ("import", &[("import ~/.claude/agents --in user", "import all agents of another tool")]),
     ("config", &[("config set limits.usd 5", "default cost limit of a run")]),
+    (
+        "completions",
+        &[
+            (
+                "completions bash > ~/.local/share/bash-completion/completions/agentworkforce",
+                "personas, tiers and sessions too",
+            ),
+            ("completions fish > ~/.config/fish/completions/agentworkforce.fish", "the same for fish"),
+        ],
+    ),
+    ("pick", &[("pick \"why is CI red?\" --launch", "say who fits best, and start it")]),
 ];
 
 fn with_examples(command: Command) -> Command {
@@ -136,7 +147,8 @@ mod tests {
             for (words, _) in examples {
                 let words = shlex::split(words).expect("balanced quotes");
                 // What another program gets is its own affair.
-                let words: Vec<String> = words.into_iter().take_while(|word| word != "|").collect();
+                let words: Vec<String> =
+                    words.into_iter().take_while(|word| word != "|" && word != ">").collect();
                 assert_eq!(words[0], name);
                 let args = std::iter::once("agentworkforce".to_owned()).chain(words).map(Into::into);
                 crate::cli::parse(args, &[]).unwrap_or_else(|error| panic!("{error}"));

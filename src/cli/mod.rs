@@ -5,6 +5,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 
 mod catalogue;
+pub mod completion;
 mod edit;
 mod exchange;
 mod help;
@@ -17,6 +18,7 @@ mod settings;
 mod values;
 
 pub use catalogue::{CreateArgs, PickArgs};
+pub use completion::AskingShell;
 pub use edit::{LayerArg, PersonaCommand, PersonaSetArgs, RoleCommand, RoleFields};
 pub use exchange::{ExportArgs, FromArg, ImportArgs};
 pub use look::{LintArgs, ListArgs, SchemaArgs, SchemaFormat, ShowArgs};
@@ -112,6 +114,16 @@ pub enum Command {
         /// The command, and its subcommand
         #[arg(value_name = "COMMAND")]
         words: Vec<String>,
+    },
+    /// What the completion scripts ask
+    #[command(hide = true, name = "__complete")]
+    Complete {
+        /// The shell that asks
+        #[arg(value_enum)]
+        shell: AskingShell,
+        /// The words so far; from bash, the line and its word breaks
+        #[arg(last = true, required = true)]
+        words: Vec<OsString>,
     },
     /// The npm tool's name for `doctor`
     #[command(hide = true)]

@@ -106,6 +106,14 @@ pub fn carry_out(
         return Ok(print_plan(&plan, ui));
     }
     let prepared = engine.prepare(request, Probing::Keep)?;
+    if !ui.is_json()
+        && prepared.plan.sidecar.is_none()
+        && let Some(agent) = prepared.plan.agent().filter(|agent| agent.system_prompt.is_empty())
+    {
+        let id = printable(&agent.persona.id).into_owned();
+        ui.say(&format!("persona `{id}` has no prompt: the harness runs as it does without a persona"));
+        ui.hint("`systemPrompt`, a role or a sidecar says what it is to do");
+    }
     let stream = how == How::Stream;
     let mut prompt = ReviewPrompt { host: &workforce.host };
     let finished = {
@@ -209,15 +217,13 @@ fn summary(plan: &RunPlan, agent: &AgentPlan, ui: &mut Ui) {
             .map_or("no charter".to_owned(), |origin| format!("charter from {origin}"));
         row("role", format!("{} ({charter})", role.label));
     }
-    row(
-        "prompt",
-        format!(
-            "{} bytes; `agentworkforce show {}@{} --prompt` prints it",
-            agent.system_prompt.len(),
-            persona.id,
-            persona.tier
-        ),
-    );
+    let prompt = match agent.system_prompt.len() {
+        0 => "none: the harness runs as it does without a persona".to_owned(),
+        bytes => {
+            format!("{bytes} bytes; `agentworkforce show {}@{} --prompt` prints it", persona.id, persona.tier)
+        }
+    };
+    row("prompt", prompt);
     if let Some(sidecar) = &plan.sidecar {
         row("sidecar", format!("{} ({}), {}", sidecar.target, sidecar.mode.name(), sidecar.origin));
     }

@@ -209,10 +209,16 @@ fn workforce(error: &WorkforceError) -> Advice {
         WorkforceError::SharedName { ids, .. } => {
             advice.hint(format!("use the id of the one you mean: `{}`", ids.join("`, `")))
         }
-        WorkforceError::NoSuchPersona { name, nearest, deleted } => {
+        WorkforceError::NoSuchPersona { name, nearest, deleted, broken } => {
             if let Some(deleted) = deleted {
                 let (when, backup) = (&deleted.deleted_at, deleted.backup.display());
                 advice = advice.cause(format!("it was deleted on {when}; a copy is in {backup}"));
+            }
+            advice.causes.extend(broken.iter().take(3).map(|problem| problem.to_warning().message));
+            if !broken.is_empty() {
+                let count = if broken.len() == 1 { "a persona file" } else { "some persona files" };
+                advice = advice
+                    .hint(format!("{count} cannot be used, see above; `agentworkforce lint` shows all"));
             }
             advice.hints.extend(install_hint(name));
             if !nearest.is_empty() {

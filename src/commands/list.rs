@@ -42,6 +42,23 @@ pub struct Row<'a> {
     pub reason: Option<String>,
 }
 
+impl Row<'_> {
+    /// Emoji and name, as far as they say more than the id.
+    pub fn title(&self) -> String {
+        match (self.emoji, self.name == self.persona) {
+            (Some(emoji), true) => emoji.to_owned(),
+            (Some(emoji), false) => format!("{emoji} {}", self.name),
+            (None, true) => String::new(),
+            (None, false) => self.name.to_owned(),
+        }
+    }
+}
+
+/// On a narrow screen the layer and the tier go before the model, and the id stays to the end.
+const WITHOUT: [(usize, usize); 6] = [(5, 0), (4, 10), (1, 10), (2, 0), (4, 0), (0, 8)];
+const WITH_DESCRIPTION: [(usize, usize); 9] =
+    [(6, 24), (5, 0), (4, 10), (1, 10), (2, 0), (3, 0), (4, 0), (6, 12), (0, 8)];
+
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Listing<'a> {
@@ -66,7 +83,9 @@ pub fn run(args: &ListArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     say::warnings(&warnings, ui);
     let mut rows = rows(&workforce, &found, tier, args.all);
     rows.retain(|row| harness.is_none_or(|harness| row.harness == Some(harness.name())));
-    rows.retain(|row| args.tag.as_ref().is_none_or(|tag| row.tags.contains(tag)));
+    rows.retain(|row| {
+        args.tag.as_ref().is_none_or(|tag| row.tags.iter().any(|own| own.eq_ignore_ascii_case(tag)))
+    });
     if ui.is_json() {
         let persona_ref = workforce.persona_ref();
         ui.json(&Listing { schema_version: 2, persona_ref, personas: rows, warnings });
@@ -152,17 +171,11 @@ fn print(rows: &[Row], args: &ListArgs, ui: &mut Ui) {
     if describe {
         header.push("DESCRIPTION");
     }
-    let mut table = Table::new(&header);
+    let mut table = Table::new(&header).giving_way(if describe { &WITH_DESCRIPTION } else { &WITHOUT });
     for row in rows {
-        let name = match (row.emoji, row.name == row.persona) {
-            (Some(emoji), true) => emoji.to_owned(),
-            (Some(emoji), false) => format!("{emoji} {}", row.name),
-            (None, true) => String::new(),
-            (None, false) => row.name.to_owned(),
-        };
         let mut cells = vec![
             row.persona.to_owned(),
-            name,
+            row.title(),
             row.rating.map(|tier| tier.name().to_owned()).unwrap_or_default(),
             row.harness.unwrap_or("-").to_owned(),
             row.model.clone().unwrap_or_else(|| "-".to_owned()),

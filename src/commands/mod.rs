@@ -13,6 +13,7 @@ use crate::ui::Ui;
 use crate::workforce::Workforce;
 
 mod agent;
+mod complete;
 mod config;
 mod create;
 mod doctor;
@@ -69,7 +70,8 @@ pub fn run(cli: &Cli, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
             Ok(doctor::run(host, ui))
         }
         Some(Command::Config { action }) => config::run(action, host, ui),
-        Some(Command::Completions { shell }) => Ok(completions(*shell, ui)),
+        Some(Command::Completions { shell }) => Ok(complete::script(*shell, ui)),
+        Some(Command::Complete { shell, words }) => Ok(complete::run(*shell, words, host, ui)),
         Some(Command::Man) => man(ui),
         Some(Command::Help { words }) => ui.usage(&crate::cli::help_of(words, &hidden(host))),
         None => bare(host, log, ui),
@@ -79,6 +81,9 @@ pub fn run(cli: &Cli, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
 /// Closes our home to others, and has it made closed for a command that may be the first to write to it; runs do so themselves, and
 /// after every other command it is closed. A directory that the user has named keeps its mode: it may be there for other things, too.
 fn closed_home(cli: &Cli, host: &Host) -> Option<PrivateHome> {
+    if matches!(cli.command, Some(Command::Complete { .. })) {
+        return None;
+    }
     let home = host.workforce_home().ok()?;
     if host.var("AGENT_WORKFORCE_HOME").is_none() {
         private_home::close_to_others(&home);
@@ -107,7 +112,11 @@ fn bare(host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
         return Ok(Exit::Usage);
     }
     let outlines = Workforce::open_outlines(host, None)?;
-    let Some(selector) = picker::pick(&outlines, ui)? else { return Ok(Exit::Done) };
+    let selector = match picker::pick(&outlines, host, ui)? {
+        picker::Picked::Persona(selector) => selector,
+        picker::Picked::Nothing => return Ok(Exit::Done),
+        picker::Picked::Signal(signal) => return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0))),
+    };
     let request = RunRequest { attended: true, ..RunRequest::of(Selector::parse(&selector)?) };
     agent::carry_out(&request, agent::How::Run, &Workforce::open(host)?, log, ui)
 }
@@ -121,13 +130,6 @@ fn is_attended() -> bool {
 /// Whether input and messages are at a terminal.
 fn is_interactive(host: &Host, ui: &Ui) -> bool {
     host.stdin_is_terminal && host.stderr_is_terminal && !ui.is_json()
-}
-
-fn completions(shell: clap_complete::Shell, ui: &mut Ui) -> Exit {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut crate::cli::command(&[]), "agentworkforce", &mut script);
-    ui.verbatim(&script);
-    Exit::Done
 }
 
 fn man(ui: &mut Ui) -> Result<Exit> {

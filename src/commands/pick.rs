@@ -12,6 +12,7 @@ use crate::resolve::rank::{Choice, Ranked, Reason, rank};
 use crate::run::debug_log::DebugLog;
 use crate::run::prepare::Probing;
 use crate::run::{Engine, RunRequest};
+use crate::ui::table::screen_width;
 use crate::ui::text::shortened;
 use crate::ui::{BOLD, DIM, Ui, printable};
 use crate::workforce::{Workforce, warnings_of};
@@ -61,6 +62,9 @@ pub fn run(args: &PickArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<E
         }
     }
     let Some(best) = shown.first() else { return Ok(Exit::Failed) };
+    if starts {
+        say_start(best, &runnable, ui);
+    }
     if starts || plans {
         let how = if plans { How::DryRun } else { How::Run };
         let workforce = Workforce::open(host)?;
@@ -135,16 +139,31 @@ fn candidate(ranked: &Ranked, rows: &[&list::Row]) -> Value {
 fn say(ranked: &Ranked, rows: &[&list::Row], ui: &mut Ui) {
     let row = rows.iter().find(|row| row.persona == ranked.id);
     let description = row.and_then(|row| row.description).unwrap_or_default();
-    ui.line(format!(
-        "{BOLD}{}{BOLD:#} {DIM}{:.2}{DIM:#}  {}",
-        printable(ranked.id),
-        ranked.score,
-        printable(&shortened(description, 100))
-    ));
-    let reason = |Reason { word, related, fields }: &Reason| {
-        let related = related.map(|other| format!(", related to {other}")).unwrap_or_default();
-        format!("{word}{related} ({})", fields.join(", "))
+    let (id, score) = (printable(ranked.id), format!("{:.2}", ranked.score));
+    let width = screen_width().saturating_sub(id.len() + score.len() + 3);
+    let description = printable(&shortened(description, width)).into_owned();
+    ui.line(format!("{BOLD}{id}{BOLD:#} {DIM}{score}{DIM:#}  {description}"));
+    ui.line(printable(&format!("    matches: {}", matches(ranked))));
+}
+
+/// The words of the task that it was found by, each with the word that stands for it there.
+fn matches(ranked: &Ranked) -> String {
+    let word = |Reason { word, related, .. }: &Reason| {
+        format!("{word}{}", related.map(|other| format!(" (≈ {other})")).unwrap_or_default())
     };
-    let reasons: Vec<String> = ranked.reasons.iter().map(reason).collect();
-    ui.line(printable(&format!("    because of {}", reasons.join(", "))));
+    ranked.reasons.iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
+/// Whom it starts, before anything else is seen of the run.
+fn say_start(ranked: &Ranked, rows: &[&list::Row], ui: &mut Ui) {
+    let row = rows.iter().find(|row| row.persona == ranked.id);
+    let emoji = row.and_then(|row| row.emoji).map(|emoji| format!("{emoji} ")).unwrap_or_default();
+    let name = match row.map(|row| row.name).filter(|name| *name != ranked.id) {
+        Some(name) => format!("{emoji}{name} ({})", ranked.id),
+        None => format!("{emoji}{}", ranked.id),
+    };
+    let runs_on = [row.and_then(|row| row.harness), row.and_then(|row| row.model.as_deref())];
+    let runs_on: Vec<&str> = runs_on.into_iter().flatten().collect();
+    ui.flush();
+    ui.say(&printable(&format!("starting {name} on {}", runs_on.join(", "))));
 }

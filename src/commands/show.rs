@@ -431,6 +431,9 @@ fn tier_section(preview: &Preview, ui: &mut Ui) {
     rows.extend(
         plan.sidecar.as_ref().map(|sidecar| format!("sidecar: {} from {}", sidecar.target, sidecar.origin)),
     );
-    rows.push(format!("system prompt: {} bytes (`--prompt` prints it)", agent.system_prompt.len()));
+    rows.push(match agent.system_prompt.len() {
+        0 => "system prompt: none".to_owned(),
+        bytes => format!("system prompt: {bytes} bytes (`--prompt` prints it)"),
+    });
     section(&format!("TIER: {}", agent.persona.tier), rows.into_iter(), ui);
 }

@@ -12,7 +12,27 @@ pub fn parse_object(path: &Path, text: &str) -> Result<Object, FileProblem> {
     match strict_json::parse(text) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(not_an_object(path)),
-        Err(error) => Err(syntax_problem(path, &error)),
+        Err(error) => {
+            let problem = syntax_problem(path, &error);
+            let fix = what_json_lacks(text, problem.place);
+            Err(fix.into_iter().fold(problem, FileProblem::with_fix))
+        }
+    }
+}
+
+/// What to do where the text has something of JavaScript or of a word processor that JSON does not have.
+fn what_json_lacks(text: &str, place: Option<Place>) -> Option<&'static str> {
+    let place = place?;
+    let line = text.split('\n').nth(place.line - 1)?;
+    let at = line.get(place.column - 1..)?;
+    if ["//", "/*", "#"].iter().any(|comment| at.starts_with(comment)) {
+        return Some("JSON has no comments: remove it");
+    }
+    match at.chars().next()? {
+        '\'' | '`' => Some("JSON has only double quotes: write `\"`"),
+        '“' | '”' | '„' | '‘' | '’' | '«' | '»' => Some("a typographic quote: write `\"`"),
+        c if c.is_alphabetic() => Some("keys and texts stand in double quotes: `\"`"),
+        _ => None,
     }
 }
 
@@ -24,9 +44,39 @@ pub fn not_an_object(path: &Path) -> FileProblem {
 pub fn syntax_problem(path: &Path, error: &serde_json::Error) -> FileProblem {
     let full = error.to_string();
     let message = full.rsplit_once(" at line ").map_or(full.as_str(), |(message, _)| message);
-    let mut problem = FileProblem::whole_file(path, format!("is not valid JSON: {message}"));
+    let mut problem = FileProblem::whole_file(path, format!("invalid JSON: {message}"));
     if error.line() > 0 {
         problem.place = Some(Place { line: error.line(), column: error.column().max(1) });
     }
     problem
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_json_lacks_is_named() {
+        let fix = |text: &str| parse_object(Path::new("x.json"), text).unwrap_err().fix.unwrap_or_default();
+        for (text, fixed) in [
+            ("{\n  // mine\n  \"id\": \"a\"\n}", "no comments"),
+            ("// mine\n{}", "no comments"),
+            ("{\"id\": \"a\" /* mine */}", "no comments"),
+            ("{\"id\": \"a\", # mine\n}", "no comments"),
+            ("{\"id\": \"a\"} // mine", "no comments"),
+            ("{'id': \"a\"}", "double quotes"),
+            ("{\"id\": 'a'}", "double quotes"),
+            ("{“id”: \"a\"}", "typographic"),
+            ("{\"é\": “a”}", "typographic"),
+            ("{id: \"a\"}", "double quotes"),
+            ("{\"id\": \"a\",}", ""),
+            ("{\"id\"", ""),
+        ] {
+            assert!(
+                fix(text).contains(fixed) && fix(text).is_empty() == fixed.is_empty(),
+                "{text}: {}",
+                fix(text)
+            );
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use super::catalogue::Catalogue;
 use super::file::{FileProblem, parse_object};
 use crate::model::persona::Header;
+use crate::model::shape::Severity;
 use serde_json::Value;
 use std::path::Path;
 
@@ -48,6 +49,12 @@ impl Catalogue {
                     })
         };
         self.problems.iter().filter(concerns).collect()
+    }
+
+    /// Problems of files in which no id can be recognised: any persona could be in one of them.
+    pub fn problems_without_subject(&self) -> impl Iterator<Item = &FileProblem> {
+        let is_unknown = |problem: &&FileProblem| matches!(self.subject_of(problem), Subject::Unknown);
+        self.problems.iter().filter(|problem| problem.severity == Severity::Error).filter(is_unknown)
     }
 
     fn layer_of(&self, file: &Path) -> Option<usize> {

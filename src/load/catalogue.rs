@@ -11,6 +11,7 @@ use crate::model::persona::{Header, Persona, PersonaDoc};
 use crate::model::shape::{KeyPath, Object, Problem, Severity};
 use crate::model::source::{LayerId, Source};
 use crate::model::text_rules;
+use rustix::io::Errno;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -126,7 +127,12 @@ impl Catalogue {
             Ok(None) => return,
             Err(error) => {
                 let problem = FileProblem::whole_file(dir, format!("cannot be read: {error}"));
-                return self.problems.push(problem.with_fix("check the directory's permissions"));
+                let fix = match Errno::from_io_error(&error) {
+                    Some(Errno::ACCESS | Errno::PERM) => "check the directory's permissions",
+                    Some(Errno::LOOP) => "the link leads to itself: remove it",
+                    _ => "replace it with a directory, or remove it",
+                };
+                return self.problems.push(problem.with_fix(fix));
             }
         };
         self.problems.extend(folder.overlooked.iter().map(|overlooked| overlooked.problem(dir)));

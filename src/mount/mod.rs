@@ -29,6 +29,7 @@ pub use error::MountError;
 pub use process::cgroup::limit_obstacles;
 pub use process::{
     ChildCommand, ChildOutcome, ChildStdio, Ending, RunningChild, SignalInbox, catch_runner_signals, probe,
+    userns,
 };
 pub use view::{InjectedFile, NotApplied, OpenMount, OpenRequest, ScratchView, UpperListing, ViewOf};
 pub use view::{hide_newly_hidden, newly_hidden, open, reopen, root};

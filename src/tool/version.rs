@@ -16,10 +16,26 @@ pub fn of(program: &Path) -> Result<String, String> {
     if own_project::contains(program) {
         return Err("it is a file of the project, and is not run outside of a mount".into());
     }
+    // Some make their directories even then: it gets others, for as long as it takes. A launcher that finds its programs in such
+    // a directory needs the user's.
+    if let Ok(scratch) = tempfile::tempdir() {
+        let elsewhere = asked(program, Some(scratch.path()));
+        if elsewhere.is_ok() {
+            return elsewhere;
+        }
+    }
+    asked(program, None)
+}
+
+/// The variables that say where programs keep their files.
+const PLACES: [&str; 4] = ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"];
+
+fn asked(program: &Path, places: Option<&Path>) -> Result<String, String> {
     let bounds = Bounds { time: PATIENCE, output: MOST_OUTPUT, stop: &|| false };
     // Not in the project: what is asked is the program alone.
     let mut command = Command::new(program);
     command.arg("--version").current_dir("/");
+    command.envs(PLACES.into_iter().zip(places.into_iter().cycle()));
     let done = super::run(&mut command, None, bounds).map_err(|error| match error {
         ToolError::Start { error, .. } => format!("cannot be started: {error}"),
         other => format!("--version: {other}"),

@@ -12,9 +12,12 @@ use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 pub mod bar;
+pub mod chooser;
 pub mod diagnostics;
+pub mod keys;
 pub mod patch;
 pub mod progress;
+pub mod raw_terminal;
 pub mod table;
 pub mod text;
 

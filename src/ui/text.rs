@@ -3,6 +3,7 @@
 use super::printable;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use unicode_width::UnicodeWidthStr;
 
 /// The first `width` characters on one line, with an ellipsis where something was cut.
 pub fn shortened(text: &str, width: usize) -> String {
@@ -16,21 +17,9 @@ pub fn shortened(text: &str, width: usize) -> String {
     short
 }
 
-/// Terminal columns, near enough: an emoji is two, a joiner or variation selector none.
+/// How many columns of a terminal a text takes.
 pub(super) fn display_width(text: &str) -> usize {
-    text.chars()
-        .map(|c| match c {
-            '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{300}'..='\u{36f}' => 0,
-            '\u{1100}'..='\u{115f}'
-            | '\u{2e80}'..='\u{a4cf}'
-            | '\u{ac00}'..='\u{d7a3}'
-            | '\u{f900}'..='\u{faff}'
-            | '\u{fe30}'..='\u{fe6f}'
-            | '\u{ff00}'..='\u{ff60}'
-            | '\u{1f300}'..='\u{1faff}' => 2,
-            _ => 1,
-        })
-        .sum()
+    text.width()
 }
 
 /// As much of a line as fits into this many columns of a terminal, with an ellipsis where something was cut.

@@ -27,6 +27,8 @@ pub enum WorkforceError {
         nearest: Vec<String>,
         /// The persona that had this id until it was deleted.
         deleted: Option<Box<Deleted>>,
+        /// Files that cannot be used: it may be in one of them.
+        broken: Vec<FileProblem>,
     },
     #[error("persona `{name}` is not valid")]
     InvalidPersona { name: String, problems: Vec<FileProblem> },

@@ -105,7 +105,8 @@ impl Workforce {
                     }
                 }
                 let deleted = self.deleted(name, None).map(Box::new);
-                Err(WorkforceError::NoSuchPersona { name: name.to_owned(), nearest, deleted })
+                let broken = self.catalogue.problems_without_subject().cloned().collect();
+                Err(WorkforceError::NoSuchPersona { name: name.to_owned(), nearest, deleted, broken })
             }
         }
     }

@@ -269,6 +269,6 @@ fn sessions_that_wait_are_counted() {
 fn it_is_in_the_help_and_in_the_completions() {
     let env = TestEnv::new();
     assert!(env.run(["--help"]).stdout.contains("  doctor       Check harnesses"));
-    assert!(env.run(["completions", "bash"]).stdout.contains("doctor"));
+    assert!(env.run(["__complete", "fish", "--", "doc"]).stdout.starts_with("doctor\t"));
     env.run(["doctor", "--nonsense"]).fails(2, "--nonsense");
 }

@@ -72,7 +72,7 @@ fn a_reason_that_is_only_related_says_so() {
     let env = TestEnv::new();
     env.project_persona(&with(flat("zebra", "x"), &json!({"description": "Ends every vulnerability"})));
     let text = env.run(["pick", "zebra exploit", "--limit", "1"]);
-    assert!(text.succeeds().stdout.contains("exploit, related to vulnerability (description)"), "{text:#?}");
+    assert!(text.succeeds().stdout.contains("exploit (≈ vulnerability)"), "{text:#?}");
     let reasons = &pick(&env, "zebra exploit")["candidates"][0]["reasons"];
     assert_eq!(reasons[1], json!({"word": "exploit", "related": "vulnerability", "fields": ["description"]}));
 }
@@ -97,7 +97,7 @@ fn the_reason_names_the_words_and_where_they_stand() {
         ])
     );
     let text = env.run(["pick", "groom", "the", "zebra", "--limit", "1"]);
-    assert!(text.succeeds().stdout.contains("because of groom (id, intent, description)"), "{text:#?}");
+    assert!(text.succeeds().stdout.contains("    matches: groom, zebra"), "{text:#?}");
 }
 
 #[test]

@@ -73,35 +73,123 @@ fn shows(output: &str, shown: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs the examples of a document in order, in a world of its own.
-fn follow(path: &str, examples: &[Example]) {
-    let env = TestEnv::new();
-    let bin = Path::new(env!("CARGO_BIN_EXE_agentworkforce")).parent().expect("a directory");
-    // A stand-in for an installed harness; `tests/real` has the real ones.
-    let harness = env.write("bin/claude", CLAUDE);
-    std::fs::set_permissions(&harness, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("ours");
-    let stand_in = env.root().join("bin");
-    let path_variable =
-        format!("{}:{}:{}", bin.display(), stand_in.display(), std::env::var("PATH").unwrap_or_default());
-    for example in examples {
+/// A world with the program and a stand-in for an installed harness; `tests/real` has the real ones.
+struct Reader {
+    env: TestEnv,
+    path: String,
+}
+
+impl Reader {
+    fn new() -> Reader {
+        let env = TestEnv::new();
+        let bin = Path::new(env!("CARGO_BIN_EXE_agentworkforce")).parent().expect("a directory");
+        let harness = env.write("bin/claude", CLAUDE);
+        std::fs::set_permissions(&harness, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .expect("ours");
+        let usual = std::env::var("PATH").unwrap_or_default();
+        let path = format!("{}:{}:{usual}", bin.display(), env.root().join("bin").display());
+        Reader { env, path }
+    }
+
+    /// Runs a text as somebody does who pastes it; what it prints on stdout, if it succeeds.
+    fn runs(&self, text: &str, variables: &[(&str, &str)]) -> Result<String, String> {
         let mut words = without_terminal();
         words.push("bash");
         let output = Command::new(words[0])
             .args(&words[1..])
-            .args(["-euo", "pipefail", "-c", &example.command])
-            .current_dir(env.project())
+            .args(["-euo", "pipefail", "-c", text])
+            .current_dir(self.env.project())
             .env_clear()
-            .env("HOME", env.home())
-            .env("PATH", &path_variable)
+            .env("HOME", self.env.home())
+            .env("PATH", &self.path)
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .output()
             .expect("bash runs");
-        let stdout = String::from_utf8_lossy(&output.stdout);
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{path}: $ {}\n{stdout}{stderr}", example.command);
+        if output.status.success() { Ok(stdout) } else { Err(format!("$ {text}\n{stdout}{stderr}")) }
+    }
+}
+
+/// Runs the examples of a document in order, in a world of its own.
+fn follow(path: &str, examples: &[Example]) {
+    let reader = Reader::new();
+    for example in examples {
+        let stdout = reader.runs(&example.command, &[]).unwrap_or_else(|said| panic!("{path}: {said}"));
         if let Err(problem) = shows(&stdout, &example.shown) {
             panic!("{path}: $ {}\n{problem}", example.command);
         }
+    }
+}
+
+/// A clone of a repository with one commit and no personas, as a CI system makes it.
+fn checkout() -> Reader {
+    let reader = Reader::new();
+    let made = reader.runs(
+        "rm -rf .git && git init -q -b main . && git config user.name you && git config user.email you@example.com
+         echo hello > greeting.txt && git add . && git commit -qm start
+         git clone -q --bare . ../origin.git && git remote add origin \"$PWD/../origin.git\"
+         git switch -qc change && echo goodbye > greeting.txt && git commit -qam change",
+        &[],
+    );
+    made.unwrap();
+    reader
+}
+
+#[test]
+fn the_ci_recipe_runs_verbatim_in_a_repository_without_personas() {
+    let text = document("README.md");
+    let (_, below) = text.split_once("\n## In CI\n").expect("a heading");
+    let recipe = below.split("```sh\n").nth(1).and_then(|rest| rest.split("\n```").next()).expect("a recipe");
+    let reader = checkout();
+    assert_eq!(reader.runs(recipe, &[]).unwrap(), "I added farewell.txt.\n");
+    assert_eq!(reader.runs("git status --short", &[]).unwrap(), "?? review.md\n");
+}
+
+/// The texts under this key, wherever it is.
+fn under(value: &serde_json::Value, key: &str, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(object) => {
+            for (name, value) in object {
+                match value {
+                    serde_json::Value::String(text) if name == key => found.push(text.clone()),
+                    serde_json::Value::Array(list) if name == key => {
+                        found.extend(list.iter().filter_map(|text| text.as_str().map(str::to_owned)));
+                    }
+                    other => under(other, key, found),
+                }
+            }
+        }
+        serde_json::Value::Array(list) => list.iter().for_each(|value| under(value, key, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_files_for_ci_systems_are_valid_and_what_they_run_works() {
+    let text = document("docs/containers.md");
+    for (file, key, commands) in [(".github/workflows/agents.yml", "run", 2), (".gitlab-ci.yml", "script", 5)]
+    {
+        let (_, below) = text.split_once(&format!("<!-- ci file: {file} -->")).expect(file);
+        let yaml =
+            below.split("```yaml\n").nth(1).and_then(|rest| rest.split("\n```").next()).expect("a file");
+        let value: serde_json::Value =
+            serde_saphyr::from_str(yaml).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let mut texts = Vec::new();
+        under(&value, key, &mut texts);
+        texts.retain(|text| !text.contains("apt-get") && !text.contains("npm install"));
+        assert_eq!(texts.len(), commands, "{file}: {texts:#?}");
+        let reader = checkout();
+        reader.runs("git fetch -q origin", &[]).unwrap();
+        let summary = reader.env.root().join("summary").display().to_string();
+        for text in texts {
+            let variables = [("TASK", "Add a farewell; $(touch ran)"), ("GITHUB_STEP_SUMMARY", &*summary)];
+            reader.runs(&text, &variables).unwrap_or_else(|said| panic!("{file}: {said}"));
+        }
+        assert!(reader.env.read("project/agent.patch").contains("+++ b/farewell.txt"), "{file}");
+        assert_eq!(reader.env.read("project/review.md"), "I added farewell.txt.\n", "{file}");
+        assert!(!reader.env.project().join("ran").exists(), "the task was run by the shell");
     }
 }
 
@@ -207,11 +295,11 @@ fn every_code_of_a_warning_and_a_refusal_is_explained() {
     }
 }
 
-/// `benches/run --readme` writes between two marks; figures of the program are worth little without what stood beside it.
+/// `benches/run --docs` writes between two marks; figures of the program are worth little without what stood beside it.
 #[test]
-fn the_readme_has_the_table_of_benchmarks() {
-    let readme = document("README.md");
-    let (_, below) = readme.split_once("\n<!-- benches/run -->\n").expect("a mark");
+fn the_table_of_benchmarks_has_its_floors() {
+    let page = document("docs/performance.md");
+    let (_, below) = page.split_once("\n<!-- benches/run -->\n").expect("a mark");
     let (table, _) = below.split_once("\n<!-- end of benches/run -->\n").expect("an end");
     for row in
         ["`--version`", "`list --json`", "agent, 20,000 files", "open an overlay", "open a copy", "400 MB"]

@@ -6,9 +6,9 @@ use super::row::{Area, Row};
 use crate::host::Host;
 use crate::model::mount::Backend;
 use crate::model::mount_facts::{HostMounts, MountFacts, Obstacle, OverlayWay};
-use crate::mount::{limit_obstacles, probe, root};
+use crate::mount::{limit_obstacles, probe, root, userns};
 use crate::tool;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What was found: rows for people, and the sandbox levels and limits for programs.
 #[derive(Default)]
@@ -152,7 +152,8 @@ fn sandbox_row(levels: &[ReachedLevel]) -> Row {
     let detail =
         format!("only {}; {} unavailable here: {reason}", names(true).join(", "), missing.join(" and "));
     let fix = format!(
-        "fix the mount as described above; until then a run with `--sandbox {}` is refused",
+        "allow unprivileged user namespaces (sysctl, AppArmor; in Docker: seccomp), see docs/containers.md; until then a run with \
+         `--sandbox {}` is refused",
         missing[0].trim_matches('`')
     );
     Row::warning(AREA, "sandbox", detail, fix)
@@ -176,22 +177,13 @@ fn overlay_fix(facts: &MountFacts) -> String {
 
 /// A fix for missing namespaces, as far as the kernel's settings tell.
 fn namespace_fix(host: &HostMounts) -> String {
-    let setting = |name: &str| {
-        let path = PathBuf::from("/proc/sys").join(name.replace('.', "/"));
-        std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
-    };
-    if host.overlay == OverlayWay::Unavailable {
-        for (name, bad, good) in [
-            ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
-            ("kernel.unprivileged_userns_clone", "0", "1"),
-            ("user.max_user_namespaces", "0", "10000"),
-        ] {
-            if setting(name).as_deref() == Some(bad) {
-                return format!("sudo sysctl -w {name}={good}");
-            }
+    let forbidden = (host.overlay == OverlayWay::Unavailable).then(userns::forbidden_here).flatten();
+    match forbidden {
+        Some(forbidden) => forbidden.fix.to_owned(),
+        None => {
+            "allow user namespaces, in a container with its options; docs/containers.md explains it".into()
         }
     }
-    "in a container, start it with `--privileged`; elsewhere only a copy is possible".into()
 }
 
 #[cfg(test)]

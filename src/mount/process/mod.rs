@@ -14,6 +14,7 @@ pub mod signals;
 mod ssh;
 pub mod stdio;
 mod terminal;
+pub mod userns;
 
 pub use attend::{ChildOutcome, Ending, catch_runner_signals};
 pub use child::{ChildCommand, RunningChild};

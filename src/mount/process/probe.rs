@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const CACHE_FILE: &str = "cache/mount-probe.json";
+/// How a reason starts that names a setting of the kernel.
+const DISABLED: &str = "user namespaces are disabled";
 /// The answer is a few hundred bytes.
 const LARGEST_CACHE: u64 = 64 * 1024;
 
@@ -177,10 +179,12 @@ fn try_at(helper: &Path, state: &Path, place: &Path) -> Result<HostMounts> {
     crate::mount::fs::cleanup::unlock_work_dirs(scratch.path());
     let Some(answer) = answer else { return Ok(unavailable("the probe did not answer".into())) };
     if answer.namespace_refused {
-        return Ok(unavailable(format!(
-            "namespaces are forbidden here ({})",
-            answer.overlay_error.unwrap_or_default()
-        )));
+        let reason = answer.overlay_error.unwrap_or_default();
+        return Ok(unavailable(if reason.starts_with(DISABLED) {
+            reason
+        } else {
+            format!("namespaces are forbidden here ({reason})")
+        }));
     }
     let mut host = HostMounts {
         overlay: answer.way,

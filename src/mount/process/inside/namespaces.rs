@@ -2,6 +2,7 @@
 
 use super::protocol::{Failure, Stage};
 use crate::model::mount_facts::OverlayWay;
+use crate::mount::process::userns;
 use nix::sched::{CloneFlags, unshare};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 
@@ -15,9 +16,8 @@ pub(super) fn enter(way: OverlayWay, pid_namespace: bool) -> Result<(), Failure>
         // The ids are read first: inside, until they are mapped, they are those of nobody.
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         unshare(flags | CloneFlags::CLONE_NEWUSER)
-            .map_err(|errno| failure(Stage::Namespace, "a user namespace cannot be made", &errno.into()))?;
-        map_own_ids(uid, gid)
-            .map_err(|error| failure(Stage::Namespace, "the own user id cannot be mapped", &error))?;
+            .map_err(|errno| forbidden("a user namespace cannot be made", &errno.into()))?;
+        map_own_ids(uid, gid).map_err(|error| forbidden("the own user id cannot be mapped", &error))?;
     } else {
         unshare(flags)
             .map_err(|errno| failure(Stage::Namespace, "a mount namespace cannot be made", &errno.into()))?;
@@ -26,6 +26,18 @@ pub(super) fn enter(way: OverlayWay, pid_namespace: bool) -> Result<(), Failure>
     // not propagate in either: they could show what is hidden, or be writable.
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(|errno| failure(Stage::Mount, "`/` cannot be made a private mount", &errno.into()))
+}
+
+/// That there is no user namespace, with the setting that forbids it in place of a number that names no reason.
+fn forbidden(what: &str, error: &std::io::Error) -> Failure {
+    match userns::forbidden_here() {
+        Some(found) => Failure {
+            stage: Stage::Namespace,
+            message: format!("user namespaces are disabled here ({})", found.by),
+            errno: error.raw_os_error(),
+        },
+        None => failure(Stage::Namespace, what, error),
+    }
 }
 
 /// Mounts the `/proc` of our own PID namespace over the host's.
