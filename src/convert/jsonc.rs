@@ -18,7 +18,7 @@ pub fn parse(text: &str) -> Result<Value, String> {
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: false,
     };
-    let invalid = |error: &dyn std::fmt::Display| format!("is not valid JSON: {error}");
+    let invalid = |error: &dyn std::fmt::Display| format!("invalid JSON: {error}");
     if let Ok(value) = serde_json::from_str(text) {
         return Ok(value);
     }

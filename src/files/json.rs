@@ -24,7 +24,7 @@ pub fn not_an_object(path: &Path) -> FileProblem {
 pub fn syntax_problem(path: &Path, error: &serde_json::Error) -> FileProblem {
     let full = error.to_string();
     let message = full.rsplit_once(" at line ").map_or(full.as_str(), |(message, _)| message);
-    let mut problem = FileProblem::whole_file(path, format!("is not valid JSON: {message}"));
+    let mut problem = FileProblem::whole_file(path, format!("invalid JSON: {message}"));
     if error.line() > 0 {
         problem.place = Some(Place { line: error.line(), column: error.column().max(1) });
     }

@@ -20,6 +20,11 @@ impl Table {
         }
     }
 
+    /// For programs that read it.
+    pub fn uncut(self) -> Table {
+        Table { width: usize::MAX, ..self }
+    }
+
     pub fn row<S: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = S>) {
         self.rows.push(cells.into_iter().map(|cell| printable(cell.as_ref()).into_owned()).collect());
     }
@@ -63,7 +68,8 @@ fn line(cells: &[String], widths: &[usize], last_width: usize) -> String {
     text
 }
 
-fn screen_width() -> usize {
+/// Of the terminal that stdout is.
+pub fn screen_width() -> usize {
     match rustix::termios::tcgetwinsize(std::io::stdout()) {
         Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
         _ => 140,

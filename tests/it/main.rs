@@ -63,6 +63,7 @@ mod refusals;
 mod resume;
 mod review_terminal;
 mod roles;
+mod session_list;
 mod session_next;
 mod sidecars;
 mod soak;

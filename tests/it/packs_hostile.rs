@@ -130,10 +130,10 @@ fn ids_that_are_paths_or_missing_or_taken() {
 #[test]
 fn files_that_are_no_personas() {
     for (bytes, says) in [
-        (&b"{"[..], "is not valid JSON"),
+        (&b"{"[..], "invalid JSON"),
         (b"{\"id\": \"p\", \"id\": \"q\"}", "duplicate key `id`"),
         (b"\xff\xfe{}", "is not UTF-8"),
-        (b"", "is not valid JSON"),
+        (b"", "invalid JSON"),
         (b"{\"id\": \"p\", \"harness\": 7}", "harness: must be text"),
         (b"{\"id\": \"p\", \"permissions\": {\"mode\": \"root\"}}", "is not one of"),
     ] {
@@ -143,7 +143,7 @@ fn files_that_are_no_personas() {
     }
     let env = victim();
     env.write("evil/personas/p.json", format!("{}{}", "[".repeat(100_000), "]".repeat(100_000)));
-    refused(&env, "../evil", "is not valid JSON");
+    refused(&env, "../evil", "invalid JSON");
     let env = victim();
     env.write("evil/personas/p.json", vec![b' '; 9 * 1024 * 1024]);
     refused(&env, "../evil", "is too large");
@@ -161,7 +161,7 @@ fn manifests_that_lie() {
         (json!({"agentworkforce": {"personas": 3}}).to_string(), "must be text"),
         (json!({"agentworkforce": {"personas": "none"}}).to_string(), "there is no directory `none`"),
         (json!({"agentworkforce": {"personas": "empty"}}).to_string(), "no persona files"),
-        ("{".to_owned(), "is not valid JSON"),
+        ("{".to_owned(), "invalid JSON"),
         ("[]".to_owned(), "must be a JSON object"),
     ] {
         let env = victim();

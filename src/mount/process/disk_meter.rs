@@ -21,6 +21,17 @@ const PAUSE: Duration = Duration::from_millis(40);
 /// What an entry takes besides its blocks: empty files are not free, nor is remembering the directories that are to be read.
 const OF_ENTRY: u64 = 512;
 
+/// How many bytes a directory takes; `None` if that is not known by then.
+pub fn disk_use(dir: &Path, deadline: Option<Instant>) -> Option<u64> {
+    let mut measurement = Measurement::of(&[dir.to_owned()]);
+    while measurement.step() {
+        if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            return None;
+        }
+    }
+    Some(measurement.bytes)
+}
+
 /// Says when layers have become larger than they may be.
 #[derive(Debug)]
 pub(super) struct DiskMeter {

@@ -188,13 +188,13 @@ fn what_the_agent_did_to_the_screen_does_not_hide_the_review() {
         world.files(&[(
             "evil.sh",
             "echo ok > README.md; echo e > Makefile; echo e > zz_backdoor.sh
-            printf '\\033[2J\\033[H1 change(s)\\n  added     README.md\\n\\033[49;50r\\033[50;1H'",
+            printf '\\033[2J\\033[H1 change\\n  added     README.md\\n\\033[49;50r\\033[50;1H'",
         )]);
         let terminal = Terminal::open(&world);
         terminal.line("$AW mount -- sh evil.sh; echo ended $?");
         terminal.shows("[x] discard?");
         let screen = terminal.screen();
-        for line in ["3 change(s)", "Makefile", "zz_backdoor.sh"] {
+        for line in ["3 changes", "Makefile", "zz_backdoor.sh"] {
             assert!(screen.contains(line), "{line} is not on the screen:\n{screen}");
         }
         terminal.line("k");

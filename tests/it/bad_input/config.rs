@@ -10,7 +10,7 @@ fn a_config_that_is_half_written_is_a_warning_for_readers_and_untouched_by_write
     let half = "{\n  \"defaultHarness\": \"codex\",\n  \"unknown\": {\"k\": 1";
     env.write(CONFIG, half);
     let ran = env.run(["agent", "good", "--dry-run", "--json"]);
-    assert!(ran.stderr.contains("config.json:3:20: is not valid JSON"), "{ran:#?}");
+    assert!(ran.stderr.contains("config.json:3:20: invalid JSON"), "{ran:#?}");
     assert_eq!(ran.refused_json(2)["harness"]["kind"], "claude");
     assert_eq!(env.row("good")["source"], "user", "readers fall back to the defaults");
     let other = env.root().join("other");
