@@ -65,8 +65,8 @@ fn a_list_says_what_sessions_were_about_and_how_they_ended() {
             .collect();
         let expected = [
             json!(["sh -ec true", "no-changes", null, null, 0, 0, 0, "nothing"]),
-            json!(["change, later", "held", null, 0.5, 2, 2, 0, "held"]),
-            json!(["change, checked", "held", "check-failed", 0.5, 2, 2, 0, "held"]),
+            json!(["change, later", "held", null, 0.5, 1, 1, 0, "held"]),
+            json!(["change, checked", "held", "check-failed", 0.5, 1, 1, 0, "held"]),
             json!(["a broken one", "failed", null, null, 0, 0, 0, "nothing"]),
             json!(["look at it", "no-changes", null, 0.5, 0, 0, 0, "nothing"]),
             json!(["change it\nin two lines", "applied", null, 0.5, 2, 2, 0, "applied"]),
@@ -87,7 +87,9 @@ fn a_list_says_what_sessions_were_about_and_how_they_ended() {
 #[test]
 fn a_session_is_found_by_a_word_of_its_task_or_result() {
     let world = world(Identity::Own);
-    world.persona(&json!({"id": "other", "extends": "worker", "intent": "x", "description": "x"}));
+    let mut other = worker();
+    other["id"] = json!("other");
+    world.persona(&other);
     world.agent(&["worker", "-p", "change the Parser"]).ends(0);
     world.agent(&["other", "-p", "look at the lexer"]).ends(0);
     world.agent(&["worker", "-p", "the broken lexer"]).ends(1);
@@ -169,7 +171,7 @@ fn the_list_fits_a_terminal_of_80_columns() {
         "{screen}"
     );
     assert_eq!(lines[at + 5], "2 sessions, $1.00, 1 held", "{screen}");
-    terminal.resize(140, 24);
+    terminal.resize(180, 24);
     terminal.line("clear; $AW sessions list; echo wi''de");
     terminal.shows("wide");
     let screen = terminal.screen();
@@ -230,7 +232,7 @@ fn every_check_runs_and_a_failed_one_shows_the_end_of_its_output() {
 #[test]
 fn a_run_in_a_terminal_has_the_usage_and_the_first_words_of_its_records() {
     let script = r#"
-    while [ $# -gt 0 ]; do [ "$1" = --session-id ] && id=$2; shift; done
+    for word; do case "$word" in --session-id=*) id="${word#*=}" ;; esac; done
     mkdir -p "$HOME/.claude/projects/p"
     now=$(date -u +%Y-%m-%dT%H:%M:%S.000Z)
     {
@@ -246,7 +248,7 @@ fn a_run_in_a_terminal_has_the_usage_and_the_first_words_of_its_records() {
     let mut command = world.agent_command(&["worker", "--", "--verbose"]);
     Did::of(&command.env("MY_TOKEN", "TOKEN-VALUE-123456").output().unwrap()).ends(0);
     let entry = listed(&world, &[]).remove(0);
-    assert_eq!(entry["usage"], json!({"inputTokens": 40, "outputTokens": 2}), "{entry:#}");
+    assert_eq!(entry["usage"], json!({"inputTokens": 40, "outputTokens": 2, "turns": 1}), "{entry:#}");
     let task = entry["task"].as_str().unwrap();
     assert!(task.starts_with("say ") && task.ends_with(" to them") && !task.contains("VALUE"), "{task}");
     world.aw(["sessions", "list"]).ends(0).says("42 tok");

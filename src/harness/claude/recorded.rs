@@ -68,7 +68,7 @@ mod tests {
         ] {
             recorded.read(line);
         }
-        let usage = Usage { input_tokens: Some(103), output_tokens: Some(20), ..Usage::default() };
+        let usage = Usage { input_tokens: Some(103), output_tokens: Some(20), turns: Some(1), cost_usd: None };
         let expected = RecordedRun { usage, model: Some("sonnet".into()), task: Some("fix it".into()) };
         assert_eq!(recorded.recorded(), expected);
     }
