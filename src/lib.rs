@@ -65,6 +65,7 @@
 //! | `cache/mount-probe.json` | [`mount`] |
 //! | `cache/skills/` | [`skills`] |
 //! | `cache/versions/` | [`tool`] |
+//! | `cache/sessions-tidied` | [`session`]: when old sessions were looked for last |
 //! | `sessions/<id>/` | see below |
 //!
 //! Next to the personas that it installs, in the home or in a project, [`pack`] keeps `agentworkforce.lock` and, while it writes,

@@ -34,6 +34,8 @@ pub const EXAMPLES: [(&str, &[(&str, &str)]); 12] = [
     (
         "sessions",
         &[
+            ("sessions list parser --since 2d", "what was it about?"),
+            ("sessions show last", "the last one of this project"),
             ("sessions diff engineer-2026", "the start of a name is enough"),
             ("sessions diff engineer-2026 | git -C ../other apply", "the changes as a patch"),
             ("sessions undo engineer-2026", "restore the project"),

@@ -26,7 +26,7 @@ pub use packs::{InstallArgs, PackArgs, UninstallArgs, UpdateArgs};
 pub use runs::{
     AgentArgs, ApplyArg, BackendArg, ChangesArgs, InheritArg, MountArgs, ProjectFrom, SandboxArg, ShownArgs,
 };
-pub use sessions::SessionsCommand;
+pub use sessions::{SessionsCommand, SessionsListArgs};
 pub use settings::{ConfigCommand, SourcesCommand};
 
 /// Run claude, opencode or codex as a persona, in a private copy-on-write mount of your project.
@@ -51,7 +51,7 @@ pub enum Command {
     Agent(Box<AgentArgs>),
     /// Run any command in a private view of the project, then review and apply its changes
     Mount(Box<MountArgs>),
-    /// List, show, apply, undo, recover or prune sessions
+    /// List, search, show, apply, undo, recover or prune sessions
     Sessions {
         #[command(subcommand)]
         action: SessionsCommand,

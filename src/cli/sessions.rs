@@ -1,20 +1,60 @@
 //! Arguments of `sessions`.
 
-use clap::Subcommand;
+use crate::session::SessionOutcome;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-#[derive(Debug, Subcommand)]
+/// Which sessions are listed.
+#[derive(Debug, Clone, Args)]
+pub struct SessionsListArgs {
+    /// Only sessions with all these words in their task or result
+    #[arg(value_name = "WORD")]
+    pub words: Vec<String>,
+    /// The same as WORD; may be repeated
+    #[arg(long, value_name = "WORD")]
+    pub search: Vec<String>,
+    /// Only sessions of the project around DIR, or of projects below it [default without DIR: the working directory]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
+    pub project: Option<PathBuf>,
+    /// Only sessions with this outcome; several with commas. `failed`, `timed-out` and `interrupted` include held ones
+    #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = outcome())]
+    pub state: Vec<SessionOutcome>,
+    /// Only sessions of this persona
+    #[arg(long, value_name = "ID")]
+    pub persona: Option<String>,
+    /// Only sessions started in this time or since this day: 2d, 12h, 2026-11-01
+    #[arg(long, value_name = "AGE|DATE")]
+    pub since: Option<String>,
+}
+
+fn outcome() -> impl TypedValueParser<Value = SessionOutcome> {
+    // What the states are called in JSON is understood, too.
+    let alias = |outcome: SessionOutcome| match outcome {
+        SessionOutcome::Running => Some("opening"),
+        SessionOutcome::NoChanges => Some("nothing"),
+        _ => None,
+    };
+    let value = move |outcome: SessionOutcome| PossibleValue::new(outcome.name()).aliases(alias(outcome));
+    let named = move |name: String| {
+        let is_named = |outcome: &SessionOutcome| outcome.name() == name || alias(*outcome) == Some(&*name);
+        SessionOutcome::ALL.into_iter().find(is_named).expect("one of the possible values")
+    };
+    PossibleValuesParser::new(SessionOutcome::ALL.map(value)).map(named)
+}
+
+#[derive(Debug, Clone, Subcommand)]
 pub enum SessionsCommand {
-    /// List sessions, newest first
-    List,
-    /// Show a session: its state, its changes and the next steps
+    /// List sessions, newest first, with what they were about, how they ended and what they cost
+    List(SessionsListArgs),
+    /// Show a session: its task, outcome, cost, changes and checks, and what can be done next
     Show {
-        /// The session, or the start of its name
+        /// The session: its name, a unique start of it, its last digits as in the list, or `last`
         id: String,
     },
     /// Show a session's changes, or those that it applied; in a pipe, a patch for `git apply`
     Diff {
-        /// The session, or the start of its name
+        /// The session: its name, a unique start of it, its last digits as in the list, or `last`
         id: String,
         /// Only this path and what is below it
         path: Option<PathBuf>,
@@ -24,7 +64,7 @@ pub enum SessionsCommand {
     },
     /// Apply a session's changes; nothing is applied while there are conflicts
     Apply {
-        /// The session, or the start of its name
+        /// The session: its name, a unique start of it, its last digits as in the list, or `last`
         id: String,
         /// Only this path; may be repeated
         #[arg(long, value_name = "PATH")]
@@ -50,7 +90,7 @@ pub enum SessionsCommand {
     },
     /// Discard a session's changes, after a question on a terminal
     Discard {
-        /// The session, or the start of its name
+        /// The session: its name, a unique start of it, its last digits as in the list, or `last`
         id: String,
         /// Do not ask
         #[arg(long)]
@@ -58,7 +98,7 @@ pub enum SessionsCommand {
     },
     /// Restore the files as they were before an apply; refused if you have edited one of them since
     Undo {
-        /// The session, or the start of its name
+        /// The session: its name, a unique start of it, its last digits as in the list, or `last`
         id: String,
         /// Only this path and what is below it; may be repeated
         #[arg(long, value_name = "PATH")]
@@ -69,14 +109,16 @@ pub enum SessionsCommand {
     },
     /// Apply undone changes again, if the files have not changed since
     Redo {
-        /// The session, or the start of its name
+        /// The session: its name, a unique start of it, its last digits as in the list, or `last`
         id: String,
     },
     /// Recover sessions whose runner died: finish or roll back, then keep their changes
     Recover {
-        /// The session, or the start of its name; by default, all that need it
+        /// The session: its name, a unique start of it, its last digits as in the list, or `last`; by default, all that need it
         id: Option<String>,
     },
+    /// Show the disk space that sessions take, the largest first
+    Du,
     /// Remove sessions without unapplied changes; what they applied can no longer be undone
     Prune {
         /// Minimum age: 7d, 12h, 30m, 90s
@@ -85,5 +127,24 @@ pub enum SessionsCommand {
         /// Also remove sessions with unapplied changes
         #[arg(long)]
         force: bool,
+        /// Say what would be removed, and remove nothing
+        #[arg(long)]
+        dry_run: bool,
     },
+}
+
+impl SessionsCommand {
+    /// The session that it is about, if it is about one.
+    pub fn session_mut(&mut self) -> Option<&mut String> {
+        match self {
+            SessionsCommand::Show { id }
+            | SessionsCommand::Diff { id, .. }
+            | SessionsCommand::Apply { id, .. }
+            | SessionsCommand::Discard { id, .. }
+            | SessionsCommand::Undo { id, .. }
+            | SessionsCommand::Redo { id } => Some(id),
+            SessionsCommand::Recover { id } => id.as_mut(),
+            SessionsCommand::List(_) | SessionsCommand::Du | SessionsCommand::Prune { .. } => None,
+        }
+    }
 }

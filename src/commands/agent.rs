@@ -2,7 +2,7 @@
 
 use super::observe::RunObserver;
 use super::review::ReviewPrompt;
-use super::{explain, observe, piped, request};
+use super::{explain, observe, piped, request, sessions};
 use crate::cli::AgentArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -120,7 +120,7 @@ pub fn carry_out(
         let mut observer = RunObserver::new(ui, &workforce.host, stream, workforce.host.shows_progress());
         engine.run(prepared, &mut observer, &mut prompt)
     };
-    match finished {
+    let exit = match finished {
         Ok(finished) => {
             answer(finished.report.as_ref(), stream, ui);
             if !ui.is_json() {
@@ -128,8 +128,10 @@ pub fn carry_out(
             }
             Ok(finished.exit)
         }
-        Err(failed) => failure(*failed, stream, ui),
-    }
+        Err(failed) => return failure(*failed, stream, ui),
+    };
+    sessions::tidy(workforce, &workforce.host, ui);
+    exit
 }
 
 /// In JSON every end of a run, good or bad, is a report.

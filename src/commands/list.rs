@@ -6,6 +6,7 @@ use crate::cli::ListArgs;
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::host::Host;
+use crate::model::amounts::counted;
 use crate::model::features::Feature;
 use crate::model::plan::PersonaRef;
 use crate::model::source::LayerId;
@@ -193,5 +194,5 @@ fn print(rows: &[Row], args: &ListArgs, ui: &mut Ui) {
     let mut ids: Vec<&str> = rows.iter().map(|row| row.persona).collect();
     ids.dedup();
     ui.line("");
-    ui.line(format!("{} persona(s), {} row(s)", ids.len(), rows.len()));
+    ui.line(format!("{}, {}", counted(ids.len(), "persona"), counted(rows.len(), "row")));
 }

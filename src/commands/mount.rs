@@ -2,7 +2,7 @@
 
 use super::observe::{self, RunObserver};
 use super::review::ReviewPrompt;
-use super::{explain, request, say};
+use super::{explain, request, say, sessions};
 use crate::cli::MountArgs;
 use crate::error::Result;
 use crate::exit::Exit;
@@ -68,6 +68,7 @@ pub fn run(args: &MountArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<
         }
         observe::say_changes_end(&finished, ui);
     }
+    sessions::tidy(&workforce, host, ui);
     Ok(finished.exit)
 }
 

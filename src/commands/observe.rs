@@ -1,6 +1,6 @@
 //! Shows a run as it happens: warnings, a progress line on a terminal, or a stream of JSON lines. Decides nothing.
 
-use super::sessions;
+use super::{say, sessions};
 use crate::host::Host;
 use crate::model::mount::Backend;
 use crate::model::mount_record::MountRecord;
@@ -15,6 +15,7 @@ use crate::session::SessionState;
 use crate::ui::Ui;
 use crate::ui::bar::Bar;
 use crate::ui::progress::Progress;
+use std::path::Path;
 
 pub struct RunObserver<'a> {
     ui: &'a mut Ui,
@@ -65,7 +66,7 @@ impl Observer for RunObserver<'_> {
                 let verdict = if check.exit_code == 0 { "passed" } else { "failed" };
                 self.ui.say(&format!("check {verdict}: {}", printable(&check.command)));
                 if check.exit_code != 0 {
-                    self.ui.hint(format!("its output is in {}", check.log_file));
+                    say::check_output(Path::new(&check.log_file), self.ui);
                 }
             }
             RunEvent::Concluded { result, failure, leaks } if !self.ui.is_json() => {
@@ -74,7 +75,7 @@ impl Observer for RunObserver<'_> {
                     self.ui.flush();
                 }
                 if let Some(failure) = failure {
-                    self.ui.warning(printable(failure));
+                    self.ui.explain(&say::run_failure(failure));
                 }
                 for leak in *leaks {
                     let place = printable(&leak.place);
@@ -133,7 +134,7 @@ pub fn say_changes_end(finished: &FinishedRun, ui: &mut Ui) {
             let root = printable_name(finished.record.root.as_ref());
             ui.say(&format!("changes were made directly in {root} and were not tracked"));
         }
-        (None, _) => ui.say("nothing was changed"),
+        (None, _) => ui.say("no changes"),
     }
     // The harness names a command of its own, which would be without the persona and in the real files.
     let persona = finished.report.as_ref().and_then(|report| report["persona"]["id"].as_str());

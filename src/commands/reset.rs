@@ -5,6 +5,7 @@ use super::say;
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::files::{backup, lock};
+use crate::model::amounts::counted;
 use crate::model::path_text::path_text;
 use crate::ui::{Ui, printable};
 use crate::workforce::Workforce;
@@ -37,7 +38,7 @@ pub fn finish_reset(workforce: &Workforce, reset: &Reset<'_>, yes: bool, ui: &mu
     if name.is_none()
         && !confirmed(
             workforce,
-            &format!("removing {} file(s) from {}", files.len(), dir.display()),
+            &format!("removing {} from {}", counted(files.len(), "file"), dir.display()),
             yes,
             ui,
         )?
@@ -47,12 +48,16 @@ pub fn finish_reset(workforce: &Workforce, reset: &Reset<'_>, yes: bool, ui: &mu
     }
     let _lock = lock::directories(&[dir])?;
     let kept = backup::move_aside(&workforce.host, &workforce.layers.home, &format!("{kind}-reset"), files)?;
-    audit(workforce, &format!("reset {kind} {}: {} file(s)", name.unwrap_or("all"), files.len()))?;
+    audit(workforce, &format!("reset {kind} {}: {}", name.unwrap_or("all"), counted(files.len(), "file")))?;
     if ui.is_json() {
         let removed: Vec<String> = files.iter().map(|file| path_text(file)).collect();
         say::json(json!({"action": "reset", "removed": removed, "backup": kept}), &[], ui);
     } else {
-        ui.line(printable(&format!("reset {} file(s); a copy is in {}", files.len(), kept.display())));
+        ui.line(printable(&format!(
+            "reset {}; a copy is in {}",
+            counted(files.len(), "file"),
+            kept.display()
+        )));
     }
     Ok(Exit::Done)
 }

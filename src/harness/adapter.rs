@@ -3,7 +3,7 @@
 use super::events::EventReader;
 use super::job::{HarnessPlan, Job};
 use super::login::{Login, UserFiles};
-use super::records::Records;
+use super::records::{RecordReader, Records};
 use crate::resolve::sidecar::Channel;
 
 /// A harness as the rest of the program sees it.
@@ -39,6 +39,8 @@ pub struct Adapter {
     pub plan: fn(&Job) -> HarnessPlan,
     /// A reader for the output of one headless run of this agent. The name of the agent is what `Job::persona_id` was.
     pub reader: fn(&str) -> Box<dyn EventReader>,
+    /// A reader for the records of a run in a terminal that began at this time.
+    pub record_reader: fn(&str) -> Box<dyn RecordReader>,
     /// Whether the user is logged in, as far as files and environment tell.
     pub login: fn(&dyn UserFiles) -> Login,
 }

@@ -90,6 +90,11 @@ impl Host {
         jiff::Timestamp::now()
     }
 
+    /// A time where the user is: `TZ`, else the system's time zone.
+    pub fn local(&self, time: jiff::Timestamp) -> jiff::Zoned {
+        time.to_zoned(jiff::tz::TimeZone::system())
+    }
+
     /// Random lower-case hexadecimal digits, for names that must not collide.
     pub fn random_hex(&self, digits: usize) -> std::io::Result<String> {
         let mut bytes = vec![0_u8; digits.div_ceil(2)];

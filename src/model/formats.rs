@@ -307,6 +307,19 @@ const SECRETS_CONFIG: [Field; 1] = [Field::new(
     "Values of referenced variables are redacted from this length on; default 12.",
 )];
 
+const SESSIONS_CONFIG: [Field; 2] = [
+    Field::new(
+        "keepDays",
+        Shape::Whole(0),
+        "How many days finished sessions are kept, 0 for ever; default 90. Unapplied work is always kept.",
+    ),
+    Field::new(
+        "keepGb",
+        Shape::Whole(1),
+        "How many gigabytes finished sessions may take; the oldest go first, none on its first day. Default no limit.",
+    ),
+];
+
 const CONFIG_BACKENDS: Shape = Shape::Choice(&["auto", "overlay", "copy", "none"]);
 const MOUNT_CONFIG: [Field; 9] = [
     Field::new("backend", CONFIG_BACKENDS, "How mounts are made; default auto."),
@@ -365,6 +378,7 @@ pub const CONFIG: &[Field] = &[
     ),
     Field::new("sidecar", Shape::Object(&SIDECAR_CONFIG), "Which harnesses get a sidecar."),
     Field::new("secrets", Shape::Object(&SECRETS_CONFIG), "What counts as a secret in logs and reports."),
+    Field::new("sessions", Shape::Object(&SESSIONS_CONFIG), "How long finished sessions are kept."),
     Field::new(
         "features",
         Shape::Map(TextRule::NotBlank, &Shape::Flag),

@@ -1,5 +1,6 @@
 //! Plain data: what a persona, a role, a plan and a report are. No I/O, no clock, no process.
 
+pub mod amounts;
 pub mod change_kind;
 pub mod decided;
 pub mod demand;

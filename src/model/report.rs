@@ -17,6 +17,11 @@ pub struct RunReport {
     /// Id of the session; none where nothing was started, because then nothing is left behind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// What the agent was asked; none for an interactive run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// RFC 3339, UTC.
+    pub started_at: String,
     pub persona: ReportedPersona,
     /// The commit that the project's personas were taken from.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +72,7 @@ pub struct ReportedHarness {
     pub model: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
     pub status: Status,
@@ -81,7 +86,7 @@ pub struct Outcome {
     pub reason: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     Completed,
@@ -121,7 +126,7 @@ pub struct ReportedRule {
     pub rule: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportedChange {
     pub path: RawPath,
     pub kind: ChangeKind,
@@ -142,7 +147,7 @@ pub struct ReportedChange {
     pub applied: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportedCommit {
     pub id: String,
     pub subject: String,
@@ -150,7 +155,7 @@ pub struct ReportedCommit {
     pub reference: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReportedCheck {
     pub command: String,

@@ -7,6 +7,7 @@ use super::tier::Harness;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The settings, typed; `None` and empty where the file says nothing.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -24,6 +25,7 @@ pub struct Settings {
     pub mount: MountSettings,
     pub sidecar: SidecarSettings,
     pub secrets: SecretSettings,
+    pub sessions: SessionSettings,
     pub features: BTreeMap<String, bool>,
 }
 
@@ -47,6 +49,27 @@ pub struct MountSettings {
 pub struct SecretSettings {
     /// Values of referenced variables from this length on.
     pub min_length: Option<usize>,
+}
+
+/// How long finished sessions are kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SessionSettings {
+    /// 0 for ever.
+    pub keep_days: Option<u64>,
+    pub keep_gb: Option<u64>,
+}
+
+impl SessionSettings {
+    /// Where the config does not say.
+    pub const KEEP_DAYS: u64 = 90;
+
+    pub fn keep_days(&self) -> Duration {
+        match self.keep_days.unwrap_or(SessionSettings::KEEP_DAYS) {
+            0 => Duration::MAX,
+            days => Duration::from_secs(days.saturating_mul(24 * 60 * 60)),
+        }
+    }
 }
 
 /// How each harness gets its sidecar, by the name of the harness.

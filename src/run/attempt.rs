@@ -11,6 +11,7 @@ use super::version::VersionQuestion;
 use super::view;
 use crate::harness::adapter;
 use crate::host::Host;
+use crate::launch::record::LOG_FILE;
 use crate::launch::{headless, staging};
 use crate::model::mount::Backend;
 use crate::model::mount_record::MountRecord;
@@ -30,7 +31,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-const ATTEMPTS_DIR: &str = "attempts";
+pub const ATTEMPTS_DIR: &str = "attempts";
 const TASK_FILE: &str = "task.md";
 const COMMAND_FILE: &str = "command.json";
 const OUTCOME_FILE: &str = "outcome.json";
@@ -108,6 +109,7 @@ impl OpenRun<'_> {
         }
         let outcome = ran?;
         self.reviewed = None;
+        self.report.log = Some(dir.join(LOG_FILE)).filter(|log| log.is_file());
         // From here on there is work to keep, whatever else fails.
         self.report.session = Some(self.session.id.to_string());
         tracing::info!(status = ?outcome.status, reason = ?outcome.reason, "attempt ended");
@@ -251,6 +253,7 @@ impl OpenRun<'_> {
             (&self.session, &self.mount, &self.secrets, &mut self.signals);
         let host = &engine.workforce.host;
         let conversation = &mut self.conversation;
+        let began = host.now();
         let records = agent.map(|agent| RunRecords {
             records: adapter(agent.harness.kind).records,
             session_dir: &session.dir,
@@ -303,7 +306,7 @@ impl OpenRun<'_> {
             outcome.leaked = recorded.leaked;
             Ok(outcome)
         };
-        let outcome = if session.has_base() {
+        let mut outcome = if session.has_base() {
             // The base is the project as the first attempt found it.
             session.set_state(host, SessionState::Running)?;
             run()
@@ -321,6 +324,12 @@ impl OpenRun<'_> {
             if let Err(error) = written {
                 tracing::warn!("the conversation was not noted: {error:#}");
             }
+            if let (false, Some(agent), Ok(outcome)) = (is_headless, agent, &mut outcome) {
+                let reader = (adapter(agent.harness.kind).record_reader)(&began.to_string());
+                let recorded = records.read(note.session_id.as_deref(), reader);
+                (outcome.usage, outcome.model, outcome.said) =
+                    (recorded.usage, recorded.model, recorded.task);
+            }
         }
         outcome
     }
@@ -333,7 +342,14 @@ impl OpenRun<'_> {
     /// Notes that the work waits in the session.
     pub fn hold(&self) -> Result<()> {
         let state = if self.run.is_unmounted() { SessionState::Nothing } else { SessionState::Held };
-        self.session.set_state(self.host(), state)?;
+        let now = self.host().now();
+        self.session.update_status(|status| {
+            status.enter(state, now);
+            if let Some(run) = status.runs.last_mut() {
+                run.ended_at.get_or_insert_with(|| now.to_string());
+                self.note_run(run);
+            }
+        })?;
         self.engine.crash_points.at("held");
         Ok(())
     }

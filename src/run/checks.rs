@@ -5,6 +5,7 @@ use super::observer::{Observer, RunEvent};
 use super::open::OpenRun;
 use super::outcome::limits_reached;
 use crate::launch::check;
+use crate::model::amounts::counted;
 use crate::model::plan::PlannedCheck;
 use crate::model::raw_path::RawPath;
 use crate::model::report::ReportedCheck;
@@ -100,18 +101,32 @@ impl OpenRun<'_> {
         self.mount.put_back(paths)
     }
 
-    /// Runs the checks of the plan in order; the first that fails is the last that runs.
+    /// Runs all checks of the plan in order: whoever mends what one of them found wants to know about the others.
     pub fn run_checks(&mut self, observer: &mut dyn Observer) -> Result<()> {
-        for check in self.run.plan.checks.clone() {
-            let reported = self.check(&check, ViewOf::Result, observer)?;
+        let checks = self.run.plan.checks.clone();
+        let mut failed = Vec::new();
+        for check in &checks {
+            let reported = self.check(check, ViewOf::Result, observer)?;
             if reported.exit_code != 0 {
-                let reason =
-                    format!("the check `{}` ended with code {}", reported.command, reported.exit_code);
-                if let Some(outcome) = &mut self.report.outcome {
-                    outcome.fail(reason);
-                }
-                break;
+                failed.push(reported);
             }
+        }
+        let code = |check: &ReportedCheck| format!("`{}` ended with code {}", check.command, check.exit_code);
+        let reason = match failed.as_slice() {
+            [] => return Ok(()),
+            [one] => format!("the check {}", code(one)),
+            several => {
+                let codes: Vec<String> = several.iter().map(code).collect();
+                format!(
+                    "{} of {} failed: {}",
+                    several.len(),
+                    counted(checks.len(), "check"),
+                    codes.join(", ")
+                )
+            }
+        };
+        if let Some(outcome) = &mut self.report.outcome {
+            outcome.fail(reason);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use super::attempt::Ask;
 use super::engine::Engine;
 use super::error::RunError;
 use super::finish::{ApplyGate, Changes};
-use super::observer::{Decider, Observer, RunEvent};
+use super::observer::{Decider, Failure, Observer, RunEvent};
 use super::open::OpenRun;
 use super::outcome::HarnessOutcome;
 use super::prepare::Prepared;
@@ -15,16 +15,16 @@ use crate::host::interruption;
 use crate::launch::staging;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::RunPlan;
+use crate::model::report::Status;
 use crate::model::secrets::{SHORTEST, Secrets};
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::error::MountError;
+use crate::session::kept_report::REPORT_FILE;
 use crate::session::{Session, SessionState};
 use crate::workforce::Workforce;
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::PathBuf;
-
-const REPORT_FILE: &str = "report.json";
 
 /// A run that ended, well or not.
 pub struct FinishedRun {
@@ -71,6 +71,13 @@ impl FailedRun {
         if let Some(session) = &self.session {
             // The disk may be what failed.
             let _ = session.write_json(REPORT_FILE, &report);
+            let reason = report["outcome"]["reason"].as_str().map(str::to_owned);
+            let _ = session.update_status(|status| {
+                let Some(run) = status.runs.last_mut() else { return };
+                self.report.note(run);
+                run.status = Some(Status::Failed);
+                run.reason = reason;
+            });
         }
         Some(report)
     }
@@ -90,7 +97,7 @@ impl<'a> Engine<'a> {
         let failed = |error, session: Option<Session>, log, report| {
             Box::new(FailedRun { error, session, log, plan: plan.clone(), report, secrets: secrets.clone() })
         };
-        let mut report = Box::new(ReportBuilder::new(&plan));
+        let mut report = Box::new(ReportBuilder::new(&plan, self.workforce.host.now()));
         if !plan.refusals.is_empty() {
             return Err(failed(RunError::Refused(plan.refusals.clone()).into(), None, None, report));
         }
@@ -133,7 +140,7 @@ impl<'a> Engine<'a> {
         }
         let secrets = secrets_of(&run.plan, self.workforce);
         self.log.redact_with(&secrets);
-        let mut report = ReportBuilder::new(&run.plan);
+        let mut report = ReportBuilder::new(&run.plan, self.workforce.host.now());
         self.open(run, secrets, &mut report, observer)
     }
 
@@ -171,6 +178,7 @@ impl<'a> Engine<'a> {
         let changes = open.finish_changes(gate, decider)?;
         let exit = if leaks { Exit::Refused } else { open.exit(&changes) };
         open.write_report(exit, REPORT_FILE).context("the report could not be written")?;
+        open.note_end(&changes)?;
         Ok((exit, changes))
     }
 }
@@ -208,10 +216,16 @@ impl OpenRun<'_> {
         };
         let redacted = |text: &String| self.secrets.redact(text);
         let result = outcome.result.as_ref().map(redacted);
-        let failure = outcome.reason.as_ref().filter(|_| !outcome.succeeded()).map(redacted);
+        let reason = outcome.reason.as_ref().filter(|_| !outcome.succeeded()).map(redacted);
+        let failure = reason.as_deref().map(|reason| Failure {
+            status: outcome.status,
+            reason,
+            session: self.session.id.as_str(),
+            log: self.report.log.as_deref(),
+        });
         observer.event(&RunEvent::Concluded {
             result: result.as_deref(),
-            failure: failure.as_deref(),
+            failure,
             leaks: &self.report.leaks,
         });
     }

@@ -1,5 +1,6 @@
 //! The failures of a run that are decisions: what was asked for cannot be done. I/O errors are not among them.
 
+use crate::model::amounts::counted;
 use crate::model::mount::Sandbox;
 use crate::model::plan::Refusal;
 use crate::model::tier::Harness;
@@ -92,6 +93,6 @@ fn input_message(persona: &str, errors: &InputErrors) -> String {
     if errors.missing.is_empty() {
         format!("persona `{persona}` has no such input")
     } else {
-        format!("persona `{persona}` needs {} more input value(s)", errors.missing.len())
+        format!("persona `{persona}` needs {}", counted(errors.missing.len(), "more input value"))
     }
 }

@@ -14,6 +14,7 @@ use crate::mount::changes::diff::printable_name;
 use crate::mount::changes::{Change, Review, ThreeWay};
 use crate::mount::fs::stat::Stat;
 use crate::session::SessionState;
+use crate::session::status::{HeldBecause, SessionRun};
 use crate::session::{Applied, ApplyRequest, Sessions};
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -196,6 +197,28 @@ impl OpenRun<'_> {
         let mode = self.run.plan.agent().map_or(Mode::Interactive, |agent| agent.mode);
         let outcome = self.report.outcome.as_ref();
         outcome.map_or(Exit::Internal, |outcome| outcome.exit(mode, changes.exit()))
+    }
+
+    /// Notes in the session what became of the run.
+    pub(super) fn note_end(&self, changes: &Changes) -> Result<()> {
+        self.session.update_status(|status| {
+            let Some(run) = status.runs.last_mut() else { return };
+            self.note_run(run);
+            // What a command changed is not looked at for a report.
+            let applied = changes.applied.iter().map(|applied| applied.outcome.applied.len() as u64).sum();
+            run.changed = run.changed.max(applied);
+            if changes.needs_approval {
+                run.held = run.held.or(Some(HeldBecause::NeedsApproval));
+            }
+        })
+    }
+
+    /// What is known of the run so far, without values of secrets.
+    pub(super) fn note_run(&self, run: &mut SessionRun) {
+        self.report.note(run);
+        for text in [&mut run.reason, &mut run.task] {
+            *text = text.as_ref().map(|text| self.secrets.redact(text));
+        }
     }
 
     /// Keeps the report of an agent in the session.

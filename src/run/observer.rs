@@ -4,7 +4,7 @@
 use crate::model::event::Event;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::RunPlan;
-use crate::model::report::{ReportedCheck, ReportedLeak};
+use crate::model::report::{ReportedCheck, ReportedLeak, Status};
 use crate::model::warning::Warning;
 use crate::mount::apply::Selection;
 use crate::mount::changes::diff::{FileDiff, diff_with_renames};
@@ -31,9 +31,19 @@ pub enum RunEvent<'a> {
     /// The work is done and looked at; what becomes of it is decided next.
     Concluded {
         result: Option<&'a str>,
-        failure: Option<&'a str>,
+        failure: Option<Failure<'a>>,
         leaks: &'a [ReportedLeak],
     },
+}
+
+/// How a run failed, and where that is recorded.
+#[derive(Debug, Clone, Copy)]
+pub struct Failure<'a> {
+    pub status: Status,
+    pub reason: &'a str,
+    pub session: &'a str,
+    /// What the harness wrote; it has none where it ran in a terminal.
+    pub log: Option<&'a Path>,
 }
 
 pub trait Observer {

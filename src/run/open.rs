@@ -20,10 +20,12 @@ use crate::launch::staging::{self, Places, Shown};
 use crate::model::limits::Limits;
 use crate::model::mount::Backend;
 use crate::model::mount_record::MountRecord;
-use crate::model::plan::{AgentPlan, RunPlan};
+use crate::model::plan::{AgentPlan, PlannedSubject, RunPlan};
+use crate::model::raw_path::RawPath;
 use crate::model::secrets::Secrets;
 use crate::mount::{ChildCommand, InjectedFile, OpenMount, SignalInbox, catch_runner_signals};
 use crate::session::Session;
+use crate::session::status::SessionRun;
 use anyhow::Result;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -108,6 +110,8 @@ impl<'a> Engine<'a> {
         let mut plan = serde_json::to_value(&run.plan)?;
         secrets.redact_json(&mut plan);
         session.write_json(PLAN_FILE, &plan)?;
+        let begun = session_run(&run, host, &secrets);
+        session.update_status(|status| status.begin(begun))?;
         report.record = Some(mount.record.clone());
         for warning in &report.warnings {
             observer.event(&RunEvent::Warning(warning));
@@ -246,6 +250,28 @@ impl OpenRun<'_> {
         ];
         ChildCommand { argv, env }
     }
+}
+
+/// What a session says about a run that begins now.
+fn session_run(run: &Prepared, host: &Host, secrets: &Secrets) -> SessionRun {
+    let task = match &run.plan.subject {
+        PlannedSubject::Agent(agent) => agent.prompt.clone(),
+        PlannedSubject::Command(command) => Some(command_line(&command.argv)),
+    };
+    let mut begun = SessionRun {
+        started_at: host.now().to_string(),
+        harness: run.plan.agent().map(|agent| agent.harness.kind),
+        in_place: run.is_unmounted(),
+        ..SessionRun::default()
+    };
+    begun.set_task(task.map(|task| secrets.redact(&task)));
+    begun
+}
+
+/// A command as people would type it.
+fn command_line(argv: &[RawPath]) -> String {
+    let words: Vec<_> = argv.iter().map(|word| word.0.to_string_lossy()).collect();
+    shlex::try_join(words.iter().map(|word| &**word)).unwrap_or_else(|_| words.join(" "))
 }
 
 /// What is known of the conversation before the harness says anything.

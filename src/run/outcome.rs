@@ -23,6 +23,9 @@ pub struct HarnessOutcome {
     pub usage: Usage,
     pub session_id: Option<String>,
     pub model: Option<String>,
+    /// What the user said first in a terminal, as far as the harness's records tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
     pub warnings: Vec<Warning>,
     /// Files that the agent wanted to change and was not allowed to, as it named them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -61,6 +64,7 @@ impl HarnessOutcome {
             usage: conclusion.usage,
             session_id: conclusion.session_id,
             model: conclusion.model,
+            said: None,
             warnings,
             denied_edits: conclusion.denied_edits,
             leaked: Vec::new(),
@@ -89,6 +93,7 @@ impl HarnessOutcome {
             usage: Usage::default(),
             session_id: None,
             model: None,
+            said: None,
             warnings: limits_reached(&outcome, limits),
             denied_edits: Vec::new(),
             leaked: Vec::new(),

@@ -2,7 +2,7 @@
 //! them: an id is never more than a plain word.
 
 use crate::files::regular;
-use crate::harness::records::{Current, Records};
+use crate::harness::records::{ConversationFiles, Current, RecordReader, RecordedRun, Records};
 use crate::model::mount::CONVERSATION_DIR;
 use serde_json::Value;
 use std::fs;
@@ -16,6 +16,8 @@ use std::time::Duration;
 const PAUSE: Duration = Duration::from_millis(200);
 /// How many entries of a directory are looked at.
 const MOST: usize = 20_000;
+/// How much of the records of one conversation is read.
+const LARGEST: u64 = 256 << 20;
 
 /// The records of a run.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +53,11 @@ impl Seen {
 impl RunRecords<'_> {
     /// What an earlier attempt noted is not of this one.
     pub fn forget(&self) {
-        if let Current::File(file) = self.records.current {
+        let current = match self.records.current {
+            Current::File(file) => Some(file),
+            Current::Given | Current::Locks(_) => None,
+        };
+        for file in current.into_iter().chain(self.records.usage) {
             let _ = fs::remove_file(self.session_dir.join(file));
         }
     }
@@ -106,7 +112,11 @@ impl RunRecords<'_> {
 
     /// Whether there is a conversation with this id. Where each is not a file of its own, the id is believed.
     pub fn has(&self, id: &str) -> bool {
-        let Some(files) = self.records.files else { return true };
+        self.records.files.is_none_or(|files| self.file_of(files, id).is_some())
+    }
+
+    /// The file of a conversation.
+    fn file_of(&self, files: ConversationFiles, id: &str) -> Option<PathBuf> {
         let kept = self.session_dir.join(CONVERSATION_DIR);
         let kept = fs::read_dir(kept).into_iter().flatten().flatten().map(|entry| entry.path());
         let own = files.in_session.map(|dir| self.session_dir.join(dir));
@@ -122,7 +132,24 @@ impl RunRecords<'_> {
             name.and_then(|name| name.strip_suffix(".jsonl")).is_some_and(|stem| stem.ends_with(id))
         };
         let entries = dirs.iter().flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten());
-        entries.map(|entry| entry.path()).filter(is_named).any(|path| !is_of_helper(&path))
+        entries.map(|entry| entry.path()).filter(is_named).find(|path| !is_of_helper(path))
+    }
+
+    /// What the records say about a run in a terminal that had this conversation.
+    pub fn read(&self, id: Option<&str>, mut reader: Box<dyn RecordReader>) -> RecordedRun {
+        let file = match (self.records.usage, self.records.files, id) {
+            (Some(usage), ..) => Some(self.session_dir.join(usage)),
+            (None, Some(files), Some(id)) if is_plain(id) => self.file_of(files, id),
+            _ => None,
+        };
+        let Some(Ok(file)) = file.map(|file| regular::open(&file)) else { return reader.recorded() };
+        let mut lines = BufReader::new(file.take(LARGEST));
+        let mut line = Vec::new();
+        while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+            reader.read(&String::from_utf8_lossy(&line));
+            line.clear();
+        }
+        reader.recorded()
     }
 }
 
@@ -146,7 +173,6 @@ fn is_of_helper(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::records::ConversationFiles;
 
     #[test]
     fn the_conversation_of_a_run_is_found_in_its_records() {
@@ -155,8 +181,12 @@ mod tests {
         fs::create_dir_all(&locks).unwrap();
         fs::create_dir_all(&rollouts).unwrap();
         let files = ConversationFiles { dir: "sessions", depth: 3, in_session: Some("home") };
-        let records =
-            Records { current: Current::Locks("locks"), files: Some(files), keeps_directory: false };
+        let records = Records {
+            current: Current::Locks("locks"),
+            files: Some(files),
+            usage: None,
+            keeps_directory: false,
+        };
         let records = RunRecords { records, session_dir: dir.path(), state_dir: None };
         let heard = Mutex::new(Vec::new());
         let ((), seen) = records.watch(&|id| heard.lock().unwrap().push(id.to_owned()), || {

@@ -2,6 +2,7 @@
 
 use super::outcome::HarnessOutcome;
 use crate::exit::Exit;
+use crate::model::amounts::counted;
 use crate::model::mount::{Backend, Effect, PathRule, Sandbox};
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::{AgentPlan, RunPlan};
@@ -18,6 +19,8 @@ use crate::mount::changes::{ProtectedWhy, Review};
 use crate::session::Applied;
 use crate::session::SessionState;
 use crate::session::leaks::Leaks;
+use crate::session::status::{HeldBecause, SessionRun};
+use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -26,12 +29,15 @@ use std::time::Instant;
 #[derive(Debug, Clone)]
 pub struct ReportBuilder {
     began: Instant,
+    started_at: Timestamp,
     /// None until there is a session that stays.
     pub session: Option<String>,
     pub program: Option<PathBuf>,
     pub version: Option<String>,
     pub record: Option<MountRecord>,
     pub outcome: Option<HarnessOutcome>,
+    /// What the harness of the last attempt wrote, where it was recorded.
+    pub log: Option<PathBuf>,
     pub checks: Vec<ReportedCheck>,
     pub warnings: Vec<Warning>,
     pub leaks: Vec<ReportedLeak>,
@@ -46,14 +52,16 @@ pub struct ReportBuilder {
 }
 
 impl ReportBuilder {
-    pub fn new(plan: &RunPlan) -> ReportBuilder {
+    pub fn new(plan: &RunPlan, started_at: Timestamp) -> ReportBuilder {
         ReportBuilder {
             began: Instant::now(),
+            started_at,
             session: None,
             program: None,
             version: None,
             record: None,
             outcome: None,
+            log: None,
             checks: Vec::new(),
             warnings: plan.warnings.clone(),
             leaks: Vec::new(),
@@ -177,6 +185,29 @@ impl ReportBuilder {
         }
     }
 
+    /// Notes in the session what its lists show of this run.
+    pub fn note(&self, run: &mut SessionRun) {
+        if let Some(outcome) = &self.outcome {
+            run.status = Some(outcome.status);
+            run.reason.clone_from(&outcome.reason);
+            run.usage = outcome.usage.clone();
+            if run.task.is_none() {
+                run.set_task(outcome.said.clone());
+            }
+        }
+        run.changed = self.changes.len() as u64;
+        run.added = self.changes.iter().filter_map(|change| change.added).sum();
+        run.removed = self.changes.iter().filter_map(|change| change.removed).sum();
+        run.held = match (self.apply, run.status) {
+            (ApplyStatus::Conflict, _) => Some(HeldBecause::Conflict),
+            _ if self.checks.iter().any(|check| check.exit_code != 0) => Some(HeldBecause::CheckFailed),
+            (_, Some(Status::Failed)) => Some(HeldBecause::Failed),
+            (_, Some(Status::TimedOut)) => Some(HeldBecause::TimedOut),
+            (_, Some(Status::Interrupted)) => Some(HeldBecause::Interrupted),
+            _ => None,
+        };
+    }
+
     /// The report of a run that ended.
     pub fn report(&self, plan: &RunPlan, agent: &AgentPlan, exit: Exit) -> RunReport {
         let outcome = self.outcome.as_ref();
@@ -215,6 +246,8 @@ impl ReportBuilder {
         RunReport {
             schema_version: 2,
             session: self.session.clone(),
+            task: agent.prompt.clone(),
+            started_at: self.started_at.to_string(),
             persona: ReportedPersona {
                 id: agent.persona.id.clone(),
                 name: agent.persona.name.clone(),
@@ -291,7 +324,8 @@ fn not_applied(review: &Review) -> Vec<Warning> {
     if review.ignored.count > 0 {
         let count = review.ignored.count;
         warn(format!(
-            "{count} changed path(s) that git ignores are not applied (`--include-ignored` applies them)"
+            "not applied: {} that git ignores (`--include-ignored` applies them)",
+            counted(count, "changed path")
         ));
     }
     for path in &review.special {

@@ -3,6 +3,7 @@
 use super::open::OpenRun;
 use super::reviewed::Reviewed;
 use crate::host::interruption;
+use crate::model::amounts::counted;
 use crate::model::mount::{Backend, RuleSource};
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::changes::diff::{diff, printable_name};
@@ -76,8 +77,8 @@ impl OpenRun<'_> {
         }
         if work.contents.left_out() > 0 {
             let text = format!(
-                "{} changed or untracked file(s) were too many to keep: your own edits to them are not merged with the agent's",
-                work.contents.left_out()
+                "too many to keep: {}; your own edits to them are not merged with the agent's",
+                counted(work.contents.left_out(), "changed or untracked file")
             );
             self.report.warnings.push(Warning::new(WarningCode::Mount, text));
         }

@@ -1,8 +1,9 @@
 //! Applies the work of a session, or discards it.
 
+use super::entry::SessionEntry;
 use super::sessions::{Sessions, ignored};
 use super::status::SessionState;
-use super::store::{Session, SessionEntry};
+use super::store::Session;
 use crate::exit::Exit;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::apply::decided::Choice;

@@ -1,6 +1,7 @@
 //! Why a session cannot be found or used. Exit codes and hints are chosen in `commands::explain`.
 
 use super::id::SessionId;
+use super::status::SessionState;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,16 +9,17 @@ use std::path::{Path, PathBuf};
 pub enum SessionError {
     #[error("there is no session `{wanted}`")]
     NotFound { wanted: String },
+    #[error("no session was started in this project")]
+    NoLast {
+        /// The last one of any project.
+        elsewhere: Option<String>,
+    },
     #[error("`{wanted}` could be {} sessions", .ids.len())]
     Ambiguous { wanted: String, ids: Vec<SessionId> },
     #[error("session `{id}` is in use")]
     InUse { id: SessionId },
-    #[error("session `{id}` no longer has a mount")]
-    NoMount {
-        id: SessionId,
-        /// Its changes were taken back and can be applied again.
-        is_undone: bool,
-    },
+    #[error("session `{id}` {}; its files are no longer kept", settled(*.state))]
+    NoMount { id: SessionId, state: SessionState },
     /// Without the rules a secret could be taken for an ordinary file.
     #[error("{} is missing", .path.display())]
     RulesMissing {
@@ -27,6 +29,19 @@ pub enum SessionError {
     },
     #[error("{}: {error}", .path.display())]
     Unusable { path: PathBuf, error: io::Error },
+}
+
+/// What became of the work of a session without a mount.
+fn settled(state: SessionState) -> &'static str {
+    match state {
+        SessionState::Applied => "is already applied",
+        SessionState::Undone => "was undone",
+        SessionState::Discarded => "was discarded",
+        SessionState::Nothing => "had no changes",
+        SessionState::Opening | SessionState::Running | SessionState::Held | SessionState::Interrupted => {
+            "has no mount"
+        }
+    }
 }
 
 pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> SessionError {

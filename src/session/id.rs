@@ -31,6 +31,16 @@ impl SessionId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The random digits at its end, which name it in lists.
+    pub fn short(&self) -> &str {
+        short_name(&self.0)
+    }
+}
+
+/// What follows the last dash of a name.
+pub fn short_name(id: &str) -> &str {
+    id.rsplit('-').next().unwrap_or(id)
 }
 
 impl std::fmt::Display for SessionId {

@@ -3,18 +3,23 @@
 
 pub mod apply;
 pub mod diff;
+pub mod entry;
 pub mod error;
+pub mod filter;
 pub mod id;
+pub mod kept_report;
 pub mod leaks;
 pub mod prune;
 pub mod recover;
 pub mod sessions;
 pub mod status;
 pub mod store;
+pub mod tidy;
 pub mod undo;
 pub mod work;
 
 pub use apply::{Applied, ApplyRequest};
+pub use entry::{SessionEntry, SessionOutcome};
 pub use error::SessionError;
 pub use sessions::{JournalEntry, Sessions, Shown};
 pub use status::{SessionState, SessionStatus};

@@ -1,7 +1,8 @@
 //! The sessions of a home: list and show them. What changes a session is in files of its own beside this one.
 //! Nothing is parsed or printed here.
 
-use super::store::{Session, SessionEntry, SessionStore};
+use super::entry::SessionEntry;
+use super::store::{Session, SessionStore};
 use crate::host::Host;
 use crate::model::mount_record::MountRecord;
 use crate::model::raw_path::RawPath;
@@ -49,6 +50,13 @@ pub struct JournalEntry {
     /// Those of them that a later undo of some paths took back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undone: Vec<RawPath>,
+}
+
+impl<'a> Sessions<'a> {
+    /// For what compares no files.
+    pub fn plain(store: &'a SessionStore, host: &'a Host, crash_points: &'a CrashPoints) -> Sessions<'a> {
+        Sessions { store, host, crash_points, merging: Merging::On }
+    }
 }
 
 impl Sessions<'_> {

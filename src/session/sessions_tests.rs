@@ -6,6 +6,7 @@ use crate::mount::apply::{Selection, UndoRequest};
 use crate::mount::changes::base;
 use crate::mount::fs::tree::Tree;
 use crate::session::prune::PruneRequest;
+use crate::session::tidy::Tidied;
 use crate::session::{Applied, ApplyRequest, SessionError, SessionState};
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
@@ -162,7 +163,7 @@ fn prune_keeps_what_was_never_applied() {
     fixture.sessions().undo(&undone, &UndoRequest::default()).unwrap();
     let live = fixture.store.create(&fixture.host, "live", &fixture.project()).unwrap();
     let prune = |older_than: u64, force: bool| {
-        let request = PruneRequest { older_than: Duration::from_secs(older_than), force };
+        let request = PruneRequest { older_than: Duration::from_secs(older_than), force, dry_run: false };
         fixture.sessions().prune(&request).unwrap()
     };
     assert_eq!(prune(3600, true).removed, Vec::<String>::new());
@@ -179,7 +180,9 @@ fn a_discarded_session_leaves_the_project_alone() {
     assert_eq!(fixture.sessions().discard(&id).unwrap().state, SessionState::Discarded);
     assert_eq!(fixture.read("a"), "base\n");
     let request = ApplyRequest { session: id, ..ApplyRequest::default() };
-    assert!(fixture.sessions().apply(&request).unwrap_err().to_string().contains("no longer has a mount"));
+    assert!(
+        fixture.sessions().apply(&request).unwrap_err().to_string().contains("its files are no longer kept")
+    );
 }
 
 #[test]
@@ -230,7 +233,9 @@ fn sessions_that_come_and_go_meanwhile_disturb_nobody_who_looks_after_them() {
         let looked = (0..150).try_for_each(|_| {
             sessions.list()?;
             sessions.recover(None)?;
-            sessions.prune(&PruneRequest { older_than: Duration::from_hours(1), force: false }).map(|_| ())
+            sessions
+                .prune(&PruneRequest { older_than: Duration::from_hours(1), force: false, dry_run: false })
+                .map(|_| ())
         });
         over.store(true, std::sync::atomic::Ordering::Relaxed);
         looked.unwrap();
@@ -254,7 +259,7 @@ fn what_was_undone_is_applied_again_without_the_mount_unless_the_user_changed_it
         let error = sessions.apply(&ApplyRequest { session: id.clone(), ..ApplyRequest::default() });
         let error = error.unwrap_err();
         assert!(
-            matches!(error.downcast_ref(), Some(SessionError::NoMount { is_undone: true, .. })),
+            matches!(error.downcast_ref(), Some(SessionError::NoMount { state: SessionState::Undone, .. })),
             "{error}"
         );
         let redone = sessions.redo(&id).unwrap();
@@ -269,4 +274,41 @@ fn what_was_undone_is_applied_again_without_the_mount_unless_the_user_changed_it
     assert_eq!((refused.outcome.status, refused.exit()), (apply::UndoStatus::Conflict, Exit::Conflict));
     assert_eq!((read("a").as_deref(), read("new")), (Some("user\n"), None));
     assert_eq!(refused.state, SessionState::Undone);
+}
+
+#[test]
+fn the_oldest_finished_sessions_go_where_they_take_too_much_and_never_on_their_first_day() {
+    let fixture = Fixture::new();
+    let finish = |name: &str, state: SessionState, ended: &str| {
+        let session = fixture.store.create(&fixture.host, name, &fixture.project()).unwrap();
+        session
+            .update_status(|status| {
+                status.state = state;
+                status.started_at = ended.into();
+                status.ended_at = Some(ended.into());
+            })
+            .unwrap();
+        std::fs::write(session.dir.join("large"), vec![1; 1 << 20]).unwrap();
+        session.id.to_string()
+    };
+    let oldest = finish("oldest", SessionState::Applied, "2020-01-01T00:00:00Z");
+    let held = finish("held", SessionState::Held, "2020-01-02T00:00:00Z");
+    let undone = finish("undone", SessionState::Undone, "2020-01-02T00:00:00Z");
+    let older = finish("older", SessionState::Nothing, "2020-01-03T00:00:00Z");
+    let old = finish("old", SessionState::Discarded, "2020-01-04T00:00:00Z");
+    let new = finish("new", SessionState::Applied, &fixture.host.now().to_string());
+    let left =
+        || fixture.store.all().unwrap().iter().map(|session| session.id.to_string()).collect::<Vec<_>>();
+    let tidy = |limit: u64| {
+        let mut tidied = Tidied::default();
+        fixture.sessions().remove_old(Duration::MAX, Some(limit), &mut tidied).unwrap();
+        (tidied.removed, tidied.bytes > 1 << 20)
+    };
+    assert_eq!(tidy(10 << 20), (0, false));
+    assert_eq!(tidy((2 << 20) + (1 << 19)), (2, true));
+    assert!(!left().contains(&oldest) && !left().contains(&older) && left().contains(&old));
+    assert_eq!(tidy(1), (1, true));
+    let mut rest = vec![held, new, undone];
+    rest.sort();
+    assert_eq!(left(), rest);
 }

@@ -7,6 +7,8 @@ use crate::files::owned;
 use crate::host::Host;
 use crate::mount::fs::cleanup;
 use crate::mount::fs::tree::{self, Tree};
+use crate::mount::process::disk_meter::disk_use;
+use crate::session::entry::SessionEntry;
 use crate::session::id::SessionId;
 use crate::session::status::{STATUS_FILE, SessionState, SessionStatus};
 use anyhow::{Context, Result, bail};
@@ -16,10 +18,12 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const LOCK_FILE: &str = "lock";
 const TRASH_PREFIX: &str = ".trash-";
+/// Stands for a name.
+pub const LAST: &str = "last";
 /// What a session is called until it can say what it is.
 const NEW_PREFIX: &str = ".new-";
 
@@ -27,6 +31,8 @@ const NEW_PREFIX: &str = ".new-";
 #[derive(Debug, Clone)]
 pub struct SessionStore {
     home: PathBuf,
+    /// The working directory of whoever says `last`.
+    here: Option<PathBuf>,
 }
 
 /// One session directory; locked if this process runs or changes it.
@@ -37,22 +43,14 @@ pub struct Session {
     lock: Option<File>,
 }
 
-/// What a list shows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SessionEntry {
-    pub id: String,
-    /// As it is now: a dead runner's session is `interrupted`, whatever it last wrote.
-    pub state: SessionState,
-    pub live: bool,
-    /// `None` when the session died before it could say anything.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<SessionStatus>,
-}
-
 impl SessionStore {
     pub fn new(workforce_home: &Path) -> SessionStore {
-        SessionStore { home: workforce_home.to_owned() }
+        SessionStore { home: workforce_home.to_owned(), here: None }
+    }
+
+    /// For commands: `last` is the last session of the project that this directory is in.
+    pub fn seen_from(self, here: &Path) -> SessionStore {
+        SessionStore { here: Some(here.to_owned()), ..self }
     }
 
     pub fn sessions_dir(&self) -> PathBuf {
@@ -94,6 +92,7 @@ impl SessionStore {
                 started_at: now.to_string(),
                 ended_at: None,
                 pid: std::process::id(),
+                runs: Vec::new(),
             };
             let made = session
                 .lock()
@@ -120,8 +119,7 @@ impl SessionStore {
                 entries.push(entry);
             }
         }
-        let key = |entry: &SessionEntry| entry.status.as_ref().map(|status| status.started_at.clone());
-        entries.sort_by(|a, b| key(b).cmp(&key(a)).then_with(|| b.id.cmp(&a.id)));
+        entries.sort_by(|a, b| b.started_at().cmp(&a.started_at()).then_with(|| b.id.cmp(&a.id)));
         Ok(entries)
     }
 
@@ -147,15 +145,23 @@ impl SessionStore {
         Ok(ids)
     }
 
-    /// The session of this name, or the only one whose name starts with it.
+    /// The session of this name, the only one whose name or whose last part starts with it, or the `last` one.
     pub fn find(&self, wanted: &str) -> Result<Session> {
+        if wanted == LAST {
+            return self.last();
+        }
         let ids = self.ids()?;
         if let Some(id) = ids.iter().find(|id| id.as_str() == wanted) {
             return Ok(self.session(id.clone()));
         }
-        let matching: Vec<&SessionId> =
-            ids.iter().filter(|id| !wanted.is_empty() && id.as_str().starts_with(wanted)).collect();
-        match matching.as_slice() {
+        let matching = |is_meant: &dyn Fn(&SessionId) -> bool| -> Vec<&SessionId> {
+            ids.iter().filter(|id| !wanted.is_empty() && is_meant(id)).collect()
+        };
+        let mut meant = matching(&|id| id.as_str().starts_with(wanted));
+        if meant.is_empty() {
+            meant = matching(&|id| id.short().starts_with(wanted));
+        }
+        match meant.as_slice() {
             [id] => Ok(self.session((*id).clone())),
             [] => Err(SessionError::NotFound { wanted: wanted.to_owned() }.into()),
             several => {
@@ -163,6 +169,28 @@ impl SessionStore {
                 Err(SessionError::Ambiguous { wanted: wanted.to_owned(), ids }.into())
             }
         }
+    }
+
+    /// The session that was started last in the project around the working directory. What was started elsewhere is never meant:
+    /// it would be discarded by somebody who thinks of another one.
+    fn last(&self) -> Result<Session> {
+        let here = self.here.as_deref();
+        let mut entries = self.list()?.into_iter();
+        let is_here = |entry: &SessionEntry| {
+            here.is_none_or(|here| {
+                entry.status.as_ref().is_some_and(|status| here.starts_with(&*status.root))
+            })
+        };
+        let newest = entries.as_slice().first().map(|entry| entry.id.clone());
+        match entries.find(is_here).and_then(|entry| self.listed(&entry)) {
+            Some(session) => Ok(session),
+            None => Err(SessionError::NoLast { elsewhere: newest }.into()),
+        }
+    }
+
+    /// A session that was listed; it may be gone by now.
+    pub fn listed(&self, entry: &SessionEntry) -> Option<Session> {
+        SessionId::parse(&entry.id).map(|id| self.session(id))
     }
 
     fn session(&self, id: SessionId) -> Session {
@@ -212,6 +240,11 @@ impl Session {
             std::thread::sleep(Duration::from_millis(20));
         }
         Err(SessionError::InUse { id: self.id.clone() }.into())
+    }
+
+    /// How many bytes it takes on the disk; `None` if that is not known by then.
+    pub fn disk_use(&self, deadline: Option<Instant>) -> Option<u64> {
+        disk_use(&self.dir, deadline)
     }
 
     /// Whether it is there still.
@@ -283,21 +316,20 @@ impl Session {
 
     /// Moves the session on; an end that is already noted stays.
     pub fn set_state(&self, host: &Host, state: SessionState) -> Result<()> {
+        self.update_status(|status| status.enter(state, host.now()))
+    }
+
+    /// Changes what it says about itself, if it says anything.
+    pub fn update_status(&self, change: impl FnOnce(&mut SessionStatus)) -> Result<()> {
         let Some(mut status) = self.status()? else { return Ok(()) };
-        status.state = state;
-        if !state.is_active() && status.ended_at.is_none() {
-            status.ended_at = Some(host.now().to_string());
-        }
+        change(&mut status);
         self.write_status(&status)
     }
 
     pub fn entry(&self) -> Result<SessionEntry> {
         // A damaged status is as good as none: the session must still be listed.
         let status = self.status().unwrap_or_default();
-        let live = self.is_live()?;
-        let said = status.as_ref().map_or(SessionState::Interrupted, |status| status.state);
-        let state = if said.is_active() && !live { SessionState::Interrupted } else { said };
-        Ok(SessionEntry { id: self.id.to_string(), state, live, status })
+        Ok(SessionEntry::new(&self.id, self.is_live()?, status))
     }
 
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {

@@ -142,8 +142,8 @@ impl Session {
     }
 
     pub(super) fn no_mount(&self) -> SessionError {
-        let is_undone = self.entry().is_ok_and(|entry| entry.state == SessionState::Undone);
-        SessionError::NoMount { id: self.id.clone(), is_undone }
+        let state = self.entry().map_or(SessionState::Interrupted, |entry| entry.state);
+        SessionError::NoMount { id: self.id.clone(), state }
     }
 }
 

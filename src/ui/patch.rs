@@ -2,13 +2,14 @@
 
 use super::{BOLD, printable};
 use anstyle::{AnsiColor, Style};
+use std::fmt::Display;
 
 const PLACE: Style = AnsiColor::Cyan.on_default();
 const ADDED: Style = AnsiColor::Green.on_default();
 const REMOVED: Style = AnsiColor::Red.on_default();
 
 /// How many lines came and went, behind a name.
-pub fn counts(added: usize, removed: usize) -> String {
+pub fn counts(added: impl Display, removed: impl Display) -> String {
     format!("  {ADDED}+{added}{ADDED:#} {REMOVED}-{removed}{REMOVED:#}")
 }
 

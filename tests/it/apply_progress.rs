@@ -27,7 +27,7 @@ fn a_long_apply_shows_a_bar_on_a_terminal_and_takes_it_away() {
     terminal.shows("ended 0");
     let screen = terminal.screen();
     assert!(!screen.contains("applying ["), "the bar went away:\n{screen}");
-    assert!(screen.contains("applied 31 change(s)"), "{screen}");
+    assert!(screen.contains("applied 31 changes"), "{screen}");
     assert_eq!(read(world.project().join("n/30")), "30\n");
     world.aw(["sessions", "undo", &id]).ends(0);
 

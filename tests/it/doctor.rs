@@ -120,7 +120,7 @@ fn a_machine_with_everything_is_well_and_nothing_is_left_behind() {
 
     let text = env.run(["doctor"]);
     text.succeeds();
-    assert!(text.stdout.contains("0 problem(s), "), "{text:#?}");
+    assert!(text.stdout.contains("0 problems, "), "{text:#?}");
     assert!(!text.stdout.contains(SECRET), "{text:#?}");
 }
 
@@ -174,7 +174,7 @@ fn one_usable_harness_is_enough() {
     env.set_var("CODEX_API_KEY", SECRET);
     let ran = env.run(["doctor", "--json"]);
     assert_eq!(ran.code, 0, "{ran:#?}");
-    says(&row(&rows(&ran), "harness", "claude"), "warning", "18 persona(s) run on it");
+    says(&row(&rows(&ran), "harness", "claude"), "warning", "used by 18 personas");
 }
 
 /// One harness, the files and variables of a machine, and what is said about its login.

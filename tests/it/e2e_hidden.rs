@@ -198,7 +198,7 @@ fn the_review_at_a_terminal_applies_shows_picks_keeps_and_discards() {
     terminal.line("d");
     terminal.shows("+applied");
     terminal.line("a");
-    terminal.shows("applied 2 change(s)");
+    terminal.shows("applied 2 changes");
     terminal.shows("ended 0");
     assert_eq!((now("a"), now("b")), ("applied\n".into(), String::new()));
     // Pick one of two.
@@ -206,7 +206,7 @@ fn the_review_at_a_terminal_applies_shows_picks_keeps_and_discards() {
     terminal.line("p");
     terminal.shows("Numbers such as");
     terminal.line("2");
-    terminal.shows("1 change(s) stay in the session");
+    terminal.shows("1 change left in the session");
     terminal.shows("ended 0");
     assert_eq!((now("one"), now("two")), (String::new(), "two\n".into()));
     // Discard asks once more.

@@ -193,7 +193,7 @@ fn a_role_of_minions_is_accounted_for_and_its_charter_stays_in_the_tree() {
         .collect();
     assert_eq!(charters, ["skipped", "skipped"]);
     let said = env.run(["import", "../in", "--dry-run", "--to", "../elsewhere"]).stdout;
-    assert!(said.contains("would import 2 persona(s)") && said.contains("would import 3 role(s)"), "{said}");
+    assert!(said.contains("would import 2 personas") && said.contains("would import 3 roles"), "{said}");
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn a_tree_is_no_list_of_agents_and_what_is_passed_over_is_told() {
     env.write("empty/readme.txt", "x");
     let ran = env.run(["import", "../empty"]);
     ran.fails_with_output(1, "nothing to import: no file has the extension of an agent file");
-    assert!(env.run(["import", "../in/posts", "--json"]).stdout.contains("none of 1 file(s) is an agent"));
+    assert!(env.run(["import", "../in/posts", "--json"]).stdout.contains("no agent in 1 file"));
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn a_dry_run_says_would() {
     let env = TestEnv::new();
     env.write("in/agents/a.md", "---\nname: a\ndescription: d\n---\nx\n");
     let said = env.run(["import", "../in", "--dry-run"]).stdout;
-    assert!(said.contains("would import  a") && said.contains("would import 1 persona(s)"), "{said}");
+    assert!(said.contains("would import  a") && said.contains("would import 1 persona"), "{said}");
     assert!(!said.contains("imported"), "{said}");
 }
 

@@ -69,6 +69,7 @@ mod restrictions;
 mod resume;
 mod review_terminal;
 mod roles;
+mod session_list;
 mod session_next;
 mod sidecars;
 mod soak;

@@ -220,7 +220,7 @@ fn conflicts_are_settled_in_the_review() {
         terminal.shows("what the agent changed");
         terminal.asks("Enter to go back?");
         terminal.line("o");
-        terminal.shows("1 change(s) stay in the session");
+        terminal.shows("1 change left in the session");
         terminal.shows("ended 0");
         assert_eq!(a(), "top\nmine\nend\n");
         assert_eq!(read(world.project().join("b.txt")), "new\n");
@@ -376,7 +376,7 @@ fn hunks_are_picked_one_by_one_and_the_others_stay() {
             "$AW mount -- sh -c \"sed -i -e '{edits}' a.txt; echo more >> b.txt\"; echo ended $?"
         ));
         terminal.asks(QUESTION);
-        terminal.shows("2 change(s)  +4 -3 in session mount-");
+        terminal.shows("2 changes  +4 -3 in session mount-");
         terminal.shows("modified  a.txt  +3 -3");
         terminal.shows("modified  b.txt  +1 -0");
         terminal.line("p");
@@ -387,7 +387,7 @@ fn hunks_are_picked_one_by_one_and_the_others_stay() {
             terminal.asks("[q] no more");
             terminal.line(answer);
         }
-        terminal.shows("2 change(s) stay in the session");
+        terminal.shows("2 changes left in the session");
         terminal.shows("ended 0");
         let picked = base.replace("line 2\n", "TWO\n").replace("line 28\n", "TWENTYEIGHT\n");
         assert_eq!(read(world.project().join("a.txt")), picked);
@@ -498,7 +498,7 @@ fn renames_are_shown_as_renames_and_one_half_takes_both() {
         let row = row.lines().rfind(|line| line.ends_with("renamed   old.txt -> new.txt  +0 -0")).unwrap();
         terminal.line(row.split_whitespace().next().unwrap());
         terminal.shows("ended 0");
-        terminal.shows("applied 1 change(s)");
+        terminal.shows("applied 1 change");
         assert_eq!(world.outside("ls; cat new.txt c.txt"), "c.txt\nnew.txt\nsrc\nsame\nc\n");
         let id = world.listed()[0]["id"].as_str().unwrap().to_owned();
         // The other half says the same.

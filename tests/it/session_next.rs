@@ -49,7 +49,7 @@ fn a_session_shows_its_paths_and_what_can_be_done_with_it() {
             (&json()["applied"], next(&json(), &id)),
             (&json!(["a", "new"]), vec!["sessions undo ID".into()])
         );
-        show().says("  applied   a\n  applied   new\n").says(&format!("`agentworkforce sessions undo {id}`"));
+        show().says("  applied   a  +1 -1\n  applied   new  +1 -0\n").says(&format!("`agentworkforce sessions undo {id}`"));
 
         world.aw(["sessions", "undo", &id, "--only", "new"]).ends(0);
         let part = json();
@@ -60,7 +60,7 @@ fn a_session_shows_its_paths_and_what_can_be_done_with_it() {
             (&json()["undone"], next(&json(), &id)),
             (&json!(["a", "new"]), vec!["sessions redo ID".into()])
         );
-        show().says("  undone    a\n");
+        show().says("  undone    a  +1 -1\n");
         world.aw(["sessions", "redo", &id]).ends(0);
         let again = json();
         assert!(again["applied"].as_array().unwrap().contains(&json!("a")), "{again:#}");

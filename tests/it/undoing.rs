@@ -98,7 +98,7 @@ fn single_paths_are_undone_and_the_rest_later() {
         // What was undone is nowhere else.
         world.aw(["sessions", "prune", "--older-than", "0s"]).ends(0).says("exist only here");
         let said = world.aw(["sessions", "undo", id, "--only", "tool"]).ends(0);
-        assert!(said.stdout.starts_with(&format!("undone: 1 path(s) of {id}; 2 stay applied\n")), "{said:?}");
+        assert!(said.stdout.starts_with(&format!("undone: 1 path of {id}; 2 still applied\n")), "{said:?}");
         world.aw(["sessions", "undo", id]).ends(3).says("  b\n");
         world.outside("printf 'agent\\n' > b");
         let rest = world.aw(["sessions", "undo", id, "--json"]).ends(0).json();
@@ -129,7 +129,7 @@ fn the_next_run_knows_what_was_undone() {
         assert_eq!(paths(&shown["review"]["changes"]), ["a"], "it can be applied again: {shown:#}");
         world.aw(["sessions", "apply", &id, "--keep"]).ends(0);
         assert_eq!(now(&world, "a"), "agent\n");
-        world.aw(["sessions", "undo", &id]).ends(0).says("1 earlier one(s) stay");
+        world.aw(["sessions", "undo", &id]).ends(0).says("1 earlier apply not undone");
         world.aw(["sessions", "undo", &id]).ends(0);
         assert_eq!(world.outside("git status --porcelain"), "");
     }
@@ -194,7 +194,7 @@ fn for_each_renamed(options: &[&str], test: impl Fn(&World, &str)) {
 fn one_half_of_a_rename_with_an_edit_undoes_both() {
     for_each_renamed(&[], |world, id| {
         for half in ["src/calculator.py", "src/calc.py"] {
-            world.aw(["sessions", "undo", id, "--only", half]).ends(0).says("2 path(s)");
+            world.aw(["sessions", "undo", id, "--only", half]).ends(0).says("2 paths");
             assert_eq!(world.outside("ls src; cat src/calc.py"), "calc.py\none\ntwo\nthree\nfour\nfive\n");
             assert_eq!(now(world, "new"), "new\n", "the rest stays");
             world.aw(["sessions", "redo", id]).ends(0).says("applied again").says("src/calculator.py");

@@ -16,12 +16,16 @@ fn ready(harness: Harness) -> &'static str {
     }
 }
 
-/// The sessions there are, the newest first.
-fn sessions(world: &Scratch) -> Vec<String> {
+/// What is listed of the sessions there are, the newest first.
+fn listed(world: &Scratch) -> Vec<Value> {
     let ran = world.run(&mut world.agentworkforce(["sessions", "list", "--json"]), "");
     let listed: Value = serde_json::from_str(&ran.stdout).expect("JSON");
-    let sessions = listed["sessions"].as_array().expect("a list").iter();
-    sessions.map(|session| session["id"].as_str().expect("an id").to_owned()).collect()
+    listed["sessions"].as_array().expect("a list").clone()
+}
+
+/// Their names.
+fn sessions(world: &Scratch) -> Vec<String> {
+    listed(world).iter().map(|session| session["id"].as_str().expect("an id").to_owned()).collect()
 }
 
 fn open(world: &Scratch, flags: &[&str]) -> Terminal {
@@ -67,6 +71,11 @@ fn each_has_its_own_chat_in_a_terminal(harness: Harness, level: &str) {
     beta.ask("BETA-ASKS", "BETA-SAYS", PATIENCE);
     leave(beta);
     leave(alpha);
+    for (id, asked) in [(&alphas, "ALPHA-ASKS"), (&betas, "BETA-ASKS")] {
+        let entry = listed(&world).into_iter().find(|entry| entry["id"] == **id).expect("a session");
+        assert_eq!(entry["task"], asked, "{entry:#}");
+        assert!(entry["usage"]["outputTokens"].as_u64().is_some_and(|tokens| tokens > 0), "{entry:#}");
+    }
     for (id, own, other) in [(&alphas, "ALPHA", "BETA"), (&betas, "BETA", "ALPHA")] {
         let mut terminal = open(&world, &["--resume", id]);
         // What was said is on the screen again.

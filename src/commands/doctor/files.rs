@@ -4,6 +4,7 @@ use super::row::{Area, Row};
 use crate::commands::{lint, list};
 use crate::error::CommandError;
 use crate::host::Host;
+use crate::model::amounts::counted;
 use crate::model::shape::Severity;
 use crate::model::tier::Harness;
 use crate::session::{SessionState, SessionStore};
@@ -50,7 +51,11 @@ fn personas(workforce: &Workforce, files: &mut Files) {
     for harness in rows.iter().filter_map(|row| Harness::from_str(row.harness?).ok()) {
         *files.by_harness.entry(harness).or_default() += 1;
     }
-    files.rows.push(Row::ok(AREA, "personas", format!("{} persona(s), {runnable} can run", rows.len())));
+    files.rows.push(Row::ok(
+        AREA,
+        "personas",
+        format!("{}, {runnable} can run", counted(rows.len(), "persona")),
+    ));
     let mut problems = lint::problems_everywhere(workforce);
     problems.sort_by(|a, b| (&a.file, a.place, &a.message).cmp(&(&b.file, b.place, &b.message)));
     problems.dedup();
@@ -58,7 +63,12 @@ fn personas(workforce: &Workforce, files: &mut Files) {
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let worst = problems.iter().min_by_key(|problem| std::cmp::Reverse(problem.severity));
     let worst = worst.map(ToString::to_string);
-    let detail = format!("{errors} error(s), {warnings} warning(s), first {}", worst.unwrap_or_default());
+    let detail = format!(
+        "{}, {}, first {}",
+        counted(errors, "error"),
+        counted(warnings, "warning"),
+        worst.unwrap_or_default()
+    );
     files.rows.push(match (errors, warnings) {
         (0, 0) => Row::ok(AREA, "files", "no errors and no warnings"),
         (0, _) => Row::warning(AREA, "files", detail, "agentworkforce lint"),
@@ -90,7 +100,7 @@ fn sessions(host: &Host) -> Vec<Row> {
         rows.push(Row::warning(AREA, "held", detail, fix));
     }
     if rows.is_empty() {
-        rows.push(Row::ok(AREA, "all", format!("{} session(s), nothing to decide", entries.len())));
+        rows.push(Row::ok(AREA, "all", format!("{}, nothing to decide", counted(entries.len(), "session"))));
     }
     rows
 }

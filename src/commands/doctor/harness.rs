@@ -4,6 +4,7 @@ use super::row::{Area, Row};
 use super::user_files::HostFiles;
 use crate::harness::{Login, adapter};
 use crate::host::Host;
+use crate::model::amounts::counted;
 use crate::model::tier::Harness;
 use crate::tool::{self, Lookup, version};
 use std::collections::BTreeMap;
@@ -75,7 +76,7 @@ impl Check {
         let (name, adapter) = (self.harness.name(), adapter(self.harness));
         let program = match &self.program {
             Program::Missing => {
-                let wanted = personas.map(|count| format!("; {count} persona(s) run on it"));
+                let wanted = personas.map(|count| format!("; used by {}", counted(count, "persona")));
                 let detail = format!("not installed{}", wanted.unwrap_or_default());
                 return vec![Row::warning(Area::Harness, name, detail, adapter.install_command())];
             }
@@ -123,7 +124,7 @@ mod tests {
         };
         let install = Some("npm install -g @example/agent".to_owned());
         let none = "no harness can be used, so no persona can run".to_owned();
-        let wanted = "not installed; 2 persona(s) run on it".to_owned();
+        let wanted = "not installed; used by 2 personas".to_owned();
         assert_eq!(
             of_example(&host),
             [

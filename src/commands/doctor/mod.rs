@@ -10,6 +10,7 @@ mod user_files;
 
 use crate::exit::Exit;
 use crate::host::Host;
+use crate::model::amounts::counted;
 use crate::model::secrets::{Secrets, sounds_secret};
 use crate::model::warning::Warning;
 use crate::ui::{Ui, printable};
@@ -76,5 +77,9 @@ fn print(rows: &[Row], ui: &mut Ui) {
     }
     let count = |status: Status| rows.iter().filter(|row| row.status == status).count();
     ui.line("");
-    ui.line(format!("{} problem(s), {} warning(s)", count(Status::Problem), count(Status::Warning)));
+    ui.line(format!(
+        "{}, {}",
+        counted(count(Status::Problem), "problem"),
+        counted(count(Status::Warning), "warning")
+    ));
 }

@@ -4,8 +4,8 @@ use super::Advice;
 use crate::exit::Exit;
 use crate::host::HostError;
 use crate::mount::MountError;
-use crate::session::SessionError;
 use crate::session::id::SessionId;
+use crate::session::{SessionError, SessionState};
 
 pub(super) fn host(error: &HostError) -> Advice {
     match error {
@@ -73,6 +73,10 @@ pub(super) fn session(error: &SessionError) -> Advice {
         SessionError::NotFound { .. } => {
             Advice::usage().hint("`agentworkforce sessions list` shows all sessions")
         }
+        SessionError::NoLast { elsewhere: Some(id) } => {
+            Advice::usage().hint(format!("the last session of all projects is {id}"))
+        }
+        SessionError::NoLast { elsewhere: None } => Advice::usage().hint("there are no sessions at all"),
         SessionError::Ambiguous { ids, .. } => {
             let names: Vec<&str> = ids.iter().take(5).map(SessionId::as_str).collect();
             Advice::usage().hint(format!("give more of the name: {}", names.join(", ")))
@@ -80,11 +84,15 @@ pub(super) fn session(error: &SessionError) -> Advice {
         SessionError::InUse { .. } => {
             Advice::usage().hint("its runner is still at work; wait for it, or stop it")
         }
-        SessionError::NoMount { id, is_undone: true } => {
+        SessionError::NoMount { id, state: SessionState::Undone } => {
             Advice::usage().hint(format!("`agentworkforce sessions redo {id}` applies again what was undone"))
         }
-        SessionError::NoMount { .. } => Advice::usage()
-            .hint("its work was applied, undone or discarded; `agentworkforce sessions show` says which"),
+        SessionError::NoMount { id, state: SessionState::Applied } => {
+            Advice::usage().hint(format!("`agentworkforce sessions diff {id}` shows what was applied"))
+        }
+        SessionError::NoMount { id, .. } => {
+            Advice::usage().hint(format!("`agentworkforce sessions show {id}` shows what is known of it"))
+        }
         SessionError::RulesMissing { data, .. } => {
             Advice::exit(Exit::Internal).hint(format!("the work itself is in {}", data.display()))
         }

@@ -18,6 +18,7 @@ use crate::files::lock::{self, DirectoryLocks};
 use crate::host::{Host, normalised};
 use crate::load::file::{self, FileProblem};
 use crate::load::{check, library};
+use crate::model::amounts::counted;
 use crate::model::formats::{PERSONA, ROLE};
 use crate::model::shape::{Field, Object, Severity};
 use crate::model::warning::{Warning, WarningCode};
@@ -69,7 +70,7 @@ pub fn run(args: &ImportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     import.rows.sort_by_key(|row| place.get(row.source.as_path()).copied());
     let written = import.count(ImportStatus::Imported) + import.count(ImportStatus::Replaced);
     if written > 0 && !args.dry_run {
-        super::edit::audit(&workforce, &format!("import {written} file(s)"))?;
+        super::edit::audit(&workforce, &format!("import {}", counted(written, "file")))?;
     }
     let failed = import.count(ImportStatus::Failed) + import.count(ImportStatus::Differs);
     let nothing = written == 0 && import.count(ImportStatus::Unchanged) == 0;

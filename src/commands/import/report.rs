@@ -2,6 +2,7 @@
 
 use super::row::{ImportStatus, Row};
 use crate::convert::Fate;
+use crate::model::amounts::counted;
 use crate::model::path_text::path_text;
 use crate::model::warning::Warning;
 use crate::ui::{BOLD, DIM, Ui, printable};
@@ -44,7 +45,7 @@ pub fn print(import: &Outcome, nothing: bool, ui: &mut Ui) {
     let roles = |status: ImportStatus| import.roles(status);
     let reason = nothing.then(|| match import.rows.len() {
         0 => "no file has the extension of an agent file (.md, .toml, .yaml, .json)".to_owned(),
-        files => format!("none of {files} file(s) is an agent"),
+        files => format!("no agent in {}", counted(files, "file")),
     });
     if ui.is_json() {
         ui.json(&json!({
@@ -83,8 +84,8 @@ pub fn print(import: &Outcome, nothing: bool, ui: &mut Ui) {
     let (would, replace) =
         if import.dry_run { ("would import", "would replace") } else { ("imported", "replaced") };
     let mut text = format!(
-        "{would} {} persona(s), {replace} {}, unchanged {}, left alone {}, failed {}",
-        count(ImportStatus::Imported),
+        "{would} {}, {replace} {}, unchanged {}, left alone {}, failed {}",
+        counted(count(ImportStatus::Imported), "persona"),
         count(ImportStatus::Replaced),
         count(ImportStatus::Unchanged),
         count(ImportStatus::Differs),
@@ -93,8 +94,8 @@ pub fn print(import: &Outcome, nothing: bool, ui: &mut Ui) {
     let with_roles = import.rows.iter().any(|row| row.role.is_some());
     if with_roles {
         text.push_str(&format!(
-            "; {would} {} role(s), {replace} {}, unchanged {}, left alone {}, failed {}",
-            roles(ImportStatus::Imported),
+            "; {would} {}, {replace} {}, unchanged {}, left alone {}, failed {}",
+            counted(roles(ImportStatus::Imported), "role"),
             roles(ImportStatus::Replaced),
             roles(ImportStatus::Unchanged),
             roles(ImportStatus::Differs),
@@ -116,7 +117,7 @@ fn print_skipped(rows: &[Row], ui: &mut Ui) {
         let more = if names.len() > 3 { ", ..." } else { "" };
         ui.line(format!(
             "{DIM}{}{DIM:#}",
-            printable(&format!("skipped {} file(s): {reason} ({shown}{more})", names.len()))
+            printable(&format!("skipped {}: {reason} ({shown}{more})", counted(names.len(), "file")))
         ));
     }
 }

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::load::file::FileProblem;
+use crate::model::amounts::counted;
 use crate::model::shape::Severity;
 use crate::ui::{Ui, printable};
 use crate::workforce::{Found, Workforce};
@@ -50,7 +51,12 @@ pub fn run(args: &LintArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         if !problems.is_empty() {
             ui.line("");
         }
-        ui.line(format!("{errors} error(s), {warnings} warning(s), {notes} note(s)"));
+        ui.line(format!(
+            "{}, {}, {}",
+            counted(errors, "error"),
+            counted(warnings, "warning"),
+            counted(notes, "note")
+        ));
     }
     Ok(if failed { Exit::Failed } else { Exit::Done })
 }

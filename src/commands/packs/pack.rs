@@ -1,12 +1,12 @@
 //! `pack`: checks a directory of personas and writes it as an archive for `install`.
 
-use super::summary::counted;
 use crate::cli::PackArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::files::atomic::{self, FileMode};
 use crate::files::error::cannot_write;
 use crate::host::Host;
+use crate::model::amounts::counted;
 use crate::model::path_text::path_text;
 use crate::model::text_rules::slugged;
 use crate::pack::contents::{self, Contents, UnitKind};

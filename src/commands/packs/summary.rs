@@ -1,6 +1,7 @@
 //! Describes what happened to the personas and roles of packs, and suggests commands for what was left alone.
 
 use crate::cli::LayerArg;
+use crate::model::amounts::counted;
 use crate::model::path_text::path_text;
 use crate::model::warning::{Warning, WarningCode};
 use crate::pack::contents::{ROLES_PREFIX, UnitKind};
@@ -33,11 +34,6 @@ pub fn rows(target: &Target, decisions: &[Decision]) -> Vec<Value> {
 
 pub fn count(decisions: &[Decision], is_counted: impl Fn(Action) -> bool) -> usize {
     decisions.iter().filter(|decision| is_counted(decision.action)).count()
-}
-
-/// `3 personas` or `1 persona`.
-pub fn counted(number: usize, word: &str) -> String {
-    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
 }
 
 /// Returns `it` or `them`.

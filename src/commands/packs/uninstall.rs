@@ -1,12 +1,13 @@
 //! `uninstall`: removes what a pack installed. What the user changed stays.
 
-use super::summary::{self, counted, display_name, rows};
+use super::summary::{self, display_name, rows};
 use super::{installed, log_change, recorded, target_of, write};
 use crate::cli::UninstallArgs;
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::load::file;
+use crate::model::amounts::counted;
 use crate::model::path_text::path_text;
 use crate::model::text_rules::slugged;
 use crate::model::warning::{Warning, WarningCode};

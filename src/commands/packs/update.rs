@@ -1,7 +1,7 @@
 //! `update`: installs new versions of packs. What the user edited is never overwritten: it stays, as a conflict where
 //! the pack changed it, too.
 
-use super::summary::{self, count, counted, display_name, main_file, rows};
+use super::summary::{self, count, display_name, main_file, rows};
 use super::warnings::{self, Scope};
 use super::{
     Fetcher, about_pack, backup, emptied, fetch_locked, installed, log_change, recorded, skip_taken_ids,
@@ -11,6 +11,7 @@ use crate::cli::UpdateArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::Host;
+use crate::model::amounts::counted;
 use crate::model::path_text::path_text;
 use crate::model::warning::Warning;
 use crate::model::words::nearest;

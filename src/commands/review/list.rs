@@ -1,5 +1,6 @@
 //! The changes of a run as a list: what happened to which path, how many lines, and what is not applied. It asks nothing.
 
+use crate::model::amounts::counted;
 use crate::mount::changes::diff::{FileDiff, TOUCHED, printable_name};
 use crate::mount::changes::{Change, ProtectedWhy, Review};
 use crate::run::report::{DROPPED_GIT, git_settings};
@@ -50,7 +51,7 @@ pub fn say_changes(session: &str, found: &Review, diffs: &[FileDiff], ui: &mut U
         counts(sum(|diff| diff.added), sum(|diff| diff.removed))
     };
     let rows = rows(&found.changes, diffs);
-    ui.say(&format!("{BOLD}{} change(s){note}{BOLD:#}{lines} in session {session}", rows.len()));
+    ui.say(&format!("{BOLD}{}{note}{BOLD:#}{lines} in session {session}", counted(rows.len(), "change")));
     // All of them: what is not shown is where an agent would hide something.
     ui.say_lines(rows.iter().map(|row| format!("  {}", row.text)));
     say_kept_out(found, ui);
@@ -110,8 +111,8 @@ pub fn say_kept_out(found: &Review, ui: &mut Ui) {
     }
     if found.ignored.count > 0 {
         ui.say(&format!(
-            "  not applied: {} path(s) that git ignores (`--include-ignored` applies them)",
-            found.ignored.count
+            "  not applied: {} that git ignores (`--include-ignored` applies them)",
+            counted(found.ignored.count, "path")
         ));
     }
     for path in &found.special {

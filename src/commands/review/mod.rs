@@ -10,6 +10,7 @@ mod pick;
 use super::prompter::{Answer, Prompter};
 use crate::host::Host;
 use crate::host::terminal::UserTerminal;
+use crate::model::amounts::counted;
 use crate::mount::apply::Selection;
 use crate::mount::apply::decided::Decided;
 use crate::mount::changes::diff::FileDiff;
@@ -105,7 +106,7 @@ impl Asking<'_> {
                 "k" | "keep" | "" => return Ok(Decision::Keep),
                 "x" | "discard" => {
                     let changes = list::rows(&self.offer.review.changes, &[]).len();
-                    let question = format!("discard {changes} change(s) for good?");
+                    let question = format!("discard {} for good?", counted(changes, "change"));
                     if self.prompter.confirms(&question, &mut self.ui) {
                         return Ok(Decision::Discard);
                     }

@@ -6,6 +6,7 @@ use crate::cli::SessionsCommand;
 use crate::commands::review::{self, list};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::model::amounts::counted;
 use crate::model::mount::RuleSource;
 use crate::model::printable::printable;
 use crate::mount::apply::{ApplyResult, Selection, progress};
@@ -113,8 +114,8 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
             let conflicts: Vec<&Change> =
                 outcome.remaining.iter().filter(|change| change.conflict.is_some()).collect();
             ui.say(&format!(
-                "{} conflict(s): nothing was applied, the work is held in session {}",
-                conflicts.len(),
+                "{}: nothing was applied, the work is held in session {}",
+                counted(conflicts.len(), "conflict"),
                 applied.session
             ));
             for change in &conflicts {
@@ -125,10 +126,10 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
         ApplyResult::Nothing => ui.say("nothing to apply"),
         ApplyResult::Applied => {
             let rows = list::rows(&outcome.applied, &[]);
-            ui.say(&format!("applied {} change(s) of session {}", rows.len(), applied.session));
+            ui.say(&format!("applied {} of session {}", counted(rows.len(), "change"), applied.session));
             ui.say_lines(rows.iter().map(|row| format!("  {}", row.text)));
             if !outcome.remaining.is_empty() {
-                ui.say(&format!("{} change(s) stay in the session", outcome.remaining.len()));
+                ui.say(&format!("{} left in the session", counted(outcome.remaining.len(), "change")));
             }
             if outcome.applied.iter().any(|change| change.marked) {
                 ui.hint(
@@ -149,8 +150,13 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
     }
     for branch in &applied.git.exported {
         let reference = printable_name(branch.reference.as_ref());
-        ui.say(&format!("{} commit(s) of the agent are kept as {reference}", branch.commits.len()));
-        ui.hint(printable(&branch.command));
+        ui.say(&format!("kept {} of the agent as {reference}", counted(branch.commits.len(), "commit")));
+        let why = if branch.command.contains(" reset ") {
+            "to move your branch to the agent's commit (the files are already applied)"
+        } else {
+            "to take over the agent's commits"
+        };
+        ui.hint(printable(&format!("{why}: {}", branch.command)));
     }
     for branch in &applied.git.held {
         let name = printable_name(branch.branch.as_ref());

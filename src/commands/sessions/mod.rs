@@ -3,12 +3,15 @@
 mod apply;
 mod diff;
 mod discard;
+mod list;
 mod paths;
 mod show;
+mod space;
 mod undo;
 
 pub use apply::say_applied;
 pub use show::resume_command;
+pub use space::tidy;
 
 use self::paths::Typed;
 use crate::cli::SessionsCommand;
@@ -17,22 +20,28 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::load::config;
 use crate::load::layers::config_path;
+use crate::model::amounts::counted;
 use crate::mount::CrashPoints;
 use crate::mount::apply::UndoRequest;
 use crate::mount::changes::Merging;
 use crate::mount::changes::diff::printable_name;
 use crate::run::watch::{Watch, begin_apply};
-use crate::session::prune::PruneRequest;
 use crate::session::recover::Recovery;
 use crate::session::{SessionState, SessionStore, Sessions};
-use crate::ui::{Table, Ui, printable};
+use crate::ui::{Ui, printable};
 use serde::Serialize;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Duration;
 
 pub fn run(command: &SessionsCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
-    let store = SessionStore::new(&host.workforce_home()?);
+    let store = SessionStore::new(&host.workforce_home()?).seen_from(&host.cwd);
+    // Once: `last` must not become another one on the way.
+    let mut command = command.clone();
+    if let Some(id) = command.session_mut() {
+        *id = store.find(id)?.id.to_string();
+    }
+    let command = &command;
     let crash_points = CrashPoints::of(host);
     let sessions =
         Sessions { store: &store, host, crash_points: &crash_points, merging: merging(command, host)? };
@@ -58,7 +67,7 @@ fn watch(command: &SessionsCommand, sessions: &Sessions) -> Result<Option<Watch>
 
 fn carry_out(command: &SessionsCommand, sessions: &Sessions, ui: &mut Ui) -> Result<Exit> {
     match command {
-        SessionsCommand::List => list(sessions, ui),
+        SessionsCommand::List(args) => list::run(args, sessions, ui),
         SessionsCommand::Show { id } => show::run(sessions, id, ui),
         SessionsCommand::Diff { id, path, include_ignored } => {
             let typed = Typed::of(sessions, id, || {
@@ -78,7 +87,10 @@ fn carry_out(command: &SessionsCommand, sessions: &Sessions, ui: &mut Ui) -> Res
         }
         SessionsCommand::Redo { id } => undo::say(&sessions.redo(id)?, ui),
         SessionsCommand::Recover { id } => recover(sessions, id.as_deref(), ui),
-        SessionsCommand::Prune { older_than, force } => prune(sessions, older_than, *force, ui),
+        SessionsCommand::Du => space::du(sessions, ui),
+        SessionsCommand::Prune { older_than, force, dry_run } => {
+            space::prune(sessions, older_than, *force, *dry_run, ui)
+        }
     }
 }
 
@@ -110,29 +122,6 @@ fn answer(value: &impl Serialize, ui: &mut Ui) {
     ui.json(&whole);
 }
 
-fn list(sessions: &Sessions, ui: &mut Ui) -> Result<Exit> {
-    let entries = sessions.list()?;
-    if ui.is_json() {
-        answer(&json!({"sessions": entries}), ui);
-        return Ok(Exit::Done);
-    }
-    let mut table = Table::new(&["SESSION", "STATE", "STARTED", "PROJECT"]);
-    for entry in &entries {
-        let status = entry.status.as_ref();
-        let state =
-            if entry.live { format!("{} (live)", entry.state.name()) } else { entry.state.name().to_owned() };
-        let started =
-            status.map(|status| status.started_at.chars().take(19).collect::<String>()).unwrap_or_default();
-        let root = status.map(|status| printable_name(status.root.as_ref())).unwrap_or_default();
-        table.row([entry.id.clone(), state, started, root]);
-    }
-    ui.table(&table);
-    if entries.iter().any(|entry| entry.state == SessionState::Interrupted) {
-        ui.hint("`agentworkforce sessions recover` recovers sessions whose runner died");
-    }
-    Ok(Exit::Done)
-}
-
 fn recover(sessions: &Sessions, id: Option<&str>, ui: &mut Ui) -> Result<Exit> {
     let Recovery { recovered, running } = sessions.recover(id)?;
     let failed = recovered.iter().any(|session| session.problem.is_some());
@@ -146,11 +135,11 @@ fn recover(sessions: &Sessions, id: Option<&str>, ui: &mut Ui) -> Result<Exit> {
     } else {
         for session in &recovered {
             ui.line(format!(
-                "{}  {}  {} change(s), {} conflict(s)",
+                "{}  {}  {}, {}",
                 session.session,
-                session.state.name(),
-                session.changes,
-                session.conflicts
+                session.state.text(),
+                counted(session.changes, "change"),
+                counted(session.conflicts, "conflict")
             ));
             if let Some(problem) = &session.problem {
                 ui.warning(printable(problem));
@@ -164,25 +153,6 @@ fn recover(sessions: &Sessions, id: Option<&str>, ui: &mut Ui) -> Result<Exit> {
         }
     }
     Ok(if failed { Exit::Failed } else { Exit::Done })
-}
-
-fn prune(sessions: &Sessions, older_than: &str, force: bool, ui: &mut Ui) -> Result<Exit> {
-    let older_than = parse_age(older_than)?;
-    let pruned = sessions.prune(&PruneRequest { older_than, force })?;
-    if ui.is_json() {
-        answer(&pruned, ui);
-        return Ok(Exit::Done);
-    }
-    for id in &pruned.removed {
-        ui.line(format!("removed {id}"));
-    }
-    for kept in &pruned.kept {
-        ui.line(printable(&format!("kept {}: {}", kept.session, kept.reason)));
-    }
-    if pruned.removed.is_empty() && pruned.kept.is_empty() {
-        ui.line("there are no sessions");
-    }
-    Ok(Exit::Done)
 }
 
 /// `7d`, `12h`, `30m`, `90s`, or plain seconds.

@@ -2,18 +2,27 @@
 
 use super::answer;
 use crate::commands::review::list;
+use crate::commands::say::end_of;
 use crate::error::Result;
 use crate::exit::Exit;
+use crate::launch::record::LOG_FILE;
+use crate::model::amounts::{self, counted};
 use crate::model::raw_path::RawPath;
+use crate::model::report::{ReportedCheck, Usage};
 use crate::mount::changes::ProtectedWhy;
 use crate::mount::changes::diff::printable_name;
+use crate::run::attempt::ATTEMPTS_DIR;
 use crate::run::conversation::ConversationNote;
-use crate::session::{JournalEntry, SessionState, Sessions, Shown};
-use crate::ui::{Ui, printable};
+use crate::session::kept_report::{KeptReport, REPORT_FILE};
+use crate::session::{JournalEntry, SessionEntry, SessionState, Sessions, Shown};
+use crate::ui::{BOLD, DIM, Ui, patch, printable};
 use serde::Serialize;
-use serde_json::json;
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use serde_json::{Value, json};
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+/// Lines that are shown of a task or a result.
+const MOST_LINES: usize = 20;
 
 /// A command that makes sense now.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -25,9 +34,9 @@ struct Next {
 }
 
 pub(super) fn run(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
+    let session = sessions.store.find(id)?;
     let shown = sessions.show(id)?;
-    let note =
-        sessions.store.find(id).ok().and_then(|session| ConversationNote::read(&session).ok().flatten());
+    let note = ConversationNote::read(&session).ok().flatten();
     let paths = Paths::of(&shown.journals);
     let next = next_steps(&shown, &paths, note.as_ref());
     let kept = kept_versions(&shown);
@@ -37,21 +46,27 @@ pub(super) fn run(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
         whole["undone"] = json!(paths.undone);
         whole["keptVersions"] = json!(kept.iter().map(|path| RawPath(path.clone())).collect::<Vec<_>>());
         whole["next"] = json!(next);
+        // A damaged report is as good as none.
+        whole["report"] = session.read_json::<Value>(REPORT_FILE).ok().flatten().unwrap_or_default();
         answer(&whole, ui);
         return Ok(Exit::Done);
     }
-    ui.line(format!("{}  {}", shown.entry.id, shown.entry.state.name()));
-    if let Some(status) = &shown.entry.status {
-        ui.line(printable(&format!("persona   {}", status.persona)));
-        ui.line(format!("project   {}", printable_name(status.root.as_ref())));
-    }
-    ui.line(format!("directory {}", printable_name(shown.directory.as_ref())));
+    let report = session.report().unwrap_or_default();
+    facts(&shown, report.as_ref(), sessions, ui);
     if let Some(problem) = &shown.problem {
+        ui.flush();
         ui.warning(printable(problem));
     }
+    let mut changed: HashMap<&RawPath, String> = HashMap::new();
+    for change in report.iter().flat_map(|report| &report.changes) {
+        if let (Some(added), Some(removed)) = (change.added, change.removed) {
+            changed.insert(&change.path, patch::counts(added, removed));
+        }
+    }
+    let lines = |path: &RawPath| changed.get(path).map_or("", String::as_str);
     if let Some(review) = &shown.review {
         for row in list::rows(&review.changes, &[]) {
-            ui.line(format!("  {}", row.text));
+            ui.line(format!("  {}{}", row.text, lines(&review.changes[row.number].path)));
         }
         list::say_kept_out(review, ui);
     }
@@ -60,8 +75,11 @@ pub(super) fn run(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
     }
     for (word, paths) in [("applied", &paths.applied), ("undone", &paths.undone)] {
         for path in paths {
-            ui.line(format!("  {word:<9} {}", printable_name(path.as_ref())));
+            ui.line(format!("  {word:<9} {}{}", printable_name(path.as_ref()), lines(path)));
         }
+    }
+    for check in report.iter().flat_map(|report| &report.checks) {
+        say_check(check, &shown, ui);
     }
     for journal in &shown.journals {
         ui.line(journal_line(journal));
@@ -71,6 +89,101 @@ pub(super) fn run(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
         ui.hint(format!("`{}` {}", step.command, step.what));
     }
     Ok(Exit::Done)
+}
+
+/// What the session is about, how it ended, and where it is.
+fn facts(shown: &Shown, report: Option<&KeptReport>, sessions: &Sessions, ui: &mut Ui) {
+    let entry = &shown.entry;
+    ui.line(format!("{BOLD}{}{BOLD:#}  {}", entry.id, super::list::outcome(entry)));
+    let mut row = |key: &str, value: String| {
+        if !value.is_empty() {
+            ui.line(format!("{DIM}{key:<9}{DIM:#} {}", printable(&value)));
+        }
+    };
+    let status = entry.status.as_ref();
+    let last = status.and_then(|status| status.runs.last());
+    for task in tasks(entry, report) {
+        row("task", indented(&task));
+    }
+    let harness = report.map(|report| &report.harness);
+    let words = [
+        status.map(|status| status.persona.clone()),
+        report.and_then(|report| report.persona.tier.clone()),
+        harness.and_then(|harness| harness.kind.clone()),
+        harness.and_then(|harness| harness.model.clone()),
+    ];
+    row("persona", words.into_iter().flatten().collect::<Vec<_>>().join(", "));
+    row("project", status.map(|status| printable_name(status.root.as_ref())).unwrap_or_default());
+    let local = |time: &String| super::list::local(time, sessions.host);
+    row("started", status.and_then(|status| local(&status.started_at)).unwrap_or_default());
+    row("ended", status.and_then(|status| status.ended_at.as_ref()).and_then(local).unwrap_or_default());
+    let ran = entry.seconds_until(sessions.host.now()).map(amounts::seconds).unwrap_or_default();
+    row("ran", ran);
+    let usage =
+        if entry.usage == Usage::default() { report.map(|report| &report.usage) } else { Some(&entry.usage) };
+    row("cost", usage.map(usage_text).unwrap_or_default());
+    let reason = last.and_then(|run| run.reason.clone());
+    let reported = || report.and_then(|report| report.outcome.as_ref()?.reason.clone());
+    row("reason", reason.or_else(reported).unwrap_or_default());
+    row("log", log_of(&shown.directory).map(|log| printable_name(&log)).unwrap_or_default());
+    row("directory", printable_name(shown.directory.as_ref()));
+    if let Some(result) = report.and_then(|report| report.result.as_deref()) {
+        row("result", indented(result));
+    }
+}
+
+/// What the harness wrote in the last attempt.
+fn log_of(session: &Path) -> Option<PathBuf> {
+    let attempts = std::fs::read_dir(session.join(ATTEMPTS_DIR)).ok()?.flatten();
+    let last = attempts.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).max()?;
+    Some(session.join(ATTEMPTS_DIR).join(last.to_string()).join(LOG_FILE)).filter(|log| log.is_file())
+}
+
+/// Of every run that had one.
+fn tasks(entry: &SessionEntry, report: Option<&KeptReport>) -> Vec<String> {
+    let runs = entry.status.iter().flat_map(|status| &status.runs);
+    let tasks: Vec<String> = runs.filter_map(|run| run.task.clone()).collect();
+    if tasks.is_empty() { report.and_then(|report| report.task.clone()).into_iter().collect() } else { tasks }
+}
+
+/// The first lines of a text, below each other behind the name of what it is.
+fn indented(text: &str) -> String {
+    let all: Vec<&str> = text.trim().lines().collect();
+    let mut lines = all[..all.len().min(MOST_LINES)].join("\n          ");
+    if all.len() > MOST_LINES {
+        lines.push_str(&format!("\n          ... {} more", counted(all.len() - MOST_LINES, "line")));
+    }
+    lines
+}
+
+/// `$0.42, 12345 tokens in, 678 out, 5 turns`.
+fn usage_text(usage: &Usage) -> String {
+    let part = |number: Option<u64>, what: &str| number.map(|number| format!("{number} {what}"));
+    let parts = [
+        usage.cost_usd.map(amounts::dollars),
+        part(usage.input_tokens, "tokens in"),
+        part(usage.output_tokens, "tokens out"),
+        usage.turns.map(|turns| counted(turns, "turn")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// A check and, if it failed, the end of what it wrote.
+fn say_check(check: &ReportedCheck, shown: &Shown, ui: &mut Ui) {
+    let verdict =
+        if check.exit_code == 0 { "passed".to_owned() } else { format!("failed ({})", check.exit_code) };
+    let took = amounts::seconds(check.seconds);
+    ui.line(format!("check {verdict}, {took}: {}", printable(&check.command)));
+    if check.exit_code == 0 {
+        return;
+    }
+    // Of a path in a report only the name counts: it could name any file.
+    let Some(name) = Path::new(&check.log_file).file_name() else { return };
+    let log = shown.directory.join(name);
+    for line in end_of(&log) {
+        ui.line(format!("  {DIM}|{DIM:#} {}", printable(&line)));
+    }
+    ui.line(format!("  all its output: {}", printable_name(&log)));
 }
 
 /// Where what the agent wrote to protected paths lies: it is applied by nobody, and is there until the session goes.
@@ -93,7 +206,8 @@ fn journal_line(journal: &JournalEntry) -> String {
         0 => String::new(),
         count => format!(", {count} of them undone"),
     };
-    format!("journal {}: {what}, {state}, {} path(s){undone}", journal.number, journal.paths.len())
+    let paths = counted(journal.paths.len(), "path");
+    format!("journal {}: {what}, {state}, {paths}{undone}", journal.number)
 }
 
 /// What the project has of a session, and what it has no longer.

@@ -3,6 +3,7 @@
 use super::answer;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::model::amounts::counted;
 use crate::model::raw_path::RawPath;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::apply::UndoStatus;
@@ -58,8 +59,8 @@ pub(super) fn say(undone: &Undone, ui: &mut Ui) -> Result<Exit> {
             ui.hint(format!("{redo}; `agentworkforce sessions diff {session}` has the work as a patch"));
         }
         UndoStatus::Undone if outcome.remaining > 0 => {
-            let (count, rest) = (outcome.restored.len(), outcome.remaining);
-            ui.line(format!("undone: {count} path(s) of {session}; {rest} stay applied"));
+            let (count, rest) = (counted(outcome.restored.len(), "path"), outcome.remaining);
+            ui.line(format!("undone: {count} of {session}; {rest} still applied"));
             ui.flush();
             list(&outcome.restored, ui);
             ui.hint(format!(
@@ -72,8 +73,8 @@ pub(super) fn say(undone: &Undone, ui: &mut Ui) -> Result<Exit> {
             ui.hint(format!("`agentworkforce sessions redo {session}` applies it again"));
         }
         UndoStatus::Undone => {
-            let earlier = outcome.earlier;
-            ui.line(format!("undone: the last apply of {session}; {earlier} earlier one(s) stay"));
+            let earlier = counted(outcome.earlier, "earlier apply");
+            ui.line(format!("undone: the last apply of {session}; {earlier} not undone"));
             ui.flush();
             ui.hint(format!(
                 "`agentworkforce sessions undo {session}` takes back the one before, `sessions redo {session}` applies this one again"
@@ -149,11 +150,6 @@ fn list_some(paths: &[RawPath], ui: &mut Ui) {
     if paths.len() > shown {
         ui.say(&format!("  and {} more", paths.len() - shown));
     }
-}
-
-/// `3 paths` or `1 path`.
-fn counted(number: usize, word: &str) -> String {
-    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
 }
 
 fn list(paths: &[RawPath], ui: &mut Ui) {

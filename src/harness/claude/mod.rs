@@ -3,6 +3,7 @@
 mod events;
 mod login;
 mod plan;
+mod recorded;
 mod user_config;
 
 use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile, UserServers};
@@ -28,10 +29,12 @@ pub static ADAPTER: Adapter = Adapter {
     records: Records {
         current: Current::Given,
         files: Some(ConversationFiles { dir: "projects", depth: 1, in_session: None }),
+        usage: None,
         keeps_directory: true,
     },
     login_hint: "run `claude` and log in, or set ANTHROPIC_API_KEY",
     plan: plan::plan,
     reader: |_| Box::<events::Claude>::default(),
+    record_reader: |since| Box::new(recorded::Recorded::since(since)),
     login: login::login,
 };

@@ -4,6 +4,7 @@ mod events;
 mod login;
 mod plan;
 mod profile;
+mod recorded;
 mod user_config;
 
 use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
@@ -25,10 +26,12 @@ pub static ADAPTER: Adapter = Adapter {
     records: Records {
         current: Current::Locks(profile::LOCKS),
         files: Some(ConversationFiles { dir: "sessions", depth: 3, in_session: Some(profile::HOME) }),
+        usage: None,
         keeps_directory: false,
     },
     login_hint: "codex login, or set CODEX_API_KEY",
     plan: plan::plan,
     reader: |_| Box::<events::Codex>::default(),
+    record_reader: |since| Box::new(recorded::Recorded::since(since)),
     login: login::login,
 };

@@ -4,6 +4,7 @@
 mod events;
 mod login;
 mod plan;
+mod recorded;
 #[cfg(test)]
 mod tests;
 
@@ -23,9 +24,10 @@ pub static ADAPTER: Adapter = Adapter {
     model_words: &[],
     counts_whole_conversation: false,
     denied_edits_are_questions: false,
-    records: Records { current: Current::Given, files: None, keeps_directory: false },
+    records: Records { current: Current::Given, files: None, usage: None, keeps_directory: false },
     login_hint: "example-agent login",
     plan: plan::plan,
     reader: |_| Box::<events::Example>::default(),
+    record_reader: |_| Box::<recorded::Recorded>::default(),
     login: login::login,
 };

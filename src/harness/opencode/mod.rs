@@ -5,6 +5,7 @@ mod log_line;
 mod login;
 mod permission;
 mod plan;
+mod recorded;
 mod user_config;
 
 use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
@@ -23,9 +24,15 @@ pub static ADAPTER: Adapter = Adapter {
     model_words: &[],
     counts_whole_conversation: false,
     denied_edits_are_questions: false,
-    records: Records { current: Current::File(plan::CONVERSATION_NOTE), files: None, keeps_directory: true },
+    records: Records {
+        current: Current::File(plan::CONVERSATION_NOTE),
+        files: None,
+        usage: Some(plan::USAGE_NOTE),
+        keeps_directory: true,
+    },
     login_hint: "opencode auth login",
     plan: plan::plan,
     reader: |agent| Box::new(events::Opencode::new(agent)),
+    record_reader: |_| Box::<recorded::Recorded>::default(),
     login: login::login,
 };

@@ -270,7 +270,7 @@ fn a_kept_patch_is_bounded_and_says_what_is_missing() {
     assert_eq!(run.apply().status, ApplyResult::Applied);
     let kept = applied_patches(&run.session).unwrap().pop().unwrap();
     let text = String::from_utf8(kept.patch.clone()).unwrap();
-    let start = "# cut: 1 path(s) are not in this patch, which is kept in bounded size:\n#   large\ndiff --git a/a b/a\n";
+    let start = "# cut: 1 path missing in this patch, which is kept in bounded size:\n#   large\ndiff --git a/a b/a\n";
     assert!(text.starts_with(start), "{text}");
     assert_eq!(
         kept.sections().iter().map(|section| section.new.clone()).collect::<Vec<_>>(),
@@ -283,5 +283,5 @@ fn a_kept_patch_is_bounded_and_says_what_is_missing() {
     run.apply_with(&Selection::all(), Ignored::KeepOut);
     let kept = applied_patches(&run.session).unwrap().pop().unwrap();
     assert_eq!(kept.sections().len(), 2000);
-    assert!(kept.patch.starts_with(b"# cut: 500 path(s)"));
+    assert!(kept.patch.starts_with(b"# cut: 500 paths"));
 }

@@ -21,6 +21,17 @@ const PAUSE: Duration = Duration::from_millis(40);
 /// What an entry costs besides its blocks: empty files are not free, nor is the list of directories still to be read.
 const OF_ENTRY: u64 = 512;
 
+/// How many bytes a directory uses; `None` if measuring takes longer than the deadline.
+pub fn disk_use(dir: &Path, deadline: Option<Instant>) -> Option<u64> {
+    let mut measurement = Measurement::of(&[dir.to_owned()]);
+    while measurement.step() {
+        if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            return None;
+        }
+    }
+    Some(measurement.bytes)
+}
+
 /// Tells when the layers have grown beyond their limit.
 #[derive(Debug)]
 pub(super) struct DiskMeter {

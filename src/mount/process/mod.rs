@@ -5,7 +5,7 @@ pub mod attend;
 pub mod cgroup;
 pub mod child;
 mod descendants;
-mod disk_meter;
+pub mod disk_meter;
 mod fresh_temp;
 pub mod inside;
 pub(crate) mod mount_table;

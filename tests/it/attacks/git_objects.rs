@@ -230,7 +230,7 @@ fn objects_that_unfold_to_gigabytes_take_no_memory() {
             let path = std::env::var("PATH").unwrap_or_default();
             command.env("PATH", format!("{}:{path}", world.path("bin").display()));
             let did = Did::of(&command.output().unwrap()).ends(0);
-            did.says("commit(s) of the agent are kept");
+            did.says("of the agent as refs/");
             assert_eq!(world.outside("cat a.txt"), format!("{backend}\n"));
             let sizes = std::fs::read_to_string(&sizes).unwrap();
             let largest = sizes.lines().map(|size| size.parse::<u64>().unwrap()).max().unwrap();

@@ -216,7 +216,7 @@ fn commits_that_change_very_many_paths_again_and_again_are_held_quickly() {
         let script = "tip=$(git rev-parse HEAD); tree=$(git rev-parse HEAD^{tree})
             for i in $(seq 200); do tip=$(git commit-tree -p $tip -m $i $tree); done; git update-ref refs/heads/many $tip";
         let args = ["mount", "--", "sh", "-ec", script];
-        within(60, limited(&world, &args), "many").ends(0).says("200 commit(s) of the agent are kept");
+        within(60, limited(&world, &args), "many").ends(0).says("kept 200 commits of the agent");
     });
 }
 

@@ -211,7 +211,7 @@ fn what_the_agent_did_to_the_screen_does_not_hide_the_review() {
         world.files(&[(
             "evil.sh",
             "echo ok > README.md; echo e > Makefile; echo e > zz_backdoor.sh
-            printf '\\033[2J\\033[H1 change(s)\\n  added     README.md\\n'; printf \"$1\"",
+            printf '\\033[2J\\033[H1 change\\n  added     README.md\\n'; printf \"$1\"",
         )]);
         let terminal = Terminal::open(&world);
         // A region at the bottom; and commands without an end, which take all that follows for a part of them.
@@ -220,7 +220,7 @@ fn what_the_agent_did_to_the_screen_does_not_hide_the_review() {
             terminal.line(&format!("$AW mount -- sh evil.sh '{last}'; echo ended $?"));
             terminal.shows("[x] discard?");
             let screen = terminal.screen();
-            for line in ["3 change(s)", "Makefile", "zz_backdoor.sh"] {
+            for line in ["3 changes", "Makefile", "zz_backdoor.sh"] {
                 assert!(screen.contains(line), "{last}: {line} is not on the screen:\n{screen}");
             }
             terminal.line("k");

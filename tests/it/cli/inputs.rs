@@ -47,7 +47,7 @@ fn all_missing_inputs_are_listed_at_once() {
     let env = TestEnv::new();
     env.user_persona(&with(flat("p", "$A $B $C"), &json!({"inputs": {"A": {"description": "the first"}, "B": {"env": "SOME_B"}, "C": "c", "D": {"optional": true}}})));
     let ran = env.run(["agent", "p", "--dry-run"]);
-    ran.fails(2, "needs 2 more input value(s)")
+    ran.fails(2, "needs 2 more input values")
         .fails(2, "`A` has no value: the first")
         .fails(2, "`B` has no value")
         .fails(2, "--input A=...");

@@ -2,6 +2,7 @@
 //! look like a part of the patch.
 
 use super::name;
+use crate::model::amounts::counted;
 use crate::model::raw_path::RawPath;
 use crate::mount::changes::change::Change;
 use crate::mount::changes::compare::After;
@@ -147,8 +148,8 @@ impl Notes {
             return;
         }
         self.about.push(format!(
-            "cut: {} path(s) are not in this patch, which is kept in bounded size:",
-            changes.len()
+            "cut: {} missing in this patch, which is kept in bounded size:",
+            counted(changes.len(), "path")
         ));
         self.about.extend(changes.iter().take(MOST_NAMED).map(|change| format!("  {}", name(&change.path))));
         if let Some(more) = changes.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
