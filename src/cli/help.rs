@@ -34,7 +34,9 @@ pub const EXAMPLES: [(&str, &[(&str, &str)]); 10] = [
     (
         "sessions",
         &[
-            ("sessions diff engineer-2026", "the start of a name is enough"),
+            ("sessions log engineer-2026 -f", "watch a run; the start of a name is enough"),
+            ("sessions stop engineer-2026", "end a run; its changes are held"),
+            ("sessions diff engineer-2026", "its changes"),
             ("sessions diff engineer-2026 | git -C ../other apply", "the changes as a patch"),
             ("sessions undo engineer-2026", "restore the project"),
             ("sessions undo engineer-2026 --only src/lib.rs", "restore one file"),

@@ -13,6 +13,7 @@ use crate::ui::Ui;
 use crate::workforce::Workforce;
 
 mod agent;
+mod banner;
 mod config;
 mod create;
 mod doctor;
@@ -23,6 +24,7 @@ mod import;
 mod lint;
 mod list;
 mod mount;
+mod notify;
 mod observe;
 mod packs;
 mod persona;
@@ -109,7 +111,8 @@ fn bare(host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
     let outlines = Workforce::open_outlines(host, None)?;
     let Some(selector) = picker::pick(&outlines, ui)? else { return Ok(Exit::Done) };
     let request = RunRequest { attended: true, ..RunRequest::of(Selector::parse(&selector)?) };
-    agent::carry_out(&request, agent::How::Run, &Workforce::open(host)?, log, ui)
+    let shown = observe::Shown::of(host, false, false, ui);
+    agent::carry_out(&request, agent::How::Run, shown, &Workforce::open(host)?, log, ui)
 }
 
 /// Whether a person may be at a terminal, wherever our input and output lead to: then nothing is applied unasked. If the terminal is

@@ -30,10 +30,10 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-const ATTEMPTS_DIR: &str = "attempts";
-const TASK_FILE: &str = "task.md";
-const COMMAND_FILE: &str = "command.json";
-const OUTCOME_FILE: &str = "outcome.json";
+pub(super) const ATTEMPTS_DIR: &str = "attempts";
+pub(super) const TASK_FILE: &str = "task.md";
+pub(super) const COMMAND_FILE: &str = "command.json";
+pub(super) const OUTCOME_FILE: &str = "outcome.json";
 
 /// What an attempt asks of the harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -293,7 +293,7 @@ impl OpenRun<'_> {
             let changed = || changed_so_far(&mount.record, &session.dir);
             let live = Live { changed_files: &changed };
             let note = conversation.clone().expect("an agent has a conversation");
-            let mut recorder = Recorder::new(session, dir, note, live, secrets, observer)?;
+            let mut recorder = Recorder::new(session, host, dir, note, live, secrets, observer)?;
             let outcome = headless::run(mount, command, task, reader, limits, signals, &mut recorder);
             let recorded = recorder.finish();
             *conversation = Some(recorded.note);

@@ -210,9 +210,11 @@ impl OpenRun<'_> {
         let result = outcome.result.as_ref().map(redacted);
         let failure = outcome.reason.as_ref().filter(|_| !outcome.succeeded()).map(redacted);
         observer.event(&RunEvent::Concluded {
+            status: outcome.status,
             result: result.as_deref(),
             failure: failure.as_deref(),
             leaks: &self.report.leaks,
+            changes: self.reviewed.as_ref().map_or(0, |reviewed| reviewed.review.changes.len()),
         });
     }
 }

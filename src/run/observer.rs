@@ -4,7 +4,7 @@
 use crate::model::event::Event;
 use crate::model::mount_record::MountRecord;
 use crate::model::plan::RunPlan;
-use crate::model::report::{ReportedCheck, ReportedLeak};
+use crate::model::report::{ReportedCheck, ReportedLeak, Status};
 use crate::model::warning::Warning;
 use crate::mount::apply::Selection;
 use crate::mount::changes::diff::{FileDiff, diff_with_renames};
@@ -17,8 +17,11 @@ use std::path::Path;
 pub enum RunEvent<'a> {
     /// The mount is made; the harness or command starts next.
     Opened {
+        session: &'a str,
         plan: &'a RunPlan,
         record: &'a MountRecord,
+        /// The project as the agent sees it.
+        directory: &'a Path,
     },
     Warning(&'a Warning),
     /// What the agent does, in a headless run.
@@ -30,9 +33,12 @@ pub enum RunEvent<'a> {
     CheckEnded(&'a ReportedCheck),
     /// The work is done and looked at; what becomes of it is decided next.
     Concluded {
+        status: Status,
         result: Option<&'a str>,
         failure: Option<&'a str>,
         leaks: &'a [ReportedLeak],
+        /// How many files have changed.
+        changes: usize,
     },
 }
 

@@ -3,7 +3,7 @@
 
 use crate::files::regular;
 use crate::harness::records::{Current, Records};
-use crate::model::mount::CONVERSATION_DIR;
+use crate::model::mount::{CONFIG_DIR, CONVERSATION_DIR};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -106,12 +106,21 @@ impl RunRecords<'_> {
 
     /// Whether there is a conversation with this id. Where each is not a file of its own, the id is believed.
     pub fn has(&self, id: &str) -> bool {
-        let Some(files) = self.records.files else { return true };
+        self.records.files.is_none() || self.file(id).is_some()
+    }
+
+    /// The file of the conversation with this id. What is in the session comes before what the user has.
+    pub fn file(&self, id: &str) -> Option<PathBuf> {
+        let files = self.records.files?;
         let kept = self.session_dir.join(CONVERSATION_DIR);
         let kept = fs::read_dir(kept).into_iter().flatten().flatten().map(|entry| entry.path());
+        // Of a run in a private layer that is not over.
+        let layers = fs::read_dir(self.session_dir.join(CONFIG_DIR)).into_iter().flatten().flatten();
+        let layers = layers.map(|entry| entry.path().join("upper"));
         let own = files.in_session.map(|dir| self.session_dir.join(dir));
         let theirs = self.state_dir.map(Path::to_path_buf);
-        let mut dirs: Vec<PathBuf> = kept.chain(own).chain(theirs).map(|dir| dir.join(files.dir)).collect();
+        let places = layers.chain(kept).chain(own).chain(theirs);
+        let mut dirs: Vec<PathBuf> = places.map(|dir| dir.join(files.dir)).collect();
         for _ in 0..files.depth {
             let below =
                 |dir: &PathBuf| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -122,7 +131,7 @@ impl RunRecords<'_> {
             name.and_then(|name| name.strip_suffix(".jsonl")).is_some_and(|stem| stem.ends_with(id))
         };
         let entries = dirs.iter().flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten());
-        entries.map(|entry| entry.path()).filter(is_named).any(|path| !is_of_helper(&path))
+        entries.map(|entry| entry.path()).filter(is_named).find(|path| !is_of_helper(path))
     }
 }
 

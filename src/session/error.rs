@@ -1,6 +1,7 @@
 //! Why a session cannot be found or used. Exit codes and hints are chosen in `commands::explain`.
 
 use super::id::SessionId;
+use super::status::SessionState;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,11 @@ pub enum SessionError {
     Ambiguous { wanted: String, ids: Vec<SessionId> },
     #[error("session `{id}` is in use")]
     InUse { id: SessionId },
+    #[error("session `{id}` is not running: it is {}", .state.name())]
+    NotRunning { id: SessionId, state: SessionState },
+    /// Something has it, but no run that could be told to end.
+    #[error("session `{id}` is in use, and its runner is not known here")]
+    NoRunner { id: SessionId },
     #[error("session `{id}` no longer has a mount")]
     NoMount {
         id: SessionId,

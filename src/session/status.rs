@@ -19,7 +19,7 @@ pub struct SessionStatus {
     pub started_at: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<String>,
-    /// For people; never used to tell whether the runner lives.
+    /// The last runner's; never used to tell whether it lives.
     pub pid: u32,
 }
 

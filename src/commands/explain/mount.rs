@@ -4,8 +4,8 @@ use super::Advice;
 use crate::exit::Exit;
 use crate::host::HostError;
 use crate::mount::MountError;
-use crate::session::SessionError;
 use crate::session::id::SessionId;
+use crate::session::{SessionError, SessionState};
 
 pub(super) fn host(error: &HostError) -> Advice {
     match error {
@@ -80,6 +80,15 @@ pub(super) fn session(error: &SessionError) -> Advice {
         SessionError::InUse { .. } => {
             Advice::usage().hint("its runner is still at work; wait for it, or stop it")
         }
+        SessionError::NotRunning { id, state: SessionState::Interrupted } => {
+            Advice::usage().hint(format!("its runner died: `agentworkforce sessions recover {id}` recovers its work"))
+        }
+        SessionError::NotRunning { id, .. } => {
+            Advice::usage().hint(format!("`agentworkforce sessions show {id}` shows what became of it"))
+        }
+        SessionError::NoRunner { .. } => Advice::usage().hint(
+            "another command is at work on it, which ends soon, or it runs in another container: stop it there",
+        ),
         SessionError::NoMount { id, is_undone: true } => {
             Advice::usage().hint(format!("`agentworkforce sessions redo {id}` applies again what was undone"))
         }

@@ -4,10 +4,12 @@ mod events;
 mod login;
 mod plan;
 mod profile;
+mod transcript;
 mod user_config;
 
 use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
 use crate::harness::records::{ConversationFiles, Current, Records};
+use crate::harness::transcript::Transcripts;
 use crate::resolve::sidecar::Channel;
 
 pub static ADAPTER: Adapter = Adapter {
@@ -26,6 +28,7 @@ pub static ADAPTER: Adapter = Adapter {
         files: Some(ConversationFiles { dir: "sessions", depth: 3, in_session: Some(profile::HOME) }),
         keeps_directory: false,
     },
+    transcripts: Transcripts::Lines(|| Box::<transcript::Transcript>::default()),
     login_hint: "codex login, or set CODEX_API_KEY",
     plan: plan::plan,
     reader: |_| Box::<events::Codex>::default(),

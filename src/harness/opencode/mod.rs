@@ -5,10 +5,12 @@ mod log_line;
 mod login;
 mod permission;
 mod plan;
+mod transcript;
 mod user_config;
 
 use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
 use crate::harness::records::{Current, Records};
+use crate::harness::transcript::Transcripts;
 use crate::resolve::sidecar::Channel;
 
 pub static ADAPTER: Adapter = Adapter {
@@ -23,6 +25,7 @@ pub static ADAPTER: Adapter = Adapter {
     counts_whole_conversation: false,
     denied_edits_are_questions: false,
     records: Records { current: Current::File(plan::CONVERSATION_NOTE), files: None, keeps_directory: true },
+    transcripts: Transcripts::Exported(transcript::EXPORT),
     login_hint: "opencode auth login",
     plan: plan::plan,
     reader: |agent| Box::new(events::Opencode::new(agent)),

@@ -3,6 +3,7 @@
 use crate::support::mount::{BINARY, World};
 use crate::support::require;
 use std::fs::OpenOptions;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -73,6 +74,13 @@ impl Terminal {
     pub(crate) fn screen(&self) -> String {
         let output = self.tmux().args(["capture-pane", "-p", "-S", "-200"]).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Writes everything that the terminal is sent from now on to a file.
+    pub(crate) fn record(&self, file: &Path) {
+        let command = format!("cat > '{}'", file.display());
+        let status = self.tmux().args(["pipe-pane", "-o", &command]).status().unwrap();
+        assert!(status.success());
     }
 
     /// Waits until the screen shows a text.
