@@ -18,7 +18,7 @@ use crate::run::{FinishedRun, Observer, RunEvent};
 use crate::session::SessionState;
 use crate::ui::Ui;
 use crate::ui::bar::Bar;
-use crate::ui::progress::{Progress, files_changed};
+use crate::ui::progress::Progress;
 use crate::ui::steps::{Detail, Steps, duration, usage_parts};
 use crate::ui::text::wrapped;
 use std::time::{Duration, Instant};
@@ -167,7 +167,10 @@ impl<'a> RunObserver<'a> {
 impl Observer for RunObserver<'_> {
     fn event(&mut self, event: &RunEvent<'_>) {
         match event {
-            RunEvent::Warning(warning) => self.ui.warning(printable(&warning.message)),
+            RunEvent::Warning(warning) => {
+                self.ui.warning(printable(&warning.message));
+                self.progress.interrupted(self.shown.draws());
+            }
             RunEvent::Opened { session, plan, record, directory } => {
                 self.steps.relative_to(&record.root.display().to_string());
                 self.steps.relative_to(&directory.display().to_string());
@@ -249,20 +252,24 @@ pub fn say_end(finished: &FinishedRun, plan: &RunPlan, host: &Host, ui: &mut Ui)
     }
     let report = finished.report.as_ref();
     let seconds = report.and_then(|report| report["timings"]["harness"].as_f64()).unwrap_or_default();
-    let files = report.and_then(|report| report["changes"].as_array()).map_or(0, Vec::len);
-    let is_tracked = finished.record.backend != Backend::None;
-    let files = match (files, finished.changes.state) {
-        (0, _) if is_tracked => Some("no changes".to_owned()),
-        (0, _) => None,
-        (count, SessionState::Applied) => Some(format!("{}, applied", files_changed(count))),
-        (count, SessionState::Discarded) => Some(format!("{}, discarded", files_changed(count))),
-        (count, SessionState::Held) => Some(format!("{}, held", files_changed(count))),
-        (count, _) => Some(files_changed(count)),
+    let changes = report.and_then(|report| report["changes"].as_array()).map_or(0, Vec::len);
+    let changes = match changes {
+        0 if finished.record.backend == Backend::None => None,
+        0 => Some("no changes".to_owned()),
+        1 => Some("1 change".to_owned()),
+        count => Some(format!("{count} changes")),
+    };
+    let became = match finished.changes.state {
+        SessionState::Applied | SessionState::Discarded | SessionState::Held => {
+            Some(finished.changes.state.name().to_owned())
+        }
+        _ => None,
     };
     let time = duration(Duration::from_secs_f64(seconds.clamp(0.0, 1e9)).as_secs_f64());
     let mut parts = vec![format!("{} in {time}", finished.outcome.status.words())];
     parts.extend(usage_parts(&finished.outcome.usage));
-    parts.extend(files);
+    parts.extend(changes);
+    parts.extend(became);
     parts.push(format!("session {}", finished.session));
     let line = parts.join(", ");
     let columns = if host.stderr_is_terminal { ui.columns() } else { usize::MAX };

@@ -79,6 +79,8 @@ pub struct Transcript<'a> {
     /// The attempt that is read; 0 before the first.
     attempt: u32,
     reading: Reading,
+    /// How its events say that it ended.
+    ended: Option<Over>,
 }
 
 /// How far an attempt is read.
@@ -107,7 +109,7 @@ impl<'a> Transcript<'a> {
         let plan: Value = session.read_json("plan.json").ok().flatten().unwrap_or_default();
         let references = plan["references"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let secrets = Secrets::new(references.filter_map(|name| Some((name, host.env.get(name)?))));
-        Ok(Transcript { session, host, note, secrets, attempt: 0, reading: Reading::Done })
+        Ok(Transcript { session, host, note, secrets, attempt: 0, reading: Reading::Done, ended: None })
     }
 
     /// Everything that is new since the last time. `is_over`: the session has ended, so that no more comes.
@@ -118,7 +120,10 @@ impl<'a> Transcript<'a> {
             let is_last = next.is_none();
             // Written after the last of the events.
             let over = self.outcome();
-            self.read_attempt(is_over || !is_last || over.is_some(), &mut heard)?;
+            let no_more = is_over || !is_last || over.is_some();
+            self.read_attempt(no_more, &mut heard)?;
+            // Earlier versions kept no outcome.
+            let over = over.or_else(|| self.ended.take_if(|_| no_more));
             if let (Some(over), false) = (over, matches!(self.reading, Reading::Done)) {
                 self.reading = Reading::Done;
                 heard.push(Heard::Over(over));
@@ -127,6 +132,7 @@ impl<'a> Transcript<'a> {
                 return Ok(heard);
             }
             self.attempt += 1;
+            self.ended = None;
             self.reading = Reading::Waiting;
         }
     }
@@ -151,10 +157,13 @@ impl<'a> Transcript<'a> {
         }
         let until = self.dir(self.attempt + 1).and_then(|next| started(&next));
         match &mut self.reading {
-            Reading::Waiting | Reading::Done => {}
             Reading::Events(tail) => {
                 for raw in tail.lines(no_more)? {
                     let event = serde_json::from_str::<RecordedEvent>(&raw).ok();
+                    if let Some(Event::Ended { ok, reason, .. }) = event.as_ref().map(|event| &event.event) {
+                        let status = if *ok { "completed" } else { "failed" };
+                        self.ended = Some(Over { status: status.to_owned(), reason: reason.clone() });
+                    }
                     heard.push(Heard::Line { raw, events: event.into_iter().collect() });
                 }
             }
@@ -177,7 +186,7 @@ impl<'a> Transcript<'a> {
                 heard.extend(self.exported(&dir)?);
                 heard.extend(self.outcome().map(Heard::Over));
             }
-            Reading::Whole => {}
+            Reading::Waiting | Reading::Whole | Reading::Done => {}
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ pub enum SessionError {
     Ambiguous { wanted: String, ids: Vec<SessionId> },
     #[error("session `{id}` is in use")]
     InUse { id: SessionId },
-    #[error("session `{id}` is not running: it is {}", .state.name())]
+    #[error("session `{id}` is not running: its state is `{}`", .state.name())]
     NotRunning { id: SessionId, state: SessionState },
     /// Something has it, but no run that could be told to end.
     #[error("session `{id}` is in use, and its runner is not known here")]

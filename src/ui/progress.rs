@@ -81,7 +81,7 @@ impl Progress {
 }
 
 /// `1 file changed`.
-pub fn files_changed(count: usize) -> String {
+fn files_changed(count: usize) -> String {
     match count {
         1 => "1 file changed".to_owned(),
         count => format!("{count} files changed"),
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_run_in_a_log_speaks_after_a_silence_and_only_then() {
         let steps = Steps::new(Detail::Line);
-        let (never, at_once) = (Duration::from_secs(3600), Duration::ZERO);
+        let (never, at_once) = (Duration::from_hours(1), Duration::ZERO);
         let mut progress = Progress::start();
         assert_eq!(progress.after(never, &steps, &|| Some(2)), None);
         let line = progress.after(at_once, &steps, &|| Some(2)).unwrap();

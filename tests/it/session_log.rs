@@ -12,11 +12,11 @@ use std::process::{Child, Stdio};
 
 /// Says something and waits in a tool until the test says `go`.
 const AT_WORK: &str = r#"begins
-echo '{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"I begin\nwith \u001b[2J this."}]}}'
-echo '{"type":"assistant","message":{"id":"m2","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"make all"}}]}}'
+printf '%s\n' '{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"I begin\nwith \u001b[2J this."}]}}'
+printf '%s\n' '{"type":"assistant","message":{"id":"m2","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"make all"}}]}}'
 echo made > made.txt; touch "$record/ready"
 until [ -e "$record/go" ]; do sleep 0.05; done
-echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"built\nall of it"}]}}'
+printf '%s\n' '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"built\nall of it"}]}}'
 answers "all done""#;
 
 fn log_of(world: &World, id: &str, flags: &[&str]) -> Did {
@@ -122,7 +122,7 @@ fn a_session_of_an_earlier_version_and_one_without_an_agent() {
     let did = log_of(&world, &id, &[]).ends(0);
     assert_eq!(
         did.stdout.lines().collect::<Vec<_>>(),
-        ["> make it", "• I begin", "  with \\u{1b}[2J this.", "  Bash make all"],
+        ["> make it", "• I begin", "  with \\u{1b}[2J this.", "  Bash make all", "completed"],
         "{did:#?}"
     );
     world.mounted(&["--apply", "never"], "echo x > x.txt").ends(0);
@@ -160,7 +160,7 @@ fn several_attempts_are_told_one_after_the_other() {
     let id = report["session"].as_str().unwrap();
     world.harness(
         "claude",
-        r#"begins; echo '{"type":"assistant","message":{"id":"m9","content":[{"type":"text","text":"again"}]}}'; answers again"#,
+        r#"begins; printf '%s\n' '{"type":"assistant","message":{"id":"m9","content":[{"type":"text","text":"again"}]}}'; answers again"#,
     );
     world.agent(&["worker", "-p", "once more", "--resume", id, "--apply", "never"]).ends(0);
     let did = log_of(&world, id, &["-f"]).ends(0);
@@ -209,7 +209,7 @@ fn a_run_is_stopped_from_elsewhere_and_its_changes_are_held() {
         assert!(text.contains("interrupted: ended by signal 15"), "{text}");
         world.aw(["sessions", "apply", &id]).ends(0);
         assert_eq!(read(world.project().join("made.txt")), "made\n");
-        world.aw(["sessions", "stop", &id]).ends(2).says("is not running: it is applied");
+        world.aw(["sessions", "stop", &id]).ends(2).says("is not running: its state is `applied`");
     }
 }
 

@@ -1,7 +1,7 @@
 //! codex's file of a conversation, `sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl`: what went to the model and came back
 //! (`response_item`), and what its terminal was told (`event_msg`).
 
-use crate::harness::events::text;
+use crate::harness::events::{output, text};
 use crate::harness::subject;
 use crate::harness::transcript::{TranscriptReader, recorded};
 use crate::model::event::{Event, RecordedEvent, shortened_output};
@@ -19,7 +19,10 @@ impl TranscriptReader for Transcript {
         let Ok(value) = serde_json::from_str::<Value>(line) else { return Vec::new() };
         let payload = &value["payload"];
         let event = match (value["type"].as_str(), payload["type"].as_str()) {
-            // In `response_item` it is between the instructions that codex sends with it.
+            // In `response_item` it is between the instructions that codex sends with it. Earlier versions had `user_message`.
+            (Some("event_msg"), Some("item_completed")) if payload["item"]["type"] == "UserMessage" => {
+                output(&payload["item"]["content"]).map(|text| Event::Task { text })
+            }
             (Some("event_msg"), Some("user_message")) => {
                 text(&payload["message"]).map(|text| Event::Task { text: text.to_owned() })
             }
@@ -27,7 +30,7 @@ impl TranscriptReader for Transcript {
                 text(&payload["message"]).map(|message| Event::Error { message: message.to_owned() })
             }
             (Some("response_item"), Some("message")) if payload["role"] == "assistant" => {
-                crate::harness::events::output(&payload["content"]).map(|text| Event::Message { text })
+                output(&payload["content"]).map(|text| Event::Message { text })
             }
             (Some("response_item"), Some("function_call" | "custom_tool_call" | "local_shell_call")) => {
                 Some(self.called(payload))
@@ -67,13 +70,14 @@ impl Transcript {
         // Some outputs are JSON in a text, or an object with the text in it.
         let inner: Option<Value> = content.as_str().and_then(|text| serde_json::from_str(text).ok());
         let inner = inner.filter(Value::is_object).unwrap_or_else(|| content.clone());
-        let output = text(&inner["output"])
-            .or_else(|| text(&inner["content"]))
-            .map(str::to_owned)
-            .or_else(|| crate::harness::events::output(content));
-        let code = inner["metadata"]["exit_code"].as_i64().or_else(|| output.as_deref().and_then(exit_code));
+        let said = text(&inner["output"]).or_else(|| text(&inner["content"])).map(str::to_owned);
+        let said = said.or_else(|| output(content)).unwrap_or_default();
+        let code = inner["metadata"]["exit_code"].as_i64().or_else(|| exit_code(&said));
         let ok = code.unwrap_or(0) == 0 && inner["success"] != false;
-        Event::ToolFinished { id, name, ok, output: output.as_deref().map(shortened_output), seconds: None }
+        // Before it codex tells the model about the process.
+        let printed = said.split_once("\nOutput:\n").map_or(said.as_str(), |(_, printed)| printed);
+        let output = (!printed.trim().is_empty()).then(|| shortened_output(printed));
+        Event::ToolFinished { id, name, ok, output, seconds: None }
     }
 }
 
@@ -121,7 +125,10 @@ mod tests {
                 "response_item",
                 json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "<environment_context>"}]}),
             ),
-            ("event_msg", json!({"type": "user_message", "message": "make it"})),
+            (
+                "event_msg",
+                json!({"type": "item_completed", "item": {"type": "UserMessage", "content": [{"type": "text", "text": "make it"}]}}),
+            ),
             (
                 "response_item",
                 json!({"type": "function_call", "name": "exec_command", "arguments": "{\"cmd\":\"ls; exit 3\"}", "call_id": "c1"}),
@@ -158,7 +165,7 @@ mod tests {
                 name: "exec_command".into(),
                 subject: Some("ls; exit 3".into()),
             },
-            finished("c1", "exec_command", false, "Process exited with code 3\nOutput:\na.txt\n"),
+            finished("c1", "exec_command", false, "a.txt\n"),
             Event::ToolStarted { id: "c2".into(), name: "apply_patch".into(), subject: Some("a.txt".into()) },
             finished("c2", "apply_patch", true, "Success"),
             Event::Message { text: "made".into() },
