@@ -36,7 +36,9 @@ pub const EXAMPLES: [(&str, &[(&str, &str)]); 12] = [
         &[
             ("sessions list parser --since 2d", "what was it about?"),
             ("sessions show last", "the last one of this project"),
-            ("sessions diff engineer-2026", "the start of a name is enough"),
+            ("sessions log last -f", "watch the last run of this project"),
+            ("sessions stop engineer-2026", "end a run; the start of a name is enough"),
+            ("sessions diff engineer-2026", "its changes"),
             ("sessions diff engineer-2026 | git -C ../other apply", "the changes as a patch"),
             ("sessions undo engineer-2026", "restore the project"),
             ("sessions undo engineer-2026 --only src/lib.rs", "restore one file"),

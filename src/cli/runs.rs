@@ -144,6 +144,9 @@ pub struct AgentArgs {
     /// Print events as JSON lines, ending with the report
     #[arg(long)]
     pub stream_json: bool,
+    /// Do not show who starts, the agent's steps and the status line; warnings and the result are still printed
+    #[arg(short, long)]
+    pub quiet: bool,
     /// Use only cached skills; do not access the network for them
     #[arg(long)]
     pub offline: bool,

@@ -1,5 +1,6 @@
 //! Arguments of `sessions`.
 
+use super::values::seconds;
 use crate::session::SessionOutcome;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
@@ -51,6 +52,25 @@ pub enum SessionsCommand {
     Show {
         /// The session: its name, a unique start of it, its last digits as in the list, or `last`
         id: String,
+    },
+    /// Show what an agent said and did in a session
+    Log {
+        /// The session: its name, a unique start of it, its last digits as in the list, or `last`
+        id: String,
+        /// Go on until the session ends
+        #[arg(short, long)]
+        follow: bool,
+        /// Print the recorded lines as they are
+        #[arg(long)]
+        raw: bool,
+    },
+    /// Stop a session that is running; its changes are held
+    Stop {
+        /// The session: its name, a unique start of it, its last digits as in the list, or `last`
+        id: String,
+        /// How long to wait for its end: seconds, or with a unit as in 90s or 5m
+        #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "60")]
+        timeout: f64,
     },
     /// Show a session's changes, or those that it applied; in a pipe, a patch for `git apply`
     Diff {

@@ -1,8 +1,9 @@
 //! `agent`: asks the engine for a run, and prints the plan of it or carries it out.
 
-use super::observe::RunObserver;
+use super::notify::Notifier;
+use super::observe::{RunObserver, Shown};
 use super::review::ReviewPrompt;
-use super::{explain, observe, piped, request, sessions};
+use super::{banner, explain, observe, piped, request, sessions};
 use crate::cli::AgentArgs;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
@@ -50,7 +51,8 @@ pub fn run(args: &AgentArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<
     } else {
         How::Run
     };
-    carry_out(&request, how, &workforce, log, ui)
+    let shown = Shown::of(host, args.quiet, args.stream_json, ui);
+    carry_out(&request, how, shown, &workforce, log, ui)
 }
 
 /// What the agent is asked to do.
@@ -93,6 +95,7 @@ pub enum How {
 pub fn carry_out(
     request: &RunRequest,
     how: How,
+    shown: Shown,
     workforce: &Workforce,
     log: DebugLog,
     ui: &mut Ui,
@@ -116,15 +119,22 @@ pub fn carry_out(
     }
     let stream = how == How::Stream;
     let mut prompt = ReviewPrompt { host: &workforce.host };
+    let plan = prepared.plan.clone();
     let finished = {
-        let mut observer = RunObserver::new(ui, &workforce.host, stream, workforce.host.shows_progress());
-        engine.run(prepared, &mut observer, &mut prompt)
+        let notifier = Notifier::of(&workforce.config.settings);
+        let mut observer = RunObserver::new(ui, &workforce.host, shown).streaming(stream).notifying(notifier);
+        let finished = engine.run(prepared, &mut observer, &mut prompt);
+        observer.notify_of(finished.as_ref().map_err(|_| ()));
+        finished
     };
     let exit = match finished {
         Ok(finished) => {
             answer(finished.report.as_ref(), stream, ui);
             if !ui.is_json() {
                 observe::say_changes_end(&finished, ui);
+            }
+            if shown != Shown::Nothing {
+                observe::say_end(&finished, &plan, &workforce.host, ui);
             }
             Ok(finished.exit)
         }
@@ -194,18 +204,7 @@ fn command_line(plan: &AgentPlan) -> String {
 
 fn summary(plan: &RunPlan, agent: &AgentPlan, ui: &mut Ui) {
     let persona = &agent.persona;
-    let emoji = persona.emoji.as_deref().map(|emoji| format!("{emoji} ")).unwrap_or_default();
-    let name = if persona.name == persona.id {
-        persona.id.clone()
-    } else {
-        format!("{} ({})", persona.name, persona.id)
-    };
-    let model = agent
-        .model
-        .as_ref()
-        .map_or_else(|| "the harness's own model".to_owned(), |model| model.value.clone());
-    let (emoji, name, model) = (printable(&emoji), printable(&name), printable(&model));
-    ui.line(format!("{emoji}{BOLD}{name}{BOLD:#} [{}] via {} ({model})", persona.tier, agent.harness.kind));
+    ui.line(format!("{BOLD}{}{BOLD:#}", banner::heading(agent)));
     let mut row = |key: &str, value: String| {
         if !value.is_empty() {
             ui.line(format!("  {DIM}{key:<10}{DIM:#} {}", printable(&value)));

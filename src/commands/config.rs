@@ -114,6 +114,14 @@ fn shown(value: &Value) -> String {
 }
 
 fn parse(key: &str, shape: Shape, values: &[String]) -> Result<Value> {
+    if let Shape::Either(shapes) = shape
+        && let Some(list) = shapes.iter().find(|shape| matches!(shape, Shape::List(_)))
+    {
+        // One word that is none of those with a meaning is a list of one.
+        let is_word = |shape: &Shape| matches!(shape, Shape::Choice(words) if values.len() == 1 && words.contains(&values[0].as_str()));
+        let word = shapes.iter().find(|shape| is_word(shape));
+        return parse(key, *word.unwrap_or(list), values);
+    }
     if let Shape::List(_) = shape {
         return Ok(json!(values));
     }

@@ -14,6 +14,7 @@ use crate::workforce::Workforce;
 
 mod agent;
 mod complete;
+mod banner;
 mod config;
 mod create;
 mod doctor;
@@ -24,6 +25,7 @@ mod import;
 mod lint;
 mod list;
 mod mount;
+mod notify;
 mod observe;
 mod packs;
 mod persona;
@@ -118,7 +120,8 @@ fn bare(host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
         picker::Picked::Signal(signal) => return Ok(Exit::Signal(u8::try_from(signal).unwrap_or(0))),
     };
     let request = RunRequest { attended: true, ..RunRequest::of(Selector::parse(&selector)?) };
-    agent::carry_out(&request, agent::How::Run, &Workforce::open(host)?, log, ui)
+    let shown = observe::Shown::of(host, false, false, ui);
+    agent::carry_out(&request, agent::How::Run, shown, &Workforce::open(host)?, log, ui)
 }
 
 /// Whether a person may be at a terminal, wherever our input and output lead to: then nothing is applied unasked. If the terminal is

@@ -1,6 +1,6 @@
 //! `mount`: runs any command in a private view of the project, then brings its work back or holds it.
 
-use super::observe::{self, RunObserver};
+use super::observe::{self, RunObserver, Shown};
 use super::review::ReviewPrompt;
 use super::{explain, request, say, sessions};
 use crate::cli::MountArgs;
@@ -54,7 +54,7 @@ pub fn run(args: &MountArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<
     let mut prompt = ReviewPrompt { host };
     let finished = {
         let on_terminal = host.stdin_is_terminal && host.stderr_is_terminal;
-        let mut observer = RunObserver::new(ui, host, false, on_terminal);
+        let mut observer = RunObserver::new(ui, host, Shown::Ends).greeting_command(on_terminal);
         engine.run(prepared, &mut observer, &mut prompt)
     };
     let finished = finished.map_err(|failed| explain::failed_run(*failed).0)?;

@@ -1,21 +1,63 @@
-//! Shows a run as it happens: warnings, a progress line on a terminal, or a stream of JSON lines. Decides nothing.
+//! Shows a run as it happens: who starts, the steps of the agent with a status line, warnings, or a stream of JSON lines. Decides
+//! nothing.
 
-use super::{say, sessions};
+use super::notify::{Notice, Notifier};
+use super::{banner, say, sessions};
 use crate::host::Host;
+use crate::model::event::Event;
 use crate::model::mount::Backend;
-use crate::model::mount_record::MountRecord;
-use crate::model::plan::{ApplyPolicy, RunPlan};
+use crate::model::plan::{ApplyPolicy, Mode, RunPlan};
 use crate::model::printable::printable;
+use crate::model::report::Status;
 use crate::model::warning::WarningCode;
 use crate::mount::apply::progress;
 use crate::mount::changes::diff::printable_name;
-use crate::run::observer::Live;
+use crate::run::observer::{Failure, Live};
 use crate::run::{FinishedRun, Observer, RunEvent};
 use crate::session::SessionState;
 use crate::ui::Ui;
 use crate::ui::bar::Bar;
 use crate::ui::progress::Progress;
 use std::path::Path;
+use crate::ui::steps::{Detail, Steps, duration, usage_parts};
+use crate::ui::text::wrapped;
+use std::time::{Duration, Instant};
+
+/// How much of a run is shown on stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// Steps, and below them a line that is drawn again and again.
+    Live,
+    /// That line alone: the steps are shown elsewhere.
+    StatusOnly,
+    /// A line for each step, as in a log.
+    Lines,
+    /// Only who starts and how it ended.
+    Ends,
+    /// Nothing but warnings and what was decided about the changes.
+    Nothing,
+}
+
+impl Shown {
+    /// For a run that is to be quiet, or whose events are a stream on stdout.
+    pub fn of(host: &Host, quiet: bool, stream: bool, ui: &Ui) -> Shown {
+        match (quiet, stream, host.shows_progress()) {
+            (true, _, _) => Shown::Nothing,
+            (false, true, true) if ui.is_on_terminal() => Shown::StatusOnly,
+            (false, _, true) => Shown::Live,
+            (false, true, false) => Shown::Ends,
+            (false, false, false) => Shown::Lines,
+        }
+    }
+
+    fn draws(self) -> bool {
+        matches!(self, Shown::Live | Shown::StatusOnly)
+    }
+
+    fn has_steps(self) -> bool {
+        matches!(self, Shown::Live | Shown::Lines)
+    }
+}
 
 pub struct RunObserver<'a> {
     ui: &'a mut Ui,
@@ -23,41 +65,134 @@ pub struct RunObserver<'a> {
     /// For the apply at the end.
     bar: Option<Bar>,
     stream: bool,
-    progress: Option<Progress>,
+    shown: Shown,
+    steps: Steps,
+    progress: Progress,
+    notifier: Option<Notifier>,
+    notice: Notice,
+    began: Instant,
+    /// Whether the user is asked about the changes, if there are any.
+    asks: bool,
+    /// A command at a terminal is told where it is.
+    greets_command: bool,
 }
 
 impl<'a> RunObserver<'a> {
-    pub fn new(ui: &'a mut Ui, host: &'a Host, stream: bool, on_terminal: bool) -> RunObserver<'a> {
-        RunObserver { ui, host, bar: None, stream, progress: on_terminal.then(Progress::start) }
+    pub fn new(ui: &'a mut Ui, host: &'a Host, shown: Shown) -> RunObserver<'a> {
+        let detail = if shown == Shown::Lines { Detail::Line } else { Detail::Brief };
+        let mut steps = Steps::new(detail);
+        if !ui.is_json() {
+            steps = steps.without_result();
+        }
+        RunObserver {
+            ui,
+            host,
+            bar: None,
+            stream: false,
+            shown,
+            steps,
+            progress: Progress::start(),
+            notifier: None,
+            notice: Notice::default(),
+            began: Instant::now(),
+            asks: false,
+            greets_command: false,
+        }
+    }
+
+    /// Prints the events as JSON lines.
+    #[must_use]
+    pub fn streaming(self, stream: bool) -> RunObserver<'a> {
+        RunObserver { stream, ..self }
+    }
+
+    /// Tells the user when a long run has ended.
+    #[must_use]
+    pub fn notifying(self, notifier: Option<Notifier>) -> RunObserver<'a> {
+        RunObserver { notifier, ..self }
+    }
+
+    /// Says at the start where a command is.
+    #[must_use]
+    pub fn greeting_command(self, greets_command: bool) -> RunObserver<'a> {
+        RunObserver { greets_command, ..self }
+    }
+
+    /// The end of a run that was not told already, because nobody was asked about its changes.
+    pub fn notify_of(&mut self, finished: Result<&FinishedRun, ()>) {
+        match finished {
+            Ok(finished) => {
+                self.notice.outcome = Some(finished.outcome.status);
+                self.notice.changes = Some(finished.changes.state);
+            }
+            Err(()) => self.notice.outcome = Some(Status::Failed),
+        }
+        self.notify();
+    }
+
+    fn notify(&mut self) {
+        if let Some(notifier) = self.notifier.take() {
+            self.notice.took = self.began.elapsed();
+            notifier.tell(&self.notice, self.host, self.ui);
+        }
+    }
+
+    fn columns(&self) -> Option<usize> {
+        self.host.stderr_is_terminal.then(|| self.ui.columns())
+    }
+
+    fn say_steps(&mut self, lines: Vec<String>) {
+        if self.shown.has_steps() && !lines.is_empty() {
+            self.ui.say_lines(lines.into_iter());
+            self.progress.interrupted(self.shown.draws());
+        }
+    }
+
+    fn agent_event(&mut self, event: &Event) {
+        if self.stream {
+            let line = serde_json::to_string(event).expect("our own events always serialise");
+            self.ui.json_line(&line);
+            self.progress.interrupted(self.shown.draws());
+        }
+        let columns = self.columns();
+        let lines = self.steps.take(event, columns);
+        self.say_steps(lines);
+        let changes_status = !matches!(event, Event::Raw { .. } | Event::Usage(_) | Event::Ended { .. });
+        if self.shown.draws() && changes_status {
+            self.progress.interrupted(true);
+        }
     }
 }
 
 impl Observer for RunObserver<'_> {
     fn event(&mut self, event: &RunEvent<'_>) {
         match event {
-            RunEvent::Warning(warning) => self.ui.warning(printable(&warning.message)),
-            RunEvent::Opened { plan, record } => {
-                if plan.agent().is_none() && self.progress.is_some() && !self.ui.is_json() {
-                    say_where(record, plan, self.ui);
+            RunEvent::Warning(warning) => {
+                self.ui.warning(printable(&warning.message));
+                self.progress.interrupted(self.shown.draws());
+            }
+            RunEvent::Opened { session, plan, record, directory } => {
+                self.steps.relative_to(&record.root.display().to_string());
+                self.steps.relative_to(&directory.display().to_string());
+                self.asks = plan.changes.apply == ApplyPolicy::Ask;
+                self.notice.opened(session, plan);
+                if plan.agent().is_none_or(|agent| agent.mode == Mode::Interactive) {
+                    // Whoever ends it knows that it has ended.
+                    self.notifier = None;
                 }
-                let hidden = plan.inherit.hidden_line().filter(|_| record.backend != Backend::None);
-                if let Some(hidden) = hidden.filter(|_| !self.ui.is_json()) {
-                    self.ui.say(&printable(&format!("hidden from {}: {hidden}", plan.name())));
+                self.began = Instant::now();
+                self.progress = Progress::start();
+                if self.shown != Shown::Nothing {
+                    let columns = self.columns();
+                    let says_where = self.greets_command && !self.ui.is_json();
+                    banner::say(plan, record, columns, says_where, self.ui);
                 }
             }
-            RunEvent::Agent(event) => {
-                if self.stream {
-                    let line = serde_json::to_string(event).expect("our own events always serialise");
-                    self.ui.json_line(&line);
-                }
-                if let Some(progress) = &mut self.progress {
-                    progress.note(event);
-                }
-            }
+            RunEvent::Agent(event) => self.agent_event(event),
             RunEvent::AttemptEnded { .. } => {
-                if self.progress.as_ref().is_some_and(Progress::is_shown) {
-                    self.ui.end_progress();
-                }
+                let rest = self.steps.rest(self.columns());
+                self.say_steps(rest);
+                self.ui.end_progress();
                 if self.bar.is_none() && !self.ui.is_json() {
                     self.bar = Bar::start(self.host, "applying", progress::now);
                 }
@@ -69,48 +204,76 @@ impl Observer for RunObserver<'_> {
                     say::check_output(Path::new(&check.log_file), self.ui);
                 }
             }
-            RunEvent::Concluded { result, failure, leaks } if !self.ui.is_json() => {
-                if let Some(result) = result {
-                    self.ui.line(printable(result));
-                    self.ui.flush();
+            RunEvent::Concluded { status, result, failure, leaks, changes } => {
+                if !self.ui.is_json() {
+                    self.say_conclusion(*result, *failure);
+                    for leak in *leaks {
+                        let place = printable(&leak.place);
+                        self.ui.warning(format!("the value of `{}` is in {place}", leak.variable));
+                    }
                 }
-                if let Some(failure) = failure {
-                    self.ui.explain(&say::run_failure(failure));
-                }
-                for leak in *leaks {
-                    let place = printable(&leak.place);
-                    self.ui.warning(format!("the value of `{}` is in {place}", leak.variable));
+                if self.asks && *changes > 0 {
+                    // Now, because the question waits for the user.
+                    self.notice.outcome = Some(*status);
+                    self.notify();
                 }
             }
-            RunEvent::CheckEnded(_) | RunEvent::Concluded { .. } => {}
+            RunEvent::CheckEnded(_) => {}
         }
     }
 
     fn tick(&mut self, live: &Live<'_>) {
-        if let Some(progress) = &mut self.progress {
-            progress.draw(live.changed_files, self.ui);
+        if self.shown.draws() {
+            self.progress.draw(&self.steps, live.changed_files, self.ui);
+        } else if self.shown == Shown::Lines
+            && let Some(line) = self.progress.after_silence(&self.steps, live.changed_files)
+        {
+            self.ui.say(&line);
         }
     }
 }
 
-/// Where somebody at a terminal is now, and what becomes of what is done here: it looks like the project itself.
-fn say_where(record: &MountRecord, plan: &RunPlan, ui: &mut Ui) {
-    let root = printable_name(record.root.as_ref());
-    let what = match record.backend {
-        Backend::Overlay => format!("a private view of {root} (overlay)"),
-        Backend::Copy => format!("a private copy of {root}"),
-        Backend::Auto | Backend::None => {
-            ui.say(&format!("this is {root} itself, not a private view; every change is final"));
-            return;
+impl RunObserver<'_> {
+    fn say_conclusion(&mut self, result: Option<&str>, failure: Option<Failure<'_>>) {
+        if let Some(result) = result {
+            self.ui.line(printable(result));
+            self.ui.flush();
         }
+        if let Some(failure) = failure {
+            self.ui.explain(&say::run_failure(&failure));
+        }
+    }
+}
+
+/// How a headless run ended: time, turns, cost, files, session.
+pub fn say_end(finished: &FinishedRun, plan: &RunPlan, host: &Host, ui: &mut Ui) {
+    if plan.agent().is_none_or(|agent| agent.mode != Mode::Headless) {
+        return;
+    }
+    let report = finished.report.as_ref();
+    let seconds = report.and_then(|report| report["timings"]["harness"].as_f64()).unwrap_or_default();
+    let changes = report.and_then(|report| report["changes"].as_array()).map_or(0, Vec::len);
+    let changes = match changes {
+        0 if finished.record.backend == Backend::None => None,
+        0 => Some("no changes".to_owned()),
+        1 => Some("1 change".to_owned()),
+        count => Some(format!("{count} changes")),
     };
-    let then = match plan.changes.apply {
-        ApplyPolicy::Ask => "you are asked about the changes when it ends",
-        ApplyPolicy::Auto => "the changes are applied when it ends with success",
-        ApplyPolicy::Never => "the changes are held in the session when it ends",
+    let became = match finished.changes.state {
+        SessionState::Applied | SessionState::Discarded | SessionState::Held => {
+            Some(finished.changes.state.name().to_owned())
+        }
+        _ => None,
     };
-    ui.say(&format!("this is {what}: nothing you do here reaches the project yet; {then}"));
-    ui.hint("leave a shell with `exit` or Ctrl-D");
+    let time = duration(Duration::from_secs_f64(seconds.clamp(0.0, 1e9)).as_secs_f64());
+    let mut parts = vec![format!("{} in {time}", finished.outcome.status.words())];
+    parts.extend(usage_parts(&finished.outcome.usage));
+    parts.extend(changes);
+    parts.extend(became);
+    parts.push(format!("session {}", finished.session));
+    let line = parts.join(", ");
+    let columns = if host.stderr_is_terminal { ui.columns() } else { usize::MAX };
+    ui.say_lines(wrapped(&line, columns).into_iter());
 }
 
 /// What became of the changes.

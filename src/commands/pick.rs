@@ -1,6 +1,7 @@
 //! `pick`: the personas that fit a task best, with the words that say so, and the best one started if asked.
 
 use super::agent::{self, How};
+use super::observe::Shown;
 use super::{explain, list};
 use crate::cli::PickArgs;
 use crate::error::{CommandError, Result};
@@ -68,7 +69,9 @@ pub fn run(args: &PickArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<E
     if starts || plans {
         let how = if plans { How::DryRun } else { How::Run };
         let workforce = Workforce::open(host)?;
-        return agent::carry_out(&request(best.id, &task, super::is_attended()), how, &workforce, log, ui);
+        let request = request(best.id, &task, super::is_attended());
+        let shown = Shown::of(host, false, false, ui);
+        return agent::carry_out(&request, how, shown, &workforce, log, ui);
     }
     if args.launch {
         ui.line(printable(&quoted(&command(best.id, &task))));

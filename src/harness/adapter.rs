@@ -4,6 +4,8 @@ use super::events::EventReader;
 use super::job::{HarnessPlan, Job};
 use super::login::{Login, UserFiles};
 use super::records::{RecordReader, Records};
+use super::records::Records;
+use super::transcript::Transcripts;
 use crate::resolve::sidecar::Channel;
 
 /// A harness as the rest of the program sees it.
@@ -33,6 +35,8 @@ pub struct Adapter {
     pub denied_edits_are_questions: bool,
     /// Where it notes which conversation a run has.
     pub records: Records,
+    /// Where it has its conversations, and who reads them.
+    pub transcripts: Transcripts,
     /// How a user logs in.
     pub login_hint: &'static str,
     /// A run in the terms of this harness. Pure.

@@ -61,6 +61,13 @@ pub fn text(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.trim().is_empty())
 }
 
+/// What a tool answered: a text, or a list of blocks with texts.
+pub fn output(content: &Value) -> Option<String> {
+    let blocks = content.as_array().into_iter().flatten().filter_map(|block| text(&block["text"]));
+    let texts: Vec<&str> = text(content).into_iter().chain(blocks).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
 /// More than anybody reads: a harness that repeats complaints must not use up memory.
 const MOST_KEPT: usize = 1_000;
 

@@ -14,6 +14,7 @@ mod opencode;
 pub mod records;
 mod stderr_summary;
 mod subject;
+pub mod transcript;
 
 pub use adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile, UserServers};
 pub use login::{Login, UserFiles};

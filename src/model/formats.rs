@@ -377,6 +377,16 @@ pub const CONFIG: &[Field] = &[
         "Backend, sandbox and path rules for every persona; a text is the backend.",
     ),
     Field::new("sidecar", Shape::Object(&SIDECAR_CONFIG), "Which harnesses get a sidecar."),
+    Field::new(
+        "notify",
+        Shape::Either(&[Shape::Choice(&["bell", "off"]), TEXTS]),
+        "What tells you that a long headless run has ended: `bell`, or a command and its arguments as a list; default `off`.",
+    ),
+    Field::new(
+        "notifyAfterSeconds",
+        Shape::AtLeast(0.0),
+        "The shortest run that `notify` is for; default 60.",
+    ),
     Field::new("secrets", Shape::Object(&SECRETS_CONFIG), "What counts as a secret in logs and reports."),
     Field::new("sessions", Shape::Object(&SESSIONS_CONFIG), "How long finished sessions are kept."),
     Field::new(

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 /// In a session directory: the conversations of its runs at the sandbox level `strict`, as their harness has them.
 pub const CONVERSATION_DIR: &str = "conversation";
+/// Private layers over a harness's configuration, in the session directory.
+pub const CONFIG_DIR: &str = "harness-config";
 
 /// How the private view of the project is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -96,6 +96,28 @@ pub enum Status {
     NotStarted,
 }
 
+impl Status {
+    /// As it is in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Completed => "completed",
+            Status::Failed => "failed",
+            Status::TimedOut => "timed-out",
+            Status::Interrupted => "interrupted",
+            Status::NotStarted => "not-started",
+        }
+    }
+
+    /// In a sentence.
+    pub fn words(self) -> &'static str {
+        match self {
+            Status::TimedOut => "timed out",
+            Status::NotStarted => "not started",
+            other => other.name(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {

@@ -26,6 +26,10 @@ pub struct Settings {
     pub sidecar: SidecarSettings,
     pub secrets: SecretSettings,
     pub sessions: SessionSettings,
+    /// How the user is told that a headless run has ended.
+    pub notify: Option<Notify>,
+    /// From which length of a run on.
+    pub notify_after_seconds: Option<f64>,
     pub features: BTreeMap<String, bool>,
 }
 
@@ -41,6 +45,42 @@ pub struct MountSettings {
     pub sockets: Vec<String>,
     pub git_credentials: GitCredentials,
     pub merge: Option<bool>,
+}
+
+/// How the user is told that a run has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "NotifyValue")]
+pub enum Notify {
+    Off,
+    /// The bell of the terminal.
+    Bell,
+    /// A program and its arguments.
+    Command(Vec<String>),
+}
+
+/// As the file has it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum NotifyValue {
+    Word(NotifyWord),
+    Command(Vec<String>),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum NotifyWord {
+    Off,
+    Bell,
+}
+
+impl From<NotifyValue> for Notify {
+    fn from(value: NotifyValue) -> Notify {
+        match value {
+            NotifyValue::Word(NotifyWord::Off) => Notify::Off,
+            NotifyValue::Word(NotifyWord::Bell) => Notify::Bell,
+            NotifyValue::Command(words) => Notify::Command(words),
+        }
+    }
 }
 
 /// What counts as a secret in logs and reports.

@@ -25,6 +25,7 @@ use crate::plan::run as plan_run;
 use crate::session::SessionState;
 use anyhow::{Context, Result};
 use serde_json::json;
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -32,9 +33,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 pub const ATTEMPTS_DIR: &str = "attempts";
-const TASK_FILE: &str = "task.md";
-const COMMAND_FILE: &str = "command.json";
-const OUTCOME_FILE: &str = "outcome.json";
+pub(super) const TASK_FILE: &str = "task.md";
+pub(super) const COMMAND_FILE: &str = "command.json";
+pub(super) const OUTCOME_FILE: &str = "outcome.json";
 
 /// What an attempt asks of the harness.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -295,7 +296,7 @@ impl OpenRun<'_> {
             let changed = || changed_so_far(&mount.record, &session.dir);
             let live = Live { changed_files: &changed };
             let note = conversation.clone().expect("an agent has a conversation");
-            let mut recorder = Recorder::new(session, dir, note, live, secrets, observer)?;
+            let mut recorder = Recorder::new(session, host, dir, note, live, secrets, observer)?;
             let outcome = headless::run(mount, command, task, reader, limits, signals, &mut recorder);
             let recorded = recorder.finish();
             *conversation = Some(recorded.note);
@@ -367,20 +368,26 @@ fn words(command: &ChildCommand) -> Vec<String> {
     command.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// How many files the agent has written, roughly and at little cost; only an overlay knows without comparing.
+/// How many files the agent has written, at little cost; only an overlay knows without comparing.
 fn changed_so_far(record: &MountRecord, session_dir: &Path) -> Option<usize> {
     const ENOUGH: usize = 10_000;
     if record.backend != Backend::Overlay {
         return None;
     }
-    let (mut count, mut dirs, mut waiting) = (0, 0, vec![session_dir.join(&record.data)]);
+    let injected = record.injected.iter().map(|injected| &*injected.path);
+    let hidden = record.hidden.iter().map(|hidden| &*hidden.path);
+    // What is hidden may be what something is injected for.
+    let ours: HashSet<&Path> = injected.chain(hidden).collect();
+    let data = session_dir.join(&record.data);
+    let (mut count, mut dirs, mut waiting) = (0, 0, vec![data.clone()]);
     while let Some(dir) = waiting.pop() {
         dirs += 1;
         for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
             let Ok(kind) = entry.file_type() else { continue };
+            let path = entry.path();
             if kind.is_dir() && entry.file_name() != ".git" {
-                waiting.push(entry.path());
-            } else if !kind.is_dir() {
+                waiting.push(path);
+            } else if !kind.is_dir() && path.strip_prefix(&data).is_ok_and(|path| !ours.contains(path)) {
                 count += 1;
             }
         }
@@ -388,5 +395,5 @@ fn changed_so_far(record: &MountRecord, session_dir: &Path) -> Option<usize> {
             break;
         }
     }
-    Some(count.saturating_sub(record.injected.len() + record.hidden.len()))
+    Some(count)
 }

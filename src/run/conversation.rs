@@ -11,7 +11,7 @@ use crate::mount::fs::tree::Tree;
 use crate::session::{Session, SessionState, SessionStore};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 const FILE: &str = "harness.json";
@@ -27,6 +27,9 @@ pub struct ConversationNote {
     /// The harness was there, and nobody has said anything to it: there is no conversation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nothing_said: bool,
+    /// Where the user's harness has its state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_dir: Option<PathBuf>,
 }
 
 /// A session that is continued.

@@ -224,9 +224,11 @@ impl OpenRun<'_> {
             log: self.report.log.as_deref(),
         });
         observer.event(&RunEvent::Concluded {
+            status: outcome.status,
             result: result.as_deref(),
             failure,
             leaks: &self.report.leaks,
+            changes: self.reviewed.as_ref().map_or(0, |reviewed| reviewed.review.changes.len()),
         });
     }
 }

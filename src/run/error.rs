@@ -19,6 +19,8 @@ pub enum RunError {
     Inputs { persona: String, errors: InputErrors },
     #[error("session `{session}` has no conversation to continue")]
     NoConversation { session: String },
+    #[error("session `{session}` has no transcript: it ran a command, not an agent")]
+    NoTranscript { session: String },
     #[error("{} in {} yet", no_session(persona.as_deref()), root.display())]
     NoSessionYet { persona: Option<String>, root: PathBuf },
     #[error("session `{session}` was discarded")]

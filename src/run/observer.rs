@@ -17,8 +17,11 @@ use std::path::Path;
 pub enum RunEvent<'a> {
     /// The mount is made; the harness or command starts next.
     Opened {
+        session: &'a str,
         plan: &'a RunPlan,
         record: &'a MountRecord,
+        /// The project as the agent sees it.
+        directory: &'a Path,
     },
     Warning(&'a Warning),
     /// What the agent does, in a headless run.
@@ -30,9 +33,12 @@ pub enum RunEvent<'a> {
     CheckEnded(&'a ReportedCheck),
     /// The work is done and looked at; what becomes of it is decided next.
     Concluded {
+        status: Status,
         result: Option<&'a str>,
         failure: Option<Failure<'a>>,
         leaks: &'a [ReportedLeak],
+        /// How many files have changed.
+        changes: usize,
     },
 }
 

@@ -116,7 +116,12 @@ impl<'a> Engine<'a> {
         for warning in &report.warnings {
             observer.event(&RunEvent::Warning(warning));
         }
-        observer.event(&RunEvent::Opened { plan: &run.plan, record: &mount.record });
+        observer.event(&RunEvent::Opened {
+            session: session.id.as_str(),
+            plan: &run.plan,
+            record: &mount.record,
+            directory: &seen_root(&mount, &run.plan),
+        });
         Ok(OpenRun {
             engine: self,
             conversation: note_of(&run),
@@ -154,6 +159,7 @@ impl<'a> Engine<'a> {
                 if session.has_unfinished_journal()? {
                     return Err(RunError::UnfinishedApply { session: session.id.to_string() }.into());
                 }
+                session.set_runner()?;
                 return Ok(SessionOf { session, record });
             }
         }
@@ -281,6 +287,7 @@ fn note_of(run: &Prepared) -> Option<ConversationNote> {
         harness: agent.harness.kind,
         persona: agent.persona.id.clone(),
         session_id: run.resumed.as_ref().and_then(|resumed| resumed.note.session_id.clone()),
+        state_dir: agent.state_dir.clone(),
         nothing_said: run.resumed.as_ref().is_some_and(|resumed| resumed.note.nothing_said),
     })
 }

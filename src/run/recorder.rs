@@ -4,17 +4,23 @@
 use super::conversation::ConversationNote;
 use super::observer::{Live, Observer, RunEvent};
 use super::records::is_plain;
+use crate::host::Host;
 use crate::launch::headless::Audience;
 use crate::launch::record::{CappedLog, EVENTS_FILE, EventLog, LOG_FILE};
-use crate::model::event::Event;
+use crate::model::event::{Event, RecordedEvent, shortened_output};
 use crate::model::secrets::{Redactor, Scanner, Secrets};
 use crate::session::Session;
+use std::collections::HashMap;
 use std::path::Path;
+use std::time::Instant;
 
 pub struct Recorder<'a> {
     session: &'a Session,
+    host: &'a Host,
     observer: &'a mut dyn Observer,
     live: Live<'a>,
+    /// When the tools that are at work began.
+    working: HashMap<String, Instant>,
     events: EventLog,
     log: CappedLog,
     note: ConversationNote,
@@ -38,6 +44,7 @@ pub struct Recorded {
 impl<'a> Recorder<'a> {
     pub fn new(
         session: &'a Session,
+        host: &'a Host,
         attempt_dir: &Path,
         note: ConversationNote,
         live: Live<'a>,
@@ -49,8 +56,10 @@ impl<'a> Recorder<'a> {
         let (redactor, scanner) = (secrets.redactor(), secrets.scanner());
         Ok(Recorder {
             session,
+            host,
             observer,
             live,
+            working: HashMap::new(),
             events,
             log,
             note,
@@ -69,6 +78,24 @@ impl<'a> Recorder<'a> {
     }
 }
 
+impl Recorder<'_> {
+    /// Adds how long a tool took, where the harness does not say, and shortens what it answered. Half a secret would not be
+    /// recognised: this comes after their values are out.
+    fn complete(&mut self, event: &mut Event) {
+        match event {
+            Event::ToolStarted { id, .. } => {
+                self.working.insert(id.clone(), Instant::now());
+            }
+            Event::ToolFinished { id, output, seconds, .. } => {
+                let took = self.working.remove(id).map(|began| began.elapsed().as_secs_f64());
+                *seconds = seconds.or(took.map(|took| (took * 1000.0).round() / 1000.0));
+                *output = output.as_deref().map(shortened_output);
+            }
+            _ => {}
+        }
+    }
+}
+
 impl Audience for Recorder<'_> {
     fn event(&mut self, event: &Event) {
         if let Event::SessionStarted { harness_session_id, .. } = event
@@ -82,10 +109,11 @@ impl Audience for Recorder<'_> {
         }
         let mut value = serde_json::to_value(event).expect("our own events always serialise");
         self.secrets.redact_json(&mut value);
-        self.events.write(&value.to_string());
-        if let Ok(event) = serde_json::from_value(value) {
-            self.observer.event(&RunEvent::Agent(&event));
-        }
+        let Ok(mut event) = serde_json::from_value(value) else { return };
+        self.complete(&mut event);
+        let recorded = RecordedEvent { at: Some(self.host.now().to_string()), event };
+        self.events.write(&serde_json::to_string(&recorded).expect("our own events always serialise"));
+        self.observer.event(&RunEvent::Agent(&recorded.event));
     }
 
     fn output(&mut self, bytes: &[u8]) {

@@ -2,8 +2,8 @@
 //! them: an id is never more than a plain word.
 
 use crate::files::regular;
-use crate::harness::records::{ConversationFiles, Current, RecordReader, RecordedRun, Records};
-use crate::model::mount::CONVERSATION_DIR;
+use crate::harness::records::{Current, RecordReader, RecordedRun, Records};
+use crate::model::mount::{CONFIG_DIR, CONVERSATION_DIR};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -112,16 +112,21 @@ impl RunRecords<'_> {
 
     /// Whether there is a conversation with this id. Where each is not a file of its own, the id is believed.
     pub fn has(&self, id: &str) -> bool {
-        self.records.files.is_none_or(|files| self.file_of(files, id).is_some())
+        self.records.files.is_none() || self.file(id).is_some()
     }
 
-    /// The file of a conversation.
-    fn file_of(&self, files: ConversationFiles, id: &str) -> Option<PathBuf> {
+    /// The file of the conversation with this id. What is in the session comes before what the user has.
+    pub fn file(&self, id: &str) -> Option<PathBuf> {
+        let files = self.records.files?;
         let kept = self.session_dir.join(CONVERSATION_DIR);
         let kept = fs::read_dir(kept).into_iter().flatten().flatten().map(|entry| entry.path());
+        // Of a run in a private layer that is not over.
+        let layers = fs::read_dir(self.session_dir.join(CONFIG_DIR)).into_iter().flatten().flatten();
+        let layers = layers.map(|entry| entry.path().join("upper"));
         let own = files.in_session.map(|dir| self.session_dir.join(dir));
         let theirs = self.state_dir.map(Path::to_path_buf);
-        let mut dirs: Vec<PathBuf> = kept.chain(own).chain(theirs).map(|dir| dir.join(files.dir)).collect();
+        let places = layers.chain(kept).chain(own).chain(theirs);
+        let mut dirs: Vec<PathBuf> = places.map(|dir| dir.join(files.dir)).collect();
         for _ in 0..files.depth {
             let below =
                 |dir: &PathBuf| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -139,7 +144,7 @@ impl RunRecords<'_> {
     pub fn read(&self, id: Option<&str>, mut reader: Box<dyn RecordReader>) -> RecordedRun {
         let file = match (self.records.usage, self.records.files, id) {
             (Some(usage), ..) => Some(self.session_dir.join(usage)),
-            (None, Some(files), Some(id)) if is_plain(id) => self.file_of(files, id),
+            (None, Some(_), Some(id)) if is_plain(id) => self.file(id),
             _ => None,
         };
         let Some(Ok(file)) = file.map(|file| regular::open(&file)) else { return reader.recorded() };

@@ -13,6 +13,7 @@ pub mod prune;
 pub mod recover;
 pub mod sessions;
 pub mod status;
+pub mod stop;
 pub mod store;
 pub mod tidy;
 pub mod undo;

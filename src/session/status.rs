@@ -27,7 +27,7 @@ pub struct SessionStatus {
     pub started_at: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<String>,
-    /// For people; never used to tell whether the runner lives.
+    /// The last runner's; never used to tell whether it lives.
     pub pid: u32,
     /// The runs in it, the last one last: more than one where a session was resumed, none in sessions of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

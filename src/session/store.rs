@@ -257,8 +257,12 @@ impl Session {
         self.lock.as_ref()
     }
 
+    pub(super) fn lock_path(&self) -> PathBuf {
+        self.dir.join(LOCK_FILE)
+    }
+
     fn try_lock(&self) -> Result<Option<File>> {
-        let path = self.dir.join(LOCK_FILE);
+        let path = self.lock_path();
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let file = owned::open_with(&path, &mut options).map_err(at(&path))?;
@@ -274,7 +278,7 @@ impl Session {
         if self.lock.is_some() {
             return Ok(true);
         }
-        let path = self.dir.join(LOCK_FILE);
+        let path = self.lock_path();
         // Only looked at, so a lock file that is not there is not made.
         match owned::open(&path) {
             Ok(Some(file)) => match file.try_lock_shared() {
@@ -323,6 +327,13 @@ impl Session {
     pub fn update_status(&self, change: impl FnOnce(&mut SessionStatus)) -> Result<()> {
         let Some(mut status) = self.status()? else { return Ok(()) };
         change(&mut status);
+        self.write_status(&status)
+    }
+
+    /// Notes that this process runs it now.
+    pub fn set_runner(&self) -> Result<()> {
+        let Some(mut status) = self.status()? else { return Ok(()) };
+        status.pid = std::process::id();
         self.write_status(&status)
     }
 

@@ -16,10 +16,14 @@ use std::process::{Command, Stdio};
 /// The command that a variable of the user names, with its arguments (`code --wait`); `None` if it is no program that may be run
 /// outside of a mount.
 pub fn command_of(host: &Host, words: &str) -> Option<Command> {
-    let words = shlex::split(words)?;
+    command_of_words(host, &shlex::split(words)?)
+}
+
+/// The same for words that are separate already.
+pub fn command_of_words(host: &Host, words: &[String]) -> Option<Command> {
     let (name, arguments) = words.split_first()?;
     let program = if name.contains('/') {
-        let path = PathBuf::from(name);
+        let path = host.expand_tilde(name);
         (path.is_absolute() && !own_project::contains(&path)).then_some(path)?
     } else {
         find(host, name)?

@@ -1,7 +1,9 @@
 //! Sets up the diagnostics: what `-v` and `AGENTWORKFORCE_LOG` show on stderr, and the log that a run keeps.
 
+use super::{ERASED_LINE, IS_LINE_DRAWN};
 use crate::run::debug_log::DebugLog;
-use std::io;
+use std::io::{self, Write};
+use std::sync::atomic::Ordering;
 use tracing_subscriber::filter::{EnvFilter, LevelFilter};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
@@ -24,7 +26,7 @@ pub fn install(verbosity: u8, directives: Option<&str>, log: Option<DebugLog>) -
     let shows = directives.is_some() || verbosity > 0;
     let mut layers: Vec<Box<dyn Layer<Registry> + Send + Sync>> = Vec::new();
     if shows {
-        layers.push(line_format().with_writer(io::stderr).with_filter(filter).boxed());
+        layers.push(line_format().with_writer(|| Stderr).with_filter(filter).boxed());
     }
     if let Some(log) = log {
         let writer = move || log.clone();
@@ -39,4 +41,20 @@ pub fn install(verbosity: u8, directives: Option<&str>, log: Option<DebugLog>) -
 
 fn line_format<S>() -> fmt::Layer<S> {
     fmt::layer().with_ansi(false).with_target(false)
+}
+
+/// Standard error, from which the line of a progress is taken away first.
+struct Stderr;
+
+impl Write for Stderr {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if IS_LINE_DRAWN.swap(false, Ordering::Relaxed) {
+            io::stderr().write_all(ERASED_LINE.as_bytes())?;
+        }
+        io::stderr().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
 }

@@ -10,6 +10,7 @@ use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub mod bar;
 pub mod chooser;
@@ -18,6 +19,7 @@ pub mod keys;
 pub mod patch;
 pub mod progress;
 pub mod raw_terminal;
+pub mod steps;
 pub mod table;
 pub mod text;
 
@@ -43,10 +45,12 @@ fn usage_error(text: &str) -> CommandError {
 
 /// Of a terminal that does not say.
 const USUAL_COLUMNS: usize = 80;
-/// Takes away what is in the line.
-const ERASED_LINE: &str = "\r\x1b[2K";
-/// Ends a command that was only begun, which would swallow all that follows; back to the first screen; region and margins of the whole screen, without moving the cursor; wrapping; no mouse; usual letters and
-/// colours; and nothing below the cursor.
+/// Takes away a line that the cursor is at the start of. A terminal that was made narrower since may have put the rest of it below.
+const ERASED_LINE: &str = "\r\x1b[J";
+/// Whether the last line of the terminal is one that the next output replaces. Diagnostics are written past `Ui`, from any thread.
+static IS_LINE_DRAWN: AtomicBool = AtomicBool::new(false);
+/// Ends a command that was only begun and would swallow all that follows; back to the first screen; region and margins of the whole
+/// screen, without moving the cursor; wrapping; no mouse; usual letters and colours; and nothing below the cursor.
 const TERMINAL_RESET: &str = "\x1b\\\x1b[?1047l\x1b[!p\x1b[?69l\x1b7\x1b[r\x1b8\x1b[?7h\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\
     \x1b(B\x0f\x1b[0m\x1b]104\x07\x1b]110\x07\x1b]111\x07\x1b[J";
 
@@ -59,6 +63,8 @@ pub struct Ui {
     err: Told,
     /// The first failure to write that is not a closed pipe: output is missing, so the exit code must say so.
     failure: Option<io::Error>,
+    /// Nobody takes what is on stdout any more.
+    is_closed: bool,
 }
 
 /// Where things are said: to whoever reads stderr, or to the person at a terminal, wherever stderr leads to.
@@ -161,6 +167,7 @@ impl Ui {
             out: BufWriter::new(AutoStream::auto(io::stdout())),
             err: Told::Stderr(AutoStream::auto(io::stderr())),
             failure: None,
+            is_closed: false,
         }
     }
 
@@ -187,12 +194,14 @@ impl Ui {
 
     /// Text on stdout exactly as it is.
     pub fn text(&mut self, text: &str) {
+        self.end_progress();
         let result = self.out.write_all(text.as_bytes());
         self.note_failure(result);
     }
 
     /// Bytes on stdout past any colour handling: prompts and schemas that must arrive untouched.
     pub fn verbatim(&mut self, bytes: &[u8]) {
+        self.end_progress();
         let result = self.out.flush().and_then(|()| io::stdout().lock().write_all(bytes));
         self.note_failure(result);
     }
@@ -213,6 +222,7 @@ impl Ui {
 
     /// Bytes on stdout as they are made. When nobody takes them any more, that ends; it is no error of the writer's.
     pub fn stream(&mut self, write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        self.end_progress();
         self.flush();
         let mut out = BufWriter::new(Watched { out: io::stdout(), failure: None });
         let result = write(&mut out).and_then(|()| Ok(out.flush()?));
@@ -249,11 +259,13 @@ impl Ui {
     pub fn say(&mut self, text: &str) {
         // Nobody can be told that stderr is broken.
         // In one write: a line is not torn, and thousands of them are not slow.
+        self.end_progress();
         let _ = self.err.write_all(format!("{text}\n").as_bytes());
     }
 
     /// Many lines, a few of them at a time: one write for each would be slow.
     pub fn say_lines(&mut self, lines: impl Iterator<Item = String>) {
+        self.end_progress();
         let mut text = String::new();
         for line in lines {
             text.push_str(&line);
@@ -325,6 +337,11 @@ impl Ui {
         self.note_failure(result);
     }
 
+    /// Whether nobody takes what is on stdout any more: whoever writes on and on may end.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
     /// Sets a terminal back that others wrote to: whatever region, mode or colour they left, every line that follows can be read.
     pub fn reset_terminal(&mut self) {
         self.err.command(TERMINAL_RESET);
@@ -340,17 +357,26 @@ impl Ui {
         if columns == 0 { USUAL_COLUMNS - 1 } else { columns - 1 }
     }
 
-    /// A line on a terminal that the next one replaces.
+    /// A line on a terminal that the next output replaces, whatever it is. The cursor waits at its start: there it stays when the
+    /// terminal gets narrower and breaks the line.
     pub fn progress(&mut self, text: &str) {
-        self.end_progress();
+        self.flush();
         let text = fitted(text, self.columns());
-        let _ = write!(self.err, "{text}");
-        let _ = self.err.flush();
+        // In one write, and without colours, too: the rest of a longer line would stay.
+        self.err.command(&format!("{ERASED_LINE}{text}\r"));
+        IS_LINE_DRAWN.store(true, Ordering::Relaxed);
     }
 
+    /// Takes the line away, if there is one.
     pub fn end_progress(&mut self) {
-        // Without colours, too: the rest of a longer line would stay.
-        self.err.command(ERASED_LINE);
+        if IS_LINE_DRAWN.swap(false, Ordering::Relaxed) {
+            self.err.command(ERASED_LINE);
+        }
+    }
+
+    /// Rings the bell of the terminal, if that is where messages go.
+    pub fn bell(&mut self) {
+        self.err.command("\x07");
     }
 
     /// What clap says: help and version are data, everything else is an error of the caller's.
@@ -382,10 +408,12 @@ impl Ui {
     }
 
     fn note_failure(&mut self, result: io::Result<()>) {
-        if let Err(error) = result
-            && error.kind() != io::ErrorKind::BrokenPipe
-        {
-            self.failure.get_or_insert(error);
+        match result {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.is_closed = true,
+            Err(error) => {
+                self.failure.get_or_insert(error);
+            }
         }
     }
 }

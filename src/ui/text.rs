@@ -42,6 +42,41 @@ pub fn fitted(text: &str, columns: usize) -> String {
     short
 }
 
+/// A text in lines of at most this many columns, broken between words where that is possible. Lines that are short enough stay.
+pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(1);
+    let mut lines = Vec::new();
+    for whole in text.lines() {
+        if display_width(whole) <= columns {
+            lines.push(whole.to_owned());
+            continue;
+        }
+        let mut line = String::new();
+        for word in whole.split(' ') {
+            if !line.is_empty() && display_width(&line) + 1 + display_width(word) > columns {
+                lines.push(std::mem::take(&mut line));
+            } else if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+            while display_width(&line) > columns {
+                let rest = line.split_off(end_of_columns(&line, columns));
+                lines.push(std::mem::replace(&mut line, rest));
+            }
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+/// Where the text that fits into this many columns ends; never before its first letter.
+fn end_of_columns(text: &str, columns: usize) -> usize {
+    let ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+    ends.take_while(|end| display_width(&text[..*end]) <= columns)
+        .last()
+        .unwrap_or_else(|| text.chars().next().map_or(0, char::len_utf8))
+}
+
 /// A path as one word of a shell's command line, to be pasted: nothing in it can command the terminal or the shell.
 pub fn shell_word(path: &Path) -> String {
     let plain = path.to_str().filter(|text| *printable(text) == **text && !text.contains(['\n', '\t', '`']));
@@ -89,6 +124,15 @@ mod tests {
             assert_eq!(fitted(text, columns), fits, "{text} {columns}");
             assert!(display_width(&fitted(text, columns)) <= columns);
         }
+    }
+
+    #[test]
+    fn a_text_is_wrapped_between_words() {
+        let of = |text: &str, columns| wrapped(text, columns);
+        assert_eq!(of("one two three\n\n  four", 8), ["one two", "three", "", "  four"]);
+        assert_eq!(of("abcdefgh ij", 3), ["abc", "def", "gh", "ij"]);
+        assert_eq!(of("日本語", 3), ["日", "本", "語"]);
+        assert_eq!(of("日", 1), ["日"]);
     }
 
     #[test]

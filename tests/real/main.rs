@@ -17,3 +17,4 @@ mod model_server;
 mod resumed;
 mod support;
 mod terminal;
+mod watched;

@@ -84,6 +84,15 @@ pub(super) fn session(error: &SessionError) -> Advice {
         SessionError::InUse { .. } => {
             Advice::usage().hint("its runner is still at work; wait for it, or stop it")
         }
+        SessionError::NotRunning { id, state: SessionState::Interrupted } => {
+            Advice::usage().hint(format!("its runner died: `agentworkforce sessions recover {id}` recovers its work"))
+        }
+        SessionError::NotRunning { id, .. } => {
+            Advice::usage().hint(format!("`agentworkforce sessions show {id}` shows what became of it"))
+        }
+        SessionError::NoRunner { .. } => Advice::usage().hint(
+            "another command is at work on it, which ends soon, or it runs in another container: stop it there",
+        ),
         SessionError::NoMount { id, state: SessionState::Undone } => {
             Advice::usage().hint(format!("`agentworkforce sessions redo {id}` applies again what was undone"))
         }

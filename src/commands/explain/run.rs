@@ -48,6 +48,9 @@ pub(super) fn run(error: &RunError) -> Advice {
         },
         RunError::Inputs { errors, .. } => inputs(errors),
         RunError::NoConversation { .. } => advice.hint("only runs of `agentworkforce agent` have one"),
+        RunError::NoTranscript { session } => {
+            advice.hint(format!("`agentworkforce sessions diff {session}` shows what the command changed"))
+        }
         RunError::NoSessionYet { persona, .. } => {
             let persona = persona.as_deref().unwrap_or("PERSONA");
             advice.hint(format!("`agentworkforce agent {persona}` begins one; `agentworkforce sessions list` shows those of all projects"))

@@ -4,15 +4,18 @@ mod apply;
 mod diff;
 mod discard;
 mod list;
+mod log;
 mod paths;
 mod show;
 mod space;
+mod stop;
 mod undo;
 
 pub use apply::say_applied;
 pub use show::resume_command;
 pub use space::tidy;
 
+use self::log::LogRequest;
 use self::paths::Typed;
 use crate::cli::SessionsCommand;
 use crate::error::{CommandError, Result};
@@ -76,6 +79,10 @@ fn carry_out(command: &SessionsCommand, sessions: &Sessions, ui: &mut Ui) -> Res
             let path = path.as_ref().map(|path| typed.path(path));
             diff::diff(sessions, id, path.as_ref(), *include_ignored, ui)
         }
+        SessionsCommand::Log { id, follow, raw } => {
+            log::run(sessions, id, LogRequest { follow: *follow, raw: *raw }, ui)
+        }
+        SessionsCommand::Stop { id, timeout } => stop::run(sessions, id, *timeout, ui),
         SessionsCommand::Apply { .. } => apply::run(command, sessions, ui),
         SessionsCommand::Discard { id, yes } => discard::run(sessions, id, *yes, ui),
         SessionsCommand::Undo { id, only, force } => {

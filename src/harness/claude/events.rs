@@ -1,7 +1,7 @@
 //! `claude -p --output-format stream-json --verbose`. Only `is_error` of the `result` line decides: its subtype is
 //! `success` for a refused login, and the exit code is 0 after an interrupt.
 
-use crate::harness::events::{Conclusion, EventReader, add, call, text, value_of, warn};
+use crate::harness::events::{Conclusion, EventReader, add, call, output, text, value_of, warn};
 use crate::harness::stderr_summary::StderrSummary;
 use crate::harness::subject;
 use crate::model::event::Event;
@@ -164,7 +164,8 @@ impl Claude {
             if block["type"] == "tool_result" {
                 let id = block["tool_use_id"].as_str().unwrap_or_default().to_owned();
                 let name = self.tools.remove(&id).unwrap_or_default();
-                events.push(Event::ToolFinished { id, name, ok: block["is_error"] != true });
+                let (ok, output) = (block["is_error"] != true, output(&block["content"]));
+                events.push(Event::ToolFinished { id, name, ok, output, seconds: None });
             }
         }
         if events.is_empty() { vec![Event::Raw { value }] } else { events }

@@ -4,10 +4,12 @@ mod events;
 mod login;
 mod plan;
 mod recorded;
+mod transcript;
 mod user_config;
 
 use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile, UserServers};
 use crate::harness::records::{ConversationFiles, Current, Records};
+use crate::harness::transcript::Transcripts;
 use crate::resolve::sidecar::Channel;
 
 pub static ADAPTER: Adapter = Adapter {
@@ -32,6 +34,7 @@ pub static ADAPTER: Adapter = Adapter {
         usage: None,
         keeps_directory: true,
     },
+    transcripts: Transcripts::Lines(|| Box::<transcript::Transcript>::default()),
     login_hint: "run `claude` and log in, or set ANTHROPIC_API_KEY",
     plan: plan::plan,
     reader: |_| Box::<events::Claude>::default(),

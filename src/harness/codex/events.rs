@@ -1,6 +1,6 @@
 //! `codex exec --json`. A run is successful when its turn completed and none failed.
 
-use crate::harness::events::{Conclusion, EventReader, add, call, text, value_of, warn};
+use crate::harness::events::{Conclusion, EventReader, add, call, output, text, value_of, warn};
 use crate::harness::stderr_summary::StderrSummary;
 use crate::harness::subject;
 use crate::model::event::Event;
@@ -119,7 +119,8 @@ impl Codex {
                     add(&mut self.denials, call(&name, subject.as_deref()));
                 }
                 let id = item["id"].as_str().unwrap_or_default().to_owned();
-                Some(vec![Event::ToolFinished { id, name, ok: status == "completed" }])
+                let ok = status == "completed";
+                Some(vec![Event::ToolFinished { id, name, ok, output: answer(item), seconds: None }])
             }
         }
     }
@@ -157,8 +158,15 @@ fn tool(item: &Value) -> Option<(String, Option<String>)> {
     }
 }
 
+/// What an item that is a tool came to.
+fn answer(item: &Value) -> Option<String> {
+    let printed = text(&item["aggregated_output"]).map(str::to_owned);
+    let error = text(&item["error"]["message"]).map(str::to_owned);
+    printed.or(error).or_else(|| output(&item["result"]["content"]))
+}
+
 /// The command itself, without the shell that codex starts it in.
-fn command_text(command: &str) -> String {
+pub fn command_text(command: &str) -> String {
     let words = shlex::split(command).unwrap_or_default();
     match words.as_slice() {
         [shell, flag, script] if shell.ends_with("sh") && flag.starts_with('-') => subject::short(script),

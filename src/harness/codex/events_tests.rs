@@ -38,13 +38,25 @@ fn a_run_with_a_command_and_a_patch() {
             name: "command_execution".into(),
             subject: Some("ls; exit 3".into()),
         },
-        Event::ToolFinished { id: "item_2".into(), name: "command_execution".into(), ok: false },
+        Event::ToolFinished {
+            id: "item_2".into(),
+            name: "command_execution".into(),
+            ok: false,
+            output: Some("README.md\n".into()),
+            seconds: None,
+        },
         Event::ToolStarted {
             id: "item_3".into(),
             name: "file_change".into(),
             subject: Some("/project/hello.txt".into()),
         },
-        Event::ToolFinished { id: "item_3".into(), name: "file_change".into(), ok: true },
+        Event::ToolFinished {
+            id: "item_3".into(),
+            name: "file_change".into(),
+            ok: true,
+            output: None,
+            seconds: None,
+        },
         Event::Message { text: "ok".into() },
         Event::Usage(usage.clone()),
     ];

@@ -5,10 +5,12 @@ mod login;
 mod plan;
 mod profile;
 mod recorded;
+mod transcript;
 mod user_config;
 
 use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
 use crate::harness::records::{ConversationFiles, Current, Records};
+use crate::harness::transcript::Transcripts;
 use crate::resolve::sidecar::Channel;
 
 pub static ADAPTER: Adapter = Adapter {
@@ -29,6 +31,7 @@ pub static ADAPTER: Adapter = Adapter {
         usage: None,
         keeps_directory: false,
     },
+    transcripts: Transcripts::Lines(|| Box::<transcript::Transcript>::default()),
     login_hint: "codex login, or set CODEX_API_KEY",
     plan: plan::plan,
     reader: |_| Box::<events::Codex>::default(),

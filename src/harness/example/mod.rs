@@ -10,6 +10,7 @@ mod tests;
 
 use super::adapter::Adapter;
 use crate::harness::records::{Current, Records};
+use crate::harness::transcript::Transcripts;
 use crate::resolve::sidecar::Channel;
 
 pub static ADAPTER: Adapter = Adapter {
@@ -25,6 +26,8 @@ pub static ADAPTER: Adapter = Adapter {
     counts_whole_conversation: false,
     denied_edits_are_questions: false,
     records: Records { current: Current::Given, files: None, usage: None, keeps_directory: false },
+    records: Records { current: Current::Given, files: None, keeps_directory: false },
+    transcripts: Transcripts::Nowhere,
     login_hint: "example-agent login",
     plan: plan::plan,
     reader: |_| Box::<events::Example>::default(),

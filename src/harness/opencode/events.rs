@@ -207,12 +207,10 @@ impl Opencode {
                 add(&mut self.denied_edits, PathBuf::from(path));
             }
         }
-        // A failed command is a completed call.
-        let exit = state["metadata"]["exit"].as_i64().unwrap_or(0);
-        let ok = state["status"] == "completed" && exit == 0;
+        let (ok, output, seconds) = tool_end(state);
         [
             Event::ToolStarted { id: id.clone(), name: name.clone(), subject },
-            Event::ToolFinished { id, name, ok },
+            Event::ToolFinished { id, name, ok, output, seconds },
         ]
     }
 
@@ -248,6 +246,17 @@ impl Opencode {
         }
         Event::Usage(self.usage.clone())
     }
+}
+
+/// Whether a tool did well, what it answered, and how many seconds it took.
+pub fn tool_end(state: &Value) -> (bool, Option<String>, Option<f64>) {
+    // A failed command is a completed call.
+    let exit = state["metadata"]["exit"].as_i64().unwrap_or(0);
+    let ok = state["status"] == "completed" && exit == 0;
+    let output = text(&state["output"]).or_else(|| text(&state["error"])).map(str::to_owned);
+    let time = |key: &str| state["time"][key].as_f64();
+    let seconds = time("start").zip(time("end")).map(|(start, end)| (end - start).max(0.0) / 1000.0);
+    (ok, output, seconds)
 }
 
 /// A tool that is denied for every input is not offered. If a model calls it anyway, the error lists the tools that exist.

@@ -41,7 +41,13 @@ fn a_run_that_writes_a_file() {
         Event::SessionStarted { harness_session_id: "ses_1".into(), model: None },
         Event::Message { text: "I will write.".into() },
         Event::ToolStarted { id: "call_2_1".into(), name: "write".into(), subject: Some("hello.txt".into()) },
-        Event::ToolFinished { id: "call_2_1".into(), name: "write".into(), ok: true },
+        Event::ToolFinished {
+            id: "call_2_1".into(),
+            name: "write".into(),
+            ok: true,
+            output: Some("Wrote file successfully.".into()),
+            seconds: Some(0.001),
+        },
         Event::Usage(usage(11, 7, 0.5, 1)),
         Event::Message { text: "all done".into() },
         Event::Usage(usage(22, 17, 0.75, 2)),
@@ -136,7 +142,13 @@ fn a_failed_command_is_a_tool_that_did_not_do_well() {
         events[1..],
         [
             Event::ToolStarted { id: "call_2_0".into(), name: "bash".into(), subject: Some("ls /x".into()) },
-            Event::ToolFinished { id: "call_2_0".into(), name: "bash".into(), ok: false },
+            Event::ToolFinished {
+                id: "call_2_0".into(),
+                name: "bash".into(),
+                ok: false,
+                output: Some("ls: cannot access '/x'\n".into()),
+                seconds: None,
+            },
         ]
     );
 }

@@ -6,10 +6,12 @@ mod login;
 mod permission;
 mod plan;
 mod recorded;
+mod transcript;
 mod user_config;
 
 use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
 use crate::harness::records::{Current, Records};
+use crate::harness::transcript::Transcripts;
 use crate::resolve::sidecar::Channel;
 
 pub static ADAPTER: Adapter = Adapter {
@@ -30,6 +32,8 @@ pub static ADAPTER: Adapter = Adapter {
         usage: Some(plan::USAGE_NOTE),
         keeps_directory: true,
     },
+    records: Records { current: Current::File(plan::CONVERSATION_NOTE), files: None, keeps_directory: true },
+    transcripts: Transcripts::Exported(transcript::EXPORT),
     login_hint: "opencode auth login",
     plan: plan::plan,
     reader: |agent| Box::new(events::Opencode::new(agent)),

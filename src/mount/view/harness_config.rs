@@ -6,7 +6,7 @@ use super::conversations;
 use super::logins;
 use super::request::{OpenRequest, at, make_dir};
 use crate::files::regular;
-use crate::model::mount::{Backend, HarnessConfig, Sandbox};
+use crate::model::mount::{Backend, CONFIG_DIR, HarnessConfig, Sandbox};
 use crate::model::mount_record::MountRecord;
 use crate::model::raw_path::RawPath;
 use crate::mount::fs::cleanup::remove_tree;
@@ -17,8 +17,6 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// In the session directory.
-pub(super) const CONFIG_DIR: &str = "harness-config";
 /// The largest file that is copied.
 const MOST_COPIED: u64 = 64 << 20;
 /// How many changed files are reported at most.

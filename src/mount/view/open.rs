@@ -3,14 +3,14 @@
 
 use super::conversations;
 use super::copy::open_copy;
-use super::harness_config::{self, CONFIG_DIR};
+use super::harness_config;
 use super::layout::{TEMP_DIR, WRITTEN_BY_NESTED_RUNS, helper_spec, home_of};
 use super::logins;
 use super::overlay::open_overlay;
 use super::record::write_record;
 use super::request::{OpenRequest, ViewInputs, at, make_dir};
 use crate::model::limits::{Limits, bytes_of_mb};
-use crate::model::mount::{Backend, Sandbox};
+use crate::model::mount::{Backend, CONFIG_DIR, Sandbox};
 use crate::model::mount_facts::MountFacts;
 use crate::model::mount_record::{Containment, Instant, MountRecord};
 use crate::mount::error::MountError;

@@ -3,6 +3,7 @@
 use crate::support::mount::{BINARY, World};
 use crate::support::require;
 use std::fs::OpenOptions;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -84,6 +85,13 @@ impl Terminal {
     #[track_caller]
     pub(crate) fn shows_visibly(&self, holds: impl Fn(&str) -> bool) {
         assert!(self.waits(|_| holds(&self.visible())), "{}", self.visible());
+    }
+
+    /// Writes everything that the terminal is sent from now on to a file.
+    pub(crate) fn record(&self, file: &Path) {
+        let command = format!("cat > '{}'", file.display());
+        let status = self.tmux().args(["pipe-pane", "-o", &command]).status().unwrap();
+        assert!(status.success());
     }
 
     /// Waits until the screen shows a text.

@@ -1,0 +1,85 @@
+//! The first lines of a run: who works, on which harness and model, in which view of the project, and what is hidden there.
+
+use crate::model::mount::Backend;
+use crate::model::mount_record::MountRecord;
+use crate::model::plan::{AgentPlan, ApplyPolicy, RunPlan};
+use crate::mount::changes::diff::printable_name;
+use crate::ui::text::{fitted, wrapped};
+use crate::ui::{BOLD, Ui, printable};
+
+/// Says it on stderr, in lines of this many columns. `says_where` tells a person who runs a command what becomes of what is done.
+pub fn say(plan: &RunPlan, record: &MountRecord, columns: Option<usize>, says_where: bool, ui: &mut Ui) {
+    if let Some(agent) = plan.agent() {
+        let heading = heading(agent);
+        let heading = columns.map_or(heading.clone(), |columns| fitted(&heading, columns));
+        ui.say(&format!("{BOLD}{heading}{BOLD:#}"));
+        let place = place(record);
+        ui.say_lines(lines(&place, columns).into_iter());
+    } else if says_where {
+        say_where(record, plan, ui);
+    }
+    let hidden = plan.inherit.hidden_line().filter(|_| record.backend != Backend::None);
+    // The answer of a command in JSON has no place for what is said about personas.
+    let hidden = hidden.filter(|_| plan.agent().is_some() || !ui.is_json());
+    if let Some(hidden) = hidden {
+        let text = printable(&format!("hidden from {}: {hidden}", plan.name())).into_owned();
+        ui.say_lines(lines(&text, columns).into_iter());
+    }
+}
+
+/// Who works, and on what.
+pub fn heading(agent: &AgentPlan) -> String {
+    let persona = &agent.persona;
+    let emoji = persona.emoji.as_deref().map(|emoji| format!("{emoji} ")).unwrap_or_default();
+    let name = if persona.name == persona.id {
+        persona.id.clone()
+    } else {
+        format!("{} ({})", persona.name, persona.id)
+    };
+    let model = agent
+        .model
+        .as_ref()
+        .map_or_else(|| "the harness's own model".to_owned(), |model| model.value.clone());
+    let text = format!("{emoji}{name} [{}] via {} ({model})", persona.tier, agent.harness.kind);
+    printable(&text).into_owned()
+}
+
+fn place(record: &MountRecord) -> String {
+    let root = printable_name(record.root.as_ref());
+    let level = record.sandbox.name();
+    match record.backend {
+        Backend::Overlay => format!("in a private view of {root} (overlay, sandbox {level})"),
+        Backend::Copy => format!("in a private copy of {root} (copy, sandbox {level})"),
+        Backend::Auto | Backend::None => format!("in {root} itself (no mount): every change is final"),
+    }
+}
+
+/// A text that may need more than one line, the others indented.
+fn lines(text: &str, columns: Option<usize>) -> Vec<String> {
+    let Some(columns) = columns else { return vec![text.to_owned()] };
+    let mut lines = wrapped(text, columns.saturating_sub(2));
+    for line in lines.iter_mut().skip(1) {
+        line.insert_str(0, "  ");
+    }
+    lines
+}
+
+/// Where somebody at a terminal is now, and what becomes of what is done here: it looks like the project itself.
+fn say_where(record: &MountRecord, plan: &RunPlan, ui: &mut Ui) {
+    let root = printable_name(record.root.as_ref());
+    let what = match record.backend {
+        Backend::Overlay => format!("a private view of {root} (overlay)"),
+        Backend::Copy => format!("a private copy of {root}"),
+        Backend::Auto | Backend::None => {
+            ui.say(&format!("this is {root} itself, not a private view; every change is final"));
+            return;
+        }
+    };
+    let then = match plan.changes.apply {
+        ApplyPolicy::Ask => "you are asked about the changes when it ends",
+        ApplyPolicy::Auto => "the changes are applied when it ends with success",
+        ApplyPolicy::Never => "the changes are held in the session when it ends",
+    };
+    ui.say(&format!("this is {what}: nothing you do here reaches the project yet; {then}"));
+    ui.hint("leave a shell with `exit` or Ctrl-D");
+}
