@@ -158,6 +158,8 @@ impl SessionsCommand {
     pub fn session_mut(&mut self) -> Option<&mut String> {
         match self {
             SessionsCommand::Show { id }
+            | SessionsCommand::Log { id, .. }
+            | SessionsCommand::Stop { id, .. }
             | SessionsCommand::Diff { id, .. }
             | SessionsCommand::Apply { id, .. }
             | SessionsCommand::Discard { id, .. }

@@ -4,7 +4,6 @@ use super::events::EventReader;
 use super::job::{HarnessPlan, Job};
 use super::login::{Login, UserFiles};
 use super::records::{RecordReader, Records};
-use super::records::Records;
 use super::transcript::Transcripts;
 use crate::resolve::sidecar::Channel;
 

@@ -178,6 +178,7 @@ fn is_of_helper(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::harness::records::ConversationFiles;
 
     #[test]
     fn the_conversation_of_a_run_is_found_in_its_records() {

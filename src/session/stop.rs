@@ -3,7 +3,8 @@
 
 use super::error::SessionError;
 use super::status::SessionState;
-use super::store::{Session, SessionEntry};
+use super::entry::SessionEntry;
+use super::store::Session;
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};

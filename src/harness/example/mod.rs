@@ -26,7 +26,6 @@ pub static ADAPTER: Adapter = Adapter {
     counts_whole_conversation: false,
     denied_edits_are_questions: false,
     records: Records { current: Current::Given, files: None, usage: None, keeps_directory: false },
-    records: Records { current: Current::Given, files: None, keeps_directory: false },
     transcripts: Transcripts::Nowhere,
     login_hint: "example-agent login",
     plan: plan::plan,

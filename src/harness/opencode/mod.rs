@@ -32,7 +32,6 @@ pub static ADAPTER: Adapter = Adapter {
         usage: Some(plan::USAGE_NOTE),
         keeps_directory: true,
     },
-    records: Records { current: Current::File(plan::CONVERSATION_NOTE), files: None, keeps_directory: true },
     transcripts: Transcripts::Exported(transcript::EXPORT),
     login_hint: "opencode auth login",
     plan: plan::plan,

@@ -109,7 +109,7 @@ fn what_was_not_shown_is_not_applied() {
         terminal.shows("[a]pply");
         world.outside("echo > .gitignore");
         terminal.line("a");
-        terminal.shows("ended");
+        terminal.shows("ended 0");
         assert_eq!(world.outside("cat a.txt; ls"), "nice\na.txt\n");
         // It is not lost.
         world.outside("rm -rf build");
