@@ -334,7 +334,7 @@ fn attributes_of_the_user_stay_on_a_file_that_is_replaced() {
     if rustix::fs::setxattr(&path, "user.note", b"mine", rustix::fs::XattrFlags::empty()).is_err() {
         return;
     }
-    crate::mount::changes::base::take_project(&run.session, &run.project, &run.rules).unwrap();
+    crate::mount::changes::base::take_project(&run.session, &run.project, &run.rules, &|| false).unwrap();
     let mut run = run;
     run.record.launched_at.seconds += 1;
     std::fs::write(run.data().join("a"), "agent").unwrap();
