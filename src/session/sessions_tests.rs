@@ -78,7 +78,7 @@ impl Fixture {
             ..MountRecord::bare(Backend::Copy, Sandbox::Off, self.project().into(), launched_at)
         };
         session.write_json(MOUNT_RECORD_FILE, &record).unwrap();
-        base::take_project(&session.dir, &self.project(), &rules).unwrap();
+        base::take_project(&session.dir, &self.project(), &rules, &|| false).unwrap();
         base::take_copy(&session.dir, &mount).unwrap();
         session.set_state(&self.host, SessionState::Running).unwrap();
         for (name, text) in writes {

@@ -285,8 +285,13 @@ fn an_undo_after_the_user_went_on_is_refused_and_loses_nothing() {
 fn take_base_again(world: &World, id: &str) {
     let rules: Vec<agentworkforce::model::mount::PathRule> =
         serde_json::from_str(&read(world.sessions().join(id).join("rules.json"))).unwrap();
-    agentworkforce::mount::changes::base::take_project(&world.sessions().join(id), &world.project(), &rules)
-        .unwrap();
+    agentworkforce::mount::changes::base::take_project(
+        &world.sessions().join(id),
+        &world.project(),
+        &rules,
+        &|| false,
+    )
+    .unwrap();
     if world.who == Identity::Ordinary {
         // Not the project too: that would change it.
         let manifest = world.sessions().join(id).join("manifest");

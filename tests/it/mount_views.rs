@@ -95,7 +95,7 @@ impl Mounted {
         if backend == Backend::Copy {
             base::take_copy(&session, &session.join(&mount.record.data)).unwrap();
         }
-        base::take_project(&session, &spec.root, &rules).unwrap();
+        base::take_project(&session, &spec.root, &rules, &|| false).unwrap();
         Mounted { world, session, rules, mount, scratch: std::cell::Cell::new(0) }
     }
 
