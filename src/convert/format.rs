@@ -15,6 +15,16 @@ pub enum Format {
 }
 
 impl Format {
+    pub const ALL: [Format; 7] = [
+        Format::Claude,
+        Format::Opencode,
+        Format::Codex,
+        Format::Goose,
+        Format::Copilot,
+        Format::Kiro,
+        Format::Minions,
+    ];
+
     pub fn name(self) -> &'static str {
         match self {
             Format::Claude => "claude",

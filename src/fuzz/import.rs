@@ -8,16 +8,6 @@ use crate::model::shape::{Field, Object, Severity};
 use crate::model::text_rules;
 use serde_json::Value;
 
-const FORMATS: [Format; 7] = [
-    Format::Claude,
-    Format::Opencode,
-    Format::Codex,
-    Format::Goose,
-    Format::Copilot,
-    Format::Kiro,
-    Format::Minions,
-];
-
 /// The first line is the path of the file, the rest its text.
 pub fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
@@ -32,7 +22,7 @@ pub fn check(data: &[u8]) {
         read(format, &source);
     }
     // With `--from` any reader may get any file. One at a time, because YAML is slow.
-    read(FORMATS[text.len() % FORMATS.len()], &source);
+    read(Format::ALL[text.len() % Format::ALL.len()], &source);
 }
 
 fn read(format: Format, source: &Source) {

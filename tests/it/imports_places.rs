@@ -52,6 +52,12 @@ fn tree() -> Vec<(&'static str, String, bool)> {
         ("marketing/twitter.md", "# Twitter\n\nYou are a writer.\n".into(), true),
         ("marketing/plan.md", LOOSE.into(), false),
         ("notes/deep.md", "---\nname: deep\n---\nYou are a writer.\n".into(), true),
+        (
+            "configs/opencode.json",
+            json!({"agent": {"seven": {"prompt": "p", "description": "d"}}}).to_string(),
+            true,
+        ),
+        ("configs/prompt.md", "You are a writer.\n".into(), false),
         ("notes/name.md", "---\nname: x\n---\nThings.\n".into(), false),
         ("other/prompt.md", "You are a writer.\n".into(), false),
         ("README.md", agent("readme"), false),

@@ -7,16 +7,6 @@ use agentworkforce::model::formats::{PERSONA, ROLE};
 use agentworkforce::model::shape::Severity;
 use proptest::prelude::*;
 
-const FORMATS: [Format; 7] = [
-    Format::Claude,
-    Format::Opencode,
-    Format::Codex,
-    Format::Goose,
-    Format::Copilot,
-    Format::Kiro,
-    Format::Minions,
-];
-
 const FILES: [(&str, &str); 7] = [
     (
         "a.md",
@@ -54,7 +44,7 @@ fn read(path: &str, text: &str) {
     if let FileKind::Agent(format) = kind(&source, true) {
         judge(format, &source);
     }
-    for format in FORMATS {
+    for format in Format::ALL {
         judge(format, &source);
     }
 }

@@ -168,10 +168,12 @@ impl Import<'_> {
         self.rows.push(result);
     }
 
-    /// Reads the prompts in directories with agents, and skips the others.
+    /// Reads the prompts beside agents in Markdown, and skips the others.
     fn read_files_beside_agents(&mut self, candidates: &[Candidate]) {
+        let is_markdown = |file: &&ReadFile| file.path.extension().is_some_and(|ending| ending == "md");
+        let agents = self.read.iter().filter(is_markdown);
         let dirs: BTreeSet<PathBuf> =
-            self.read.iter().filter_map(|file| Some(file.path.parent()?.to_owned())).collect();
+            agents.filter_map(|file| Some(file.path.parent()?.to_owned())).collect();
         for candidate in candidates {
             let path = &candidate.path;
             if path.parent().is_some_and(|dir| dirs.contains(dir)) {
