@@ -29,13 +29,13 @@ fn a_broken_overlay_that_is_not_named_after_its_id_is_not_ignored() {
         format!("{PROJECT}/my-debugger.json"),
         "{ \"id\": \"debugger\", \"permissions\": { \"deny\": [\"Bash\"] }, }",
     );
-    refuses(&env, "debugger", &["my-debugger.json:1:57"]);
+    refuses(&env, "debugger", &["my-debugger.json:1:58"]);
     refuses(&env, "DEBUGGER@best", &["my-debugger.json"]);
     // What builds on it goes on without it, too; a file that a higher layer has cannot be meant, for the others it is not.
     refuses(&env, "second", &["my-debugger.json"]);
     env.plan(&["own"]);
     env.plan(&["engineer"]);
-    env.run(["agent", "my-debugger", "--dry-run"]).fails(2, "my-debugger.json:1:57");
+    env.run(["agent", "my-debugger", "--dry-run"]).fails(2, "my-debugger.json:1:58");
 }
 
 #[test]
