@@ -196,8 +196,7 @@ fn named(path: &str, id: &str) -> Option<Named> {
     match (command, id) {
         ("agent" | "show" | "export", "selector") | ("mount", "persona") => Some(Named::Selector),
         ("agent", "resume") => Some(Named::Resumed),
-        ("lint", "targets") | ("create", "extends") => Some(Named::Persona),
-        ("persona", "id") => Some(Named::Persona),
+        ("lint", "targets") | ("create", "extends") | ("persona", "id") => Some(Named::Persona),
         ("create" | "persona", "role") => Some(Named::Role),
         ("role", "key" | "reassign_to") if path != "role create" => Some(Named::Role),
         ("sessions", "id") => Some(Named::Session),

@@ -45,7 +45,7 @@ pub fn run(shell: AskingShell, asked: &[OsString], host: &Host, ui: &mut Ui) -> 
     // bash replaces only what stands behind the last of its word breaks; an `@` belongs to what follows.
     let whole = format!("{}{}", expected.prefix, expected.typed);
     let is_break = |c: &(usize, char)| breaks.contains(c.1);
-    let kept = whole.char_indices().filter(is_break).next_back();
+    let kept = whole.char_indices().rfind(is_break);
     let kept = kept.map_or(0, |(at, c)| if c == '@' { at } else { at + c.len_utf8() });
     for candidate in candidates {
         let word = format!("{}{}", expected.prefix, candidate.word);

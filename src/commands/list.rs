@@ -56,9 +56,9 @@ impl Row<'_> {
 }
 
 /// On a narrow screen the layer and the tier go before the model, and the id stays to the end.
-const WITHOUT: [(usize, usize); 6] = [(5, 0), (4, 10), (1, 10), (2, 0), (4, 0), (0, 8)];
-const WITH_DESCRIPTION: [(usize, usize); 9] =
-    [(6, 24), (5, 0), (4, 10), (1, 10), (2, 0), (3, 0), (4, 0), (6, 12), (0, 8)];
+const WITHOUT: [(usize, usize); 6] = [(5, 0), (4, 18), (1, 10), (2, 0), (4, 0), (0, 8)];
+const WITH_DESCRIPTION: [(usize, usize); 10] =
+    [(6, 24), (5, 0), (2, 0), (4, 18), (1, 10), (6, 16), (3, 0), (4, 0), (6, 12), (0, 8)];
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
