@@ -1,5 +1,7 @@
 //! Amounts as people read them: counted things, bytes, times, money. Pure.
 
+use std::time::Duration;
+
 /// `1 change` or `3 changes`.
 pub fn counted(number: impl TryInto<u64>, word: &str) -> String {
     let number = number.try_into().unwrap_or(u64::MAX);
@@ -19,19 +21,29 @@ fn plural(word: &str) -> String {
 /// `340 MB`: units of 1000, as disks are sold and `du --si` counts.
 pub fn bytes(number: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
-    let (mut rest, mut unit) = (number as f64, 0);
+    let (mut divisor, mut unit) = (1, 0);
     // What would be shown as 1000 is 1 of the next.
-    while rest >= 999.5 && unit + 1 < UNITS.len() {
-        rest /= 1000.0;
+    while number >= divisor * 1000 - divisor / 2 && unit + 1 < UNITS.len() {
+        divisor *= 1000;
         unit += 1;
     }
-    let digits = usize::from(unit > 0 && rest < 9.95);
-    format!("{rest:.digits$} {}", UNITS[unit])
+    let tenths = tenths(number, divisor);
+    if unit > 0 && tenths < 100 {
+        format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+    } else {
+        format!("{} {}", number.saturating_add(divisor / 2) / divisor, UNITS[unit])
+    }
+}
+
+/// How many tenths of a unit, rounded.
+fn tenths(number: u64, unit: u64) -> u64 {
+    number.saturating_mul(10).saturating_add(unit / 2) / unit
 }
 
 /// `8s`, `2m10s`, `1h05m`, `3d02h`.
 pub fn seconds(number: f64) -> String {
-    let number = number.max(0.0).round() as u64;
+    let rounded = Duration::try_from_secs_f64(number.max(0.0) + 0.5).unwrap_or_default();
+    let number = rounded.as_secs();
     let (days, hours, minutes, seconds) = (number / 86400, number / 3600 % 24, number / 60 % 60, number % 60);
     match (days, hours, minutes) {
         (0, 0, 0) => format!("{seconds}s"),
@@ -50,8 +62,11 @@ pub fn dollars(number: f64) -> String {
 pub fn rough(number: u64) -> String {
     match number {
         0..1000 => number.to_string(),
-        1000..999_500 => format!("{:.0}k", number as f64 / 1e3),
-        _ => format!("{:.1}M", number as f64 / 1e6),
+        1000..999_500 => format!("{}k", (number + 500) / 1000),
+        _ => {
+            let tenths = tenths(number, 1_000_000);
+            format!("{}.{}M", tenths / 10, tenths % 10)
+        }
     }
 }
 
@@ -75,7 +90,7 @@ mod tests {
             [0, 999, 1000, 1040, 9_960, 123_456, 999_400, 999_600, 340_000_000, 5_250_000_000].map(bytes);
         assert_eq!(
             shown,
-            ["0 B", "999 B", "1.0 kB", "1.0 kB", "10 kB", "123 kB", "999 kB", "1.0 MB", "340 MB", "5.2 GB"]
+            ["0 B", "999 B", "1.0 kB", "1.0 kB", "10 kB", "123 kB", "999 kB", "1.0 MB", "340 MB", "5.3 GB"]
         );
         let shown = [0.2, 59.6, 130.0, 3900.0, 180_000.0].map(seconds);
         assert_eq!(shown, ["0s", "1m00s", "2m10s", "1h05m", "2d02h"]);

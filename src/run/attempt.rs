@@ -32,7 +32,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-pub const ATTEMPTS_DIR: &str = "attempts";
+pub(super) const ATTEMPTS_DIR: &str = "attempts";
 pub(super) const TASK_FILE: &str = "task.md";
 pub(super) const COMMAND_FILE: &str = "command.json";
 pub(super) const OUTCOME_FILE: &str = "outcome.json";
@@ -354,6 +354,14 @@ impl OpenRun<'_> {
         self.engine.crash_points.at("held");
         Ok(())
     }
+}
+
+/// What the harness wrote in the last attempt of a session, where that was recorded.
+pub fn last_log(session: &Path) -> Option<PathBuf> {
+    let attempts = session.join(ATTEMPTS_DIR);
+    let entries = std::fs::read_dir(&attempts).ok()?.flatten();
+    let last = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).max()?;
+    Some(attempts.join(last.to_string()).join(LOG_FILE)).filter(|log| log.is_file())
 }
 
 /// A random UUID.

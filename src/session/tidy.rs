@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 /// Below the home. When sessions were looked at last.
 const STAMP_FILE: &str = "cache/sessions-tidied";
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const DAY: Duration = Duration::from_hours(24);
 /// What is left after this waits for the next day.
 const TIME: Duration = Duration::from_secs(2);
 

@@ -49,7 +49,9 @@ fn a_session_shows_its_paths_and_what_can_be_done_with_it() {
             (&json()["applied"], next(&json(), &id)),
             (&json!(["a", "new"]), vec!["sessions undo ID".into()])
         );
-        show().says("  applied   a  +1 -1\n  applied   new  +1 -0\n").says(&format!("`agentworkforce sessions undo {id}`"));
+        show()
+            .says("  applied   a  +1 -1\n  applied   new  +1 -0\n")
+            .says(&format!("`agentworkforce sessions undo {id}`"));
 
         world.aw(["sessions", "undo", &id, "--only", "new"]).ends(0);
         let part = json();

@@ -50,9 +50,9 @@ pub(super) fn run(args: &SessionsListArgs, sessions: &Sessions, ui: &mut Ui) -> 
         let names = Names::of(sessions)?;
         let rows: Vec<Row> = entries.iter().map(|entry| Row::of(entry, sessions.host, now)).collect();
         if screen_width() >= WIDE {
-            wide(&rows, &names, ui)
+            wide(&rows, &names, ui);
         } else {
-            narrow(&rows, &names, ui)
+            narrow(&rows, &names, ui);
         }
         ui.line(format!("\n{DIM}{}{DIM:#}", sum(&entries)));
     } else {

@@ -5,13 +5,12 @@ use crate::commands::review::list;
 use crate::commands::say::end_of;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::launch::record::LOG_FILE;
 use crate::model::amounts::{self, counted};
 use crate::model::raw_path::RawPath;
 use crate::model::report::{ReportedCheck, Usage};
 use crate::mount::changes::ProtectedWhy;
 use crate::mount::changes::diff::printable_name;
-use crate::run::attempt::ATTEMPTS_DIR;
+use crate::run::attempt::last_log;
 use crate::run::conversation::ConversationNote;
 use crate::session::kept_report::{KeptReport, REPORT_FILE};
 use crate::session::{JournalEntry, SessionEntry, SessionState, Sessions, Shown};
@@ -125,18 +124,11 @@ fn facts(shown: &Shown, report: Option<&KeptReport>, sessions: &Sessions, ui: &m
     let reason = last.and_then(|run| run.reason.clone());
     let reported = || report.and_then(|report| report.outcome.as_ref()?.reason.clone());
     row("reason", reason.or_else(reported).unwrap_or_default());
-    row("log", log_of(&shown.directory).map(|log| printable_name(&log)).unwrap_or_default());
+    row("log", last_log(&shown.directory).map(|log| printable_name(&log)).unwrap_or_default());
     row("directory", printable_name(shown.directory.as_ref()));
     if let Some(result) = report.and_then(|report| report.result.as_deref()) {
         row("result", indented(result));
     }
-}
-
-/// What the harness wrote in the last attempt.
-fn log_of(session: &Path) -> Option<PathBuf> {
-    let attempts = std::fs::read_dir(session.join(ATTEMPTS_DIR)).ok()?.flatten();
-    let last = attempts.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).max()?;
-    Some(session.join(ATTEMPTS_DIR).join(last.to_string()).join(LOG_FILE)).filter(|log| log.is_file())
 }
 
 /// Of every run that had one.

@@ -42,8 +42,8 @@ impl RecordReader for Recorded {
 /// What a person typed: not the result of a tool, a command of claude's or a note of its own.
 fn said(value: &Value) -> Option<String> {
     let content = &value["message"]["content"];
-    let texts = content.as_array().into_iter().flatten().filter(|block| block["type"] == "text");
-    let said = text(content).or_else(|| texts.filter_map(|block| text(&block["text"])).next())?;
+    let mut texts = content.as_array().into_iter().flatten().filter(|block| block["type"] == "text");
+    let said = text(content).or_else(|| texts.find_map(|block| text(&block["text"])))?;
     let is_own = value["isMeta"] == true || value["isSidechain"] == true || said.starts_with('<');
     (!is_own).then(|| said.to_owned())
 }
@@ -68,7 +68,8 @@ mod tests {
         ] {
             recorded.read(line);
         }
-        let usage = Usage { input_tokens: Some(103), output_tokens: Some(20), turns: Some(1), cost_usd: None };
+        let usage =
+            Usage { input_tokens: Some(103), output_tokens: Some(20), turns: Some(1), cost_usd: None };
         let expected = RecordedRun { usage, model: Some("sonnet".into()), task: Some("fix it".into()) };
         assert_eq!(recorded.recorded(), expected);
     }
