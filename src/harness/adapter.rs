@@ -23,6 +23,9 @@ pub struct Adapter {
     pub hook_files: &'static [&'static str],
     /// The user's MCP servers, where a run that does not inherit any goes without them.
     pub user_servers: Option<UserServers>,
+    /// What the agent of a run is called there begins with this: an agent of the user's own with the persona's id would be merged into
+    /// it, permissions and all.
+    pub agent_prefix: &'static str,
     /// The kind of agent file that `export` writes for it, if there is one.
     pub agent_file: Option<AgentFile>,
     /// A resumed run reports the tokens of the whole conversation instead of its own.
@@ -35,13 +38,18 @@ pub struct Adapter {
     pub login_hint: &'static str,
     /// A run in the terms of this harness. Pure.
     pub plan: fn(&Job) -> HarnessPlan,
-    /// A reader for the output of one headless run of this agent. The name of the agent is what `Job::persona_id` was.
+    /// A reader for the output of one headless run of this agent, by the name that it has there.
     pub reader: fn(&str) -> Box<dyn EventReader>,
     /// Whether the user is logged in, as far as files and environment tell.
     pub login: fn(&dyn UserFiles) -> Login,
 }
 
 impl Adapter {
+    /// What the agent of a persona is called there.
+    pub fn agent_name(&self, persona_id: &str) -> String {
+        format!("{}{persona_id}", self.agent_prefix)
+    }
+
     /// The command that installs it.
     pub fn install_command(&self) -> String {
         format!("npm install -g {}", self.package)

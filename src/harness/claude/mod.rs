@@ -21,6 +21,7 @@ pub static ADAPTER: Adapter = Adapter {
         file: ".claude.json",
         in_directories_above: ".mcp.json",
     }),
+    agent_prefix: "",
     agent_file: Some(AgentFile::ClaudeMarkdown),
     counts_whole_conversation: false,
     denied_edits_are_questions: true,

@@ -18,6 +18,7 @@ pub static ADAPTER: Adapter = Adapter {
     server_files: &[".codex/config.toml"],
     hook_files: &[".codex/hooks.json", ".codex/config.toml"],
     user_servers: None,
+    agent_prefix: "",
     agent_file: Some(AgentFile::CodexToml),
     counts_whole_conversation: true,
     denied_edits_are_questions: false,

@@ -19,6 +19,7 @@ pub static ADAPTER: Adapter = Adapter {
     server_files: &[],
     hook_files: &[],
     user_servers: None,
+    agent_prefix: "",
     agent_file: None,
     counts_whole_conversation: false,
     denied_edits_are_questions: false,
