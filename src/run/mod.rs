@@ -31,6 +31,7 @@ mod setup_files;
 mod skills;
 mod terms;
 mod tree_files;
+mod users_config;
 mod version;
 mod view;
 pub mod watch;
