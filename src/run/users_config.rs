@@ -39,7 +39,9 @@ pub(super) fn inside(root: &Path, home: Option<&Path>, env: &BTreeMap<String, St
     let mut paths: Vec<PathBuf> = usual.chain(said).collect();
     for path in paths.clone() {
         links_in(&path, 1, &mut paths);
-        LISTS.iter().for_each(|list| links_in(&path.join(list), 1, &mut paths));
+        for list in LISTS {
+            links_in(&path.join(list), 1, &mut paths);
+        }
     }
     let places: BTreeSet<PathBuf> = paths.iter().flat_map(|path| on_the_way(path, root)).collect();
     // The project as a whole is what the agent works on.
