@@ -185,6 +185,9 @@ fn load(error: &LoadError) -> Advice {
         LoadError::NoSuchCommit { complaint, .. } => advice.cause(complaint).hint(
             "fetch it first: a shallow clone of a pull request has only the pull request's own commits",
         ),
+        LoadError::AmbiguousCommit { .. } => advice
+            .cause("a branch, a tag or an object has the same name as another one")
+            .hint("write the whole name, such as `refs/remotes/origin/main`, or the whole hash"),
         LoadError::NoGit => advice.hint("install git"),
         LoadError::OutsideRepository { top, .. } => {
             advice.hint(format!("name a directory below {}", top.display()))

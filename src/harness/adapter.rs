@@ -24,6 +24,9 @@ pub struct Adapter {
     pub hook_files: &'static [&'static str],
     /// The user's MCP servers, where a run that does not inherit any goes without them.
     pub user_servers: Option<UserServers>,
+    /// What the agent of a run is called there begins with this: an agent of the user's own with the persona's id would be merged into
+    /// it, permissions and all.
+    pub agent_prefix: &'static str,
     /// The kind of agent file that `export` writes for it, if there is one.
     pub agent_file: Option<AgentFile>,
     /// Words in the names of its models, where it runs no others; empty where it takes those of any provider.
@@ -40,7 +43,7 @@ pub struct Adapter {
     pub login_hint: &'static str,
     /// A run in the terms of this harness. Pure.
     pub plan: fn(&Job) -> HarnessPlan,
-    /// A reader for the output of one headless run of this agent. The name of the agent is what `Job::persona_id` was.
+    /// A reader for the output of one headless run of this agent, by the name that it has there.
     pub reader: fn(&str) -> Box<dyn EventReader>,
     /// A reader for the records of a run in a terminal that began at this time.
     pub record_reader: fn(&str) -> Box<dyn RecordReader>,
@@ -49,6 +52,11 @@ pub struct Adapter {
 }
 
 impl Adapter {
+    /// What the agent of a persona is called there.
+    pub fn agent_name(&self, persona_id: &str) -> String {
+        format!("{}{persona_id}", self.agent_prefix)
+    }
+
     /// The command that installs it.
     pub fn install_command(&self) -> String {
         format!("npm install -g {}", self.package)

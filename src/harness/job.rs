@@ -40,6 +40,8 @@ pub struct Job<'a> {
     pub resume: Option<&'a Conversation>,
     /// What the user passes to the harness as it is.
     pub own_args: &'a [String],
+    /// Whether it sees anything of the repository's own setup.
+    pub shows_setup: bool,
     /// The length of the persona's own instruction file, if the mount has it.
     pub sidecar_bytes: Option<usize>,
     pub bare: bool,

@@ -16,6 +16,8 @@ pub enum LoadError {
     UntrustedRepository { complaint: String },
     #[error("`{reference}` is not a commit")]
     NotACommit { reference: String },
+    #[error("`{reference}` names more than one commit in this repository")]
+    AmbiguousCommit { reference: String },
     #[error("there is no commit `{reference}` in this repository")]
     NoSuchCommit { reference: String, complaint: String },
     #[error("personas of a git ref need git, which is not on the PATH")]

@@ -120,7 +120,7 @@ fn parts_of_layer(layer: &Layer) -> Vec<PathBuf> {
 }
 
 /// The links in a directory, and in those below it that are on one of this many levels.
-fn links_in(dir: &Path, levels: usize, found: &mut Vec<PathBuf>) {
+pub fn links_in(dir: &Path, levels: usize, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let Ok(kind) = entry.file_type() else { continue };
         if levels > 1 && (kind.is_dir() || kind.is_symlink()) {

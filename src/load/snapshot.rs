@@ -5,7 +5,7 @@ use super::error::LoadError;
 use super::places::{PROJECT_DIR, same_directory};
 use crate::host::Host;
 use crate::model::plan::PersonaRef;
-use crate::tool::{self, Bounds, ToolError};
+use crate::tool::{self, Bounds, Finished, ToolError};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -303,14 +303,20 @@ fn top_level(host: &Host) -> Result<PathBuf, LoadError> {
 
 fn commit_of(top: &Path, reference: &str) -> Result<String, LoadError> {
     let expression = format!("{reference}^{{commit}}");
-    let words = ["rev-parse", "--verify", "--end-of-options", &expression].map(OsStr::new);
+    let words =
+        ["-c", "core.warnAmbiguousRefs=true", "rev-parse", "--verify", "--end-of-options", &expression];
+    let is_name =
+        |text: &str| matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_exact = is_name(reference) || reference.starts_with("refs/");
     let reference = reference.to_owned();
-    match git(top, &words, None, MOST_LISTING)? {
-        Ok(output) => {
-            let commit = String::from_utf8_lossy(&output).trim().to_owned();
-            let is_name =
-                matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
-            is_name.then_some(commit).ok_or(LoadError::NotACommit { reference })
+    match ask_git(top, &words.map(OsStr::new), None, MOST_LISTING)? {
+        // Whoever names the branch of a pull request may call it `origin/main`.
+        Ok(answer) if !is_exact && answer.stderr.contains("is ambiguous") => {
+            Err(LoadError::AmbiguousCommit { reference })
+        }
+        Ok(answer) => {
+            let commit = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
+            if is_name(&commit) { Ok(commit) } else { Err(LoadError::NotACommit { reference }) }
         }
         Err(complaint) if complaint.contains("not a git repository") => {
             Err(LoadError::BrokenRepository { complaint })
@@ -329,6 +335,16 @@ fn git(
     stdin: Option<Stdio>,
     most: u64,
 ) -> Result<Result<Vec<u8>, String>, LoadError> {
+    Ok(ask_git(top, words, stdin, most)?.map(|answer| answer.stdout))
+}
+
+/// The same with its warnings.
+fn ask_git(
+    top: &Path,
+    words: &[&OsStr],
+    stdin: Option<Stdio>,
+    most: u64,
+) -> Result<Result<Finished, String>, LoadError> {
     let mut command = crate::git::command(top);
     command.args(OFFLINE).args(words);
     // A broken repository here must not make git look for another one further up.
@@ -338,9 +354,11 @@ fn git(
         ToolError::Start { error, .. } if error.kind() == io::ErrorKind::NotFound => LoadError::NoGit,
         error => LoadError::Git(error),
     })?;
-    let complaint =
-        finished.stderr.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("git failed");
-    Ok(if finished.status.success() { Ok(finished.stdout) } else { Err(complaint.to_owned()) })
+    if finished.status.success() {
+        return Ok(Ok(finished));
+    }
+    let complaint = finished.stderr.lines().map(str::trim).find(|line| !line.is_empty());
+    Ok(Err(complaint.unwrap_or("git failed").to_owned()))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::model::persona::MountPolicy;
 use crate::model::settings::MountSettings;
 use crate::model::tier::Harness;
 use crate::rules::inherit::{INSTRUCTIONS, SetupPlace, inherit_rules, revealed_rules};
-use crate::rules::layer::{GitPlace, git_rules, harness_rules, layer_rules};
+use crate::rules::layer::{GitPlace, git_rules, harness_rules, layer_rules, users_config_rules};
 use crate::rules::{builtin_harness_rules, builtin_secret_rules, parse_rule_file};
 use std::path::PathBuf;
 
@@ -39,6 +39,8 @@ pub struct MountPlace {
     pub protected: Vec<PathBuf>,
     /// Configuration of harnesses above the root, by its real paths.
     pub above: Vec<PathBuf>,
+    /// The user's own configuration of harnesses in the root, relative to it.
+    pub users_config: Vec<PathBuf>,
     /// Files in the root that git takes settings from or runs, relative to it, with the setting that says so.
     pub git_settings: Vec<(GitPlace, String)>,
     /// What of the repository's own setup may be shown as it is in the working tree. `None` with `--persona-ref`: that tree is
@@ -108,6 +110,7 @@ fn rules(
         let obeyed = ANY_PROJECT_CONFIG.into_iter().filter(|name| !INSTRUCTIONS.contains(name));
         rules.extend(harness_rules(obeyed));
     }
+    rules.extend(users_config_rules(&place.users_config));
     rules.extend(layer_rules(&place.layers, layer_changes));
     rules.extend(git_rules(&place.git_settings));
     let mut add = |patterns: &[String], effect: Effect, source: RuleSource, origin: &str| {

@@ -112,6 +112,8 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         has_skills: !skills.is_empty(),
         resume: flags.resume.as_ref(),
         own_args: &flags.extra_args,
+        shows_setup: !inherit.kinds.is_empty()
+            || mount.rules.iter().any(|rule| rule.effect == Effect::Inherit),
         sidecar_bytes: sidecar.as_ref().map(|sidecar| sidecar.content.len()),
         bare: persona.bare_mode.or(parts.settings.bare_mode).unwrap_or(false),
         hermetic: persona.hermetic.or(parts.settings.hermetic).unwrap_or(false),

@@ -56,13 +56,15 @@ pub fn is_layer_by_name(path: &Path) -> bool {
 
 /// The rules for configuration of harnesses that a run may change: the next one starts what it names.
 pub fn harness_rules(names: impl Iterator<Item = &'static str>) -> Vec<PathRule> {
-    let rule = |name: &str| PathRule {
-        pattern: name.to_owned(),
-        effect: Effect::Layer,
-        source: RuleSource::BuiltinLayer,
-        origin: "built-in: configuration of harnesses".to_owned(),
-    };
-    names.map(rule).collect()
+    names
+        .map(|name| layer_rule(name.to_owned(), Effect::Layer, "built-in: configuration of harnesses"))
+        .collect()
+}
+
+/// The rules for the user's own configuration of harnesses, by its places in the project.
+pub fn users_config_rules(places: &[PathBuf]) -> Vec<PathRule> {
+    let origin = "built-in: the user's own configuration of harnesses";
+    places.iter().map(|place| layer_rule(literal(place), Effect::Layer, origin)).collect()
 }
 
 /// What git takes settings from or runs, relative to the root.
@@ -86,15 +88,23 @@ impl GitPlace {
     }
 }
 
-/// The rules for files that git takes settings from or runs, with the setting that says so.
+/// Repositories of Mercurial, Sapling and Jujutsu: their settings run programs, too.
+const OTHER_REPOSITORIES: [&str; 3] = [".hg", ".jj", ".sl"];
+
+/// The rules for files that git takes settings from or runs, with the setting that says so; and for repositories of other programs.
 pub fn git_rules(places: &[(GitPlace, String)]) -> Vec<PathRule> {
-    let rule = |(place, setting): &(GitPlace, String)| PathRule {
-        pattern: place.pattern(),
+    let rule = |pattern: String, origin: String| PathRule {
+        pattern,
         effect: Effect::Readonly,
         source: RuleSource::BuiltinGit,
-        origin: format!("built-in: git settings ({setting})"),
+        origin,
     };
-    places.iter().map(rule).collect()
+    let others = OTHER_REPOSITORIES
+        .map(|name| rule(name.to_owned(), "built-in: a repository of another program than git".to_owned()));
+    let of_git = places
+        .iter()
+        .map(|(place, setting)| rule(place.pattern(), format!("built-in: git settings ({setting})")));
+    others.into_iter().chain(of_git).collect()
 }
 
 /// The pattern that matches this path and nothing else.

@@ -292,7 +292,8 @@ impl OpenRun<'_> {
                 wall: plan.limits.wall_seconds.and_then(limit_of),
                 idle: plan.limits.idle_seconds.and_then(limit_of),
             };
-            let reader = (adapter(agent.harness.kind).reader)(&agent.persona.id);
+            let adapter = adapter(agent.harness.kind);
+            let reader = (adapter.reader)(&adapter.agent_name(&agent.persona.id));
             let changed = || changed_so_far(&mount.record, &session.dir);
             let live = Live { changed_files: &changed };
             let note = conversation.clone().expect("an agent has a conversation");

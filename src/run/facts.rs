@@ -5,6 +5,7 @@ use super::above;
 use super::persona_parts::PersonaParts;
 use super::setup::{self, Setup};
 use super::tree_files;
+use super::users_config;
 use crate::host::{Host, own_project};
 use crate::load::layer_places::{self, Outside};
 use crate::load::rule_files::RuleFiles;
@@ -179,6 +180,7 @@ pub(super) fn facts(
             layers: layers_in(workforce, parts, &place.root),
             protected: layers_outside(workforce, parts, &place.root).there,
             above,
+            users_config: users_config::inside(&place.root, host.home_dir().as_deref(), &host.env),
             git_settings: git_settings(host, &place.root),
             is_repository: place.root.join(".git").symlink_metadata().is_ok(),
             root: place.root,

@@ -33,6 +33,7 @@ mod skills;
 mod terms;
 pub mod transcript;
 mod tree_files;
+mod users_config;
 mod version;
 mod view;
 pub mod watch;

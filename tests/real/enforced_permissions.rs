@@ -134,3 +134,47 @@ fn claude_without_questions_obeys_a_denied_pattern() {
 fn opencode_without_questions_obeys_a_denied_pattern() {
     without_questions_only_what_is_denied_does_not_happen(Harness::Opencode);
 }
+
+/// opencode gives a subagent the permissions of its own name, not those of the agent that calls it.
+#[test]
+fn opencode_keeps_a_subagent_from_what_the_persona_may_not_do() {
+    let (bash, command) = shell_call(Harness::Opencode, "touch by-bash.txt");
+    let wishes = || {
+        let input = json!({"filePath": "made.txt", "content": "x"});
+        Turn::call(bash, command.clone()).and_call("write", input)
+    };
+    for (agent, is_started) in [("general", false), ("mine", false), ("agentworkforce/tester/helper", true)] {
+        let task = json!({"description": "look", "prompt": "SUBTASK", "subagent_type": agent});
+        let rest = [Turn::text("done"), Turn::text("that is all")];
+        let world = Scratch::new([Turn::call("task", task), wishes()].into_iter().chain(rest));
+        let path = "home/.config/opencode/agent/mine.md";
+        let mine = "---\ndescription: mine\nmode: subagent\npermission:\n  bash: allow\n---\nGo.\n";
+        world.write(path, mine);
+        world.plain(
+            Harness::Opencode,
+            &json!({"permissions": {"mode": "bypassPermissions", "deny": ["Bash"]}}),
+        );
+        assert_eq!(changes_here(&world), ["made.txt"], "{agent}");
+        // The main agent's own requests have the text only in the call that was refused.
+        let asked = world.model.turns().iter().filter(|turn| !turn.text.contains("TASK-MARKER")).count();
+        assert_eq!(asked > 0, is_started, "{agent}");
+        world.promises("permissions.deny");
+    }
+}
+
+/// An agent of the user's own that has the persona's id has other permissions, and another prompt.
+#[test]
+fn opencode_takes_no_agent_of_the_users_own_for_the_persona() {
+    let (bash, command) = shell_call(Harness::Opencode, "touch by-bash.txt");
+    let world = Scratch::new([Turn::call(bash, command), Turn::text("that is all")]);
+    let users = "---\ndescription: mine\npermission:\n  bash: allow\n---\nUSERS-PROMPT\n";
+    world.write("home/.config/opencode/agent/tester.md", users);
+    world.plain(Harness::Opencode, &json!({"permissions": {"mode": "bypassPermissions", "deny": ["Bash"]}}));
+    assert_eq!(changes_here(&world), <[&str; 0]>::default());
+    assert!(!world.model.contains("USERS-PROMPT"));
+}
+
+fn changes_here(world: &Scratch) -> Vec<String> {
+    let (report, _) = world.report(&["--apply", "never"]);
+    changed(&report).into_iter().map(str::to_owned).collect()
+}

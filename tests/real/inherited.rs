@@ -256,3 +256,26 @@ fn links_and_plugins_of_the_repository_bring_no_hooks_and_no_permissions() {
         assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("RAN-")), "{prompt}: {left:?}");
     }
 }
+
+/// The user's own configuration may name files of every project as instructions.
+#[test]
+fn what_the_users_own_configuration_names_in_a_project_instructs_nobody() {
+    for harness in [Harness::Codex, Harness::Opencode] {
+        let world = Scratch::new([Turn::text("fine")]);
+        world.write("project/GUIDE.md", "REPOS-GUIDE");
+        world.git(&["add", "--all"]);
+        world.git(&["commit", "--quiet", "--message", "guide"]);
+        let config = world.read("home/.codex/config.toml");
+        world.write(
+            "home/.codex/config.toml",
+            format!("project_doc_fallback_filenames = [\"GUIDE.md\"]\n{config}"),
+        );
+        let path = "home/.config/opencode/opencode.json";
+        let mut config: Value = serde_json::from_str(&world.read(path)).expect("JSON");
+        config["instructions"] = json!(["GUIDE.md"]);
+        world.write(path, config.to_string());
+        world.plain(harness, &json!({}));
+        world.succeeds(&[]);
+        assert!(!world.model.contains("REPOS-GUIDE"), "{harness}");
+    }
+}

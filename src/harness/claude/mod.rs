@@ -24,6 +24,7 @@ pub static ADAPTER: Adapter = Adapter {
         file: ".claude.json",
         in_directories_above: ".mcp.json",
     }),
+    agent_prefix: "",
     agent_file: Some(AgentFile::ClaudeMarkdown),
     model_words: &["claude", "opus", "sonnet", "haiku", "opusplan"],
     counts_whole_conversation: false,

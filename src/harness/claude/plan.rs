@@ -210,7 +210,7 @@ fn permissions(plan: &mut HarnessPlan, job: &Job) {
         let how = if job.hermetic {
             "--permission-mode"
         } else {
-            "--permission-mode; what the user's own settings allow stays allowed"
+            "--permission-mode; what the user's own settings and agents allow stays allowed"
         };
         plan.enforced(Demand::PermissionMode, how);
     } else if permissions.allow.is_some() {

@@ -21,6 +21,7 @@ pub static ADAPTER: Adapter = Adapter {
     server_files: &[".codex/config.toml"],
     hook_files: &[".codex/hooks.json", ".codex/config.toml"],
     user_servers: None,
+    agent_prefix: "",
     agent_file: Some(AgentFile::CodexToml),
     model_words: &["gpt", "o1", "o3", "o4", "codex"],
     counts_whole_conversation: true,

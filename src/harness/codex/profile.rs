@@ -68,6 +68,10 @@ fn profile(plan: &mut HarnessPlan, job: &Job) -> Table {
     if job.mounted && !(inherits && job.root_is_repository) {
         profile.insert("project_root_markers".into(), Value::Array(Vec::new()));
     }
+    if job.mounted {
+        // Files of the project that the user's own configuration names as instructions are neither hidden nor protected.
+        profile.insert("project_doc_fallback_filenames".into(), Value::Array(Vec::new()));
+    }
     // Room for a real AGENTS.md before ours in `extend` mode, and for the repository's own.
     let bytes = job.sidecar_bytes.or_else(|| job.inherit.has(Inherit::Instructions).then_some(0));
     if let Some(bytes) = bytes {

@@ -21,6 +21,7 @@ pub static ADAPTER: Adapter = Adapter {
     server_files: &[],
     hook_files: &[],
     user_servers: None,
+    agent_prefix: "",
     agent_file: None,
     model_words: &[],
     counts_whole_conversation: false,

@@ -22,6 +22,7 @@ pub static ADAPTER: Adapter = Adapter {
     server_files: &[".opencode/opencode.json", ".opencode/opencode.jsonc", "opencode.json", "opencode.jsonc"],
     hook_files: &[],
     user_servers: None,
+    agent_prefix: "agentworkforce/",
     agent_file: Some(AgentFile::OpencodeMarkdown),
     model_words: &[],
     counts_whole_conversation: false,

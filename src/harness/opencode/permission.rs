@@ -1,5 +1,6 @@
 //! The persona's permissions as opencode's permission map.
 
+use super::ADAPTER;
 use crate::harness::job::{HarnessPlan, Job};
 use crate::model::demand::Demand;
 use crate::model::plan::Mode;
@@ -76,7 +77,13 @@ pub fn permission_map(plan: &mut HarnessPlan, job: &Job) -> Option<Map<String, V
     if permissions.mode.is_some() {
         plan.enforced(Demand::PermissionMode, "permission map of the agent");
     }
+    table.restrict_subagents(&subagent(&ADAPTER.agent_name(job.persona_id)));
     Some(table.into_map())
+}
+
+/// The only agent that the agent of a persona may start. Any other has permissions of its own.
+pub fn subagent(agent: &str) -> String {
+    format!("{agent}/helper")
 }
 
 /// `git log:*` allows `git log` and `git log ...`, not `git logs`; a deny may cover that too.
@@ -149,12 +156,27 @@ impl Table {
         if rule.argument.is_some() {
             return false;
         }
+        // As opencode names its tools.
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "_-*".contains(c) { c } else { '_' };
+        let name: String = name.chars().map(plain).collect();
         let key = match name.split_once("__") {
             Some((server, tool)) => format!("{server}_{tool}"),
             None => format!("{name}_*"),
         };
         self.set(&key, "*", action);
         true
+    }
+
+    /// Lets only this agent be started, and only if tasks may be started at all.
+    fn restrict_subagents(&mut self, subagent: &str) {
+        let is_unrestricted =
+            self.entries.iter().all(|(_, rules)| rules.iter().all(|(_, action)| *action == "allow"));
+        let decides = ["task", "*"].iter().find_map(|key| self.entries.iter().find(|(name, _)| name == key));
+        let action = decides.and_then(|(_, rules)| rules.last()).map(|(_, action)| *action);
+        if let Some(action) = action.filter(|action| *action != "deny" && !is_unrestricted) {
+            self.set("task", "*", "deny");
+            self.set("task", subagent, action);
+        }
     }
 
     fn into_map(self) -> Map<String, Value> {

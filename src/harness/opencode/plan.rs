@@ -1,8 +1,8 @@
 //! A run in opencode's terms: one agent in a config file of the session, named by `OPENCODE_CONFIG`. The agent's permission
 //! map is in `permission`.
 
-use super::permission::permission_map;
-use super::user_config;
+use super::permission::{permission_map, subagent};
+use super::{ADAPTER, user_config};
 use crate::harness::job::{HarnessPlan, Job, SYSTEM_PROMPT};
 use crate::model::demand::Demand;
 use crate::model::inherit::Inherit;
@@ -31,7 +31,7 @@ pub fn plan(job: &Job) -> HarnessPlan {
             plan.arg(arg);
         }
     }
-    plan.value("--agent", job.persona_id);
+    plan.value("--agent", &ADAPTER.agent_name(job.persona_id));
     match job.resume {
         Some(Conversation::Id(id)) => plan.value("--session", id),
         Some(Conversation::Latest) => plan.arg("--continue"),
@@ -54,6 +54,10 @@ pub fn plan(job: &Job) -> HarnessPlan {
     // opencode leaves a library of several megabytes in the temp directory of every run.
     plan.session_directory("tmp", "temp directory");
     plan.env.insert("TMPDIR".into(), Template::session("tmp"));
+    if !reads_project(job) {
+        // What the user's own configuration names as instructions is looked for in the project, too.
+        plan.env.insert("OPENCODE_DISABLE_PROJECT_CONFIG".into(), Template::text("1"));
+    }
     if job.hermetic {
         plan.env.insert("OPENCODE_DISABLE_CLAUDE_CODE_PROMPT".into(), Template::text("1"));
         plan.session_directory("opencode-home", "empty user configuration");
@@ -68,8 +72,13 @@ pub fn plan(job: &Job) -> HarnessPlan {
     plan
 }
 
+/// Whether there is anything for opencode in the project, or above it.
+fn reads_project(job: &Job) -> bool {
+    !job.mounted || job.shows_setup || job.sidecar_bytes.is_some()
+}
+
 fn enforcement(plan: &mut HarnessPlan, job: &Job) {
-    if job.mounted && !job.root_is_repository {
+    if job.mounted && reads_project(job) && !job.root_is_repository {
         let text = "opencode reads AGENTS.md of the directories above a project that is not a git repository";
         plan.warn(WarningCode::Exposed, text);
     }
@@ -158,10 +167,20 @@ fn config(job: &Job, permission: Option<&Map<String, Value>>, session: &str, ope
     if let Some(permission) = permission {
         agent.insert("permission".into(), Value::Object(permission.clone()));
     }
+    let name = ADAPTER.agent_name(job.persona_id);
+    let helper = subagent(&name);
+    let mut agents = Map::from_iter([(name, agent.into())]);
+    if let Some(permission) =
+        permission.filter(|map| map.get("task").is_some_and(|task| task.get(&helper).is_some()))
+    {
+        let about =
+            "General-purpose agent for research and tasks of several steps, with your own permissions.";
+        agents.insert(helper, json!({"mode": "subagent", "description": about, "permission": permission}));
+    }
     let mut config = Map::new();
     // opencode would add the key itself, and the file must not change.
     config.insert("$schema".into(), "https://opencode.ai/config.json".into());
-    config.insert("agent".into(), json!({ job.persona_id: agent }));
+    config.insert("agent".into(), agents.into());
     if !job.mcp_servers.is_empty() {
         let servers: Map<String, Value> =
             job.mcp_servers.iter().map(|(name, server)| (name.clone(), server_json(server, open))).collect();

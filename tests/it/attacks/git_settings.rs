@@ -530,3 +530,39 @@ fn what_git_ignores_by_any_of_its_settings_is_ignored() {
         }
     });
 }
+
+/// Mercurial, Sapling and Jujutsu run what the settings in their repositories say, some prompts even call them.
+#[test]
+fn a_repository_of_another_program_is_not_applied() {
+    for_each_identity(|world| {
+        world.repository(&[("a.txt", "one\n")]);
+        world.outside("mkdir -p kept/.jj/repo; echo mine > kept/.jj/repo/config.toml");
+        for backend in BACKENDS {
+            let attack = "set -e; mkdir -p .hg sub/.sl x/.jj/repo evil; echo EVIL > .hg/hgrc; echo EVIL > sub/.sl/config; \
+                          echo EVIL > x/.jj/repo/config.toml; echo EVIL > kept/.jj/repo/config.toml; ln -s ../evil x/.hg; \
+                          echo EVIL > evil/hgrc; echo two > a.txt";
+            let did = world.mounted(&["--mount", backend, "--json"], attack).ends(0);
+            let kept = paths(&did.json()["applied"]["outcome"]["review"]["protected"]);
+            for path in
+                [".hg/hgrc", "sub/.sl/config", "x/.jj/repo/config.toml", "kept/.jj/repo/config.toml", "x/.hg"]
+            {
+                assert!(kept.contains(&path.to_owned()), "{backend}: {path} is not in {kept:?}");
+            }
+            let there = world.outside(
+                "cat a.txt kept/.jj/repo/config.toml; ls -d .hg sub/.sl x/.jj x/.hg 2>/dev/null || true",
+            );
+            assert_eq!(there, "two\nmine\n", "{backend}");
+            world.outside("git checkout -q a.txt; rm -rf evil sub x");
+            // Nor does a commit bring it.
+            let did = world.mounted(
+                &["--mount", backend],
+                "mkdir .hg; echo EVIL > .hg/hgrc; git add -f .hg; git commit -qm x",
+            );
+            assert!(did.stderr.contains(".hg"), "{did:#?}");
+            assert!(
+                !world.outside("git for-each-ref refs/agentworkforce").contains("heads"),
+                "{backend}: {did:#?}"
+            );
+        }
+    });
+}

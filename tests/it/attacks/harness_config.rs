@@ -1,8 +1,9 @@
 //! An agent that writes the harness's own configuration: hooks, servers and instructions there would act outside, later. At
 //! `strict` the harness may write them, and nothing of it stays but its conversation, in the session.
 
-use crate::support::mount::{World, for_each_identity, read};
-use serde_json::Value;
+use crate::support::mount::{Identity, World, for_each_identity, read};
+use crate::support::sessions::BACKENDS;
+use serde_json::{Value, json};
 use std::fs;
 
 /// Files of the user's configuration, and files that do not exist yet. `$P` is claude's name for the project.
@@ -320,4 +321,81 @@ fn a_session_does_not_go_on_where_the_agent_put_a_link() {
         assert_eq!(output.status.code(), Some(4), "{said}");
         assert!(said.contains("`sub` is a link"), "{said}");
     });
+}
+
+/// Who keeps the own configuration of a harness in a repository has it in the project there, under any name.
+#[test]
+fn the_users_own_configuration_in_the_project_waits_for_a_person() {
+    for_each_identity(|world| {
+        world.repository(&[
+            ("a.txt", "one\n"),
+            ("dot/claude.json", "{}\n"),
+            ("dot/settings.json", "{}\n"),
+            ("dot/skills/s/SKILL.md", "mine\n"),
+            ("dot/opencode/plugin/p.js", "mine\n"),
+            ("dot/codex/config.toml", "x = 1\n"),
+        ]);
+        world.outside(
+            "set -e; dot=$PWD/dot; cd; mkdir -p .claude/skills .config; ln -s $dot/claude.json .claude.json; \
+             ln -s $dot/settings.json .claude/settings.json; ln -s $dot/skills/s .claude/skills/s; \
+             ln -s $dot/opencode .config/opencode; ln -s $dot/codex .codex",
+        );
+        for backend in BACKENDS {
+            for level in ["off", "strict"] {
+                if backend == "copy" && level != "off" {
+                    continue;
+                }
+                for path in [
+                    "claude.json",
+                    "settings.json",
+                    "skills/s/SKILL.md",
+                    "opencode/plugin/p.js",
+                    "opencode/plugin/new.js",
+                    "codex/config.toml",
+                    "codex/hooks.json",
+                ] {
+                    let flags = ["--mount", backend, "--sandbox", level];
+                    let did = world.mounted(&flags, &format!("echo EVIL > dot/{path}")).ends(3);
+                    did.says("would change what agents may do");
+                }
+                assert_eq!(world.outside("git status --porcelain"), "", "{backend} {level}");
+            }
+            world.mounted(&["--mount", backend], "echo two > a.txt").ends(0);
+            world.outside("git checkout -q .");
+        }
+    });
+}
+
+/// opencode merges agents of one name, and asks a subagent's own permissions.
+#[test]
+fn no_agent_of_opencode_has_more_permissions_than_the_persona() {
+    let world = World::with_harness(Identity::Own, "begins; answers done");
+    for (permissions, task) in [
+        (json!({"mode": "bypassPermissions", "deny": ["Bash", "mcp__my.server__do.it"]}), "allow"),
+        (json!({"mode": "plan", "allow": ["Task"]}), "allow"),
+        (json!({"mode": "default", "deny": ["Task"]}), "deny"),
+    ] {
+        world.persona(&json!({
+            "id": "worker", "intent": "work", "description": "works", "harness": "opencode", "systemPrompt": "x",
+            "permissions": permissions,
+        }));
+        let plan = world.agent(&["worker", "-p", "x", "--dry-run", "--json"]).ends(0).json();
+        assert!(plan["command"]["args"].to_string().contains("--agent=agentworkforce/worker\""), "{plan:#}");
+        let files = plan["files"].as_array().unwrap();
+        let config = files.iter().find(|file| file["path"] == "{session}/opencode.json").unwrap();
+        let config: Value = serde_json::from_str(config["content"].as_str().unwrap()).unwrap();
+        let helper = "agentworkforce/worker/helper";
+        let own = &config["agent"]["agentworkforce/worker"]["permission"];
+        let others = config["agent"].as_object().unwrap().iter().filter(|(name, _)| *name == helper);
+        let is_started = task == "allow";
+        assert_eq!(
+            others.map(|(_, other)| &other["permission"]).collect::<Vec<_>>(),
+            vec![own; is_started.into()]
+        );
+        let expected = if is_started { json!({"*": "deny", helper: "allow"}) } else { json!("deny") };
+        assert_eq!(own["task"], expected, "{config:#}");
+        if own["bash"] == "deny" {
+            assert_eq!(own["my_server_do_it"], "deny", "{config:#}");
+        }
+    }
 }

@@ -349,3 +349,22 @@ fn configuration_that_an_agent_writes_is_for_nobody() {
         world.outside("rm ok.txt");
     }
 }
+
+/// codex and opencode take files of every project for instructions that the user's own configuration names.
+#[test]
+fn no_file_of_the_project_instructs_by_the_users_own_configuration() {
+    let world = World::with_harness(Identity::Own, "begins; answers done");
+    world.persona(&plain());
+    let planned = |harness: &str, more: &[&str]| {
+        let all = [&["worker", "-p", "t", "--dry-run", "--json", "--harness", harness][..], more].concat();
+        world.agent(&all).ends(0).json()
+    };
+    let codex = planned("codex", &["--inherit", "instructions"])["files"].to_string();
+    assert!(codex.contains("project_doc_fallback_filenames = []"), "{codex}");
+    let is_off =
+        |plan: &Value| plan["command"]["env"].to_string().contains("OPENCODE_DISABLE_PROJECT_CONFIG");
+    assert!(is_off(&planned("opencode", &[])));
+    for shows in [["--inherit", "instructions"], ["--reveal", "AGENTS.md"]] {
+        assert!(!is_off(&planned("opencode", &shows)), "{shows:?}");
+    }
+}

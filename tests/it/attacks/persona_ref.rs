@@ -81,3 +81,24 @@ fn servers_from_elsewhere_are_started_with_a_persona_ref() {
     assert!(!plan["warnings"].to_string().contains("is left out"), "{plan:#}");
     assert!(plan.to_string().contains("@scope/server"), "{plan:#}");
 }
+
+/// Whoever opens a pull request chooses what its branch is called, and a checkout of it makes that a branch here.
+#[test]
+fn a_branch_that_has_the_name_of_the_trusted_ref_is_not_taken_for_it() {
+    let (world, base) = pull_request(&json!({}));
+    world
+        .outside("git update-ref refs/remotes/origin/main HEAD; git tag v1; git add -A; git commit -qm evil");
+    let short = &base[..8];
+    world.outside(&format!("git branch origin/main; git branch v1; git branch {short}; git branch {base}"));
+    for reference in ["origin/main", "origin/main~0", "v1", short] {
+        let did = world.aw(["show", "worker", "--persona-ref", reference]).ends(2);
+        did.says("names more than one commit").says("refs/remotes/origin/main");
+        world.agent(&["worker", "-p", "x", "--dry-run", "--persona-ref", reference]).ends(2);
+    }
+    for reference in ["refs/remotes/origin/main", "refs/tags/v1", &base] {
+        let plan = planned(&world, &["--persona-ref", reference]);
+        assert_eq!(plan["personaRef"]["commit"], json!(base), "{plan:#}");
+    }
+    let plan = planned(&world, &["--persona-ref", "HEAD"]);
+    assert_ne!(plan["personaRef"]["commit"], json!(base), "{plan:#}");
+}
