@@ -13,8 +13,8 @@ use crate::ui::Ui;
 use crate::workforce::Workforce;
 
 mod agent;
-mod complete;
 mod banner;
+mod complete;
 mod config;
 mod create;
 mod doctor;

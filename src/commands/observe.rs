@@ -18,9 +18,9 @@ use crate::session::SessionState;
 use crate::ui::Ui;
 use crate::ui::bar::Bar;
 use crate::ui::progress::Progress;
-use std::path::Path;
 use crate::ui::steps::{Detail, Steps, duration, usage_parts};
 use crate::ui::text::wrapped;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How much of a run is shown on stderr.

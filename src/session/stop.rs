@@ -1,9 +1,9 @@
 //! Stops the run of a session: asks its runner to end, and waits for it. Only a process that holds the lock of the session, as the
 //! runner that the session names, is ever sent a signal: the number alone could be that of any process by now.
 
+use super::entry::SessionEntry;
 use super::error::SessionError;
 use super::status::SessionState;
-use super::entry::SessionEntry;
 use super::store::Session;
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
