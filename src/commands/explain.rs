@@ -211,7 +211,7 @@ fn workforce(error: &WorkforceError) -> Advice {
         }
         WorkforceError::NoSuchPersona { name, nearest, deleted } => {
             if let Some(deleted) = deleted {
-                let (when, backup) = (&deleted.deleted_at, deleted.backup.display());
+                let (when, backup) = (&deleted.when, deleted.backup.display());
                 advice = advice.cause(format!("it was deleted on {when}; a copy is in {backup}"));
             }
             advice.hints.extend(install_hint(name));
