@@ -20,7 +20,7 @@ pub enum PersonaCommand {
         layer: Option<LayerArg>,
     },
     /// Edit a persona, in its own file or in an overlay
-    Set(PersonaSetArgs),
+    Set(Box<PersonaSetArgs>),
     /// Delete a persona's file; built-ins cannot be deleted
     Delete {
         /// The persona's id or unique name

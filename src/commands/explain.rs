@@ -214,7 +214,7 @@ fn workforce(error: &WorkforceError) -> Advice {
         }
         WorkforceError::NoSuchPersona { name, nearest, deleted, broken } => {
             if let Some(deleted) = deleted {
-                let (when, backup) = (&deleted.deleted_at, deleted.backup.display());
+                let (when, backup) = (&deleted.when, deleted.backup.display());
                 advice = advice.cause(format!("it was deleted on {when}; a copy is in {backup}"));
             }
             advice.causes.extend(broken.iter().take(3).map(|problem| problem.to_warning().message));

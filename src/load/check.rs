@@ -78,8 +78,7 @@ impl Checker {
                 let problem = Problem::new(Severity::Warning, at.to_key_path(), text);
                 self.problems.push(problem.fix("remove it, or run with `--ignore-unsupported`"));
             }
-            FieldStatus::Refused => {}
-            FieldStatus::Used | FieldStatus::Legacy(_) => {}
+            FieldStatus::Used | FieldStatus::Legacy(_) | FieldStatus::Refused => {}
         }
         // Null says that there is no value.
         if !value.is_null() {

@@ -70,8 +70,11 @@ fn empty_prompts(object: &Object, at: &KeyPath) -> Vec<Problem> {
 /// Texts among the skills are words of expertise; some look as if a skill was meant.
 fn sources_among_words(object: &Object) -> Vec<Problem> {
     let Some(Value::Array(skills)) = object.get("skills") else { return Vec::new() };
-    let is_source =
-        |text: &str| text.starts_with(['@', '.', '/', '~']) || text.contains("://") || text.ends_with(".md");
+    let is_source = |text: &str| {
+        text.starts_with(['@', '.', '/', '~'])
+            || text.contains("://")
+            || text.to_ascii_lowercase().ends_with(".md")
+    };
     let source = |(index, skill): (usize, &Value)| {
         let text = skill.as_str().filter(|text| is_source(text))?;
         let message = format!("`{text}` is read as a word of expertise, and no skill is provided");

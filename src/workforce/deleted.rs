@@ -21,7 +21,8 @@ pub struct Deleted {
     pub file: PathBuf,
     /// Where it is now.
     pub backup: PathBuf,
-    pub deleted_at: String,
+    #[serde(rename = "deletedAt")]
+    pub when: String,
 }
 
 impl Workforce {

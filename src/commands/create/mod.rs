@@ -103,7 +103,7 @@ fn reused(workforce: &Workforce, id: &str, target: &Target) -> Option<Warning> {
     let deleted = workforce.deleted(id, Some(&target.personas))?;
     let text = format!(
         "the id `{id}` was used before, by a persona that was deleted on {} ({}): its sessions go on under this one",
-        deleted.deleted_at, deleted.name
+        deleted.when, deleted.name
     );
     Some(Warning::new(WarningCode::ReusedId, text))
 }
