@@ -6,14 +6,22 @@ use crate::model::plan::{AgentPlan, ApplyPolicy, RunPlan};
 use crate::mount::changes::diff::printable_name;
 use crate::ui::text::{fitted, wrapped};
 use crate::ui::{BOLD, Ui, printable};
+use std::path::Path;
 
 /// Says it on stderr, in lines of this many columns. `says_where` tells a person who runs a command what becomes of what is done.
-pub fn say(plan: &RunPlan, record: &MountRecord, columns: Option<usize>, says_where: bool, ui: &mut Ui) {
+pub fn say(
+    plan: &RunPlan,
+    record: &MountRecord,
+    columns: Option<usize>,
+    home: Option<&Path>,
+    says_where: bool,
+    ui: &mut Ui,
+) {
     if let Some(agent) = plan.agent() {
         let heading = heading(agent);
         let heading = columns.map_or(heading.clone(), |columns| fitted(&heading, columns));
         ui.say(&format!("{BOLD}{heading}{BOLD:#}"));
-        let place = place(record);
+        let place = place(record, home);
         ui.say_lines(lines(&place, columns).into_iter());
     } else if says_where {
         say_where(record, plan, ui);
@@ -44,8 +52,12 @@ pub fn heading(agent: &AgentPlan) -> String {
     printable(&text).into_owned()
 }
 
-fn place(record: &MountRecord) -> String {
-    let root = printable_name(record.root.as_ref());
+fn place(record: &MountRecord, home: Option<&Path>) -> String {
+    let below = home.and_then(|home| record.root.strip_prefix(home).ok());
+    let root = match below {
+        Some(below) => printable_name(Path::new("~").join(below).as_ref()),
+        None => printable_name(record.root.as_ref()),
+    };
     let level = record.sandbox.name();
     match record.backend {
         Backend::Overlay => format!("in a private view of {root} (overlay, sandbox {level})"),

@@ -185,7 +185,8 @@ impl Observer for RunObserver<'_> {
                 if self.shown != Shown::Nothing {
                     let columns = self.columns();
                     let says_where = self.greets_command && !self.ui.is_json();
-                    banner::say(plan, record, columns, says_where, self.ui);
+                    let home = self.host.home_dir();
+                    banner::say(plan, record, columns, home.as_deref(), says_where, self.ui);
                 }
             }
             RunEvent::Agent(event) => self.agent_event(event),

@@ -64,7 +64,9 @@ pub fn wrapped(text: &str, columns: usize) -> Vec<String> {
                 lines.push(std::mem::replace(&mut line, rest));
             }
         }
-        lines.push(line);
+        if !line.is_empty() {
+            lines.push(line);
+        }
     }
     lines
 }

@@ -104,17 +104,18 @@ fn opencodes_chat_in_a_terminal_and_a_strict_sandbox_is_told() {
 #[test]
 fn a_headless_run_shows_its_steps_and_its_transcript_has_what_tools_answered() {
     for harness in Harness::ALL {
-        let turns = [shell(harness, "echo SHELL-$((40+2))"), Turn::text("ANSWER-FROM-THE-MODEL")];
+        let turns = [shell(harness, "cat told.txt"), Turn::text("ANSWER-FROM-THE-MODEL")];
         let world = Scratch::new(turns);
         world.tester(harness, &json!({}));
+        world.write("project/told.txt", "SHELL-42\n");
         let args = ["agent", "tester", "-p", "TASK-MARKER do it", "--apply", "never"];
         let ran = world.run(&mut world.agentworkforce(args), "");
         assert_eq!(ran.stdout.trim_end(), "ANSWER-FROM-THE-MODEL", "{harness}: {ran:#?}");
         assert!(!ran.stderr.contains("• ANSWER"), "{harness}: {ran:#?}");
-        has_in_order(&ran.stderr, &["via", "echo SHELL-", "completed in "]);
+        has_in_order(&ran.stderr, &["via", "cat told.txt", "completed in "]);
         let transcript = log(&world, &only_session(&world), &[]);
         let texts =
-            ["> TASK-MARKER do it", "echo SHELL-", "SHELL-42", "• ANSWER-FROM-THE-MODEL", "completed"];
+            ["> TASK-MARKER do it", "cat told.txt", "SHELL-42", "• ANSWER-FROM-THE-MODEL", "completed"];
         has_in_order(&transcript, &texts);
     }
 }
