@@ -3,8 +3,8 @@
 use super::events::text;
 use serde_json::Value;
 
-/// Enough to recognise a command, and short enough for a line in a terminal.
-const LONGEST: usize = 120;
+/// Enough for a command or a long path. A path gets shorter where it is shown: there it is relative to the project.
+const LONGEST: usize = 500;
 
 /// The inputs that describe a call best, in order of preference; the spellings of all harnesses.
 const KEYS: [&str; 14] = [
@@ -28,7 +28,7 @@ pub fn of_input(input: &Value) -> Option<String> {
     KEYS.iter().find_map(|key| text(&input[*key])).map(short)
 }
 
-/// One line of at most 120 characters.
+/// One line of limited length.
 pub fn short(long: &str) -> String {
     let mut words = String::new();
     for word in long.split_whitespace() {
@@ -69,8 +69,8 @@ mod tests {
     #[test]
     fn long_ones_are_cut_between_characters() {
         let long = short(&"é".repeat(10_000));
-        assert_eq!((long.chars().count(), long.ends_with("é…")), (120, true));
-        assert_eq!(short(&"x".repeat(120)), "x".repeat(120));
-        assert!(short(&"word ".repeat(100_000)).chars().count() <= 120);
+        assert_eq!((long.chars().count(), long.ends_with("é…")), (LONGEST, true));
+        assert_eq!(short(&"x".repeat(LONGEST)), "x".repeat(LONGEST));
+        assert!(short(&"word ".repeat(100_000)).chars().count() <= LONGEST);
     }
 }

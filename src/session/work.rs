@@ -66,7 +66,7 @@ impl Session {
 
     /// Whether it is known what the project was at launch.
     pub fn has_base(&self) -> bool {
-        self.dir.join(MANIFEST_FILE).exists()
+        self.dir.join(MANIFEST_FILE).is_file()
     }
 
     /// `None` if the session never had a mount, or its mount is gone.

@@ -278,7 +278,7 @@ fn failure_13_a_killed_runner_leaves_a_session_that_is_listed_recovered_and_prun
         kept.says("it holds changes that were never applied");
         world.aw(["sessions", "apply", &id]).ends(0);
         assert_eq!(read(world.project().join("kept")), "work\n");
-        world.aw(["sessions", "prune", "--older-than", "0s"]).ends(0).says(&format!("removed {id}"));
+        world.aw(["sessions", "prune", "--older-than", "0s"]).ends(0).says("removed 1 session,");
         assert_eq!(fs::read_dir(world.sessions()).unwrap().count(), 0);
     });
 }

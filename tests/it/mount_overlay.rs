@@ -437,7 +437,14 @@ fn forbidden_user_namespaces_mean_copy_with_the_reason_and_are_not_remembered() 
     assert_eq!(ran.stdout, "new\n");
     let record = ran.record();
     assert_eq!(record.backend, Backend::Copy);
-    assert!(record.fallback.as_ref().unwrap().contains("namespaces are forbidden"), "{record:?}");
+    assert!(
+        record
+            .fallback
+            .as_ref()
+            .unwrap()
+            .contains("user namespaces are disabled here (user.max_user_namespaces=0)"),
+        "{record:?}"
+    );
     assert_eq!(record.containment, Containment::Subreaper);
     // Bad news that an agent may have written must not weaken the next run.
     let cache = world.home().join(".agentworkforce/workforce/cache/mount-probe.json");

@@ -182,7 +182,7 @@ fn a_link_out_of_the_project_is_not_written_through() {
         let before = env.everything();
         let ran = env.run(["install", "../mine"]);
         ran.fails(4, &format!("{} is a link that leaves the project", link.display())).fails(4, "outside");
-        ran.fails(4, "--to user");
+        ran.fails(4, "--in user");
         assert_eq!(env.everything(), before);
         // Inside of the project it may lead where it likes.
         std::fs::remove_file(&link).unwrap();

@@ -334,7 +334,7 @@ fn drift_names_the_command_that_mends_it_and_it_does() {
     env.run(["install", "../mine", "--to", "user"]).succeeds();
     std::fs::write(env.workforce().join("personas/a.json"), flat("a", "mine").to_string()).unwrap();
     env.run(["install", "--locked", "--to", "user"])
-        .fails(4, "`agentworkforce update --keep-mine a --to user`");
-    env.run(["update", "--keep-mine", "a", "--to", "user"]).succeeds();
+        .fails(4, "`agentworkforce update --keep-mine a --in user`");
+    env.run(["update", "--keep-mine", "a", "--in", "user"]).succeeds();
     env.run(["install", "--locked", "--to", "user"]).succeeds();
 }

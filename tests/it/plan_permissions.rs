@@ -27,7 +27,7 @@ fn opencode_map(permissions: &Value) -> (Vec<(String, Value)>, Value) {
     let files = plan["files"].as_array().expect("files");
     let file = files.iter().find(|file| file["purpose"] == "opencode config").expect("a config");
     let config: Value = serde_json::from_str(file["content"].as_str().expect("a text")).expect("JSON");
-    let map = config["agent"]["p"]["permission"].as_object().expect("a map").clone();
+    let map = config["agent"]["agentworkforce/p"]["permission"].as_object().expect("a map").clone();
     (map.into_iter().collect(), plan)
 }
 

@@ -153,7 +153,7 @@ fn opencode_is_given_every_text_of_a_persona_literally() {
     let local = &config["mcp"]["{env:SECRETX}"];
     assert_eq!(local["command"], json!([literal, literal, token]));
     assert_eq!(local["environment"], json!({"K": literal}));
-    let agent = &config["agent"]["worker"];
+    let agent = &config["agent"]["agentworkforce/worker"];
     assert_eq!(agent["model"], literal);
     assert_eq!(agent["permission"]["bash"]["echo {env:SECRETX}"], "allow");
     assert_eq!(agent["permission"]["bash"]["{file:~/.npmrc}"], "deny");

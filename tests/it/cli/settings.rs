@@ -67,6 +67,7 @@ fn every_setting_can_be_set_read_listed_and_taken_out() {
             "mount.sockets" => (vec!["ssh-agent", "/run/x"], json!(["ssh-agent", "/run/x"])),
             key if key.starts_with("mount.") => (vec!["*.key", "!a.key"], json!(["*.key", "!a.key"])),
             "secrets.minLength" => (vec!["8"], json!(8)),
+            "sessions.keepDays" | "sessions.keepGb" => (vec!["30"], json!(30)),
             "notify" => (vec!["notify-send", "-u", "low"], json!(["notify-send", "-u", "low"])),
             "notifyAfterSeconds" => (vec!["0"], json!(0)),
             "sidecar.codex" => (vec!["skip"], json!("skip")),
