@@ -1,7 +1,7 @@
 //! Measures how much a run has written to the private layers of its mount, in small steps, so that a huge tree never delays signals
 //! or output. Deleted files that are still open have no name and are not counted.
 
-use crate::mount::fs::walk::{MOST_HELD, open_below, open_dir};
+use crate::mount::fs::walk::{DEEPEST, MOST_HELD, open_below, open_dir};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, statat};
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -21,9 +21,10 @@ const PAUSE: Duration = Duration::from_millis(40);
 /// What an entry costs besides its blocks: empty files are not free, nor is the list of directories still to be read.
 const OF_ENTRY: u64 = 512;
 
-/// How many bytes a directory uses; `None` if measuring takes longer than the deadline.
+/// How many bytes a directory uses; `None` if measuring takes longer than the deadline. Directories that are too deep to be compared
+/// or applied do not count: an agent could make any number, and reaching each takes longer than the one before.
 pub fn disk_use(dir: &Path, deadline: Option<Instant>) -> Option<u64> {
-    let mut measurement = Measurement::of(&[dir.to_owned()]);
+    let mut measurement = Measurement { deepest: DEEPEST, ..Measurement::of(&[dir.to_owned()]) };
     while measurement.step() {
         if deadline.is_some_and(|deadline| Instant::now() > deadline) {
             return None;
@@ -84,6 +85,8 @@ struct Measurement {
     waiting: Vec<Waiting>,
     reading: Option<Reading>,
     bytes: u64,
+    /// Directories at this depth are not read.
+    deepest: usize,
     /// Files with several names, which are counted once.
     linked: HashSet<(u64, u64)>,
     /// Shared by every directory that is held open, to count them.
@@ -94,6 +97,7 @@ struct Measurement {
 struct Waiting {
     layer: Rc<Path>,
     path: PathBuf,
+    depth: usize,
     /// The directory that it is in; else it is opened from the layer, step by step.
     parent: Option<Rc<Held>>,
 }
@@ -108,16 +112,28 @@ struct Held {
 struct Reading {
     layer: Rc<Path>,
     path: PathBuf,
+    depth: usize,
     dir: Rc<Held>,
     entries: Dir,
 }
 
 impl Measurement {
     fn of(layers: &[PathBuf]) -> Measurement {
-        let layer =
-            |layer: &PathBuf| Waiting { layer: Rc::from(&**layer), path: PathBuf::new(), parent: None };
+        let layer = |layer: &PathBuf| Waiting {
+            layer: Rc::from(&**layer),
+            path: PathBuf::new(),
+            depth: 0,
+            parent: None,
+        };
         let waiting = layers.iter().map(layer).collect();
-        Measurement { waiting, reading: None, bytes: 0, linked: HashSet::new(), held: Rc::default() }
+        Measurement {
+            waiting,
+            reading: None,
+            bytes: 0,
+            deepest: usize::MAX,
+            linked: HashSet::new(),
+            held: Rc::default(),
+        }
     }
 
     /// Examines one entry, or opens one directory. False when there is nothing left.
@@ -141,9 +157,12 @@ impl Measurement {
     fn count(&mut self, reading: &Reading, name: &Path) {
         let Ok(stat) = statat(&reading.dir.fd, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
         if FileType::from_raw_mode(stat.st_mode).is_dir() {
-            let parent = (Rc::strong_count(&self.held) <= MOST_HELD).then(|| Rc::clone(&reading.dir));
-            let (layer, path) = (Rc::clone(&reading.layer), reading.path.join(name));
-            self.waiting.push(Waiting { layer, path, parent });
+            let depth = reading.depth + 1;
+            if depth < self.deepest {
+                let parent = (Rc::strong_count(&self.held) <= MOST_HELD).then(|| Rc::clone(&reading.dir));
+                let (layer, path) = (Rc::clone(&reading.layer), reading.path.join(name));
+                self.waiting.push(Waiting { layer, path, depth, parent });
+            }
         } else if stat.st_nlink > 1 && !self.linked.insert((stat.st_dev, stat.st_ino)) {
             return;
         }
@@ -152,13 +171,19 @@ impl Measurement {
     }
 
     fn open(&self, waiting: Waiting) -> io::Result<Reading> {
-        let Waiting { layer, path, parent } = waiting;
+        let Waiting { layer, path, depth, parent } = waiting;
         let fd = match (&parent, path.file_name()) {
             (Some(parent), Some(name)) => open_dir(&parent.fd, Path::new(name))?,
             _ => open_below(&open_dir(CWD, &layer)?, &path)?,
         };
         let entries = Dir::read_from(&fd)?;
-        Ok(Reading { layer, path, dir: Rc::new(Held { fd, _counted: Rc::clone(&self.held) }), entries })
+        Ok(Reading {
+            layer,
+            path,
+            depth,
+            dir: Rc::new(Held { fd, _counted: Rc::clone(&self.held) }),
+            entries,
+        })
     }
 }
 
