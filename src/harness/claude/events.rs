@@ -31,21 +31,9 @@ pub struct Claude {
 
 impl EventReader for Claude {
     fn read(&mut self, line: &str) -> Vec<Event> {
-        let value = match value_of(line) {
-            Ok(value) => value,
-            Err(event) => return event.into_iter().collect(),
-        };
-        match (value["type"].as_str(), value["subtype"].as_str()) {
-            (Some("system"), Some("init")) => self.init(&value),
-            (Some("system"), Some("api_retry")) => vec![retry(&value)],
-            (Some("assistant"), _) => self.assistant(value),
-            (Some("user"), _) => self.user(value),
-            (Some("result"), _) => {
-                self.session_id = text(&value["session_id"]).map(str::to_owned).or(self.session_id.take());
-                self.result = Some(value);
-                vec![Event::Usage(self.usage())]
-            }
-            _ => vec![Event::Raw { value }],
+        match value_of(line) {
+            Ok(value) => self.read_value(value),
+            Err(event) => event.into_iter().collect(),
         }
     }
 
@@ -89,6 +77,22 @@ impl EventReader for Claude {
 }
 
 impl Claude {
+    /// A line of output or of a conversation's file.
+    pub fn read_value(&mut self, value: Value) -> Vec<Event> {
+        match (value["type"].as_str(), value["subtype"].as_str()) {
+            (Some("system"), Some("init")) => self.init(&value),
+            (Some("system"), Some("api_retry")) => vec![retry(&value)],
+            (Some("assistant"), _) => self.assistant(value),
+            (Some("user"), _) => self.user(value),
+            (Some("result"), _) => {
+                self.session_id = text(&value["session_id"]).map(str::to_owned).or(self.session_id.take());
+                self.result = Some(value);
+                vec![Event::Usage(self.usage())]
+            }
+            _ => vec![Event::Raw { value }],
+        }
+    }
+
     fn init(&mut self, value: &Value) -> Vec<Event> {
         let id = value["session_id"].as_str().unwrap_or_default().to_owned();
         self.session_id = Some(id.clone());
@@ -136,7 +140,7 @@ impl Claude {
         }
         let counted = self.count(message);
         if events.is_empty() {
-            return vec![Event::Raw { value }];
+            events.push(Event::Raw { value });
         }
         events.extend(counted);
         events
