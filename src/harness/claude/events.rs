@@ -140,7 +140,7 @@ impl Claude {
         }
         let counted = self.count(message);
         if events.is_empty() {
-            events.push(Event::Raw { value });
+            return vec![Event::Raw { value }];
         }
         events.extend(counted);
         events
@@ -176,7 +176,7 @@ impl Claude {
     }
 
     /// The result's usage if there is a result, else the sum of the messages so far.
-    fn usage(&self) -> Usage {
+    pub fn usage(&self) -> Usage {
         if let Some(result) = &self.result {
             // By model, because `usage` leaves out subagents and is zero when the budget ran out.
             let by_model = result["modelUsage"].as_object().into_iter().flat_map(|models| models.values());

@@ -5,12 +5,15 @@ use super::events::Claude;
 use crate::harness::events::{output, text};
 use crate::harness::transcript::TranscriptReader;
 use crate::model::event::Event;
+use crate::model::report::Usage;
 use serde_json::Value;
 
 #[derive(Default)]
 pub struct Transcript {
     reader: Claude,
     model: Option<String>,
+    /// What was used as far as an event has said.
+    usage: Usage,
 }
 
 impl TranscriptReader for Transcript {
@@ -19,7 +22,7 @@ impl TranscriptReader for Transcript {
         if line["isMeta"] == true {
             return Vec::new();
         }
-        // What helpers of its own say is not the conversation, but what they use counts.
+        // What helpers of its own say is not the conversation.
         let is_helpers = line["isSidechain"] == true;
         let message = &line["message"];
         let mut events = Vec::new();
@@ -36,11 +39,13 @@ impl TranscriptReader for Transcript {
             _ => return Vec::new(),
         }
         events.extend(self.reader.read_value(line));
-        events.retain(|event| match event {
-            Event::Raw { .. } => false,
-            Event::Usage(_) => true,
-            _ => !is_helpers,
-        });
+        events.retain(|event| !is_helpers && !matches!(event, Event::Raw { .. } | Event::Usage(_)));
+        // What helpers use counts, and so do answers without a text or a call.
+        let usage = self.reader.usage();
+        if usage != self.usage {
+            events.push(Event::Usage(usage.clone()));
+            self.usage = usage;
+        }
         events
     }
 
@@ -55,11 +60,10 @@ mod tests {
     use crate::harness::records::RecordedRun;
     use crate::harness::transcript::Span;
     use crate::model::event::RecordedEvent;
-    use crate::model::report::Usage;
     use pretty_assertions::assert_eq;
 
     /// As claude 2.1.197 wrote them, without what nobody reads.
-    const LINES: [&str; 10] = [
+    const LINES: [&str; 11] = [
         r#"{"isSidechain":false,"type":"user","message":{"role":"user","content":"long ago"},"timestamp":"2026-11-18T19:00:00.000Z"}"#,
         r#"{"isSidechain":false,"type":"assistant","message":{"id":"m0","role":"assistant","model":"old","content":[{"type":"text","text":"old"}],"usage":{"input_tokens":9000,"output_tokens":9000}},"timestamp":"2026-11-18T19:00:00.000Z"}"#,
         r#"{"type":"summary","summary":"x","leafUuid":"y"}"#,
@@ -69,6 +73,7 @@ mod tests {
         r#"{"isSidechain":false,"type":"assistant","message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}],"usage":{"input_tokens":3,"output_tokens":4}},"timestamp":"2026-11-18T20:00:02.000Z"}"#,
         r#"{"isSidechain":false,"type":"user","message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"a\nb","is_error":false}]},"timestamp":"2026-11-18T20:00:03.000Z"}"#,
         r#"{"isSidechain":true,"type":"assistant","message":{"id":"h1","role":"assistant","model":"m","content":[{"type":"text","text":"of a helper"}],"usage":{"input_tokens":10,"cache_read_input_tokens":100,"output_tokens":1}},"timestamp":"2026-11-18T20:00:03.000Z"}"#,
+        r#"{"isSidechain":false,"type":"assistant","message":{"id":"m2","role":"assistant","model":"m","content":[{"type":"thinking","thinking":"hm"}],"usage":{"input_tokens":3,"output_tokens":4}},"timestamp":"2026-11-18T20:00:04.000Z"}"#,
         r#"{"isSidechain":false,"type":"assistant","message":{"id":"m2","role":"assistant","model":"m","content":[{"type":"text","text":"made"}],"usage":{"input_tokens":3,"output_tokens":4}},"timestamp":"2026-11-18T20:00:04.000Z"}"#,
     ];
 
@@ -104,8 +109,8 @@ mod tests {
                 },
             ),
             recorded(3, Event::Usage(used(113, 5, 2))),
-            recorded(4, Event::Message { text: "made".into() }),
             recorded(4, Event::Usage(used(116, 9, 3))),
+            recorded(4, Event::Message { text: "made".into() }),
         ];
         assert_eq!(events, expected);
         assert_eq!(transcript.model(), Some("m"));
