@@ -115,7 +115,9 @@ mod tests {
         assert_eq!(events, expected);
         assert_eq!(transcript.model(), Some("m"));
         let mut run = RecordedRun::default();
-        events.into_iter().for_each(|recorded| run.add(recorded.event));
+        for recorded in events {
+            run.add(recorded.event);
+        }
         let expected = RecordedRun { usage: used(116, 9, 3), model: None, task: Some("make it".into()) };
         assert_eq!(run, expected);
         assert!(span.events("{\"type\":\"assistant\"", &mut transcript).is_empty());
