@@ -3,7 +3,7 @@
 use super::events::EventReader;
 use super::job::{HarnessPlan, Job};
 use super::login::{Login, UserFiles};
-use super::records::{RecordReader, Records};
+use super::records::Records;
 use super::transcript::Transcripts;
 use crate::resolve::sidecar::Channel;
 
@@ -45,8 +45,6 @@ pub struct Adapter {
     pub plan: fn(&Job) -> HarnessPlan,
     /// A reader for the output of one headless run of this agent, by the name that it has there.
     pub reader: fn(&str) -> Box<dyn EventReader>,
-    /// A reader for the records of a run in a terminal that began at this time.
-    pub record_reader: fn(&str) -> Box<dyn RecordReader>,
     /// Whether the user is logged in, as far as files and environment tell.
     pub login: fn(&dyn UserFiles) -> Login,
 }

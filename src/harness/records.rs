@@ -1,7 +1,8 @@
-//! Where a harness notes which conversation a run has, as plain data: in a terminal it does not say so. Its records are read a line
-//! at a time, by readers in the harnesses' folders; no file is opened here.
+//! Where a harness notes which conversation a run has, as plain data: in a terminal it does not say so. No file is opened here.
 
+use crate::model::event::Event;
 use crate::model::report::Usage;
+use serde_json::Value;
 
 /// What the records say about a run in a terminal. An agent can write most of them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -12,29 +13,34 @@ pub struct RecordedRun {
     pub task: Option<String>,
 }
 
-/// Reads the records of one conversation, a line at a time.
-pub trait RecordReader {
-    fn read(&mut self, line: &str);
-
-    fn recorded(&mut self) -> RecordedRun;
-}
-
-/// Whether something was recorded at or after a time; both are RFC 3339 in UTC. Their fractions may differ in length.
-pub fn is_since(time: &str, since: &str) -> bool {
-    const SECONDS: usize = "2026-11-18T10:00:00".len();
-    time.get(..SECONDS) >= since.get(..SECONDS)
+impl RecordedRun {
+    /// Adds what happened next in the conversation.
+    pub fn add(&mut self, event: Event) {
+        match event {
+            Event::Task { text } if self.task.is_none() => self.task = Some(text),
+            Event::Usage(usage) => self.usage = usage,
+            _ => {}
+        }
+    }
 }
 
 /// The records of one harness.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Records {
     pub current: Current,
     /// Where each conversation is a file of its own, if that is so.
     pub files: Option<ConversationFiles>,
-    /// A file in the session directory with what a run in a terminal used, where no conversation is a file.
-    pub usage: Option<&'static str>,
+    /// What a run in a terminal used, where no conversation is a file.
+    pub usage: Option<UsageNote>,
     /// A conversation goes on only in the directory that it began in.
     pub keeps_directory: bool,
+}
+
+/// A file in the session directory with a JSON value, and what it means.
+#[derive(Debug, Clone, Copy)]
+pub struct UsageNote {
+    pub file: &'static str,
+    pub read: fn(&Value) -> RecordedRun,
 }
 
 /// What says which conversation a run has. Paths are relative to the session directory.

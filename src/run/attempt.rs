@@ -10,6 +10,7 @@ use super::records::{RunRecords, Seen};
 use super::version::VersionQuestion;
 use super::view;
 use crate::harness::adapter;
+use crate::harness::transcript::Span;
 use crate::host::Host;
 use crate::launch::record::LOG_FILE;
 use crate::launch::{headless, staging};
@@ -327,8 +328,9 @@ impl OpenRun<'_> {
                 tracing::warn!("the conversation was not noted: {error:#}");
             }
             if let (false, Some(agent), Ok(outcome)) = (is_headless, agent, &mut outcome) {
-                let reader = (adapter(agent.harness.kind).record_reader)(&began.to_string());
-                let recorded = records.read(note.session_id.as_deref(), reader);
+                let transcripts = adapter(agent.harness.kind).transcripts;
+                let span = Span { from: Some(began), until: None };
+                let recorded = records.read(note.session_id.as_deref(), transcripts, span);
                 (outcome.usage, outcome.model, outcome.said) =
                     (recorded.usage, recorded.model, recorded.task);
             }

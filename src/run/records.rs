@@ -2,7 +2,8 @@
 //! them: an id is never more than a plain word.
 
 use crate::files::regular;
-use crate::harness::records::{Current, RecordReader, RecordedRun, Records};
+use crate::harness::records::{Current, RecordedRun, Records};
+use crate::harness::transcript::{Span, Transcripts};
 use crate::model::mount::{CONFIG_DIR, CONVERSATION_DIR};
 use serde_json::Value;
 use std::fs;
@@ -18,6 +19,8 @@ const PAUSE: Duration = Duration::from_millis(200);
 const MOST: usize = 20_000;
 /// How much of the records of one conversation is read.
 const LARGEST: u64 = 256 << 20;
+/// The largest note of what a run has used: it has what the user said first.
+const LARGEST_NOTE: u64 = 16 << 20;
 
 /// The records of a run.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +60,7 @@ impl RunRecords<'_> {
             Current::File(file) => Some(file),
             Current::Given | Current::Locks(_) => None,
         };
-        for file in current.into_iter().chain(self.records.usage) {
+        for file in current.into_iter().chain(self.records.usage.map(|note| note.file)) {
             let _ = fs::remove_file(self.session_dir.join(file));
         }
     }
@@ -141,20 +144,27 @@ impl RunRecords<'_> {
     }
 
     /// What the records say about a run in a terminal that had this conversation.
-    pub fn read(&self, id: Option<&str>, mut reader: Box<dyn RecordReader>) -> RecordedRun {
-        let file = match (self.records.usage, self.records.files, id) {
-            (Some(usage), ..) => Some(self.session_dir.join(usage)),
-            (None, Some(_), Some(id)) if is_plain(id) => self.file(id),
-            _ => None,
+    pub fn read(&self, id: Option<&str>, transcripts: Transcripts, span: Span) -> RecordedRun {
+        if let Some(note) = self.records.usage {
+            let value = regular::read(&self.session_dir.join(note.file), LARGEST_NOTE).ok();
+            let value = value.and_then(|text| serde_json::from_slice(&text).ok());
+            return value.map(|value| (note.read)(&value)).unwrap_or_default();
+        }
+        let mut run = RecordedRun::default();
+        let (Transcripts::Lines(reader), Some(id)) = (transcripts, id.filter(|id| is_plain(id))) else {
+            return run;
         };
-        let Some(Ok(file)) = file.map(|file| regular::open(&file)) else { return reader.recorded() };
-        let mut lines = BufReader::new(file.take(LARGEST));
+        let Some(Ok(file)) = self.file(id).map(|file| regular::open(&file)) else { return run };
+        let (mut reader, mut lines) = (reader(), BufReader::new(file.take(LARGEST)));
         let mut line = Vec::new();
         while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-            reader.read(&String::from_utf8_lossy(&line));
+            for recorded in span.events(&String::from_utf8_lossy(&line), reader.as_mut()) {
+                run.add(recorded.event);
+            }
             line.clear();
         }
-        reader.recorded()
+        run.model = reader.model().map(str::to_owned);
+        run
     }
 }
 

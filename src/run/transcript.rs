@@ -8,7 +8,7 @@ use super::export;
 use super::records::{RunRecords, is_plain};
 use crate::files::regular;
 use crate::harness::adapter;
-use crate::harness::transcript::{TranscriptReader, Transcripts};
+use crate::harness::transcript::{Span, TranscriptReader, Transcripts};
 use crate::host::Host;
 use crate::launch::record::EVENTS_FILE;
 use crate::model::event::{Event, RecordedEvent, shortened_output};
@@ -95,6 +95,8 @@ enum Reading {
     },
     /// A conversation that can only be had as a whole.
     Whole,
+    /// There is no record, and none will come.
+    Nothing,
     Done,
 }
 
@@ -170,8 +172,7 @@ impl<'a> Transcript<'a> {
             Reading::Conversation { tail, reader, span } => {
                 span.until = until;
                 for raw in tail.lines(no_more)? {
-                    let mut events = reader.read(&raw);
-                    events.retain(|event| span.has(event));
+                    let events = span.events(&raw, reader.as_mut());
                     // Of another attempt, or without a meaning for people.
                     if events.is_empty() {
                         continue;
@@ -186,7 +187,7 @@ impl<'a> Transcript<'a> {
                 heard.extend(self.exported(&dir)?);
                 heard.extend(self.outcome().map(Heard::Over));
             }
-            Reading::Waiting | Reading::Whole | Reading::Done => {}
+            Reading::Waiting | Reading::Whole | Reading::Nothing | Reading::Done => {}
         }
         Ok(())
     }
@@ -233,11 +234,7 @@ impl<'a> Transcript<'a> {
         }
         if no_more {
             begins(SourceKind::Nothing, None);
-            return Reading::Conversation {
-                tail: Tail::default(),
-                reader: Box::new(Mute),
-                span: Span::default(),
-            };
+            return Reading::Nothing;
         }
         Reading::Waiting
     }
@@ -265,7 +262,7 @@ impl<'a> Transcript<'a> {
         let printed = export::conversation(&how, adapter(note.harness), id, &self.session.dir, self.host)?;
         let until = self.dir(self.attempt + 1).and_then(|next| started(&next));
         let span = Span { from: started(dir), until };
-        let events = (how.read)(&printed).into_iter().filter(|event| span.has(event));
+        let events = (how.read)(&printed).into_iter().filter(|event| span.has(event.at.as_deref()));
         let line = |event: RecordedEvent| {
             let event = redacted(&event, &self.secrets)?;
             let raw = serde_json::to_string(&event).ok()?;
@@ -301,51 +298,25 @@ fn started(dir: &Path) -> Option<Timestamp> {
     Timestamp::try_from(written).ok()
 }
 
-/// The time of an attempt: one record may have the conversation of several.
-#[derive(Debug, Clone, Copy, Default)]
-struct Span {
-    from: Option<Timestamp>,
-    until: Option<Timestamp>,
-}
-
-impl Span {
-    /// Whether an event is in it. One without a time is.
-    fn has(&self, event: &RecordedEvent) -> bool {
-        let Some(at) = event.at.as_deref().and_then(|at| at.parse::<Timestamp>().ok()) else { return true };
-        self.from.is_none_or(|from| at >= from) && self.until.is_none_or(|until| at < until)
-    }
-}
-
-/// Of an attempt without a record.
-struct Mute;
-
-impl TranscriptReader for Mute {
-    fn read(&mut self, _: &str) -> Vec<RecordedEvent> {
-        Vec::new()
-    }
-}
-
 /// A file that grows, a line at a time.
-#[derive(Default)]
 struct Tail {
-    file: Option<File>,
+    file: File,
     at: u64,
     begun: Vec<u8>,
 }
 
 impl Tail {
     fn open(path: &Path) -> Option<Tail> {
-        Some(Tail { file: Some(regular::open(path).ok()?), ..Tail::default() })
+        Some(Tail { file: regular::open(path).ok()?, at: 0, begun: Vec::new() })
     }
 
     /// The lines that are new; with `no_more`, the last one although nothing ends it.
     fn lines(&mut self, no_more: bool) -> Result<Vec<String>> {
-        let Some(file) = &mut self.file else { return Ok(Vec::new()) };
-        file.seek(SeekFrom::Start(self.at))?;
+        self.file.seek(SeekFrom::Start(self.at))?;
         let mut lines = Vec::new();
         let mut piece = vec![0; PIECE];
         loop {
-            let count = file.read(&mut piece)?;
+            let count = self.file.read(&mut piece)?;
             if count == 0 {
                 break;
             }

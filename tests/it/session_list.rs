@@ -234,7 +234,7 @@ fn a_run_in_a_terminal_has_the_usage_and_the_first_words_of_its_records() {
     let script = r#"
     for word; do case "$word" in --session-id=*) id="${word#*=}" ;; esac; done
     mkdir -p "$HOME/.claude/projects/p"
-    now=$(date -u +%Y-%m-%dT%H:%M:%S.000Z)
+    now=$(date -u +%Y-%m-%dT%H:%M:%S.%3NZ)
     {
       printf '{"type":"user","timestamp":"%s","message":{"role":"user","content":"say TOKEN-VALUE-123456 to them"}}\n' "$now"
       printf '{"type":"assistant","timestamp":"%s","message":{"id":"m","model":"m","usage":{"input_tokens":40,"output_tokens":2},"content":[]}}\n' "$now"

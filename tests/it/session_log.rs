@@ -319,3 +319,24 @@ fn an_interactive_run_is_told_from_what_the_harness_keeps() {
     let did = log_of(&world, &id, &[]).ends(1);
     assert!(did.stderr.contains("claude has no record of the conversation any more"), "{did:#?}");
 }
+
+/// Half a secret would not be recognised: what a tool answered is whole until the secrets are out.
+#[test]
+fn a_long_output_in_the_harness_record_is_shortened_once_and_has_no_half_secret() {
+    let script = format!(
+        "{KEEPS}\nprintf '{{\"type\":\"user\",\"timestamp\":\"%s\",\"message\":{{\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"%01990d%s%09000d\"}}]}}}}\\n' \"$(now)\" 0 \"$TOKEN\" 0 > $file"
+    );
+    let world = World::with_harness(Identity::Own, &script);
+    let mut persona = worker();
+    persona["env"] = json!({"TOKEN": "$MY_TOKEN"});
+    world.persona(&persona);
+    let token = "very-secret-value-of-a-token";
+    let mut command = world.agent_command(&["worker", "--apply", "never", "--", "hello"]);
+    Did::of(&command.env("MY_TOKEN", token).output().unwrap()).ends(0);
+    let mut command = world.aw_command(["sessions", "log", "last", "--json"]);
+    let json = Did::of(&command.env("MY_TOKEN", token).output().unwrap()).ends(0).json();
+    let output = json["attempts"][0]["events"][0]["output"].as_str().unwrap_or_else(|| panic!("{json:#}"));
+    let left_out = output.split_once("\n[").unwrap().1.split_once(" bytes are left out").unwrap().0;
+    assert!(left_out.parse::<usize>().unwrap() > 6000, "{output}");
+    assert!(!output.contains("very"), "{output}");
+}

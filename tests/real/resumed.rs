@@ -32,11 +32,14 @@ fn open(world: &Scratch, flags: &[&str]) -> Terminal {
     world.terminal(&world.agentworkforce(["agent", "tester"].iter().chain(flags)))
 }
 
-/// Leaves the program. Without changes there is no question.
-fn leave(mut terminal: Terminal) {
+/// Leaves the programs. Without changes there is no question.
+fn leave<const COUNT: usize>(mut terminals: [Terminal; COUNT]) {
     // claude writes down what was said some time after it shows it, and not in order: what is cut off then is forgotten.
     std::thread::sleep(Duration::from_secs(2));
-    terminal.quit(PATIENCE);
+    // All of them before the first is dropped, which ends whatever runs in the world.
+    for terminal in &mut terminals {
+        terminal.quit(PATIENCE);
+    }
 }
 
 /// The last request of the model's.
@@ -69,8 +72,7 @@ fn each_has_its_own_chat_in_a_terminal(harness: Harness, level: &str) {
     let betas = sessions(&world).into_iter().find(|id| *id != alphas).expect("another one");
     alpha.ask("ALPHA-ASKS", "ALPHA-SAYS", PATIENCE);
     beta.ask("BETA-ASKS", "BETA-SAYS", PATIENCE);
-    leave(beta);
-    leave(alpha);
+    leave([beta, alpha]);
     for (id, asked) in [(&alphas, "ALPHA-ASKS"), (&betas, "BETA-ASKS")] {
         let entry = listed(&world).into_iter().find(|entry| entry["id"] == **id).expect("a session");
         assert_eq!(entry["task"], asked, "{entry:#}");
@@ -82,7 +84,7 @@ fn each_has_its_own_chat_in_a_terminal(harness: Harness, level: &str) {
         terminal.wait_for(&format!("{own}-SAYS"), PATIENCE);
         assert!(!terminal.screen().contains(other), "{}", terminal.screen());
         terminal.ask(&format!("{own}-ASKS-AGAIN"), &format!("{own}-AGAIN"), PATIENCE);
-        leave(terminal);
+        leave([terminal]);
         knows(&world, &[&format!("{own}-ASKS"), &format!("{own}-SAYS")], &[other]);
     }
     // A session that had no changes goes on in a new one, which is the last then.
@@ -156,7 +158,7 @@ fn where_nothing_was_said_a_conversation_begins() {
         let silent = open(&world, &[]);
         silent.wait_for(ready(harness), PATIENCE);
         let id = sessions(&world).remove(0);
-        leave(silent);
+        leave([silent]);
         world.succeeds(&[]);
         let report = world.succeeds(&["--resume", &id]);
         assert_eq!(report["result"], "FIRST-ANSWER", "{harness}: {report:#}");
@@ -181,7 +183,7 @@ fn what_is_begun_inside_goes_on() {
         }
         terminal.wait_until("the old chat to go", PATIENCE, |screen| !screen.contains("OLD-SAYS"));
         terminal.ask("NEW-ASKS", "NEW-SAYS", PATIENCE);
-        leave(terminal);
+        leave([terminal]);
         world.succeeds(&["-c"]);
         knows(&world, &["NEW-ASKS", "NEW-SAYS"], &["OLD"]);
     }

@@ -31,21 +31,9 @@ pub struct Claude {
 
 impl EventReader for Claude {
     fn read(&mut self, line: &str) -> Vec<Event> {
-        let value = match value_of(line) {
-            Ok(value) => value,
-            Err(event) => return event.into_iter().collect(),
-        };
-        match (value["type"].as_str(), value["subtype"].as_str()) {
-            (Some("system"), Some("init")) => self.init(&value),
-            (Some("system"), Some("api_retry")) => vec![retry(&value)],
-            (Some("assistant"), _) => self.assistant(value),
-            (Some("user"), _) => self.user(value),
-            (Some("result"), _) => {
-                self.session_id = text(&value["session_id"]).map(str::to_owned).or(self.session_id.take());
-                self.result = Some(value);
-                vec![Event::Usage(self.usage())]
-            }
-            _ => vec![Event::Raw { value }],
+        match value_of(line) {
+            Ok(value) => self.read_value(value),
+            Err(event) => event.into_iter().collect(),
         }
     }
 
@@ -89,6 +77,22 @@ impl EventReader for Claude {
 }
 
 impl Claude {
+    /// A line of output or of a conversation's file.
+    pub fn read_value(&mut self, value: Value) -> Vec<Event> {
+        match (value["type"].as_str(), value["subtype"].as_str()) {
+            (Some("system"), Some("init")) => self.init(&value),
+            (Some("system"), Some("api_retry")) => vec![retry(&value)],
+            (Some("assistant"), _) => self.assistant(value),
+            (Some("user"), _) => self.user(value),
+            (Some("result"), _) => {
+                self.session_id = text(&value["session_id"]).map(str::to_owned).or(self.session_id.take());
+                self.result = Some(value);
+                vec![Event::Usage(self.usage())]
+            }
+            _ => vec![Event::Raw { value }],
+        }
+    }
+
     fn init(&mut self, value: &Value) -> Vec<Event> {
         let id = value["session_id"].as_str().unwrap_or_default().to_owned();
         self.session_id = Some(id.clone());
@@ -172,7 +176,7 @@ impl Claude {
     }
 
     /// The result's usage if there is a result, else the sum of the messages so far.
-    fn usage(&self) -> Usage {
+    pub fn usage(&self) -> Usage {
         if let Some(result) = &self.result {
             // By model, because `usage` leaves out subagents and is zero when the budget ran out.
             let by_model = result["modelUsage"].as_object().into_iter().flat_map(|models| models.values());

@@ -3,7 +3,6 @@
 mod events;
 mod login;
 mod plan;
-mod recorded;
 mod transcript;
 mod user_config;
 
@@ -39,6 +38,5 @@ pub static ADAPTER: Adapter = Adapter {
     login_hint: "run `claude` and log in, or set ANTHROPIC_API_KEY",
     plan: plan::plan,
     reader: |_| Box::<events::Claude>::default(),
-    record_reader: |since| Box::new(recorded::Recorded::since(since)),
     login: login::login,
 };

@@ -4,7 +4,6 @@ mod events;
 mod login;
 mod plan;
 mod profile;
-mod recorded;
 mod transcript;
 mod user_config;
 
@@ -36,6 +35,5 @@ pub static ADAPTER: Adapter = Adapter {
     login_hint: "codex login, or set CODEX_API_KEY",
     plan: plan::plan,
     reader: |_| Box::<events::Codex>::default(),
-    record_reader: |since| Box::new(recorded::Recorded::since(since)),
     login: login::login,
 };

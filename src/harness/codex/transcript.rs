@@ -1,10 +1,11 @@
 //! codex's file of a conversation, `sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl`: what went to the model and came back
-//! (`response_item`), and what its terminal was told (`event_msg`).
+//! (`response_item`), and what its terminal was told (`event_msg`). Its `token_count` is that of the whole conversation so far.
 
 use crate::harness::events::{output, text};
 use crate::harness::subject;
-use crate::harness::transcript::{TranscriptReader, recorded};
-use crate::model::event::{Event, RecordedEvent, shortened_output};
+use crate::harness::transcript::TranscriptReader;
+use crate::model::event::Event;
+use crate::model::report::Usage;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -12,13 +13,13 @@ use std::collections::HashMap;
 pub struct Transcript {
     /// Names of the tools that were called, by the call's id.
     tools: HashMap<String, String>,
+    model: Option<String>,
 }
 
 impl TranscriptReader for Transcript {
-    fn read(&mut self, line: &str) -> Vec<RecordedEvent> {
-        let Ok(value) = serde_json::from_str::<Value>(line) else { return Vec::new() };
-        let payload = &value["payload"];
-        let event = match (value["type"].as_str(), payload["type"].as_str()) {
+    fn read(&mut self, line: Value) -> Vec<Event> {
+        let payload = &line["payload"];
+        let event = match (line["type"].as_str(), payload["type"].as_str()) {
             // In `response_item` it is between the instructions that codex sends with it. Earlier versions had `user_message`.
             (Some("event_msg"), Some("item_completed")) if payload["item"]["type"] == "UserMessage" => {
                 output(&payload["item"]["content"]).map(|text| Event::Task { text })
@@ -28,6 +29,17 @@ impl TranscriptReader for Transcript {
             }
             (Some("event_msg"), Some("error")) => {
                 text(&payload["message"]).map(|message| Event::Error { message: message.to_owned() })
+            }
+            (Some("event_msg"), Some("token_count")) => {
+                let total = &payload["info"]["total_token_usage"];
+                let [input_tokens, output_tokens] =
+                    ["input_tokens", "output_tokens"].map(|key| total[key].as_u64());
+                let is_known = input_tokens.is_some() && output_tokens.is_some();
+                is_known.then(|| Event::Usage(Usage { input_tokens, output_tokens, ..Usage::default() }))
+            }
+            (Some("turn_context"), _) => {
+                self.model = text(&payload["model"]).map(str::to_owned).or(self.model.take());
+                None
             }
             (Some("response_item"), Some("message")) if payload["role"] == "assistant" => {
                 output(&payload["content"]).map(|text| Event::Message { text })
@@ -40,8 +52,11 @@ impl TranscriptReader for Transcript {
             }
             _ => None,
         };
-        let at = text(&value["timestamp"]);
-        event.into_iter().map(|event| recorded(at, event)).collect()
+        event.into_iter().collect()
+    }
+
+    fn model(&self) -> Option<&str> {
+        self.model.as_deref()
     }
 }
 
@@ -76,7 +91,7 @@ impl Transcript {
         let ok = code.unwrap_or(0) == 0 && inner["success"] != false;
         // Before it codex tells the model about the process.
         let printed = said.split_once("\nOutput:\n").map_or(said.as_str(), |(_, printed)| printed);
-        let output = (!printed.trim().is_empty()).then(|| shortened_output(printed));
+        let output = (!printed.trim().is_empty()).then(|| printed.to_owned());
         Event::ToolFinished { id, name, ok, output, seconds: None }
     }
 }
@@ -107,20 +122,18 @@ mod tests {
 
     fn read(payloads: &[(&str, Value)]) -> Vec<Event> {
         let mut transcript = Transcript::default();
-        let line = |(kind, payload): &(&str, Value)| {
-            json!({"timestamp": "2026-11-18T20:00:00.000Z", "type": kind, "payload": payload}).to_string()
-        };
-        payloads
-            .iter()
-            .flat_map(|payload| transcript.read(&line(payload)))
-            .map(|recorded| recorded.event)
-            .collect()
+        let line = |(kind, payload): &(&str, Value)| json!({"type": kind, "payload": payload});
+        let events = payloads.iter().flat_map(|payload| transcript.read(line(payload))).collect();
+        assert_eq!(transcript.model(), Some("gpt"));
+        events
     }
 
     #[test]
     fn a_conversation_is_what_was_said_and_done() {
         let events = read(&[
             ("session_meta", json!({"id": "x", "source": "cli"})),
+            ("turn_context", json!({"model": "gpt"})),
+            ("event_msg", json!({"type": "token_count", "info": null})),
             (
                 "response_item",
                 json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "<environment_context>"}]}),
@@ -145,6 +158,10 @@ mod tests {
                 "response_item",
                 json!({"type": "custom_tool_call_output", "call_id": "c2", "output": "{\"output\":\"Success\",\"metadata\":{\"exit_code\":0}}"}),
             ),
+            (
+                "event_msg",
+                json!({"type": "token_count", "info": {"total_token_usage": {"input_tokens": 30, "output_tokens": 5}}}),
+            ),
             ("event_msg", json!({"type": "agent_message", "message": "made"})),
             (
                 "response_item",
@@ -168,6 +185,7 @@ mod tests {
             finished("c1", "exec_command", false, "a.txt\n"),
             Event::ToolStarted { id: "c2".into(), name: "apply_patch".into(), subject: Some("a.txt".into()) },
             finished("c2", "apply_patch", true, "Success"),
+            Event::Usage(Usage { input_tokens: Some(30), output_tokens: Some(5), ..Usage::default() }),
             Event::Message { text: "made".into() },
         ];
         assert_eq!(events, expected);

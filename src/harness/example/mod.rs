@@ -4,7 +4,6 @@
 mod events;
 mod login;
 mod plan;
-mod recorded;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +30,5 @@ pub static ADAPTER: Adapter = Adapter {
     login_hint: "example-agent login",
     plan: plan::plan,
     reader: |_| Box::<events::Example>::default(),
-    record_reader: |_| Box::<recorded::Recorded>::default(),
     login: login::login,
 };

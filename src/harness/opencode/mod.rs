@@ -5,8 +5,8 @@ mod log_line;
 mod login;
 mod permission;
 mod plan;
-mod recorded;
 mod transcript;
+mod usage_note;
 mod user_config;
 
 use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
@@ -30,13 +30,12 @@ pub static ADAPTER: Adapter = Adapter {
     records: Records {
         current: Current::File(plan::CONVERSATION_NOTE),
         files: None,
-        usage: Some(plan::USAGE_NOTE),
+        usage: Some(usage_note::USAGE_NOTE),
         keeps_directory: true,
     },
     transcripts: Transcripts::Exported(transcript::EXPORT),
     login_hint: "opencode auth login",
     plan: plan::plan,
     reader: |agent| Box::new(events::Opencode::new(agent)),
-    record_reader: |_| Box::<recorded::Recorded>::default(),
     login: login::login,
 };

@@ -15,8 +15,6 @@ use serde_json::{Map, Value, json};
 
 /// Where the plugin below notes the conversation, in the session.
 pub const CONVERSATION_NOTE: &str = "tmp/conversation";
-/// Where the same plugin notes what the run has used.
-pub const USAGE_NOTE: &str = "tmp/usage";
 /// In a terminal opencode tells nobody but plugins which conversation it has.
 const PLUGIN: &str = "conversation-note.js";
 const PLUGIN_TEXT: &str = include_str!("conversation_note.js");

@@ -2,8 +2,8 @@
 
 use crate::harness::events::text;
 use crate::harness::subject;
-use crate::harness::transcript::{Export, recorded};
-use crate::model::event::{Event, RecordedEvent, shortened_output};
+use crate::harness::transcript::Export;
+use crate::model::event::{Event, RecordedEvent};
 use serde_json::Value;
 
 pub const EXPORT: Export = Export {
@@ -37,11 +37,11 @@ fn message(message: &Value) -> Vec<RecordedEvent> {
             Some("tool") => tool(part),
             _ => Vec::new(),
         };
-        events.extend(found.into_iter().map(|event| recorded(at.as_deref(), event)));
+        events.extend(found.into_iter().map(|event| RecordedEvent { at: at.clone(), event }));
     }
     let error = &message["info"]["error"];
     if let Some(message) = text(&error["data"]["message"]).or_else(|| text(&error["name"])) {
-        events.push(recorded(created.as_deref(), Event::Error { message: message.to_owned() }));
+        events.push(RecordedEvent { at: created, event: Event::Error { message: message.to_owned() } });
     }
     events
 }
@@ -59,7 +59,6 @@ fn tool(part: &Value) -> Vec<Event> {
         return vec![started];
     }
     let (ok, output, seconds) = super::events::tool_end(state);
-    let output = output.as_deref().map(shortened_output);
     vec![started, Event::ToolFinished { id, name, ok, output, seconds }]
 }
 
@@ -81,15 +80,16 @@ mod tests {
                     "output": "a\n", "metadata": {"exit": 2}, "time": {"start": 1_794_818_378_000_i64, "end": 1_794_818_379_500_i64}}},
                 {"type": "text", "text": "made"}]},
         ]});
-        let at = |second: u8| format!("2026-11-16T08:39:{second}Z");
+        let recorded =
+            |second: u8, event| RecordedEvent { at: Some(format!("2026-11-16T08:39:{second}Z")), event };
         let expected = [
-            recorded(Some(&at(36)), Event::Task { text: "make it".into() }),
+            recorded(36, Event::Task { text: "make it".into() }),
             recorded(
-                Some(&at(38)),
+                38,
                 Event::ToolStarted { id: "c1".into(), name: "bash".into(), subject: Some("ls".into()) },
             ),
             recorded(
-                Some(&at(38)),
+                38,
                 Event::ToolFinished {
                     id: "c1".into(),
                     name: "bash".into(),
@@ -98,7 +98,7 @@ mod tests {
                     seconds: Some(1.5),
                 },
             ),
-            recorded(Some(&at(37)), Event::Message { text: "made".into() }),
+            recorded(37, Event::Message { text: "made".into() }),
         ];
         assert_eq!(read(&conversation), expected);
         assert_eq!(read(&json!("nothing")), []);
