@@ -217,9 +217,11 @@ fn reason_against_agent(
     // In a directory of agents one sign of an agent is enough, and what is directly in it needs none.
     let signs = [name, description, own, is_prompt(&parts.body)].into_iter().filter(|sign| *sign).count();
     let needed = match place {
-        Some(Place { holds: Holds::Agents(_), is_direct: true }) => 0,
         // opencode reads everything below its own directory.
-        Some(Place { holds: Holds::Agents(Some(Format::Opencode)), .. }) => 0,
+        Some(
+            Place { holds: Holds::Agents(_), is_direct: true }
+            | Place { holds: Holds::Agents(Some(Format::Opencode)), .. },
+        ) => 0,
         Some(Place { holds: Holds::Agents(_), .. }) => 1,
         _ => 2,
     };
@@ -281,10 +283,6 @@ fn json(source: &Source, stem: &str, place: Option<Place>) -> FileKind {
     };
     let is_opencode =
         stem == "opencode" || object.get("$schema").is_some_and(|schema| schema == OPENCODE_SCHEMA);
-    let among_agents = place.and_then(|place| match place.holds {
-        Holds::Agents(format) => Some(format),
-        Holds::Other(_) => None,
-    });
     if opencode::has_agents(&object) && (is_opencode || of("agent", &["prompt", "description"])) {
         FileKind::Agent(Format::Opencode)
     } else if is_opencode {
@@ -295,7 +293,7 @@ fn json(source: &Source, stem: &str, place: Option<Place>) -> FileKind {
             || (stem == "config" && of("agents", &["name"])))
     {
         FileKind::Agent(Format::Minions)
-    } else if kiro::is_agent(&object, among_agents) {
+    } else if kiro::is_agent(&object, place.map(|place| place.holds)) {
         FileKind::Agent(Format::Kiro)
     } else if object.contains_key("id")
         && (object.contains_key("tiers") || object.contains_key("systemPrompt"))

@@ -5,6 +5,7 @@ use super::draft::Draft;
 use super::format::{Format, Source};
 use super::permission_rules::PermissionRules;
 use super::persona_builder::PersonaBuilder;
+use super::places::Holds;
 use super::tools::{KIRO, Meaning, server_tool, unlisted_tools};
 use super::{frontmatter, jsonc, models, servers, text as texts, values};
 use crate::model::shape::Object;
@@ -182,7 +183,9 @@ fn deny(
         } else if let Some(command) = command(plain).filter(|_| tools == ["Bash"] && !is_whole) {
             rules.deny(format!("Bash({command}:*)"));
         } else {
-            tools.iter().for_each(|tool| rules.deny(tool.as_str()));
+            for tool in &tools {
+                rules.deny(tool.as_str());
+            }
         }
     }
     if let Some(place) = place.filter(|_| !paths.is_empty()) {
@@ -208,13 +211,17 @@ fn command(pattern: &str) -> Option<&str> {
     (!words.is_empty() && words.chars().all(is_plain)).then_some(words)
 }
 
-/// Whether an object is an agent: it has a prompt and a key of Kiro, or less where agents are (`Some`), and least in Kiro's own place.
-pub fn is_agent(object: &Object, among_agents: Option<Option<Format>>) -> bool {
+/// Whether an object is an agent: it has a prompt and a key of Kiro, or less where agents are, and least in Kiro's own place.
+pub fn is_agent(object: &Object, place: Option<Holds>) -> bool {
     let has_text = |key: &str| object.get(key).is_some_and(Value::is_string);
     let has_own = KEYS.iter().any(|key| object.contains_key(*key));
-    match among_agents {
-        Some(Some(Format::Kiro)) => has_text("prompt") || (has_text("name") && has_text("description")),
-        Some(_) => has_text("prompt") && (has_own || (has_text("name") && object.contains_key("tools"))),
-        None => has_text("prompt") && has_own,
+    match place {
+        Some(Holds::Agents(Some(Format::Kiro))) => {
+            has_text("prompt") || (has_text("name") && has_text("description"))
+        }
+        Some(Holds::Agents(_)) => {
+            has_text("prompt") && (has_own || (has_text("name") && object.contains_key("tools")))
+        }
+        _ => has_text("prompt") && has_own,
     }
 }

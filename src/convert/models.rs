@@ -63,7 +63,7 @@ fn of_claude(said: &str) -> Option<String> {
             "claude" | "thinking" | "preview" | "latest" => {}
             word if FAMILIES.contains(&word) => family = Some(word),
             word if version.is_none() && word.starts_with(|c: char| c.is_ascii_digit()) => {
-                version = Some(word)
+                version = Some(word);
             }
             _ => return None,
         }

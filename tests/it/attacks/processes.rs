@@ -163,7 +163,7 @@ fn an_output_that_was_handed_to_another_process_is_not_waited_for() {
             socket.display()
         );
         let runs: [&dyn Fn(); 2] = [&|| drop(world.report(&["--apply", "never"])), &|| {
-            assert!(world.outside(&format!("{command}; head -1 log")).contains("inside"))
+            assert!(world.outside(&format!("{command}; head -1 log")).contains("inside"));
         }];
         for (number, run) in runs.into_iter().enumerate() {
             let mut writer = world.program("python3");
