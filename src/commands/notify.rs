@@ -1,5 +1,5 @@
 //! Tells the user that a long run has ended: with the bell of the terminal, or with a command of the user's that runs outside of
-//! every mount. What it is told are our own words, never an agent's.
+//! every mount. It only gets our own words, never an agent's.
 
 use crate::host::{Host, interruption};
 use crate::model::plan::RunPlan;

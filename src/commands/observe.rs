@@ -73,7 +73,7 @@ pub struct RunObserver<'a> {
     began: Instant,
     /// Whether the user is asked about the changes, if there are any.
     asks: bool,
-    /// A command at a terminal is told where it is.
+    /// Whether to say where a command at a terminal runs.
     greets_command: bool,
 }
 

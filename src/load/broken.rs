@@ -12,7 +12,7 @@ use std::path::Path;
 pub struct Lineage {
     /// Its id, and the ids and intents of everything that it builds on.
     pub names: Vec<String>,
-    /// The lowest layer that has a say.
+    /// The lowest layer that contributes to the persona.
     pub lowest_layer: usize,
 }
 
