@@ -302,10 +302,7 @@ fn commits_that_any_ref_or_worktree_reaches_are_kept_or_held_and_never_lost() {
             "git checkout -q --detach; WORK; git tag -a -m note t2; git checkout -q main; git pack-refs --all",
             "tags/t2",
         ),
-        (
-            "git worktree add -q --detach ../wt 2>/dev/null || git worktree add -q --detach /tmp/wt; cd ../wt 2>/dev/null || cd /tmp/wt; WORK",
-            "worktrees/wt",
-        ),
+        ("git worktree add -q --detach PLACE/wt; cd PLACE/wt; WORK", "worktrees/wt"),
         (
             "git checkout -q --detach; WORK; git update-ref refs/odd/place HEAD; git checkout -q main",
             "odd/place",
@@ -323,7 +320,9 @@ fn commits_that_any_ref_or_worktree_reaches_are_kept_or_held_and_never_lost() {
             for (number, (way, name)) in ways.iter().enumerate() {
                 let work =
                     format!("echo {backend}-{number} >> a.txt; git commit -qam work-{backend}-{number}");
-                let did = world.mounted(&flags, &way.replace("WORK", &work)).ends(0);
+                let place = world.path("elsewhere").display().to_string();
+                world.outside("mkdir -p ../elsewhere");
+                let did = world.mounted(&flags, &way.replace("WORK", &work).replace("PLACE", &place)).ends(0);
                 let git = commits(&did);
                 let kept: Vec<&str> = git["exported"]
                     .as_array()
@@ -341,7 +340,7 @@ fn commits_that_any_ref_or_worktree_reaches_are_kept_or_held_and_never_lost() {
                     let subject = world.outside(&format!("git log -1 --format=%s {reference}"));
                     assert_eq!(subject, format!("work-{backend}-{number}\n"), "{way}");
                 }
-                world.outside("rm -rf ../wt /tmp/wt; git worktree prune; git checkout -q .");
+                world.outside("rm -rf ../elsewhere; git worktree prune; git checkout -q .");
             }
             // Refused is refused, whatever reaches it; what cannot be read is held.
             let locked = "git checkout -q --detach; echo x > locked; git add locked; git commit -qm l; git tag l; git checkout -q main";
@@ -379,10 +378,10 @@ fn commits_that_any_ref_or_worktree_reaches_are_kept_or_held_and_never_lost() {
             let did = world.mounted(&flags, &tagged).ends(0);
             assert_eq!(commits(&did)["exported"].as_array().unwrap().len(), 1, "{did:#?}");
             world.outside("rm -f b");
-            let fetched = "git clone -q . ../up; git -C ../up commit -q --allow-empty -m up; git -C ../up tag up; git remote add up ../up; git fetch -q --tags up; rm -rf ../up";
-            let fetched = fetched
-                .replace("../up", "$TMPDIR/up")
-                .replace("git clone", "TMPDIR=${TMPDIR:-/tmp}; rm -rf $TMPDIR/up; git clone");
+            let up = world.path("elsewhere/up").display().to_string();
+            world.outside("mkdir -p ../elsewhere");
+            let fetched = "git clone -q . UP; git -C UP commit -q --allow-empty -m up; git -C UP tag up; git remote add up UP; git fetch -q --tags up; rm -rf UP";
+            let fetched = fetched.replace("UP", &up);
             let did = world.mounted(&flags, &fetched).ends(0);
             assert_eq!(commits(&did), serde_json::json!({"exported": [], "held": []}), "{did:#?}");
             // A stash is one however it is kept.
