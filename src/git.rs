@@ -35,8 +35,7 @@ const SAFE: [&str; 16] = [
 
 /// Variables that say where the user's own settings are. Every other one could point git at another repository, or make it run
 /// something.
-const KEPT: [&str; 4] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", PROGRAMS];
-const PROGRAMS: &str = "GIT_EXEC_PATH";
+const KEPT: [&str; 4] = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_EXEC_PATH"];
 
 /// A git that takes longer to name a file is not waited for.
 const SYSTEM_CONFIG: Duration = Duration::from_secs(2);
@@ -50,10 +49,8 @@ pub fn command(directory: &Path) -> Command {
     own_project::add(directory);
     let mut command = Command::new(program());
     command.args(SAFE).current_dir(directory);
-    for (name, value) in std::env::vars_os() {
-        let is_kept =
-            || KEPT.iter().any(|kept| name == *kept) && !(name == PROGRAMS && is_of_project(&value));
-        if name.as_encoded_bytes().starts_with(b"GIT_") && !is_kept() {
+    for (name, _) in std::env::vars_os() {
+        if name.as_encoded_bytes().starts_with(b"GIT_") && !KEPT.iter().any(|kept| name == *kept) {
             command.env_remove(name);
         }
     }
@@ -95,11 +92,6 @@ fn pass_over_pipes(command: &mut Command) {
     if is_beside {
         command.env("XDG_CONFIG_HOME", "/nonexistent");
     }
-}
-
-/// Whether git would take its programs from the project.
-fn is_of_project(programs: &OsStr) -> bool {
-    !Path::new(programs).is_absolute() || own_project::contains(&Path::new(programs).join("git"))
 }
 
 /// The git of the machine: not one that a project has brought along. Looked for again when what was found turns out to be in one.

@@ -39,10 +39,13 @@ pub enum Named {
     /// A persona, perhaps with a tier.
     Selector,
     Role,
-    Session,
     /// A session, or `last`.
-    Resumed,
+    Session,
+    /// A session that is running.
+    Running,
     Tag,
+    /// A key of the config.
+    Setting,
 }
 
 /// A word that fits, with what it means.
@@ -195,11 +198,14 @@ fn named(path: &str, id: &str) -> Option<Named> {
     let (command, _) = path.split_once(' ').unwrap_or((path, ""));
     match (command, id) {
         ("agent" | "show" | "export", "selector") | ("mount", "persona") => Some(Named::Selector),
-        ("agent", "resume") => Some(Named::Resumed),
-        ("lint", "targets") | ("create", "extends") | ("persona", "id") => Some(Named::Persona),
+        ("lint", "targets") | ("create", "extends") | ("persona", "id") | ("sessions", "persona") => {
+            Some(Named::Persona)
+        }
         ("create" | "persona", "role") => Some(Named::Role),
         ("role", "key" | "reassign_to") if path != "role create" => Some(Named::Role),
-        ("sessions", "id") => Some(Named::Session),
+        ("sessions", "id") if path == "sessions stop" => Some(Named::Running),
+        ("agent", "resume") | ("sessions", "id") => Some(Named::Session),
+        ("config", "key") => Some(Named::Setting),
         ("list", "tag") => Some(Named::Tag),
         _ => None,
     }
@@ -244,10 +250,16 @@ mod tests {
             ("agent --model x deb", Some(Named::Selector)),
             ("agent --model deb", None),
             ("agent debugger word", None),
-            ("agent x --resume ", Some(Named::Resumed)),
+            ("agent x --resume ", Some(Named::Session)),
             ("mount --persona d", Some(Named::Selector)),
             ("sessions diff e", Some(Named::Session)),
             ("sessions --json apply e", Some(Named::Session)),
+            ("sessions stop e", Some(Named::Running)),
+            ("sessions list --persona e", Some(Named::Persona)),
+            ("sessions list e", None),
+            ("config set lim", Some(Named::Setting)),
+            ("config unset lim", Some(Named::Setting)),
+            ("config set limits.usd 3", None),
             ("persona rename e", Some(Named::Persona)),
             ("persona set x --role e", Some(Named::Role)),
             ("role delete x --reassign-to e", Some(Named::Role)),
@@ -302,6 +314,10 @@ mod tests {
             "role show key",
             "role delete reassign_to",
             "sessions diff id",
+            "sessions stop id",
+            "sessions list persona",
+            "config set key",
+            "config get key",
             "list tag",
         ] {
             assert!(found.iter().any(|name| name == argument), "{argument}: {found:?}");

@@ -122,9 +122,9 @@ pub enum RoleCommand {
         label: Option<String>,
         #[command(flatten)]
         fields: RoleFields,
-        /// The layer to write an overlay of a built-in to
-        #[arg(long = "in", alias = "to", value_enum, default_value_t = LayerArg::User, value_name = "LAYER")]
-        layer: LayerArg,
+        /// The layer to write to; by default the highest file of the role, or your own layer for a built-in
+        #[arg(long = "in", alias = "to", value_enum, value_name = "LAYER")]
+        layer: Option<LayerArg>,
     },
     /// Delete a role; built-in roles and roles in use cannot be deleted
     Delete {

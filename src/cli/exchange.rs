@@ -15,7 +15,7 @@ pub struct ImportArgs {
     /// Where to write the personas: `project`, `user` or a directory
     #[arg(long = "in", alias = "to", value_name = "project|user|DIR")]
     pub to: Option<String>,
-    /// Replace existing personas that differ
+    /// Replace existing personas and roles that differ
     #[arg(long)]
     pub overwrite: bool,
     /// Show what would be written without writing it

@@ -9,7 +9,7 @@ pub mod completion;
 mod edit;
 mod exchange;
 mod help;
-mod look;
+mod inspect;
 mod manual;
 mod packs;
 mod runs;
@@ -21,7 +21,7 @@ pub use catalogue::{CreateArgs, PickArgs};
 pub use completion::AskingShell;
 pub use edit::{LayerArg, PersonaCommand, PersonaSetArgs, RoleCommand, RoleFields};
 pub use exchange::{ExportArgs, FromArg, ImportArgs};
-pub use look::{LintArgs, ListArgs, SchemaArgs, SchemaFormat, ShowArgs};
+pub use inspect::{LintArgs, ListArgs, SchemaArgs, SchemaFormat, ShowArgs};
 pub use packs::{InstallArgs, PackArgs, UninstallArgs, UpdateArgs};
 pub use runs::{
     AgentArgs, ApplyArg, BackendArg, ChangesArgs, InheritArg, MountArgs, ProjectFrom, SandboxArg, ShownArgs,

@@ -42,7 +42,7 @@ pub struct ChangesArgs {
 /// What a persona sees of what is hidden by default.
 #[derive(Debug, Args)]
 pub struct ShownArgs {
-    /// Take these over from the repository's own setup, instead of what the persona says; `none` takes nothing
+    /// Take these over from the repository's own setup, instead of what the persona says; `all` takes everything, `none` nothing
     #[arg(long, value_name = "KIND,...", value_delimiter = ',', value_enum)]
     pub inherit: Vec<InheritArg>,
     /// Show paths that the built-in rules hide, as a gitignore pattern; may be repeated
@@ -62,6 +62,8 @@ pub enum InheritArg {
     Mcp,
     /// Hooks of the repository: commands that the harness runs by itself
     Hooks,
+    /// All of these
+    All,
     /// Nothing
     None,
 }

@@ -18,7 +18,7 @@ pub struct SessionsListArgs {
     /// Only sessions of the project around DIR, or of projects below it [default without DIR: the working directory]
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
     pub project: Option<PathBuf>,
-    /// Only sessions with this outcome; several with commas. `failed`, `timed-out` and `interrupted` include held ones
+    /// Only sessions with this outcome; several with commas. `failed`, `timed-out` and `stopped` include held ones
     #[arg(long, value_name = "STATE", value_delimiter = ',', value_parser = outcome())]
     pub state: Vec<SessionOutcome>,
     /// Only sessions of this persona

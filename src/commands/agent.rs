@@ -2,6 +2,7 @@
 
 use super::notify::Notifier;
 use super::observe::{RunObserver, Shown};
+use super::request::parse_selector;
 use super::review::ReviewPrompt;
 use super::{banner, explain, observe, piped, request, sessions};
 use crate::cli::AgentArgs;
@@ -10,7 +11,6 @@ use crate::exit::Exit;
 use crate::host::Host;
 use crate::model::mount::Backend;
 use crate::model::plan::{AgentPlan, Mode, RunPlan};
-use crate::model::selector::Selector;
 use crate::model::warning::Warning;
 use crate::run::debug_log::DebugLog;
 use crate::run::prepare::Probing;
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 pub fn run(args: &AgentArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
-    let persona = Selector::parse(&args.selector)?;
+    let persona = parse_selector(&args.selector, host, args.from.persona_ref())?;
     let workforce = Workforce::open_at(host, args.from.persona_ref())?;
     // A mistyped persona is named first, whatever else is missing.
     workforce.find(&persona.name)?;
@@ -211,6 +211,7 @@ fn summary(plan: &RunPlan, agent: &AgentPlan, ui: &mut Ui) {
         }
     };
     row("from", persona.origin.describe());
+    row("continues", plan.continues.as_ref().map(|id| format!("session {id}")).unwrap_or_default());
     if let Some(role) = &persona.role {
         let charter = role
             .charter_origin

@@ -1,12 +1,16 @@
 //! The first lines of a run: who works, on which harness and model, in which view of the project, and what is hidden there.
 
-use crate::model::mount::Backend;
-use crate::model::mount_record::MountRecord;
+use crate::model::amounts::counted;
+use crate::model::mount::{Backend, RuleSource};
+use crate::model::mount_record::{HiddenPath, MountRecord};
 use crate::model::plan::{AgentPlan, ApplyPolicy, RunPlan};
 use crate::mount::changes::diff::printable_name;
-use crate::ui::text::{fitted, wrapped};
+use crate::ui::text::{display_width, fitted, wrapped};
 use crate::ui::{BOLD, Ui, printable};
 use std::path::Path;
+
+/// Columns of a line where no terminal says how many there are.
+const USUAL_COLUMNS: usize = 160;
 
 /// Says it on stderr, in lines of this many columns. `says_where` tells a person who runs a command what becomes of what is done.
 pub fn say(
@@ -23,6 +27,9 @@ pub fn say(
         ui.say(&format!("{BOLD}{heading}{BOLD:#}"));
         let place = place(record, home);
         ui.say_lines(lines(&place, columns).into_iter());
+        if let Some(session) = &plan.continues {
+            ui.say_lines(lines(&format!("continues session {session}"), columns).into_iter());
+        }
     } else if says_where {
         say_where(record, plan, ui);
     }
@@ -33,6 +40,29 @@ pub fn say(
         let text = printable(&format!("hidden from {}: {hidden}", plan.name())).into_owned();
         ui.say_lines(lines(&text, columns).into_iter());
     }
+    if let Some(secrets) = hidden_secrets(record, columns.unwrap_or(USUAL_COLUMNS))
+        && plan.agent().is_some()
+    {
+        ui.say(&secrets);
+    }
+}
+
+/// The files with secrets that are hidden, on one line: as many names as fit.
+fn hidden_secrets(record: &MountRecord, columns: usize) -> Option<String> {
+    let is_secret = |hidden: &&HiddenPath| {
+        matches!(hidden.rule.source, RuleSource::BuiltinSecret | RuleSource::Credentials)
+    };
+    let names: Vec<String> =
+        record.hidden.iter().filter(is_secret).map(|hidden| printable_name(hidden.path.as_ref())).collect();
+    let line = |shown: usize| {
+        let more = match names.len() - shown {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("hidden secrets: {}{more}", names[..shown].join(", "))
+    };
+    let fits = (1..=names.len()).rev().map(line).find(|line| display_width(line) <= columns);
+    fits.or_else(|| (!names.is_empty()).then(|| format!("hidden secrets: {}", counted(names.len(), "file"))))
 }
 
 /// Who works, and on what.

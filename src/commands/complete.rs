@@ -1,12 +1,14 @@
-//! Completion: the script of a shell, and the answers to what the script asks while somebody types. Whatever goes wrong, nothing is
-//! said: the user is in the middle of a line.
+//! Completion: the script of a shell, and the answers to what the script asks while somebody types. Errors are not printed: they
+//! would appear in the middle of the line that is typed.
 
+use super::config;
 use crate::cli::completion::{self, AskingShell, Candidate, Expected, Named};
 use crate::exit::Exit;
 use crate::host::Host;
 use crate::load::roles;
 use crate::model::tier::Tier;
 use crate::session::SessionStore;
+use crate::session::store::{LAST, Session};
 use crate::ui::text::shortened;
 use crate::ui::{Ui, printable};
 use crate::workforce::{Found, Workforce};
@@ -93,10 +95,14 @@ fn on_disk(named: Named, expected: &Expected, host: &Host) -> Vec<Candidate> {
             let keys = workforce.map(|workforce| roles::keys(&workforce.layers).0).unwrap_or_default();
             keys.into_iter().map(|key| Candidate::new(key, None)).collect()
         }
-        Named::Session | Named::Resumed => {
-            let last = (named == Named::Resumed)
-                .then(|| Candidate::new("last", Some("the last one in this project".into())));
-            last.into_iter().chain(sessions(host)).collect()
+        Named::Session => {
+            let last = Candidate::new(LAST, Some("the last one in this project".into()));
+            std::iter::once(last).chain(sessions(host, |_| true)).collect()
+        }
+        Named::Running => sessions(host, |session| session.is_live().unwrap_or(false)),
+        Named::Setting => {
+            let settings = config::settings().into_iter();
+            settings.map(|(key, _, meaning)| Candidate::new(key, Some(meaning.to_owned()))).collect()
         }
     }
 }
@@ -123,12 +129,13 @@ fn personas(named: Named, typed: &str, host: &Host) -> Vec<Candidate> {
 }
 
 /// Newest first: the time is behind the persona in a session's name.
-fn sessions(host: &Host) -> Vec<Candidate> {
+fn sessions(host: &Host, is_meant: impl Fn(&Session) -> bool) -> Vec<Candidate> {
     let Ok(home) = host.workforce_home() else { return Vec::new() };
     let mut names: Vec<String> = SessionStore::new(&home)
         .all()
         .unwrap_or_default()
         .into_iter()
+        .filter(is_meant)
         .map(|one| one.id.to_string())
         .collect();
     // `<persona>-<date>-<time>-<digits>`

@@ -34,7 +34,7 @@ pub fn run(command: &ConfigCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
 }
 
 /// Every setting with the shape of its value, as key paths: `limits.usd`, `features.<id>`.
-fn settings() -> Vec<(String, Shape, &'static str)> {
+pub fn settings() -> Vec<(String, Shape, &'static str)> {
     fn walk(fields: &'static [Field], prefix: &str, found: &mut Vec<(String, Shape, &'static str)>) {
         for field in fields {
             let key = format!("{prefix}{}", field.key);

@@ -1,6 +1,6 @@
 //! `export`: writes a persona at a tier as another tool's agent file, and reports what the format cannot express.
 
-use super::request::parse_harness;
+use super::request::{parse_harness, parse_selector};
 use super::target::{self, Existing, Placed};
 use crate::cli::ExportArgs;
 use crate::convert::EmbeddedRole;
@@ -14,7 +14,6 @@ use crate::host::Host;
 use crate::model::path_text::path_text;
 use crate::model::persona::Input;
 use crate::model::role::{Charter, Role};
-use crate::model::selector::Selector;
 use crate::model::shape::Object;
 use crate::plan::prompt::before_job;
 use crate::run::prepare::Preview;
@@ -30,7 +29,7 @@ pub fn run(args: &ExportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let format = adapter(harness).agent_file.ok_or_else(|| {
         CommandError::usage(format!("{harness} has no agent files, so nothing can be exported to it"))
     })?;
-    let selector = Selector::parse(&args.selector)?;
+    let selector = parse_selector(&args.selector, host, None)?;
     let workforce = Workforce::open(host)?;
     let found = workforce.find(&selector.name)?;
     let mut overrides = Overrides { harness: Some(harness), ..Overrides::default() };
@@ -123,7 +122,7 @@ fn write(args: &ExportArgs, out: &Path, host: &Host, exported: &Exported) -> Res
     let file = if out.is_dir() { out.join(&exported.file_name) } else { out };
     let existing = if args.overwrite { Existing::Replace } else { Existing::Keep };
     if args.dry_run {
-        let placed = target::look(&file, &exported.text, existing);
+        let placed = target::placement(&file, &exported.text, existing);
         return Ok((file, placed));
     }
     let dir = file.parent().ok_or_else(|| CommandError::usage("`--out` does not name a file"))?;

@@ -14,11 +14,13 @@ use crate::model::text_rules::slugged;
 use crate::model::tier::Tier;
 use crate::model::warning::Warning;
 use crate::resolve::select::{Levels, select};
+use crate::resolve::sidecar::{self, Sidecar, SidecarText};
 use crate::ui::{Table, Ui};
 use crate::workforce::{Found, RoleOf, Workforce, warnings_of};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// The incumbent's keys first, so that scripts go on working, then ours.
 #[derive(Debug, Serialize)]
@@ -56,9 +58,9 @@ impl Row<'_> {
 }
 
 /// On a narrow screen the layer and the tier go before the model, and the id stays to the end.
-const WITHOUT: [(usize, usize); 6] = [(5, 0), (4, 18), (1, 10), (2, 0), (4, 0), (0, 8)];
-const WITH_DESCRIPTION: [(usize, usize); 10] =
-    [(6, 24), (5, 0), (2, 0), (4, 18), (1, 10), (6, 16), (3, 0), (4, 0), (6, 12), (0, 8)];
+const WITHOUT: [(usize, usize); 8] = [(5, 0), (4, 18), (1, 10), (2, 0), (4, 0), (3, 0), (1, 0), (0, 8)];
+const WITH_DESCRIPTION: [(usize, usize); 11] =
+    [(6, 24), (5, 0), (2, 0), (4, 18), (1, 10), (6, 16), (3, 0), (4, 0), (6, 12), (1, 0), (0, 8)];
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -79,6 +81,7 @@ pub fn run(args: &ListArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     warnings.extend(warnings_of(&problems));
     for persona in &found {
         warnings.extend(warnings_of(&persona.problems));
+        warnings.extend(missing_sidecars(&workforce, persona));
     }
     say::persona_ref(&workforce, ui);
     say::warnings(&warnings, ui);
@@ -98,6 +101,17 @@ pub fn run(args: &ListArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// The sidecars of a persona that a run would go without.
+fn missing_sidecars(workforce: &Workforce, found: &Found) -> Vec<Warning> {
+    let missing = |sidecar: Sidecar| {
+        let mut problem = workforce.sidecar_text(&sidecar).err()?;
+        problem.message = format!("persona `{}`: {}", found.resolved.id(), problem.message);
+        Some(problem.to_warning())
+    };
+    let sidecars = sidecar::all(&found.resolved).into_iter();
+    sidecars.filter(|sidecar| matches!(sidecar.text, SidecarText::File(_))).filter_map(missing).collect()
+}
+
 /// One row a persona at its default tier, or at this tier, or at every tier it offers.
 pub fn rows<'a>(
     workforce: &Workforce,
@@ -105,9 +119,8 @@ pub fn rows<'a>(
     tier: Option<Tier>,
     every_tier: bool,
 ) -> Vec<Row<'a>> {
-    let mut known_roles: BTreeMap<&str, RoleOf> = BTreeMap::new();
     let mut rows = Vec::with_capacity(found.len());
-    for persona in found {
+    for (persona, role) in found.iter().zip(roles_of(workforce, found)) {
         let resolved = &persona.resolved;
         let offered = resolved.tiers();
         let asked: Vec<Option<Tier>> = match (tier, every_tier) {
@@ -116,20 +129,23 @@ pub fn rows<'a>(
             (None, true) if !offered.is_empty() => offered.into_iter().map(Some).collect(),
             (None, _) => vec![None],
         };
-        // Personas that name a role by its key share its files; what a label means depends on the persona.
-        let own_role;
-        let role = match resolved.persona.role.as_deref() {
-            Some(key) if slugged(key) == key => {
-                known_roles.entry(key).or_insert_with(|| workforce.role_of(resolved))
-            }
-            _ => {
-                own_role = workforce.role_of(resolved);
-                &own_role
-            }
-        };
-        rows.extend(asked.into_iter().map(|tier| row(workforce, persona, role, tier)));
+        rows.extend(asked.into_iter().map(|tier| row(workforce, persona, &role, tier)));
     }
     rows
+}
+
+/// The role of each persona, read once for all that have it.
+pub fn roles_of(workforce: &Workforce, found: &[Found]) -> Vec<Rc<RoleOf>> {
+    let mut known: BTreeMap<&str, Rc<RoleOf>> = BTreeMap::new();
+    let role_of = |persona| Rc::new(workforce.role_of(persona));
+    let roles = found.iter().map(|found| match found.resolved.persona.role.as_deref() {
+        // Personas that name a role by its key share its files; what a label means depends on the persona.
+        Some(key) if slugged(key) == key => {
+            known.entry(key).or_insert_with(|| role_of(&found.resolved)).clone()
+        }
+        _ => role_of(&found.resolved),
+    });
+    roles.collect()
 }
 
 fn row<'a>(workforce: &Workforce, persona: &'a Found, role: &RoleOf, tier: Option<Tier>) -> Row<'a> {
@@ -195,4 +211,30 @@ fn print(rows: &[Row], args: &ListArgs, ui: &mut Ui) {
     ids.dedup();
     ui.line("");
     ui.line(format!("{}, {}", counted(ids.len(), "persona"), counted(rows.len(), "row")));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn personas_of_one_role_share_it() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let home = dir.path().display().to_string();
+        let host = Host {
+            env: BTreeMap::from([("HOME".to_owned(), home)]),
+            cwd: dir.path().to_owned(),
+            stdin_is_terminal: false,
+            stderr_is_terminal: false,
+        };
+        let workforce = Workforce::open(&host).expect("the built-in ones");
+        let (found, _) = workforce.all();
+        let roles = roles_of(&workforce, &found);
+        let of = |id: &str| {
+            let at = found.iter().position(|found| found.resolved.id() == id).expect(id);
+            roles[at].clone()
+        };
+        assert!(Rc::ptr_eq(&of("dallas"), &of("engineer")));
+        assert!(!Rc::ptr_eq(&of("dallas"), &of("code-reviewer")));
+    }
 }

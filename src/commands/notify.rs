@@ -1,18 +1,21 @@
 //! Tells the user that a long run has ended: with the bell of the terminal, or with a command of the user's that runs outside of
 //! every mount. It only gets our own words, never an agent's.
 
+use crate::host::terminal::UserTerminal;
 use crate::host::{Host, interruption};
+use crate::model::amounts;
 use crate::model::plan::RunPlan;
 use crate::model::report::Status;
 use crate::model::settings::{Notify, Settings};
 use crate::session::SessionState;
 use crate::tool::{self, Bounds, at_terminal};
-use crate::ui::steps::duration;
 use crate::ui::{Ui, printable};
+use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A shorter run is one that the user has waited for.
+/// The user has probably watched a shorter run.
 const USUAL_SECONDS: f64 = 60.0;
 /// How long the command may take.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -40,7 +43,7 @@ pub struct Notice {
 }
 
 impl Notifier {
-    /// `None` if the user wants to hear nothing.
+    /// `None` if notifications are off.
     pub fn of(settings: &Settings) -> Option<Notifier> {
         let seconds = settings.notify_after_seconds.unwrap_or(USUAL_SECONDS);
         let how = settings.notify.clone().filter(|how| *how != Notify::Off)?;
@@ -49,12 +52,14 @@ impl Notifier {
 
     /// Tells it, if the run was long enough. That the user cannot be told is a warning, and no failure of the run.
     pub fn tell(self, notice: &Notice, host: &Host, ui: &mut Ui) {
-        if notice.took < self.after {
+        // What failed before there was a session has told so already.
+        if notice.took < self.after || notice.session.is_empty() {
             return;
         }
         match &self.how {
             Notify::Off => {}
-            Notify::Bell => ui.bell(),
+            Notify::Bell if host.stderr_is_terminal => ui.bell(),
+            Notify::Bell => ring_elsewhere(),
             Notify::Command(words) => {
                 if let Err(problem) = run(words, notice, host) {
                     ui.warning(printable(&format!("the command of `notify` failed: {problem}")));
@@ -62,6 +67,13 @@ impl Notifier {
                 }
             }
         }
+    }
+}
+
+/// Rings at the user's terminal although messages go somewhere else.
+fn ring_elsewhere() {
+    if let Some(mut terminal) = UserTerminal::open().and_then(|terminal| terminal.output().ok()) {
+        let _ = terminal.write_all(b"\x07");
     }
 }
 
@@ -76,20 +88,20 @@ impl Notice {
         }
     }
 
-    fn variables(&self) -> [(&'static str, String); 8] {
+    fn variables(&self) -> [(&'static str, OsString); 8] {
         let outcome = self.outcome.unwrap_or(Status::Failed);
         let changes = self.changes.map_or("undecided", SessionState::name);
         let message =
-            format!("{}: {} in {}", self.persona, outcome.words(), duration(self.took.as_secs_f64()));
+            format!("{}: {} in {}", self.persona, outcome.words(), amounts::seconds(self.took.as_secs_f64()));
         [
-            ("AGENTWORKFORCE_SESSION", self.session.clone()),
-            ("AGENTWORKFORCE_PERSONA", self.persona.clone()),
-            ("AGENTWORKFORCE_TIER", self.tier.clone()),
-            ("AGENTWORKFORCE_PROJECT", self.root.display().to_string()),
-            ("AGENTWORKFORCE_OUTCOME", outcome.name().to_owned()),
-            ("AGENTWORKFORCE_CHANGES", changes.to_owned()),
-            ("AGENTWORKFORCE_SECONDS", self.took.as_secs().to_string()),
-            ("AGENTWORKFORCE_MESSAGE", message),
+            ("AGENTWORKFORCE_SESSION", self.session.clone().into()),
+            ("AGENTWORKFORCE_PERSONA", self.persona.clone().into()),
+            ("AGENTWORKFORCE_TIER", self.tier.clone().into()),
+            ("AGENTWORKFORCE_PROJECT", self.root.clone().into()),
+            ("AGENTWORKFORCE_OUTCOME", outcome.name().into()),
+            ("AGENTWORKFORCE_CHANGES", changes.into()),
+            ("AGENTWORKFORCE_SECONDS", self.took.as_secs().to_string().into()),
+            ("AGENTWORKFORCE_MESSAGE", message.into()),
         ]
     }
 }

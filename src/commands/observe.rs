@@ -4,6 +4,7 @@
 use super::notify::{Notice, Notifier};
 use super::{banner, say, sessions};
 use crate::host::Host;
+use crate::model::amounts::{self, counted};
 use crate::model::event::Event;
 use crate::model::mount::Backend;
 use crate::model::plan::{ApplyPolicy, Mode, RunPlan};
@@ -18,15 +19,16 @@ use crate::session::SessionState;
 use crate::ui::Ui;
 use crate::ui::bar::Bar;
 use crate::ui::progress::Progress;
-use crate::ui::steps::{Detail, Steps, duration, usage_parts};
+use crate::ui::steps::{Detail, Steps, usage_parts};
 use crate::ui::text::wrapped;
+use serde_json::Value;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// How much of a run is shown on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// Steps, and below them a line that is drawn again and again.
+    /// Steps, and below them a line that is redrawn.
     Live,
     /// That line alone: the steps are shown elsewhere.
     StatusOnly,
@@ -177,7 +179,7 @@ impl Observer for RunObserver<'_> {
                 self.asks = plan.changes.apply == ApplyPolicy::Ask;
                 self.notice.opened(session, plan);
                 if plan.agent().is_none_or(|agent| agent.mode == Mode::Interactive) {
-                    // Whoever ends it knows that it has ended.
+                    // The user ends an interactive run and needs no notification.
                     self.notifier = None;
                 }
                 self.began = Instant::now();
@@ -253,12 +255,14 @@ pub fn say_end(finished: &FinishedRun, plan: &RunPlan, host: &Host, ui: &mut Ui)
     }
     let report = finished.report.as_ref();
     let seconds = report.and_then(|report| report["timings"]["harness"].as_f64()).unwrap_or_default();
-    let changes = report.and_then(|report| report["changes"].as_array()).map_or(0, Vec::len);
-    let changes = match changes {
-        0 if finished.record.backend == Backend::None => None,
-        0 => Some("no changes".to_owned()),
-        1 => Some("1 change".to_owned()),
-        count => Some(format!("{count} changes")),
+    let changes: Vec<&Value> =
+        report.and_then(|report| report["changes"].as_array()).into_iter().flatten().collect();
+    let files = changes.iter().filter(|change| change["directory"] != true).count();
+    let changes = match (changes.len(), files) {
+        (0, _) if finished.record.backend == Backend::None => None,
+        (0, _) => Some("no changes".to_owned()),
+        (directories, 0) => Some(format!("{} changed", counted(directories, "directory"))),
+        _ => Some(format!("{} changed", counted(files, "file"))),
     };
     let became = match finished.changes.state {
         SessionState::Applied | SessionState::Discarded | SessionState::Held => {
@@ -266,10 +270,16 @@ pub fn say_end(finished: &FinishedRun, plan: &RunPlan, host: &Host, ui: &mut Ui)
         }
         _ => None,
     };
-    let time = duration(Duration::from_secs_f64(seconds.clamp(0.0, 1e9)).as_secs_f64());
+    let time = amounts::seconds(seconds);
     let mut parts = vec![format!("{} in {time}", finished.outcome.status.words())];
     parts.extend(usage_parts(&finished.outcome.usage));
     parts.extend(changes);
+    // A run that could not do what it was asked for may have nothing else to show for it.
+    match finished.outcome.denied.len() {
+        0 => {}
+        1 => parts.push("1 call not allowed".to_owned()),
+        count => parts.push(format!("{count} calls not allowed")),
+    }
     parts.extend(became);
     parts.push(format!("session {}", finished.session));
     let line = parts.join(", ");

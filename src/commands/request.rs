@@ -4,16 +4,18 @@ use crate::cli::{
     AgentArgs, ApplyArg, BackendArg, ChangesArgs, InheritArg, MountArgs, SandboxArg, ShownArgs,
 };
 use crate::error::{CommandError, Result};
+use crate::host::Host;
 use crate::model::inherit::Inherit;
 use crate::model::limits::Limits;
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::plan::{ApplyPolicy, PlannedCheck};
 use crate::model::raw_path::RawPath;
-use crate::model::selector::Selector;
+use crate::model::selector::{Selector, SelectorError};
 use crate::model::tier::{Harness, Tier};
 use crate::model::words::nearest;
 use crate::rules::inherit::refused_reveal;
 use crate::run::request::{ChangesRequest, Overrides, Resume, RunRequest, Subject, ViewRequest};
+use crate::workforce::Workforce;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -79,6 +81,15 @@ pub fn task_of(args: &AgentArgs) -> Result<Option<String>> {
     Ok(task)
 }
 
+/// A persona and perhaps a tier. If both are mistyped, the error is about the persona.
+pub fn parse_selector(text: &str, host: &Host, persona_ref: Option<&str>) -> Result<Selector> {
+    let selector = Selector::parse(text);
+    if let (Err(SelectorError::UnknownTier { .. }), Some((name, _))) = (&selector, text.split_once('@')) {
+        Workforce::open_at(host, persona_ref)?.find(name.trim())?;
+    }
+    Ok(selector?)
+}
+
 /// The run that `mount` asks for.
 pub fn of_mount(args: &MountArgs, attended: bool) -> Result<RunRequest> {
     let persona = args.persona.as_deref().map(Selector::parse).transpose()?;
@@ -106,18 +117,19 @@ pub fn of_mount(args: &MountArgs, attended: bool) -> Result<RunRequest> {
 
 /// What `--inherit` says; `None` where it is not given.
 pub fn inherit(args: &ShownArgs) -> Result<Option<Vec<Inherit>>> {
-    let kind = |arg: &InheritArg| match arg {
-        InheritArg::Instructions => Some(Inherit::Instructions),
-        InheritArg::Commands => Some(Inherit::Commands),
-        InheritArg::Skills => Some(Inherit::Skills),
-        InheritArg::Mcp => Some(Inherit::Mcp),
-        InheritArg::Hooks => Some(Inherit::Hooks),
-        InheritArg::None => None,
+    let kinds = |arg: &InheritArg| match arg {
+        InheritArg::Instructions => vec![Inherit::Instructions],
+        InheritArg::Commands => vec![Inherit::Commands],
+        InheritArg::Skills => vec![Inherit::Skills],
+        InheritArg::Mcp => vec![Inherit::Mcp],
+        InheritArg::Hooks => vec![Inherit::Hooks],
+        InheritArg::All => Inherit::ALL.to_vec(),
+        InheritArg::None => Vec::new(),
     };
     if args.inherit.contains(&InheritArg::None) && args.inherit.len() > 1 {
         return Err(CommandError::usage("`--inherit none` goes with no other kind"));
     }
-    Ok((!args.inherit.is_empty()).then(|| args.inherit.iter().filter_map(kind).collect()))
+    Ok((!args.inherit.is_empty()).then(|| args.inherit.iter().flat_map(kinds).collect()))
 }
 
 /// What `--reveal` says, unless it names what is never shown.

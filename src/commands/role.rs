@@ -3,6 +3,7 @@
 use super::edit::{
     KeyEdit, audit, edit_dir, edit_if_changed, layer_dir, optional, refuse_while_running, unknown_role,
 };
+use super::list::roles_of;
 use super::request::{parse_harness, read_named};
 use super::reset::{Reset, finish_reset};
 use super::{say, target};
@@ -19,11 +20,13 @@ use crate::model::features::Feature;
 use crate::model::path_text::path_text;
 use crate::model::role::{Charter, Role, RoleDoc};
 use crate::model::shape::{Object, TextRule};
+use crate::model::source::LayerId;
 use crate::model::text_rules;
 use crate::resolve::chain::same_id;
 use crate::ui::{BOLD, DIM, Ui, printable};
 use crate::workforce::{Found, Workforce, warnings_of};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub fn run(command: &RoleCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
@@ -53,24 +56,32 @@ fn charter_text(role: &Role) -> Option<&str> {
     }
 }
 
+/// The personas by the role that they have, each role's by id.
+fn by_role<'f>(workforce: &Workforce, found: &'f [Found]) -> BTreeMap<String, Vec<&'f Found>> {
+    let mut members: BTreeMap<String, Vec<&Found>> = BTreeMap::new();
+    for (persona, role) in found.iter().zip(roles_of(workforce, found)) {
+        if let Some(key) = role.part.as_ref().and_then(|part| part.key.clone()) {
+            members.entry(key).or_default().push(persona);
+        }
+    }
+    members
+}
+
 /// The personas whose role this is, by id.
 fn members<'f>(workforce: &Workforce, found: &'f [Found], key: &str) -> Vec<&'f Found> {
-    let is_member = |persona: &&Found| {
-        let part = workforce.role_of(&persona.resolved).part;
-        part.and_then(|part| part.key).as_deref() == Some(key)
-    };
-    found.iter().filter(is_member).collect()
+    by_role(workforce, found).remove(key).unwrap_or_default()
 }
 
 fn list(workforce: &Workforce, ui: &mut Ui) -> Result<Exit> {
     let (keys, mut problems) = roles::keys(&workforce.layers);
     let (personas, _) = workforce.all();
+    let mut members = by_role(workforce, &personas);
     let mut rows = Vec::new();
     for key in keys {
         let (role, found) = workforce.role(&key);
         problems.extend(found);
         if let Some(role) = role {
-            let members = members(workforce, &personas, &role.key);
+            let members = members.remove(&role.key).unwrap_or_default();
             rows.push((role, members));
         }
     }
@@ -244,7 +255,7 @@ fn set(
     key: &str,
     label: Option<&str>,
     fields: &RoleFields,
-    layer: LayerArg,
+    layer: Option<LayerArg>,
     ui: &mut Ui,
 ) -> Result<Exit> {
     let Some(role) = workforce.role(key).0 else { return Err(unknown_role(workforce, key)) };
@@ -253,13 +264,16 @@ fn set(
         return Err(CommandError::usage("nothing to set")
             .hint("`agentworkforce role set --help` lists what can be set"));
     }
-    let file = match &role.source.file {
-        Some(file) => file.clone(),
-        None => layer_dir(workforce, layer).join("roles").join(format!("{key}.json")),
+    let overlay = |layer| layer_dir(workforce, layer).join("roles").join(format!("{key}.json"));
+    let (layer, file) = match (layer, &role.source.file) {
+        (None, Some(file)) => (role.source.layer, file.clone()),
+        (Some(LayerArg::Project), _) => (LayerId::Project, overlay(LayerArg::Project)),
+        (Some(LayerArg::User), _) | (None, None) => (LayerId::User, overlay(LayerArg::User)),
     };
     let _lock = lock::directories(&[edit_dir(&file)])?;
     let (docs, _) = roles::docs(&workforce.layers, key);
-    let is_below = |doc: &&RoleDoc| doc.source.file.as_deref() != Some(file.as_path());
+    // Layers are ordered from the highest on.
+    let is_below = |doc: &&RoleDoc| doc.source.layer > layer;
     let is_inherited = |key: &str| {
         docs.iter().filter(is_below).any(|doc| doc.object.get(key).is_some_and(|value| !value.is_null()))
     };
@@ -403,7 +417,7 @@ fn done(ui: &mut Ui, key: &str, what: &str, file: &Path, changed: bool) -> Resul
         let answer = json!({"role": key, "action": what, "changed": changed, "file": path_text(file)});
         say::json(answer, &[], ui);
     } else if !changed {
-        ui.line(printable(&format!("nothing to change: role {key} is like that already")));
+        ui.line(printable(&format!("no change: role {key} already has these settings")));
     } else {
         ui.line(printable(&format!("{what} role {key} ({})", file.display())));
     }

@@ -2,7 +2,7 @@
 
 mod path;
 
-use super::request::{self, parse_harness};
+use super::request::{self, parse_harness, parse_selector};
 use super::say;
 use crate::cli::ShowArgs;
 use crate::error::{CommandError, Result};
@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub fn run(args: &ShowArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
-    let selector = Selector::parse(&args.selector)?;
+    let selector = parse_selector(&args.selector, host, args.from.persona_ref())?;
     if args.all && selector.tier.is_some() {
         return Err(CommandError::usage("`--all` shows every tier; a tier in the selector shows one")
             .hint("leave one of them out"));

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::files::json_file;
 use crate::load::{file, layers};
 use crate::model::shape::Object;
+use crate::resolve::chain::same_id;
 use crate::workforce::Workforce;
 use serde::Serialize;
 use serde_json::Value;
@@ -56,6 +57,19 @@ fn of_directory(workforce: &Workforce, dir: PathBuf) -> Target {
     Target { roles: beside.unwrap_or(&dir).join("roles"), personas: dir }
 }
 
+/// A persona with this id in another file of the directory. It stays: beside it, one of the two would be ambiguous or unused.
+pub fn file_with_id<'w>(workforce: &'w Workforce, dir: &Path, id: &str) -> Option<&'w Path> {
+    let entries = workforce.catalogue.entries.iter().filter(|entry| same_id(&entry.header.id, id));
+    entries.filter_map(|entry| entry.source.file.as_deref()).find(|file| file.parent() == Some(dir))
+}
+
+/// The id of the persona in this file, if the file is in a layer.
+pub fn id_in_file<'w>(workforce: &'w Workforce, file: &Path) -> Option<&'w str> {
+    let entry =
+        workforce.catalogue.entries.iter().find(|entry| entry.source.file.as_deref() == Some(file))?;
+    Some(&entry.header.id)
+}
+
 /// What writing a document to its place comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -82,7 +96,7 @@ pub fn bytes_of(object: &Object) -> String {
 }
 
 /// What `write` would do.
-pub fn look(path: &Path, text: &str, existing: Existing) -> Placed {
+pub fn placement(path: &Path, text: &str, existing: Existing) -> Placed {
     let Ok(found) = path.symlink_metadata() else { return Placed::Written };
     match file::read_text(path) {
         Ok(Some(there)) if there == text => Placed::Unchanged,
@@ -94,7 +108,7 @@ pub fn look(path: &Path, text: &str, existing: Existing) -> Placed {
 
 /// Puts the text into its place where that is allowed. The caller holds the lock of the directory.
 pub fn write(path: &Path, text: &str, existing: Existing) -> Result<Placed> {
-    let placed = look(path, text, existing);
+    let placed = placement(path, text, existing);
     if matches!(placed, Placed::Written | Placed::Replaced) {
         json_file::stage_text(path, text)?.commit()?;
     }

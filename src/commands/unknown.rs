@@ -7,8 +7,22 @@ use crate::model::selector::Selector;
 use crate::workforce::{Workforce, WorkforceError};
 use std::ffi::OsString;
 
+/// What the npm tool has for its cloud.
+const NPM_COMMANDS: [&str; 9] =
+    ["deploy", "deployments", "destroy", "integrations", "invoke", "login", "logout", "runs", "trigger"];
+
 /// The error that names the persona, or `None` where the word looks like no persona.
 pub fn persona_instead(unknown: &UnknownCommand, args: &[OsString], host: &Host) -> Option<CommandError> {
+    if NPM_COMMANDS.contains(&unknown.word.as_str()) {
+        let error = CommandError::usage(format!(
+            "`{}` is a command of the npm tool, and not of this one",
+            unknown.word
+        ));
+        return Some(
+            error
+                .hint("docs/migration.md has the commands of both; `agentworkforce --help` shows those here"),
+        );
+    }
     let selector = Selector::parse(&unknown.word).ok()?;
     let workforce = Workforce::open(host).ok()?;
     match workforce.find(&selector.name) {

@@ -1,6 +1,6 @@
 //! Detects what kind of file this is by its name, place and keys. Converts nothing.
 
-use super::format::{Format, Source};
+use super::format::{Format, Origin, Source};
 use super::places::{self, Holds, Place};
 use super::{codex, frontmatter, goose, jsonc, kiro, minions, opencode, toml_keys};
 use crate::model::shape::Object;
@@ -43,29 +43,29 @@ const DOCUMENTS: [&str; 6] = ["security", "notice", "authors", "todo", "index", 
 /// Words that mark a document even at the end of a name.
 const DOCUMENT_ENDINGS: [&str; 4] = ["readme", "license", "changelog", "contributing"];
 
-/// `named`: the user named this file itself, so it is an agent whatever it looks like.
-pub fn kind(source: &Source, named: bool) -> FileKind {
-    let place = places::of(source, named);
-    if !named
+pub fn kind(source: &Source, origin: Origin) -> FileKind {
+    let place = places::of(source, origin);
+    if origin == Origin::Found
         && !is_marked(source)
         && let Some(Holds::Other(what)) = place.map(|place| place.holds)
     {
         return FileKind::Other(what.into());
     }
-    match by_extension(source, named, place) {
+    match by_extension(source, origin, place) {
         // In a directory of agents it is one.
         FileKind::Unreadable(why) if is_among_agents(place) => FileKind::Broken(why),
         kind => kind,
     }
 }
 
-/// Why a file that cannot be read as text, or has none, is passed over, if it is: only where agents are it must be one.
-pub fn unreadable(source: &Source, named: bool, why: String) -> FileKind {
-    let is_markdown = source.file_name().to_ascii_lowercase().ends_with(".md");
-    if named || is_markdown || is_among_agents(places::of(source, named)) {
-        FileKind::Broken(why)
-    } else {
-        FileKind::Unreadable(why)
+/// The kind of a file that cannot be read as a whole, for this reason. The source has as much of its text as there is: what
+/// shows an agent is a broken one, and documents stay documents.
+pub fn unreadable(source: &Source, origin: Origin, why: String) -> FileKind {
+    match kind(source, origin) {
+        FileKind::Agent(_) | FileKind::Broken(_) => FileKind::Broken(why),
+        _ if origin == Origin::Named => FileKind::Broken(why),
+        FileKind::Other(what) if what != NO_KEYS => FileKind::Other(what),
+        FileKind::Other(_) | FileKind::AmongAgents(..) | FileKind::Unreadable(_) => FileKind::Unreadable(why),
     }
 }
 
@@ -79,15 +79,16 @@ fn is_marked(source: &Source) -> bool {
     [".agent.md", ".chatmode.md"].iter().any(|ending| name.ends_with(ending))
 }
 
-fn by_extension(source: &Source, named: bool, place: Option<Place>) -> FileKind {
+fn by_extension(source: &Source, origin: Origin, place: Option<Place>) -> FileKind {
     let name = source.file_name().to_ascii_lowercase();
     let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
     match ending {
-        "md" | "mdc" | "markdown" => markdown(source, stem, named, place),
+        "md" | "mdc" | "markdown" => markdown(source, stem, origin, place),
         "toml" => toml(source, place),
         "yaml" | "yml" => match goose::parse(source.text) {
             Ok((recipe, _)) => is_recipe(&recipe.values),
-            Err(why) if source.text.contains("instructions:") || source.text.contains("prompt:") => {
+            // At the top: the values of charts and workflows have prompts, too.
+            Err(why) if ["instructions:", "prompt:"].iter().any(|key| begins_line(source.text, key)) => {
                 FileKind::Broken(why)
             }
             Err(why) => FileKind::Unreadable(why),
@@ -97,18 +98,18 @@ fn by_extension(source: &Source, named: bool, place: Option<Place>) -> FileKind 
     }
 }
 
-fn markdown(source: &Source, stem: &str, named: bool, place: Option<Place>) -> FileKind {
+fn markdown(source: &Source, stem: &str, origin: Origin, place: Option<Place>) -> FileKind {
     if matches!(stem, "skill" | "hook") {
         let what = if stem == "skill" { places::SKILL } else { "a hook, not an agent" };
         return FileKind::Other(what.into());
     }
     let parts = frontmatter::read(source.text);
-    if !named
+    if origin == Origin::Found
         && !is_marked(source)
         && let Some(why) = reason_against_agent(source, stem, &parts, place)
     {
         // Several public collections have agents without frontmatter among the others.
-        let is_likely = why == NO_KEYS && is_prompt(&parts.body);
+        let is_likely = why == NO_AGENTS_BESIDE || (why == NO_KEYS && is_prompt(&parts.body));
         return if is_likely {
             FileKind::AmongAgents(Format::Claude, why.into())
         } else {
@@ -165,6 +166,8 @@ const WORKFLOW_KEYS: [&str; 5] = ["safe-outputs", "engine", "permissions", "jobs
 
 const NO_KEYS: &str =
     "it lacks the keys of an agent and is not in a directory `agents`; name the file itself to import it";
+
+const NO_AGENTS_BESIDE: &str = "plain text with no agent beside it; name the file itself to import it";
 
 /// Whether a text tells its reader who they are.
 fn is_prompt(body: &str) -> bool {
@@ -225,7 +228,13 @@ fn reason_against_agent(
         Some(Place { holds: Holds::Agents(_), .. }) => 1,
         _ => 2,
     };
-    (signs < needed).then_some(NO_KEYS)
+    if signs < needed {
+        return Some(NO_KEYS);
+    }
+    // `src/agents/notes.md` may be notes about the agents of a program. A place of one tool has only agents.
+    let is_bare = signs == 0 && !parts.has_block;
+    let is_any_agents = matches!(place, Some(Place { holds: Holds::Agents(None), .. }));
+    (is_bare && is_any_agents && !parts.body.is_empty()).then_some(NO_AGENTS_BESIDE)
 }
 
 fn is_copilot(keys: &Object) -> bool {
@@ -240,6 +249,10 @@ fn is_opencode(keys: &Object) -> bool {
             .iter()
             .any(|key| keys.contains_key(*key))
         || keys.get("tools").is_some_and(Value::is_object)
+}
+
+fn begins_line(text: &str, start: &str) -> bool {
+    text.lines().any(|line| line.starts_with(start))
 }
 
 fn toml(source: &Source, place: Option<Place>) -> FileKind {
@@ -287,11 +300,7 @@ fn json(source: &Source, stem: &str, place: Option<Place>) -> FileKind {
         FileKind::Agent(Format::Opencode)
     } else if is_opencode {
         FileKind::Other("a config of opencode without agents".into())
-    } else if object.contains_key("agents")
-        && (object.contains_key("roles")
-            || of("agents", &minions::AGENT_KEYS)
-            || (stem == "config" && of("agents", &["name"])))
-    {
+    } else if minions::has_agents(source, &object, stem == "config") {
         FileKind::Agent(Format::Minions)
     } else if kiro::is_agent(&object, place.map(|place| place.holds)) {
         FileKind::Agent(Format::Kiro)

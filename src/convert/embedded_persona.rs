@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const PREFIX: &str = "# agentworkforce: ";
 
 /// Never imported, because somebody else may have written the file.
-pub const BYPASS: &str = "dangerouslyBypassApprovalsAndSandbox";
+pub use crate::model::formats::BYPASS;
 
 /// The content of the comment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -62,6 +62,15 @@ impl From<AgentFile> for Format {
     }
 }
 
+/// How an import came to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The user named the file itself, so it is an agent whatever it looks like.
+    Named,
+    /// It is below a directory that the user named.
+    Found,
+}
+
 /// One file to convert.
 pub struct Source<'a> {
     /// Its path with `/` as separator: names and directories show what kind of file it is.

@@ -157,14 +157,16 @@ fn extensions(builder: &mut PersonaBuilder) {
     let Some(Value::Array(entries)) = builder.get("extensions") else { return };
     let written = builder.as_written("extensions").unwrap_or_default();
     let mut found = Map::new();
+    let mut denied = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
         let field = format!("extensions[{index}]");
         let as_written = written.get(index).unwrap_or(entry);
         let name = as_written.get("name").and_then(values::text).unwrap_or_default();
         let kind = entry.get("type").and_then(Value::as_str).unwrap_or_default();
         match servers::convert_one(entry, as_written) {
-            Ok(ConvertedServer { server, left, lost, inputs }) if !name.trim().is_empty() => {
+            Ok(ConvertedServer { server, left, lost, inputs, limits }) if !name.trim().is_empty() => {
                 servers::declare(builder, &name, &inputs);
+                denied.extend(servers::limit(builder, &name, &limits));
                 builder.mapped(&field, &format!("mcpServers.{name}"));
                 if !left.is_empty() {
                     builder.keep(&field, Value::Object(left));
@@ -180,6 +182,7 @@ fn extensions(builder: &mut PersonaBuilder) {
             _ => builder.keep(&field, entry.clone()),
         }
     }
+    builder.add(["permissions", "deny"], denied);
     if found.is_empty() {
         builder.dropped("extensions", "no MCP server among them");
     } else {

@@ -7,12 +7,13 @@ use super::permission_rules::PermissionRules;
 use super::persona_builder::PersonaBuilder;
 use super::places::Holds;
 use super::tools::{KIRO, Meaning, server_tool, unlisted_tools};
-use super::{frontmatter, jsonc, models, servers, text as texts, values};
+use super::{braces, frontmatter, jsonc, models, servers, text as texts, values};
+use crate::model::printable::printable;
 use crate::model::shape::Object;
 use serde_json::Value;
 
 /// Keys of an agent that no other JSON with a prompt has.
-pub const KEYS: [&str; 6] =
+const KEYS: [&str; 6] =
     ["allowedTools", "toolsSettings", "toolAliases", "includeMcpJson", "useLegacyMcpJson", "resources"];
 
 pub fn convert(source: &Source) -> Result<Draft, String> {
@@ -20,26 +21,20 @@ pub fn convert(source: &Source) -> Result<Draft, String> {
         let Value::Object(object) = jsonc::parse(source.text)? else { return Err("is not an object".into()) };
         (PersonaBuilder::new(Format::Kiro, object), None)
     } else {
-        let parts = frontmatter::read(source.text);
-        let mut builder = PersonaBuilder::new(Format::Kiro, parts.keys).written(parts.written);
-        builder.repeated(&parts.repeated);
-        builder.add_warnings(parts.warnings);
-        (builder, Some(parts.body))
+        let (builder, body) = PersonaBuilder::of_markdown(Format::Kiro, frontmatter::read(source.text));
+        (builder, Some(body))
     };
     builder.name("name", source.stem());
     let (prompt, missing) = match body {
         Some(body) => (body, None),
         None => prompt_of(source, &builder),
     };
-    builder.describe("description", &prompt);
+    builder.description_or_first_sentence("description", &prompt);
     models::take(&mut builder);
-    servers::convert_all(&mut builder, "mcpServers");
     permissions(&mut builder);
+    servers::convert_all(&mut builder, "mcpServers");
     if let Some(missing) = missing {
-        if builder.text("description").is_none() {
-            return Err(missing);
-        }
-        builder.warn(format!("it {missing}"));
+        builder.missing_prompt(&missing)?;
     }
     builder.prompt(&prompt)?;
     if builder.has("prompt") {
@@ -72,7 +67,7 @@ fn permissions(builder: &mut PersonaBuilder) {
                 Vec::new()
             } else {
                 builder.mapped("tools", "permissions");
-                rules.deny_others(builder, "tools", &tools, &KIRO)
+                rules.deny_others(builder, "tools", &tools, &KIRO).available()
             };
             // What it has, it may use after asking, and unasked what is allowed besides.
             let denied = unlisted_tools(&available);
@@ -130,9 +125,6 @@ fn tools_settings(builder: &mut PersonaBuilder, rules: &mut PermissionRules) {
                     continue;
                 }
             };
-            if key.starts_with("blocked") || key == "denyByDefault" {
-                builder.warn(format!("`{field}` cannot be expressed here: the tool is denied altogether"));
-            }
             deny(builder, rules, &field, &tool, &denies);
         }
     }
@@ -155,7 +147,8 @@ fn permission_rules(builder: &mut PersonaBuilder, rules: &mut PermissionRules) {
     builder.mapped("permissions", "permissions");
 }
 
-/// Denies patterns of a tool. Paths become rules of the mount, which hold for every tool; what cannot be expressed denies the tool.
+/// Denies patterns of a tool. Paths become rules of the mount, which hold for every tool; what cannot be expressed denies the tool,
+/// and is told.
 fn deny(
     builder: &mut PersonaBuilder,
     rules: &mut PermissionRules,
@@ -173,28 +166,54 @@ fn deny(
         "Edit" => Some("readonlyPatterns"),
         _ => None,
     };
-    let mut paths = Vec::new();
+    let (mut paths, mut outside, mut inexpressible) = (Vec::new(), Vec::new(), Vec::new());
     for pattern in patterns {
         let plain = pattern.strip_prefix("./").unwrap_or(pattern).trim();
         let is_whole = matches!(plain, "*" | "**" | "**/*" | ".*" | "");
         let is_path = !plain.starts_with(['/', '~', '!', '#', '@']) && !plain.contains("..");
-        if place.is_some() && is_path && !is_whole {
-            paths.push(plain.to_owned());
+        let expanded = place.filter(|_| is_path && !is_whole).and_then(|_| braces::expand(plain));
+        if let Some(expanded) = expanded {
+            paths.extend(expanded);
         } else if let Some(command) = command(plain).filter(|_| tools == ["Bash"] && !is_whole) {
             rules.deny(format!("Bash({command}:*)"));
+        } else if tools == ["Read"] && plain.starts_with(['/', '~']) {
+            // Without reading, an agent can do nothing.
+            outside.push(pattern.as_str());
         } else {
             for tool in &tools {
                 rules.deny(tool.as_str());
             }
+            if !is_whole {
+                inexpressible.push(pattern.as_str());
+            }
         }
     }
+    // Of settings other than lists of patterns, all are denied for want of anything narrower.
+    let is_pattern = ["deniedPaths", "deniedCommands"].iter().any(|key| field.ends_with(key));
+    if inexpressible.is_empty() && !is_pattern && field.starts_with("toolsSettings") {
+        builder
+            .warn(format!("`{field}` cannot be expressed here: {} is denied altogether", tools.join(", ")));
+    } else if !inexpressible.is_empty() {
+        builder.warn(format!(
+            "`{}` of `{field}` cannot be expressed here: {} is denied altogether",
+            printable(&inexpressible.join("`, `")),
+            tools.join(", ")
+        ));
+    }
+    if !outside.is_empty() {
+        builder.warn(format!(
+            "`{}` of `{field}` is outside of the project and is not denied here",
+            printable(&outside.join("`, `"))
+        ));
+        builder.dropped(
+            &format!("{field} (outside of the project)"),
+            "rules of the mount are about the project",
+        );
+    }
     if let Some(place) = place.filter(|_| !paths.is_empty()) {
-        let path = ["mount", place];
-        let before = builder.at(&path).map(values::list).unwrap_or_default();
-        let all: Value = before.into_iter().chain(paths).map(Value::String).collect();
-        builder.set(&path.join("."), all);
-        builder.mapped(field, &path.join("."));
-    } else {
+        builder.add(["mount", place], paths);
+        builder.mapped(field, &format!("mount.{place}"));
+    } else if outside.len() < patterns.len() {
         builder.mapped(field, "permissions.deny");
     }
 }
@@ -211,7 +230,8 @@ fn command(pattern: &str) -> Option<&str> {
     (!words.is_empty() && words.chars().all(is_plain)).then_some(words)
 }
 
-/// Whether an object is an agent: it has a prompt and a key of Kiro, or less where agents are, and least in Kiro's own place.
+/// Whether an object is an agent. In Kiro's own directory it needs a prompt, or a name and a description. In another directory of
+/// agents it needs a prompt, and a key that only Kiro has or a name with tools. Elsewhere it needs a prompt and such a key.
 pub fn is_agent(object: &Object, place: Option<Holds>) -> bool {
     let has_text = |key: &str| object.get(key).is_some_and(Value::is_string);
     let has_own = KEYS.iter().any(|key| object.contains_key(*key));

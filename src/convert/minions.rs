@@ -2,16 +2,18 @@
 
 use super::draft::{Converted, Draft, Fate, FieldFate, RoleDraft};
 use super::format::{Format, Source};
+use super::names::FreeNames;
 use super::persona_builder::PersonaBuilder;
 use super::{jsonc, names, text as texts, values};
 use crate::model::printable::printable;
+use crate::model::shape::Object;
 use crate::model::text_rules;
 use crate::model::tier::Harness;
 use crate::model::warning::{Warning, WarningCode};
 use serde_json::{Map, Value};
 
 /// Keys by which an agent of minions is known.
-pub const AGENT_KEYS: [&str; 10] = [
+const AGENT_KEYS: [&str; 10] = [
     "role",
     "charter",
     "charterFile",
@@ -24,13 +26,44 @@ pub const AGENT_KEYS: [&str; 10] = [
     "skills",
 ];
 
+/// Keys by which a role of minions is known.
+const ROLE_KEYS: [&str; 4] = ["label", "charter", "charterFile", "defaultCli"];
+
+/// Whether a JSON file has agents of minions. Reports have `agents`, too, as numbers, names or results. `is_config`: by its name it
+/// is the config of a program; there an agent may have no more than a name, with its charter in a file, or with roles beside it.
+pub fn has_agents(source: &Source, object: &Object, is_config: bool) -> bool {
+    let has = |said: &Value, keys: &[&str]| {
+        said.as_object().is_some_and(|said| keys.iter().any(|key| said.contains_key(*key)))
+    };
+    let has_roles = object
+        .get("roles")
+        .and_then(Value::as_object)
+        .is_some_and(|roles| roles.values().any(|role| role.is_string() || has(role, &ROLE_KEYS)));
+    match object.get("agents") {
+        Some(Value::Object(agents)) => agents.iter().any(|(id, said)| {
+            let has_charter = || (source.nearby)(&format!("agents/{id}/charter.md")).is_ok();
+            has(said, &AGENT_KEYS)
+                || (said.is_object() && (has_roles || (is_config && has(said, &["name"]) && has_charter())))
+        }),
+        Some(Value::Array(agents)) => {
+            let is_agent = |said: &Value| has(said, &["id", "name"]) && has(said, &AGENT_KEYS);
+            has_roles && agents.iter().any(is_agent)
+        }
+        _ => false,
+    }
+}
+
 pub fn convert(source: &Source) -> Result<Converted, String> {
     let Value::Object(config) = jsonc::parse(source.text)? else { return Err("is not an object".into()) };
     let mut converted = Converted::default();
+    let mut keys = FreeNames::default();
     if let Some(Value::Object(roles)) = config.get("roles") {
         for (key, said) in roles {
             match role(source, key, said) {
-                Ok(role) => converted.roles.push(role),
+                Ok(mut role) => {
+                    role.key = keys.take(&role.key);
+                    converted.roles.push(role);
+                }
                 Err(why) => converted.refused.push(format!("role `{key}` {why}")),
             }
         }
@@ -44,7 +77,11 @@ pub fn convert(source: &Source) -> Result<Converted, String> {
     for (id, said) in agents {
         match agent(source, &id, said, &roles) {
             Ok(mut draft) => {
-                converted.roles.extend(draft.role.take());
+                if let Some(mut own) = draft.role.take() {
+                    own.key = keys.take(&own.key);
+                    draft.persona.insert("role".into(), Value::from(own.key.as_str()));
+                    converted.roles.push(own);
+                }
                 draft
                     .fields
                     .iter_mut()
@@ -201,7 +238,7 @@ fn agent(source: &Source, id: &str, said: Value, roles: &[RoleDraft]) -> Result<
     } else if let Some((field, charter)) = charter_of_agent(source, &mut builder, id) {
         let own = own_role(&builder, &charter, role, said_role.as_deref());
         builder.set("role", own.key.as_str());
-        builder.mapped(field, &format!("the charter of role {}", own.key));
+        builder.mapped(field, "the charter of a role of its own");
         return Ok(Draft { role: Some(own), ..builder.finish() });
     } else if said_role.is_none() {
         builder.prompt("").map_err(|why| builder.first_warning().unwrap_or(why))?;
@@ -211,13 +248,16 @@ fn agent(source: &Source, id: &str, said: Value, roles: &[RoleDraft]) -> Result<
 
 /// The harness, the model and the limits.
 fn runtime(builder: &mut PersonaBuilder, role: Option<&RoleDraft>) {
-    match ["harness", "cli"].into_iter().find_map(|key| Some((key, builder.text(key)?))) {
+    match ["harness", "cli", "defaultHarness", "defaultCli"]
+        .into_iter()
+        .find_map(|key| Some((key, builder.text(key)?)))
+    {
         Some((key, said)) if Harness::names().contains(&said.trim()) => {
             builder.set("harness", said.trim());
             builder.mapped(key, "harness");
             builder.move_text("model", "model");
         }
-        // Its model is none of claude, either.
+        // Nor is its model one of claude's.
         Some((_, said)) => {
             builder.warn(format!("`{}` is not a harness: claude is used", printable(&said)));
         }
@@ -228,8 +268,8 @@ fn runtime(builder: &mut PersonaBuilder, role: Option<&RoleDraft>) {
             builder.move_text("model", "model");
         }
     }
-    if let Some(budget) =
-        builder.get("maxBudgetUsd").filter(|value| value.as_f64().is_some_and(|usd| usd >= 0.0))
+    let is_budget = |value: &Value| value.as_f64().is_some_and(|usd| usd >= 0.0);
+    if let Some(budget) = builder.get("maxBudgetUsd").and_then(|said| values::number(&said)).filter(is_budget)
     {
         builder.set("limits.usd", budget);
         builder.mapped("maxBudgetUsd", "limits.usd");

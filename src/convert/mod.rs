@@ -1,6 +1,7 @@
 //! Converts other tools' agent files to personas and back: text in, documents and a record of every field out.
 //! Pure: finding, reading and writing files is done by the commands.
 
+mod braces;
 mod claude;
 mod codex;
 mod copilot;
@@ -13,6 +14,7 @@ mod frontmatter;
 mod goose;
 mod jsonc;
 mod kiro;
+mod limits;
 mod minions;
 mod models;
 pub mod names;
@@ -26,13 +28,14 @@ pub mod setup_servers;
 pub mod split_frontmatter;
 mod text;
 mod toml_keys;
+mod tool_switches;
 mod tools;
 mod values;
 pub mod yaml;
 
 pub use draft::{Converted, Draft, Fate, FieldFate, RoleDraft};
 pub use embedded_persona::EmbeddedRole;
-pub use format::{Format, Missing, Source};
+pub use format::{Format, Missing, Origin, Source};
 
 /// Reads a file in this format. `Err` is the reason why nothing of it can be read.
 pub fn convert(format: Format, source: &Source) -> Result<Converted, String> {

@@ -1,16 +1,14 @@
-//! The names of claude's models in other tools: what their menus show, and ids with a point in them. Other vendors' models are none
-//! that claude can run.
+//! The names of claude's models in other tools: what their menus show, and ids with a point in them. The models of other vendors are
+//! left out, because claude cannot run them.
 
 use super::persona_builder::PersonaBuilder;
 use super::values;
+use crate::harness::adapter;
+use crate::model::tier::Harness;
 use serde_json::Value;
 
 /// Words that leave the choice to the harness.
 const OWN: [&str; 3] = ["inherit", "default", "auto"];
-
-/// Models of other vendors, in files that several tools read.
-const FOREIGN: [&str; 12] =
-    ["gpt", "gemini", "deepseek", "grok", "qwen", "llama", "mistral", "glm", "kimi", "o1", "o3", "o4"];
 
 const FAMILIES: [&str; 3] = ["sonnet", "opus", "haiku"];
 
@@ -21,8 +19,10 @@ pub fn take(builder: &mut PersonaBuilder) {
         _ => builder.text("model").into_iter().collect(),
     };
     let said: Vec<&str> = said.iter().map(|model| model.trim()).filter(|model| !model.is_empty()).collect();
+    let harness: Option<Harness> = builder.harness().parse().ok();
+    let is_model = |name: &str| harness.is_some_and(|harness| adapter(harness).has_model(name));
     if said.is_empty() {
-    } else if let Some(model) = said.iter().find_map(|model| of_claude(model)) {
+    } else if let Some(model) = said.iter().find_map(|model| of_claude(model, &is_model)) {
         builder.set("model", model);
         builder.mapped("model", "model");
     } else if said.iter().any(|model| OWN.contains(&plain(model).to_ascii_lowercase().as_str())) {
@@ -37,20 +37,21 @@ fn plain(said: &str) -> &str {
     said.split_once('(').map_or(said, |(name, _)| name).trim()
 }
 
-/// The name that claude knows the model by.
-fn of_claude(said: &str) -> Option<String> {
+/// The name that claude knows the model by. `is_model`: whether it looks like one of its models at all.
+fn of_claude(said: &str, is_model: &dyn Fn(&str) -> bool) -> Option<String> {
     let name = plain(said);
     let lower = name.to_ascii_lowercase();
-    let last = lower.rsplit('/').next().unwrap_or(&lower);
-    if name.is_empty() || OWN.contains(&lower.as_str()) || FOREIGN.iter().any(|other| last.starts_with(other))
-    {
+    if OWN.contains(&lower.as_str()) || !is_model(name) {
         return None;
     }
+    if FAMILIES.contains(&lower.as_str()) {
+        return Some(lower);
+    }
     let words: Vec<&str> = lower.split([' ', '-', '_', '\t']).filter(|word| !word.is_empty()).collect();
-    let is_id = name == said && !name.contains(char::is_whitespace);
+    let is_id = !name.contains(char::is_whitespace);
     let is_shown = match words.first() {
         Some(&"claude") => !is_id || name.contains('.') || words.len() == 1,
-        Some(first) => !is_id && FAMILIES.contains(first),
+        Some(first) => (!is_id || name.contains('.')) && FAMILIES.contains(first),
         None => false,
     };
     if !is_shown {
@@ -89,6 +90,11 @@ fn of_claude(said: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn named(said: &str) -> Option<String> {
+        let harness: Harness = "claude".parse().expect("a harness");
+        of_claude(said, &|name| adapter(harness).has_model(name))
+    }
+
     #[test]
     fn names_of_menus_become_ids_and_ids_stay() {
         for (said, model) in [
@@ -103,9 +109,12 @@ mod tests {
             ("claude-sonnet-4-20250514", "claude-sonnet-4-20250514"),
             ("opus", "opus"),
             ("sonnet[1m]", "sonnet[1m]"),
-            ("1.10", "1.10"),
+            ("sonnet-4.5", "claude-sonnet-4-5"),
+            ("claude-sonnet-4-5 (copilot)", "claude-sonnet-4-5"),
+            ("Opus (Preview)", "opus"),
+            ("us.anthropic.claude-opus-4-20250514-v1:0", "us.anthropic.claude-opus-4-20250514-v1:0"),
         ] {
-            assert_eq!(of_claude(said).as_deref(), Some(model), "{said}");
+            assert_eq!(named(said).as_deref(), Some(model), "{said}");
         }
         for foreign in [
             "GPT-5 (copilot)",
@@ -118,8 +127,11 @@ mod tests {
             "Claude",
             "(x)",
             "",
+            "1.10",
+            "mixtral-8x7b",
+            "openrouter/mixtral-8x7b",
         ] {
-            assert_eq!(of_claude(foreign), None, "{foreign}");
+            assert_eq!(named(foreign), None, "{foreign}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Makes ids of names: slugs that are safe as file and git ref names, and names of inputs.
 
 use crate::model::text_rules::{self, slugged};
+use std::collections::{HashMap, HashSet};
 
 const MAX_LENGTH: usize = 64;
 
@@ -47,8 +48,36 @@ fn slug(text: &str) -> String {
     slug
 }
 
+/// Gives each name once. Case does not count.
+#[derive(Default)]
+pub struct FreeNames {
+    taken: HashSet<String>,
+    /// The last number that each name got.
+    numbers: HashMap<String, usize>,
+}
+
+impl FreeNames {
+    /// The name, with a number where it is taken already.
+    pub fn free(&mut self, name: &str) -> String {
+        let mut free = name.to_owned();
+        while self.taken.contains(&free.to_ascii_lowercase()) {
+            let number = self.numbers.entry(name.to_ascii_lowercase()).or_insert(1);
+            *number += 1;
+            free = with_suffix(name, *number);
+        }
+        free
+    }
+
+    /// Takes the name, with a number where it is taken already.
+    pub fn take(&mut self, name: &str) -> String {
+        let free = self.free(name);
+        self.taken.insert(free.to_ascii_lowercase());
+        free
+    }
+}
+
 /// The id with a number, where another agent has the same.
-pub fn with_suffix(id: &str, number: usize) -> String {
+fn with_suffix(id: &str, number: usize) -> String {
     // An id has at most 128 characters, all of one byte.
     format!("{}-{number}", id.get(..120).unwrap_or(id).trim_end_matches('.'))
 }

@@ -5,7 +5,7 @@ use super::format::{Format, Source};
 use super::opencode_permission as permission;
 use super::permission_rules::PermissionRules;
 use super::persona_builder::PersonaBuilder;
-use super::{frontmatter, jsonc, servers, text, tools, values};
+use super::{frontmatter, jsonc, limits, servers, text, tool_switches, tools, values};
 use crate::model::shape::Object;
 use serde_json::Value;
 
@@ -13,15 +13,11 @@ pub fn convert(source: &Source) -> Result<Converted, String> {
     if jsonc::is_object(source.text) {
         return config(source);
     }
-    let parts = frontmatter::read(source.text);
-    let mut builder = PersonaBuilder::new(Format::Opencode, parts.keys).written(parts.written);
-    builder.embedded(parts.embedded);
-    builder.repeated(&parts.repeated);
-    builder.add_warnings(parts.warnings);
-    if parts.body.contains("{file:") {
+    let (mut builder, body) = PersonaBuilder::of_markdown(Format::Opencode, frontmatter::read(source.text));
+    if body.contains("{file:") {
         builder.warn("`{file:...}` in the text is not replaced: opencode replaces it only in its config");
     }
-    let body = Prompt { text: parts.body, in_config: false, missing: None };
+    let body = Prompt { text: body, in_config: false, missing: None };
     Ok(Converted::single(agent(builder, source.stem(), &body)))
 }
 
@@ -174,7 +170,7 @@ fn variables(text: &str) -> Vec<&str> {
 
 fn agent(mut builder: PersonaBuilder, name: &str, prompt: &Prompt) -> Result<Draft, String> {
     builder.name("name", name);
-    builder.describe("description", &prompt.text);
+    builder.description_or_first_sentence("description", &prompt.text);
     if builder.text("mode").as_deref() == Some("all") {
         builder.mapped("mode", "opencode's default");
     }
@@ -183,13 +179,11 @@ fn agent(mut builder: PersonaBuilder, name: &str, prompt: &Prompt) -> Result<Dra
     builder.turns("steps");
     builder.turns("maxSteps");
     let mut rules = PermissionRules::default();
-    tool_switches(&mut builder, &mut rules);
+    tools_of(&mut builder, &mut rules);
     let said = builder.get("permission");
     let mode = said.and_then(|said| permission::read(&mut builder, &mut rules, &said));
+    limits::take_besides_tools(&mut builder, &mut rules, mode);
     rules.write(&mut builder);
-    if let Some(mode) = mode {
-        builder.set("permissions.mode", mode);
-    }
     servers::convert_all(&mut builder, "mcp");
     if builder.get("disable").and_then(|value| values::flag(&value)) == Some(true) {
         builder.warn("it is disabled in opencode; the persona is not");
@@ -199,10 +193,7 @@ fn agent(mut builder: PersonaBuilder, name: &str, prompt: &Prompt) -> Result<Dra
     let whole: Vec<String> =
         own.into_iter().chain((!prompt.text.trim().is_empty()).then(|| prompt.text.clone())).collect();
     if let Some(missing) = &prompt.missing {
-        if builder.text("description").is_none() {
-            return Err(missing.clone());
-        }
-        builder.warn(format!("it {missing}"));
+        builder.missing_prompt(missing)?;
     }
     builder.prompt(&whole.join("\n\n"))?;
     if !prompt.in_config && !prompt.text.trim().is_empty() {
@@ -214,51 +205,16 @@ fn agent(mut builder: PersonaBuilder, name: &str, prompt: &Prompt) -> Result<Dra
     Ok(builder.finish())
 }
 
-/// A tool by its name, also in claude's spelling.
-fn switch(tool: &str) -> Option<&'static [&'static str]> {
-    tools::OPENCODE.tools(tool)
-}
-
-/// `tools: {write: false}`: an enabled tool runs without asking in opencode, a disabled one does not exist.
-fn tool_switches(builder: &mut PersonaBuilder, rules: &mut PermissionRules) {
+/// `tools` of an agent: an object of switches, or a list, which is not opencode's syntax, but users of claude write it.
+fn tools_of(builder: &mut PersonaBuilder, rules: &mut PermissionRules) {
     match builder.get("tools") {
-        // None of these tools is known: kept unchanged.
-        Some(Value::Object(switches))
-            if !switches.iter().any(|(tool, value)| {
-                values::flag(value).is_some_and(|on| (tool == "*" && !on) || switch(tool).is_some())
-            }) => {}
-        Some(Value::Object(switches)) => {
-            builder.mapped("tools", "permissions");
-            let is_on = |tool: &str| switches.get(tool).and_then(values::flag) == Some(true);
-            if switches.get("*").and_then(values::flag) == Some(false) {
-                // All disabled except the enabled ones.
-                let on: Vec<String> = switches
-                    .keys()
-                    .filter(|tool| is_on(tool))
-                    .flat_map(|tool| switch(tool).unwrap_or_default())
-                    .map(ToString::to_string)
-                    .collect();
-                for tool in tools::unlisted_tools(&on) {
-                    rules.deny(tool);
-                }
-            }
-            for (tool, value) in switches.clone() {
-                let field = format!("tools.{tool}");
-                match (switch(&tool), values::flag(&value)) {
-                    (None, Some(false)) if tool == "*" => builder.mapped(&field, "permissions.deny"),
-                    (Some(ours), Some(true)) => ours.iter().for_each(|tool| rules.allow(*tool)),
-                    (Some(ours), Some(false)) => ours.iter().for_each(|tool| rules.deny(*tool)),
-                    _ => builder.keep(&field, value),
-                }
-            }
-        }
+        Some(switches @ Value::Object(_)) => tool_switches::take(builder, rules, switches),
         Some(Value::Array(none)) if none.is_empty() => rules.deny_unlisted(builder, "tools"),
         Some(list @ (Value::Array(_) | Value::String(_))) => {
-            // Not opencode's syntax, but users of claude write it.
             let said = values::list(&list);
             let mut allowed = PermissionRules::default();
             for tool in said.iter().filter(|tool| *tool != "*") {
-                match switch(tool) {
+                match tools::OPENCODE.tools(tool) {
                     Some(ours) => ours.iter().for_each(|tool| allowed.allow(*tool)),
                     None => allowed.allow(tool.as_str()),
                 }

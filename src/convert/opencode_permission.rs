@@ -3,7 +3,8 @@
 
 use super::permission_rules::PermissionRules;
 use super::persona_builder::PersonaBuilder;
-use super::tools::{OPENCODE, unlisted_tools};
+use super::tool_switches;
+use super::tools::unlisted_tools;
 use crate::model::shape::Object;
 use serde_json::{Map, Value};
 
@@ -63,14 +64,29 @@ pub fn read(
             .dropped("permission.*", "an import never allows everything; set `permissions.mode` yourself"),
         _ => {}
     }
+    let servers = tool_switches::servers(builder);
     // Tools that stay available although all others are denied.
     let mut open: Vec<String> = Vec::new();
     for (at, (key, rule)) in keys.iter().enumerate().filter(|(_, (key, _))| *key != "*") {
         let field = format!("permission.{key}");
-        let Some(ours) = OPENCODE.tools(key) else {
-            builder.keep(&field, rule.clone());
+        let denies = |rule: &Value| rule.as_str() == Some("deny");
+        let Some(named) = tool_switches::named(key, &servers) else {
+            if denies(rule) || rule.as_object().is_some_and(|patterns| patterns.values().any(denies)) {
+                builder.keep_limit(&field, rule.clone());
+            } else {
+                builder.keep(&field, rule.clone());
+            }
             continue;
         };
+        if named.is_more {
+            match rule {
+                Value::String(action) if action != "deny" => builder.keep(&field, rule.clone()),
+                _ => tool_switches::deny(builder, rules, &field, named),
+            }
+            continue;
+        }
+        let ours: Vec<&str> = named.tools.iter().map(String::as_str).collect();
+        let ours = ours.as_slice();
         let overruled = at < behind && matches!(for_all, Some("ask" | "deny"));
         match rule {
             Value::String(action) if overruled && action != "deny" => builder.dropped(&field, OVERRULED),
@@ -94,6 +110,7 @@ pub fn read(
         for tool in unlisted_tools(&open) {
             rules.deny(tool);
         }
+        tool_switches::deny_other_servers(rules, &servers, &open);
     }
     matches!(for_all, Some("ask" | "deny")).then_some("default")
 }

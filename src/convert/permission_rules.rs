@@ -1,12 +1,11 @@
 //! The permissions of a persona while they are collected.
 
 use super::persona_builder::PersonaBuilder;
-use super::tools::{Meaning, ToolNames, unlisted_tools};
+use super::tools::{ALL, Meaning, ToolNames, unlisted_tools};
 use crate::model::printable::printable;
 use crate::model::shape::TextRule;
 use crate::model::text_rules;
-use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 #[derive(Default)]
 pub struct PermissionRules {
@@ -64,34 +63,36 @@ impl PermissionRules {
     pub fn limit_to(&mut self, builder: &mut PersonaBuilder, key: &str, said: &[String], names: &ToolNames) {
         builder.mapped(key, "permissions.allow");
         let tools = self.deny_others(builder, key, said, names);
-        self.allow.extend(tools);
+        self.allow.extend(tools.allowed);
     }
 
-    /// Denies what changes something or uses the network and is not in the list. Returns the tools of the list.
+    /// Denies what changes something or uses the network and is not in the list.
     pub fn deny_others(
         &mut self,
         builder: &mut PersonaBuilder,
         key: &str,
         said: &[String],
         names: &ToolNames,
-    ) -> Vec<String> {
+    ) -> Listed {
         let (mut tools, unknown) = translated(builder, key, said, names);
-        let others = unlisted_tools(&tools);
+        let others = unlisted_tools(&tools.available());
         for tool in &others {
             self.deny(*tool);
         }
         if !others.is_empty() {
             builder.mapped(&format!("{key} (those not listed)"), "permissions.deny");
         }
-        if tools.is_empty() {
+        if tools.allowed.is_empty() && tools.parts.is_empty() {
             builder.warn(format!(
                 "none of its tools is known here ({}): it may not run commands, edit files or use the web; set `permissions` yourself",
                 printable(&said.join(", "))
             ));
         } else {
             report_unknown(builder, &unknown);
+            report_parts(builder, &tools);
         }
-        tools.extend(unknown);
+        tools.allowed.extend(unknown);
+        builder.lists_tools(&tools.allowed);
         tools
     }
 
@@ -107,7 +108,8 @@ impl PermissionRules {
         let (tools, unknown) = translated(builder, key, said, names);
         builder.mapped(key, "permissions.allow");
         report_unknown(builder, &unknown);
-        self.allow.extend(tools.into_iter().filter(|tool| is_available(tool)));
+        report_parts(builder, &tools);
+        self.allow.extend(tools.allowed.into_iter().filter(|tool| is_available(tool)));
     }
 
     /// Denies the tools of a list.
@@ -118,10 +120,14 @@ impl PermissionRules {
         said: &[String],
         names: &ToolNames,
     ) {
-        let (tools, unknown) = translated(builder, key, said, names);
+        if said.iter().any(|entry| entry == "*") {
+            self.deny.extend(ALL.iter().map(ToString::to_string));
+        }
+        let said: Vec<String> = said.iter().filter(|entry| *entry != "*").cloned().collect();
+        let (tools, unknown) = translated(builder, key, &said, names);
         builder.mapped(key, "permissions.deny");
         report_unknown(builder, &unknown);
-        self.deny.extend(tools.into_iter().chain(unknown));
+        self.deny.extend(tools.available().into_iter().chain(unknown));
     }
 
     /// An empty list means no tools at all, not all of them.
@@ -135,20 +141,8 @@ impl PermissionRules {
 
     pub fn write(mut self, builder: &mut PersonaBuilder) {
         self.leave_out_invalid(builder);
-        let texts = |entries: Vec<String>| {
-            let mut seen = HashSet::new();
-            entries
-                .into_iter()
-                .filter(|entry| seen.insert(entry.clone()))
-                .map(Value::String)
-                .collect::<Value>()
-        };
-        if !self.allow.is_empty() {
-            builder.set("permissions.allow", texts(self.allow));
-        }
-        if !self.deny.is_empty() {
-            builder.set("permissions.deny", texts(self.deny));
-        }
+        builder.add(["permissions", "allow"], self.allow);
+        builder.add(["permissions", "deny"], self.deny);
     }
 }
 
@@ -158,18 +152,38 @@ fn report_unknown(builder: &mut PersonaBuilder, unknown: &[String]) {
     }
 }
 
+/// The tools of a list.
+#[derive(Default)]
+pub struct Listed {
+    pub allowed: Vec<String>,
+    /// Only a part of these is listed: they are not denied, and ask.
+    parts: Vec<String>,
+    /// The entries that stand for parts.
+    entries_of_parts: String,
+}
+
+impl Listed {
+    pub fn available(&self) -> Vec<String> {
+        self.allowed.iter().chain(&self.parts).cloned().collect()
+    }
+}
+
 /// The tools of a list, and the entries about which nothing is known. What no harness has is dropped.
 fn translated(
     builder: &mut PersonaBuilder,
     key: &str,
     said: &[String],
     names: &ToolNames,
-) -> (Vec<String>, Vec<String>) {
-    let (mut tools, mut unknown) = (Vec::new(), Vec::new());
+) -> (Listed, Vec<String>) {
+    let (mut tools, mut unknown, mut parts) = (Listed::default(), Vec::new(), Vec::new());
     let mut has_dropped = false;
     for entry in said {
         match names.meaning(entry) {
-            Meaning::Tools(ours) => tools.extend(ours),
+            Meaning::Tools(ours) => tools.allowed.extend(ours),
+            Meaning::PartOf(ours) => {
+                parts.push(entry.as_str());
+                tools.parts.extend(ours.iter().map(ToString::to_string));
+            }
             Meaning::NoCounterpart => {
                 has_dropped = true;
                 builder.dropped(&format!("{key}.{entry}"), format!("a tool that only {} has", names.source));
@@ -177,10 +191,24 @@ fn translated(
             Meaning::Unknown => unknown.push(entry.clone()),
         }
     }
+    tools.entries_of_parts = parts.join(", ");
     if let Some(value) = builder.as_written(key).filter(|_| has_dropped) {
         builder.keep(key, value);
     }
     (tools, unknown)
+}
+
+fn report_parts(builder: &mut PersonaBuilder, tools: &Listed) {
+    let mut wider: BTreeSet<&str> = tools.parts.iter().map(String::as_str).collect();
+    wider.retain(|tool| !tools.allowed.iter().any(|allowed| allowed == tool));
+    let wider: Vec<&str> = wider.into_iter().collect();
+    if !wider.is_empty() {
+        builder.warn(format!(
+            "it lists tools that do less than those here, which ask each time: {} ({})",
+            printable(&tools.entries_of_parts),
+            wider.join(", ")
+        ));
+    }
 }
 
 /// The entries of a text; one with anything else between them is left whole, to be reported as it is.

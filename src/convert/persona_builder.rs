@@ -3,13 +3,13 @@
 
 use super::draft::{Draft, Fate, FieldFate};
 use super::format::Format;
-use super::{embedded_persona, names, tools, values};
+use super::{embedded_persona, frontmatter, names, tools, values};
 use crate::model::printable::printable;
 use crate::model::shape::Object;
 use crate::model::text_rules;
 use crate::model::warning::{Warning, WarningCode};
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// A persona that is being built, with the source object.
 pub struct PersonaBuilder {
@@ -26,7 +26,33 @@ pub struct PersonaBuilder {
     spelled: BTreeMap<String, String>,
     /// The harness is that of its role.
     harness_of_role: bool,
+    /// Tools that the source lists, allowed or not, in the spelling of persona files.
+    listed_tools: Vec<String>,
 }
+
+/// Keys that limit an agent, in every format. One without effect is never kept silently.
+const LIMITS: [&str; 20] = [
+    "tools",
+    "allowed-tools",
+    "allowedTools",
+    "allowed_tools",
+    "disallowedTools",
+    "disallowed-tools",
+    "disallowed_tools",
+    "excludedTools",
+    "permission",
+    "permissions",
+    "permissionMode",
+    "toolsSettings",
+    "maxTurns",
+    "max_turns",
+    "maxSteps",
+    "steps",
+    "maxBudgetUsd",
+    "sandbox_mode",
+    "approval_policy",
+    "sandbox_workspace_write",
+];
 
 /// Keys that are often written with a capital.
 const CAPITALISED: [&str; 6] = ["name", "description", "tools", "model", "color", "mode"];
@@ -46,7 +72,22 @@ impl PersonaBuilder {
             embedded: None,
             spelled,
             harness_of_role: false,
+            listed_tools: Vec::new(),
         }
+    }
+
+    /// Of a Markdown file with frontmatter.
+    pub fn of_markdown(format: Format, parts: frontmatter::Parts) -> (PersonaBuilder, String) {
+        let mut builder = PersonaBuilder::new(format, parts.keys).written(parts.written);
+        builder.embedded(parts.embedded);
+        builder.repeated(&parts.repeated);
+        builder.add_warnings(parts.warnings);
+        (builder, parts.body)
+    }
+
+    /// The harness of a persona of this format.
+    pub fn harness(&self) -> &'static str {
+        self.format.harness()
     }
 
     /// The value of a key in the source; null counts as missing.
@@ -131,6 +172,15 @@ impl PersonaBuilder {
         self.note(field, Fate::Dropped { why: why.into() });
     }
 
+    /// Keeps a limit that cannot be expressed, with a warning.
+    pub fn keep_limit(&mut self, field: &str, value: Value) {
+        self.warn(format!(
+            "`{}` limits the agent and has no effect here: set `permissions` or `limits` yourself",
+            printable(field)
+        ));
+        self.keep(field, value);
+    }
+
     /// Keeps a value unchanged under `x-<format>`.
     pub fn keep(&mut self, field: &str, value: Value) {
         let to = format!("x-{}.{field}", self.format.name());
@@ -195,6 +245,22 @@ impl PersonaBuilder {
         }
     }
 
+    /// Adds entries to a list of the persona, each once.
+    pub fn add(&mut self, path: [&str; 2], entries: impl IntoIterator<Item = String>) {
+        let there = self.at(&path).and_then(Value::as_array).into_iter().flatten();
+        let mut all: Vec<String> = there.filter_map(Value::as_str).map(str::to_owned).collect();
+        let mut seen: HashSet<String> = all.iter().cloned().collect();
+        all.extend(entries.into_iter().filter(|entry| seen.insert(entry.clone())));
+        if !all.is_empty() {
+            self.set(&path.join("."), all);
+        }
+    }
+
+    /// Remembers tools that the source lists.
+    pub fn lists_tools(&mut self, tools: &[String]) {
+        self.listed_tools.extend_from_slice(tools);
+    }
+
     /// Declares an input for a value that the source asks for. One that is declared already stays.
     pub fn input(&mut self, name: &str, description: String) {
         if self.at(&["inputs", name]).is_none() {
@@ -219,7 +285,7 @@ impl PersonaBuilder {
     }
 
     /// Sets the description, from the first sentence of the body where there is none.
-    pub fn describe(&mut self, key: &str, body: &str) {
+    pub fn description_or_first_sentence(&mut self, key: &str, body: &str) {
         self.description(key);
         if self.has_set("description") {
             return;
@@ -237,6 +303,15 @@ impl PersonaBuilder {
             self.set("limits.turns", turns);
             self.mapped(key, "limits.turns");
         }
+    }
+
+    /// A prompt whose file is missing: the description is used instead, if there is one.
+    pub fn missing_prompt(&mut self, missing: &str) -> Result<(), String> {
+        if self.text("description").is_none() {
+            return Err(missing.to_owned());
+        }
+        self.warn(format!("it {missing}"));
+        Ok(())
     }
 
     /// Sets the prompt, or uses the description for it; without either there is no persona.
@@ -267,7 +342,11 @@ impl PersonaBuilder {
             })
             .collect();
         for (key, value) in rest {
-            self.keep(&key, value);
+            if LIMITS.contains(&key.as_str()) && !value.is_null() {
+                self.keep_limit(&key, value);
+            } else {
+                self.keep(&key, value);
+            }
         }
         if !self.has_set("harness") && !self.harness_of_role {
             self.set("harness", self.format.harness());
@@ -302,7 +381,6 @@ impl PersonaBuilder {
 impl PersonaBuilder {
     /// Tools of MCP servers that the file does not define are there only if the servers are.
     fn report_missing_servers(&mut self) {
-        let list = |path: &[&str]| self.at(path).map(values::list).unwrap_or_default();
         let defined: Vec<String> = self
             .at(&["mcpServers"])
             .and_then(Value::as_object)
@@ -314,8 +392,11 @@ impl PersonaBuilder {
             tool.starts_with("mcp__")
                 && !defined.iter().any(|server| *tool == server || tool.starts_with(&format!("{server}__")))
         };
-        let allowed = list(&["permissions", "allow"]);
-        let missing: Vec<&str> = allowed.iter().filter(is_missing).map(String::as_str).collect();
+        let allowed = self.at(&["permissions", "allow"]).map(values::list).unwrap_or_default();
+        let known: HashSet<&String> = allowed.iter().collect();
+        let unlisted = self.listed_tools.iter().filter(|tool| !known.contains(tool));
+        let missing: Vec<&str> =
+            allowed.iter().chain(unlisted).filter(is_missing).map(String::as_str).collect();
         if !missing.is_empty() {
             self.warn(format!(
                 "it uses tools of MCP servers that the file does not define: {}; add the servers to `mcpServers`",

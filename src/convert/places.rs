@@ -1,7 +1,7 @@
 //! What is in a directory, by its name: the one table of the places where tools keep agents, and of those where they keep other
 //! Markdown that looks the same. The directory that an import is started in has no say: it is called whatever the clone is called.
 
-use super::format::{Format, Source};
+use super::format::{Format, Origin, Source};
 
 /// What the files of a directory are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,14 @@ const PROMPTS: Holds = Holds::Other("a prompt, not an agent");
 const RULES: Holds = Holds::Other("a rule for an editor, not an agent");
 const WORKFLOWS: Holds = Holds::Other("a workflow, not an agent");
 pub const SKILL: &str = "a skill, not an agent: name its directory in `skills` of a persona";
+
+/// Places of one tool that hold for everything below them: `.claude/commands/agents/x.md` is the command `agents:x`.
+const WHOLE_TREES: &[(&str, Holds)] = &[
+    (".claude/commands", COMMANDS),
+    (".opencode/command", COMMANDS),
+    (".opencode/commands", COMMANDS),
+    (".github/prompts", PROMPTS),
+];
 
 /// Paths of one or two directories, in lower case. For a file the nearest one counts, and of equally near ones the first.
 const PLACES: &[(&str, Holds)] = &[
@@ -57,21 +65,27 @@ pub struct Place {
 }
 
 /// The nearest place above the file. For a file that the user named, its whole path counts.
-pub fn of(source: &Source, named: bool) -> Option<Place> {
+pub fn of(source: &Source, origin: Origin) -> Option<Place> {
     let lower = source.path.to_ascii_lowercase();
     let parts: Vec<&str> = lower.split('/').collect();
     let dirs = &parts[..parts.len() - 1];
     // Directories below the one that was named. A name of two parts may begin above: `import .claude/agents`.
-    let below = if named { dirs.len() } else { source.below.split('/').count() - 1 };
+    let below = match origin {
+        Origin::Named => dirs.len(),
+        Origin::Found => source.below.split('/').count() - 1,
+    };
     let first = dirs.len().saturating_sub(below);
-    for at in (first.saturating_sub(1)..dirs.len()).rev() {
+    let known_at = |places: &[(&str, Holds)], at: usize| {
         let pair = (at > 0).then(|| format!("{}/{}", dirs[at - 1], dirs[at]));
         let is_here = |name: &str| Some(name) == pair.as_deref() || (at >= first && name == dirs[at]);
-        if let Some((_, holds)) = PLACES.iter().find(|(name, _)| is_here(name)) {
-            return Some(Place { holds: *holds, is_direct: at + 1 == dirs.len() });
-        }
-    }
-    None
+        let (_, holds) = places.iter().find(|(name, _)| is_here(name))?;
+        Some(Place { holds: *holds, is_direct: at + 1 == dirs.len() })
+    };
+    let depths = first.saturating_sub(1)..dirs.len();
+    depths
+        .clone()
+        .find_map(|at| known_at(WHOLE_TREES, at))
+        .or_else(|| depths.rev().find_map(|at| known_at(PLACES, at)))
 }
 
 /// Whether a directory below the named one has this name.
@@ -87,7 +101,7 @@ mod tests {
 
     fn place(root: &str, below: &str) -> Option<Place> {
         let path = format!("{root}/{below}");
-        of(&Source { path: &path, below, text: "", nearby: &|_| Err(Missing::Absent) }, false)
+        of(&Source { path: &path, below, text: "", nearby: &|_| Err(Missing::Absent) }, Origin::Found)
     }
 
     fn holds(root: &str, below: &str) -> Option<Holds> {

@@ -1,7 +1,8 @@
 //! MCP servers in other tools' syntax, converted to that of persona files.
 
 use super::persona_builder::PersonaBuilder;
-use super::{names, values};
+use super::{names, tools, values};
+use crate::model::printable::printable;
 use crate::model::shape::{Object, TextRule};
 use crate::model::text_rules;
 use serde_json::{Map, Value};
@@ -20,11 +21,13 @@ pub fn convert_all(builder: &mut PersonaBuilder, key: &str) {
         }
     };
     let mut servers = Map::new();
+    let mut denied = Vec::new();
     let mut all_kept = !named(&value).is_empty();
     for ((_, server), (name, written)) in named(&value).into_iter().zip(named(&written)) {
         match convert_one(&server, &written) {
-            Ok(ConvertedServer { server, left, lost, inputs }) if !name.trim().is_empty() => {
+            Ok(ConvertedServer { server, left, lost, inputs, limits }) if !name.trim().is_empty() => {
                 declare(builder, &name, &inputs);
+                denied.extend(limit(builder, &name, &limits));
                 servers.insert(name.clone(), Value::Object(server));
                 if !left.is_empty() {
                     builder.keep(&format!("{key}.{name}"), Value::Object(left));
@@ -44,6 +47,7 @@ pub fn convert_all(builder: &mut PersonaBuilder, key: &str) {
             Err(_) => builder.keep(&format!("{key}.{name}"), server),
         }
     }
+    builder.add(["permissions", "deny"], denied);
     if !servers.is_empty() {
         builder.set("mcpServers", Value::Object(servers));
         builder.mapped(key, "mcpServers");
@@ -74,6 +78,45 @@ pub struct ConvertedServer {
     pub lost: Vec<(String, &'static str)>,
     /// Values that VS Code asks for: `${input:key}`, with the key.
     pub inputs: Vec<String>,
+    pub limits: Vec<ServerLimit>,
+}
+
+/// A limit of the tools of a server, and the key that it is under.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ServerLimit {
+    Without(&'static str, Vec<String>),
+    Only(&'static str, Vec<String>),
+}
+
+/// The denials for what the source denies of a server. A list of what it has cannot be expressed, because the other tools are not known.
+pub fn limit(builder: &mut PersonaBuilder, server: &str, limits: &[ServerLimit]) -> Vec<String> {
+    let prefix = tools::server_prefix(server);
+    let mut denied = Vec::new();
+    for limit in limits {
+        match limit {
+            ServerLimit::Without(key, names) => {
+                for name in names {
+                    denied.push(tools::server_tool(server, name).unwrap_or_else(|| {
+                        builder.warn(format!(
+                            "`{}` in `{key}` of the MCP server `{}` cannot be denied alone: the whole server is denied",
+                            printable(name),
+                            printable(server)
+                        ));
+                        prefix.clone()
+                    }));
+                }
+            }
+            ServerLimit::Only(_, names) if names.is_empty() => denied.push(prefix.clone()),
+            ServerLimit::Only(key, names) => builder.warn(format!(
+                "`{key}` limits the MCP server `{}` to {}, which has no effect here: deny its other tools in `permissions`",
+                printable(server),
+                printable(&names.join(", "))
+            )),
+        }
+    }
+    // A server whose name is not one of tools has none that could be named.
+    denied.retain(|entry| text_rules::check(TextRule::ToolEntry, entry).is_ok());
+    denied
 }
 
 /// Declares the inputs of a server.
@@ -95,7 +138,7 @@ pub fn convert_one(value: &Value, written: &Value) -> Result<ConvertedServer, &'
     let (Value::Object(said), Value::Object(written)) = (value, written) else {
         return Err("only names a server that is configured elsewhere");
     };
-    if said.get("enabled").and_then(values::flag) == Some(false) {
+    if is_disabled(said) {
         return Err("is disabled");
     }
     let mut rest = said.clone();
@@ -150,9 +193,10 @@ pub fn convert_one(value: &Value, written: &Value) -> Result<ConvertedServer, &'
         }
         _ => return Err("has neither a command nor a url"),
     }
-    for key in ["name", "enabled", "bundled"] {
+    for key in ["name", "enabled", "disabled", "bundled"] {
         left.shift_remove(key);
     }
+    let limits = limits(&mut left);
     for key in ["display_name", "description"] {
         if left.shift_remove(key).is_some() {
             lost.push((key.to_owned(), "a description of the server, which persona files do not have"));
@@ -161,7 +205,34 @@ pub fn convert_one(value: &Value, written: &Value) -> Result<ConvertedServer, &'
     rest.retain(|key, _| left.contains_key(key));
     let mut inputs = Vec::new();
     server.values_mut().for_each(|value| refer(value, &mut inputs));
-    Ok(ConvertedServer { server, left: rest, lost, inputs })
+    Ok(ConvertedServer { server, left: rest, lost, inputs, limits })
+}
+
+/// Whether it is switched off where it is configured. Anything but a clear no to `disabled` counts as a yes.
+fn is_disabled(server: &Object) -> bool {
+    let is_off = |value: &Value| values::flag(value) == Some(false) || value.as_u64() == Some(0);
+    let said = |key: &str| server.get(key).filter(|value| !value.is_null());
+    said("enabled").is_some_and(is_off) || said("disabled").is_some_and(|value| !is_off(value))
+}
+
+/// Takes the keys with the tools that a server has, or does not have.
+fn limits(left: &mut Object) -> Vec<ServerLimit> {
+    let mut limits = Vec::new();
+    for key in ["disabledTools", "disabled_tools", "excludeTools"] {
+        if let Some(names) = left.shift_remove(key) {
+            limits.push(ServerLimit::Without(key, values::list(&names)));
+        }
+    }
+    for key in ["tools", "enabledTools", "enabled_tools", "includeTools", "available_tools"] {
+        let Some(said) = left.shift_remove(key) else { continue };
+        let names = values::list(&said);
+        // In goose, an empty list is no limit.
+        let is_all = names.iter().any(|name| name == "*") || (names.is_empty() && key == "available_tools");
+        if !is_all && !said.is_null() {
+            limits.push(ServerLimit::Only(key, names));
+        }
+    }
+    limits
 }
 
 /// A map of texts under one of these keys.

@@ -5,8 +5,8 @@ use super::jsonc;
 use super::servers::convert_one;
 use crate::model::persona::McpServer;
 use serde::Deserialize;
-use serde_json::Value;
-use std::collections::BTreeMap;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What one file has.
@@ -17,27 +17,41 @@ pub struct FoundServers {
     pub left_out: Vec<(String, String)>,
 }
 
+/// What a file of this name says: TOML by its ending, else JSON with comments.
+pub fn parse(name: &str, text: &str) -> Result<Value, String> {
+    if !is_toml(name) {
+        return jsonc::parse(text);
+    }
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.message().to_owned())?;
+    serde_json::to_value(table).map_err(|error| error.to_string())
+}
+
+fn is_toml(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "toml")
+}
+
+/// The key of the servers in a file of this name.
+fn key_in(name: &str) -> &'static str {
+    match name {
+        _ if is_toml(name) => "mcp_servers",
+        _ if [".mcp.json", ".claude.json"].iter().any(|file| name.ends_with(file)) => "mcpServers",
+        _ => "mcp",
+    }
+}
+
+/// The names of all servers in a file of the user's, and of those that claude has there for one project.
+pub fn names(file: &str, text: &str, project: &str) -> Result<BTreeSet<String>, String> {
+    let (value, key) = (parse(file, text)?, key_in(file));
+    let lists = [value.get(key), value.pointer("/projects").and_then(|all| all.get(project)?.get(key))];
+    Ok(lists.into_iter().flatten().filter_map(Value::as_object).flat_map(Map::keys).cloned().collect())
+}
+
 /// Reads the servers of a file of this name.
 pub fn read(name: &str, text: &str) -> Result<FoundServers, String> {
-    let is_toml = Path::new(name).extension().is_some_and(|extension| extension == "toml");
-    let value = if is_toml {
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.message().to_owned())?;
-        serde_json::to_value(table).map_err(|error| error.to_string())?
-    } else {
-        jsonc::parse(text)?
-    };
-    let key = match name {
-        _ if is_toml => "mcp_servers",
-        _ if name.ends_with(".mcp.json") => "mcpServers",
-        _ => "mcp",
-    };
+    let (value, key) = (parse(name, text)?, key_in(name));
     let mut found = FoundServers::default();
     let Some(Value::Object(servers)) = value.get(key) else { return Ok(found) };
     for (name, server) in servers {
-        // Switched off where it is configured.
-        if server.get("disabled") == Some(&Value::Bool(true)) {
-            continue;
-        }
         let converted = convert_one(server, server).map_err(str::to_owned).and_then(|converted| {
             McpServer::deserialize(Value::Object(converted.server)).map_err(|error| error.to_string())
         });

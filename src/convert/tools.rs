@@ -7,6 +7,8 @@ pub struct ToolNames {
     pub source: &'static str,
     /// Names with the tools of persona files. Names without any stand for what no harness has.
     rows: &'static [(&'static [&'static str], &'static [&'static str])],
+    /// Names of what is only a part of a tool here: running tests is not running any command.
+    parts: &'static [(&'static [&'static str], &'static [&'static str])],
 }
 
 pub const OPENCODE: ToolNames = ToolNames {
@@ -26,16 +28,16 @@ pub const OPENCODE: ToolNames = ToolNames {
         (&["skill"], &["Skill"]),
         (&["todowrite"], &["TodoWrite"]),
     ],
+    parts: &[],
 };
 
-const ALL: &[&str] =
+pub const ALL: &[&str] =
     &["Read", "Grep", "Glob", "LS", "Edit", "Write", "Bash", "WebFetch", "WebSearch", "Task", "TodoWrite"];
 
 /// Tools and tool sets of VS Code, of its older chat modes, and the aliases of GitHub's custom agents.
 pub const COPILOT: ToolNames = ToolNames {
     source: "copilot",
     rows: &[
-        (&["*"], ALL),
         (
             &[
                 "read",
@@ -49,30 +51,8 @@ pub const COPILOT: ToolNames = ToolNames {
             ],
             &["Read"],
         ),
-        (
-            &[
-                "edit",
-                "editfiles",
-                "multiedit",
-                "write",
-                "new",
-                "newworkspace",
-                "createfile",
-                "createdirectory",
-            ],
-            &["Edit", "Write"],
-        ),
-        (
-            &[
-                "notebookedit",
-                "editnotebook",
-                "newjupyternotebook",
-                "runnotebooks",
-                "runcell",
-                "runnotebookcell",
-            ],
-            &["NotebookEdit"],
-        ),
+        (&["edit", "editfiles", "multiedit", "write"], &["Edit", "Write"]),
+        (&["notebookedit", "editnotebook"], &["NotebookEdit"]),
         (
             &[
                 "search",
@@ -89,21 +69,7 @@ pub const COPILOT: ToolNames = ToolNames {
             &["Grep", "Glob"],
         ),
         (&["listdirectory"], &["LS"]),
-        (
-            &[
-                "execute",
-                "shell",
-                "bash",
-                "powershell",
-                "runcommands",
-                "runtasks",
-                "runtask",
-                "createandruntask",
-                "runinterminal",
-                "runtests",
-            ],
-            &["Bash"],
-        ),
+        (&["execute", "shell", "bash", "powershell", "runcommands", "runinterminal"], &["Bash"]),
         (&["fetch", "webfetch"], &["WebFetch"]),
         (&["web"], &["WebFetch", "WebSearch"]),
         (&["websearch"], &["WebSearch"]),
@@ -135,6 +101,11 @@ pub const COPILOT: ToolNames = ToolNames {
             ],
             &[],
         ),
+    ],
+    parts: &[
+        (&["new", "newworkspace", "createfile", "createdirectory"], &["Edit", "Write"]),
+        (&["newjupyternotebook", "runnotebooks", "runcell", "runnotebookcell"], &["NotebookEdit"]),
+        (&["runtasks", "runtask", "createandruntask", "runtests"], &["Bash"]),
     ],
 };
 
@@ -168,6 +139,7 @@ pub const KIRO: ToolNames = ToolNames {
             &[],
         ),
     ],
+    parts: &[],
 };
 
 /// The tools of claude, which are those of persona files.
@@ -211,11 +183,18 @@ const CLAUDE: [&str; 37] = [
     "Write",
 ];
 
+/// Whether it is the name of a tool of persona files.
+pub fn is_of_persona_files(name: &str) -> bool {
+    CLAUDE.contains(&name) || name.starts_with("mcp__")
+}
+
 /// What an entry of a list of tools means here.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// These tools, each with the argument of the entry.
     Tools(Vec<String>),
+    /// Less than these tools.
+    PartOf(&'static [&'static str]),
     /// A tool of the source that no harness has.
     NoCounterpart,
     Unknown,
@@ -226,6 +205,12 @@ impl ToolNames {
     pub fn tools(&self, name: &str) -> Option<&'static [&'static str]> {
         let name = name.to_ascii_lowercase();
         self.rows.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, tools)| *tools)
+    }
+
+    /// The tools that this name is a part of.
+    fn part_of(&self, name: &str) -> Option<&'static [&'static str]> {
+        let name = name.to_ascii_lowercase();
+        self.parts.iter().find(|(names, _)| names.contains(&name.as_str())).map(|(_, tools)| *tools)
     }
 
     /// The tools of every name that begins so.
@@ -240,7 +225,7 @@ impl ToolNames {
     pub fn meaning(&self, entry: &str) -> Meaning {
         let name_ends = entry.find('(').unwrap_or(entry.len());
         let (name, argument) = (entry[..name_ends].trim(), &entry[name_ends..]);
-        if CLAUDE.contains(&name) || name.starts_with("mcp__") {
+        if is_of_persona_files(name) {
             return Meaning::Tools(vec![entry.to_owned()]);
         }
         let named = |tools: &[&str]| match tools {
@@ -250,11 +235,19 @@ impl ToolNames {
         if let Some(tools) = self.tools(name) {
             return named(tools);
         }
+        if let Some(tools) = self.part_of(name) {
+            return Meaning::PartOf(tools);
+        }
+        let is_set = |set: &str| self.tools(set).is_some() || self.part_of(set).is_some();
         match name.rsplit_once('/').filter(|_| argument.is_empty()) {
             // One tool of a set; of one that is not known, the set.
-            Some((set, tool)) if self.tools(set).is_some() => {
-                named(self.tools(tool).or_else(|| self.tools(set)).unwrap_or_default())
-            }
+            Some((set, tool)) if is_set(set) => match self.tools(tool) {
+                Some(tools) => named(tools),
+                None => match self.part_of(tool).or_else(|| self.part_of(set)) {
+                    Some(tools) => Meaning::PartOf(tools),
+                    None => named(self.tools(set).unwrap_or_default()),
+                },
+            },
             // `publisher.extension/tool` is a tool of an extension of VS Code.
             Some((extension, _)) if extension.contains('.') && !extension.contains('/') => {
                 Meaning::NoCounterpart
@@ -349,6 +342,7 @@ mod tests {
     fn the_tools_of_copilot_are_ours_those_of_servers_or_nobodys() {
         let tools = |entry: &str| match COPILOT.meaning(entry) {
             Meaning::Tools(tools) => tools.join(" "),
+            Meaning::PartOf(tools) => format!("< {}", tools.join(" ")),
             Meaning::NoCounterpart => "-".into(),
             Meaning::Unknown => "?".into(),
         };
@@ -360,6 +354,11 @@ mod tests {
             ("runCommands/x", "Bash"),
             ("runCommands/terminalLastCommand", "-"),
             ("execute/runInTerminal", "Bash"),
+            ("execute/runTests", "< Bash"),
+            ("createDirectory", "< Edit Write"),
+            ("new/newWorkspace", "< Edit Write"),
+            ("read/*", "Read"),
+            ("*", "?"),
             ("search/changes", "Grep Glob"),
             ("vscode/vscodeAPI", "-"),
             ("githubRepo", "-"),
@@ -382,7 +381,8 @@ mod tests {
     #[test]
     fn every_name_is_in_one_row_and_in_lower_case() {
         for names in [&OPENCODE, &COPILOT, &KIRO] {
-            let all: Vec<&str> = names.rows.iter().flat_map(|(names, _)| *names).copied().collect();
+            let rows = names.rows.iter().chain(names.parts);
+            let all: Vec<&str> = rows.flat_map(|(names, _)| *names).copied().collect();
             for name in &all {
                 assert_eq!(all.iter().filter(|other| other == &name).count(), 1, "{name}");
                 assert_eq!(name.to_ascii_lowercase(), **name);

@@ -82,6 +82,15 @@ pub fn whole(value: &Value) -> Option<u64> {
     }
 }
 
+/// A number, also one that is written as a text.
+pub fn number(value: &Value) -> Option<Value> {
+    match value {
+        Value::Number(_) => Some(value.clone()),
+        Value::String(text) => text.trim().parse::<serde_json::Number>().ok().map(Value::Number),
+        _ => None,
+    }
+}
+
 pub fn flag(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(flag) => Some(*flag),

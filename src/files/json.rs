@@ -14,24 +14,30 @@ pub fn parse_object(path: &Path, text: &str) -> Result<Object, FileProblem> {
         Ok(_) => Err(not_an_object(path)),
         Err(error) => {
             let problem = syntax_problem(path, &error);
-            let fix = what_json_lacks(text, problem.place);
+            let fix = what_json_lacks(text, &problem);
             Err(fix.into_iter().fold(problem, FileProblem::with_fix))
         }
     }
 }
 
 /// What to do where the text has something of JavaScript or of a word processor that JSON does not have.
-fn what_json_lacks(text: &str, place: Option<Place>) -> Option<&'static str> {
-    let place = place?;
+fn what_json_lacks(text: &str, problem: &FileProblem) -> Option<&'static str> {
+    let reason = problem.message.rsplit(": ").next().unwrap_or_default();
+    let expects_value = ["key must be a string", "expected value", "expected ident"].contains(&reason);
+    // Inside of a string, or at an early end of the file, the character says nothing.
+    if !expects_value && !reason.starts_with("expected") && reason != "trailing characters" {
+        return None;
+    }
+    let place = problem.place?;
     let line = text.split('\n').nth(place.line - 1)?;
     let at = line.get(place.column - 1..)?;
     if ["//", "/*", "#"].iter().any(|comment| at.starts_with(comment)) {
-        return Some("JSON has no comments: remove it");
+        return Some("JSON does not allow comments: remove this one");
     }
     match at.chars().next()? {
         '\'' | '`' => Some("JSON has only double quotes: write `\"`"),
         '“' | '”' | '„' | '‘' | '’' | '«' | '»' => Some("a typographic quote: write `\"`"),
-        c if c.is_alphabetic() => Some("keys and texts stand in double quotes: `\"`"),
+        c if expects_value && c.is_alphabetic() => Some("keys and strings must be in double quotes: `\"`"),
         _ => None,
     }
 }
@@ -59,11 +65,11 @@ mod tests {
     fn what_json_lacks_is_named() {
         let fix = |text: &str| parse_object(Path::new("x.json"), text).unwrap_err().fix.unwrap_or_default();
         for (text, fixed) in [
-            ("{\n  // mine\n  \"id\": \"a\"\n}", "no comments"),
-            ("// mine\n{}", "no comments"),
-            ("{\"id\": \"a\" /* mine */}", "no comments"),
-            ("{\"id\": \"a\", # mine\n}", "no comments"),
-            ("{\"id\": \"a\"} // mine", "no comments"),
+            ("{\n  // mine\n  \"id\": \"a\"\n}", "not allow comments"),
+            ("// mine\n{}", "not allow comments"),
+            ("{\"id\": \"a\" /* mine */}", "not allow comments"),
+            ("{\"id\": \"a\", # mine\n}", "not allow comments"),
+            ("{\"id\": \"a\"} // mine", "not allow comments"),
             ("{'id': \"a\"}", "double quotes"),
             ("{\"id\": 'a'}", "double quotes"),
             ("{“id”: \"a\"}", "typographic"),
@@ -71,6 +77,11 @@ mod tests {
             ("{id: \"a\"}", "double quotes"),
             ("{\"id\": \"a\",}", ""),
             ("{\"id\"", ""),
+            ("{\"id\": \"a", ""),
+            ("{\"id\": \"http:/", ""),
+            ("{\"id\": \"a #", ""),
+            ("{\"id\": \"a\\q\"}", ""),
+            ("{\"id\": True}", "double quotes"),
         ] {
             assert!(
                 fix(text).contains(fixed) && fix(text).is_empty() == fixed.is_empty(),

@@ -10,5 +10,5 @@ pub mod lock;
 pub mod owned;
 pub mod private_home;
 pub mod regular;
-mod strict_json;
+pub mod strict_json;
 pub mod text;

@@ -128,6 +128,17 @@ pub fn stranger_of(path: &Path, cwd: &Path) -> Option<u32> {
         .find(|owner| *owner != us && *owner != 0 && Some(*owner) != place)
 }
 
+/// The nearest directory at or above this one where a repository begins that nobody else has put there. Git refuses theirs, too.
+pub fn repository_around(dir: &Path) -> Option<&Path> {
+    dir.ancestors().find(|above| has_repository(above, dir))
+}
+
+/// Whether a repository begins here that counts for somebody who works in `cwd`.
+pub fn has_repository(dir: &Path, cwd: &Path) -> bool {
+    let git = dir.join(".git");
+    git.symlink_metadata().is_ok() && stranger_of(&git, cwd).is_none()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,13 +9,25 @@ use std::path::Path;
 #[allow(clippy::cast_possible_wrap)]
 const FLAGS: i32 = rustix::fs::OFlags::NONBLOCK.union(rustix::fs::OFlags::NOCTTY).bits() as i32;
 
+#[allow(clippy::cast_possible_wrap)]
+const NO_LINK: i32 = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+
 /// Opens a regular file; anything else is an error, at once.
 pub fn open(path: &Path) -> io::Result<File> {
-    let file = File::options().read(true).custom_flags(FLAGS).open(path)?;
+    open_with(path, FLAGS)
+}
+
+fn open_with(path: &Path, flags: i32) -> io::Result<File> {
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     Ok(file)
+}
+
+/// The same, where a link at the end of the path is refused, too.
+pub fn open_no_link(path: &Path) -> io::Result<File> {
+    open_with(path, FLAGS | NO_LINK)
 }
 
 /// The content of a regular file of at most this many bytes.

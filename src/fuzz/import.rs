@@ -1,7 +1,7 @@
 //! Agent files of other tools: reading one gives valid personas and roles, or a reason.
 
 use crate::convert::detect::{FileKind, kind};
-use crate::convert::{Format, Missing, Source, convert};
+use crate::convert::{Format, Missing, Origin, Source, convert};
 use crate::load::check as load_check;
 use crate::model::formats::{PERSONA, ROLE};
 use crate::model::shape::{Field, Object, Severity};
@@ -18,7 +18,8 @@ pub fn check(data: &[u8]) {
         _ => Ok(format!("nearby {name}")),
     };
     let source = Source { path, below: path, text, nearby: &nearby };
-    if let FileKind::Agent(format) = kind(&source, text.len().is_multiple_of(2)) {
+    let origin = if text.len().is_multiple_of(2) { Origin::Named } else { Origin::Found };
+    if let FileKind::Agent(format) = kind(&source, origin) {
         read(format, &source);
     }
     // With `--from` any reader may get any file. One at a time, because YAML is slow.

@@ -87,9 +87,9 @@ fn as_listed(persona: Persona) -> Persona {
         harness: runtime.harness,
         model: runtime.model,
         system_prompt: mark(runtime.system_prompt),
-        claude_md: mark(runtime.claude_md),
+        claude_md: runtime.claude_md,
         claude_md_content: mark(runtime.claude_md_content),
-        agents_md: mark(runtime.agents_md),
+        agents_md: runtime.agents_md,
         agents_md_content: mark(runtime.agents_md_content),
         ..Runtime::default()
     };

@@ -6,6 +6,9 @@ use super::login::{Login, UserFiles};
 use super::records::Records;
 use super::transcript::Transcripts;
 use crate::resolve::sidecar::Channel;
+use crate::rules::layer::folded;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 /// A harness as the rest of the program sees it.
 #[derive(Debug)]
@@ -22,7 +25,7 @@ pub struct Adapter {
     pub server_files: &'static [&'static str],
     /// Files of a project that it takes hooks from: `hooks` by event.
     pub hook_files: &'static [&'static str],
-    /// The user's MCP servers, where a run that does not inherit any goes without them.
+    /// Where the user's own MCP servers are.
     pub user_servers: Option<UserServers>,
     /// What the agent of a run is called there begins with this: an agent of the user's own with the persona's id would be merged into
     /// it, permissions and all.
@@ -55,21 +58,30 @@ impl Adapter {
         format!("{}{persona_id}", self.agent_prefix)
     }
 
+    /// Whether a model looks like one of its own, as far as its name tells.
+    pub fn has_model(&self, name: &str) -> bool {
+        let lower = name.to_lowercase();
+        lower.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| self.model_words.contains(&word))
+    }
+
     /// The command that installs it.
     pub fn install_command(&self) -> String {
         format!("npm install -g {}", self.package)
     }
 }
 
-/// MCP servers of the user that a run has only if it inherits them.
+/// The user's own MCP servers.
 #[derive(Debug)]
 pub struct UserServers {
-    /// The directory of the file, if this variable does not say it, is the home directory.
+    /// Says the directory of the files.
     pub variable: &'static str,
-    /// JSON with `mcpServers`, and those of a project in `projects`.
-    pub file: &'static str,
+    /// The usual one, below the home directory.
+    pub usual: &'static str,
+    pub files: &'static [&'static str],
+    /// Whether a run that does not inherit them goes without them.
+    pub only_inherited: bool,
     /// It starts the servers in this file of every directory above the project, too.
-    pub in_directories_above: &'static str,
+    pub in_directories_above: Option<&'static str>,
 }
 
 /// The agent files that `export` can write.
@@ -99,3 +111,19 @@ pub const ANY_PROJECT_CONFIG: [&str; 14] = [
     ".agents",
     ".skills",
 ];
+
+/// Whether configuration of some harness has this name, in any case.
+pub fn is_project_config(name: &OsStr) -> bool {
+    // A walk asks for every file of a project.
+    if !matches!(
+        name.as_bytes().first(),
+        Some(b'.' | b'a' | b'A' | b'c' | b'C' | b'o' | b'O' | b't' | b'T' | 0x80..)
+    ) {
+        return false;
+    }
+    let name = folded(name);
+    ANY_PROJECT_CONFIG.iter().any(|known| match known.strip_suffix('*') {
+        Some(start) => name.starts_with(start.as_bytes()),
+        None => name.eq_ignore_ascii_case(known.as_bytes()),
+    })
+}

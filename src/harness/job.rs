@@ -28,6 +28,8 @@ pub struct Job<'a> {
     pub mcp_servers: &'a BTreeMap<String, McpServer>,
     /// Whether some of them are the persona's own.
     pub own_servers: bool,
+    /// Names of inherited servers, those of the user included, that the persona's `allow` says nothing of.
+    pub inherited_servers: &'a [String],
     /// What is taken over from the repository's own setup.
     pub inherit: &'a PlannedInherit,
     /// Hooks of the repository, by event, as the harness's own files have them.
@@ -80,6 +82,27 @@ pub struct HarnessPlan {
     pub has_sandbox: bool,
     /// Why the harness does not read the persona's sidecar, if it does not.
     pub sidecar_unread: Option<&'static str>,
+}
+
+impl Job<'_> {
+    /// The inherited servers whose tools have to be allowed. At a terminal the harness asks; in a headless run nobody would answer,
+    /// and a persona that inherits servers is meant to use them.
+    pub fn allowed_servers(&self) -> &[String] {
+        match self.mode {
+            Mode::Headless => self.inherited_servers,
+            Mode::Interactive => &[],
+        }
+    }
+
+    /// What becomes of the tools of inherited servers.
+    pub fn inherited_tools(&self) -> &'static str {
+        match self.mode {
+            Mode::Headless => {
+                "their tools run unless the persona's permissions deny them, or allow only some"
+            }
+            Mode::Interactive => "their tools are subject to the persona's permissions",
+        }
+    }
 }
 
 impl HarnessPlan {

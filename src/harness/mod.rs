@@ -16,7 +16,7 @@ mod stderr_summary;
 mod subject;
 pub mod transcript;
 
-pub use adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile, UserServers};
+pub use adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile, UserServers, is_project_config};
 pub use login::{Login, UserFiles};
 
 /// Everything that the rest of the program knows about a harness.

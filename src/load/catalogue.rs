@@ -26,6 +26,8 @@ pub struct Entry {
     pub source: Arc<Source>,
     /// Empty where the scan did not keep it.
     text: Cow<'static, str>,
+    /// Whether the file may name skills, instruction files or MCP servers.
+    names_files: bool,
     understood: RefCell<Understood>,
 }
 
@@ -62,6 +64,8 @@ pub struct Catalogue {
     pub problems: Vec<FileProblem>,
     /// Those of them that have an id which another file of their layer has, too.
     pub(super) duplicates: Vec<PathBuf>,
+    /// Those of them that nothing but their name keeps from being read.
+    pub(super) overlooked: Vec<PathBuf>,
     /// Ids that differ only in case inside one layer: nothing can be picked between them.
     pub collisions: Vec<Collision>,
 }
@@ -91,6 +95,7 @@ impl Catalogue {
             entries: Vec::new(),
             problems: Vec::new(),
             duplicates: Vec::new(),
+            overlooked: Vec::new(),
             collisions: Vec::new(),
         };
         for (index, layer) in layers.all.iter().enumerate() {
@@ -118,6 +123,7 @@ impl Catalogue {
             }),
             source: source.clone(),
             text: Cow::Borrowed(embedded.json),
+            names_files: false,
         }));
     }
 
@@ -135,7 +141,9 @@ impl Catalogue {
                 return self.problems.push(problem.with_fix(fix));
             }
         };
-        self.problems.extend(folder.overlooked.iter().map(|overlooked| overlooked.problem(dir)));
+        let overlooked: Vec<FileProblem> = folder.overlooked.iter().map(|one| one.problem(dir)).collect();
+        self.overlooked.extend(overlooked.iter().map(|problem| problem.file.clone()));
+        self.problems.extend(overlooked);
         let mut ids = HashMap::new();
         for index in 0..folder.files.len() {
             let file = dir.join(&folder.files[index].name);
@@ -202,6 +210,17 @@ impl Catalogue {
             Ok(object) => understand(&path, &text, object, &entry.source),
             Err(problem) => (None, vec![problem]),
         }
+    }
+
+    /// The personas of all layers that name skills, instruction files or MCP servers, without their bases.
+    pub fn docs_that_name_files(&self) -> impl Iterator<Item = PersonaDoc> {
+        let named = self.entries.iter().filter(|entry| entry.names_files);
+        named.filter_map(|entry| {
+            let text = entry.text(&self.files);
+            let object = file::parse_object(&path_of(entry), &text).ok()?;
+            let (object, _) = normalise::persona(object);
+            Some(PersonaDoc { object, source: entry.source.clone() })
+        })
     }
 
     /// The text of an entry's file, to find places in it. Places in an embedded file are of no use.
@@ -271,7 +290,12 @@ fn quick_entry(path: &Path, text: &str, layer: usize, layer_id: LayerId, reading
         Reading::Everything => return None,
     };
     let source = Arc::new(Source { layer: layer_id, file: Some(path.to_owned()) });
-    Some(Entry { header, source, text: Cow::Borrowed(""), understood: RefCell::new(understood) })
+    let understood = RefCell::new(understood);
+    Some(Entry { header, source, text: Cow::Borrowed(""), names_files: names_files(text), understood })
+}
+
+fn names_files(text: &str) -> bool {
+    ["skills\"", "laudeMd\"", "gentsMd\"", "mcpServers\""].iter().any(|key| text.contains(key))
 }
 
 /// A file's id, intent and base. `Ok(None)`: it was removed meanwhile.
@@ -316,7 +340,8 @@ fn read_entry(
     let source = Arc::new(Source { layer: layer_id, file: Some(path.to_owned()) });
     let whole = object.map(|object| Understood::Whole(understand(path, &text, object, &source)));
     // A list has hundreds of files and does not need their texts again.
+    let names_files = names_files(&text);
     let text = if reading == Reading::Outlines { String::new() } else { text };
     let understood = RefCell::new(whole.unwrap_or_default());
-    Ok(Some(Entry { header, source, text: Cow::Owned(text), understood }))
+    Ok(Some(Entry { header, source, text: Cow::Owned(text), names_files, understood }))
 }

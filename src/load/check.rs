@@ -71,12 +71,8 @@ impl Checker {
                 self.problems.push(Problem::new(Severity::Note, at.to_key_path(), text));
             }
             FieldStatus::Refused if !value.is_null() => {
-                let text = format!(
-                    "`{}` is not enforced by this runner, which refuses to run the persona",
-                    field.key
-                );
-                let problem = Problem::new(Severity::Warning, at.to_key_path(), text);
-                self.problems.push(problem.fix("remove it, or run with `--ignore-unsupported`"));
+                let text = "is not enforced by this runner: a run is refused without `--ignore-unsupported`";
+                self.problems.push(Problem::new(Severity::Warning, at.to_key_path(), text));
             }
             FieldStatus::Used | FieldStatus::Legacy(_) | FieldStatus::Refused => {}
         }

@@ -31,7 +31,7 @@ impl Files {
         }
     }
 
-    /// The text of a file as far as it is text, to find out what it is about. `None`: it cannot be read.
+    /// The text of a file, with what is not UTF-8 replaced, to find out what it is about. `None`: it cannot be read.
     pub fn lossy_text(&self, path: &Path) -> Option<String> {
         let bytes = match self.commit_of(path) {
             Some(snapshot) => snapshot.bytes(path).ok().flatten()?.to_owned(),

@@ -42,22 +42,23 @@ impl Overlooked {
 
     pub fn problem(&self, dir: &Path) -> FileProblem {
         let file = dir.join(&self.0);
-        let (message, fix) = if self.0.as_bytes().ends_with(PERSONA_IN_DIRECTORY.as_bytes()) {
+        let (message, fix) = if file.ends_with(PERSONA_JSON) {
             (
                 "is not read: a persona is a file directly in its layer's directory",
-                "move it up, and name it after its id",
+                "move it up and name it after its id, or remove it",
             )
         } else {
             (
                 "is not read: a persona's file ends in `.json`",
-                "rename it; the content must be plain JSON, without comments",
+                "rename it (the content must be plain JSON, without comments), or remove it",
             )
         };
         FileProblem { severity: Severity::Warning, ..FileProblem::whole_file(&file, message) }.with_fix(fix)
     }
 }
 
-const PERSONA_IN_DIRECTORY: &str = "/persona.json";
+/// What other tools call the file of a persona that has a directory.
+pub const PERSONA_JSON: &str = "persona.json";
 
 impl Folder {
     /// `None`: there is no such directory.
@@ -125,10 +126,8 @@ pub fn json_files(dir: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// A directory of one persona, as other tools keep them.
 fn persona_in(dir: &Path, name: &OsStr) -> Option<Overlooked> {
-    let inside = dir.join(name).join("persona.json");
-    let mut shown = name.to_owned();
-    shown.push(PERSONA_IN_DIRECTORY);
-    inside.is_file().then_some(Overlooked(shown))
+    let file = Path::new(name).join(PERSONA_JSON);
+    dir.join(&file).is_file().then(|| Overlooked(file.into_os_string()))
 }
 
 fn is_json(name: &OsStr) -> bool {

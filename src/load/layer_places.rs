@@ -97,11 +97,14 @@ fn parts_of(dir: &Path) -> Vec<PathBuf> {
 
 /// Of a path and the links that lead to it, those that are in this directory, relative to it.
 pub fn on_the_way(path: &Path, root: &Path) -> Vec<PathBuf> {
-    if !path.is_absolute() {
-        return Vec::new();
-    }
-    let Ok(root) = root.canonicalize() else { return Vec::new() };
-    trail(path).iter().filter_map(|path| Some(path.strip_prefix(&root).ok()?.to_owned())).collect()
+    on_the_way_to_all([path].into_iter(), root).into_iter().collect()
+}
+
+/// The same for several paths.
+pub fn on_the_way_to_all<'a>(paths: impl Iterator<Item = &'a Path>, root: &Path) -> BTreeSet<PathBuf> {
+    let Ok(root) = root.canonicalize() else { return BTreeSet::new() };
+    let trails = paths.filter(|path| path.is_absolute()).flat_map(trail);
+    trails.filter_map(|path| Some(path.strip_prefix(&root).ok()?.to_owned())).collect()
 }
 
 /// What a layer consists of, and the links in it. Nothing for one that is not on disk.

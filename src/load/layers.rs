@@ -176,8 +176,7 @@ fn project_root(host: &Host, workforce_home: &Path, warnings: &mut Vec<Warning>)
             warnings.push(Warning::new(WarningCode::Layer, text));
         }
         let is_home = || home.as_deref().is_some_and(|home| same_directory(home, dir));
-        let git = dir.join(".git");
-        if (git.symlink_metadata().is_ok() && owned::stranger_of(&git, &host.cwd).is_none()) || is_home() {
+        if owned::has_repository(dir, &host.cwd) || is_home() {
             return None;
         }
     }

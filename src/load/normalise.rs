@@ -54,7 +54,7 @@ fn empty_prompts(object: &Object, at: &KeyPath) -> Vec<Problem> {
         && !has_content("claudeMdContent")
         && !has_content("agentsMdContent")
     {
-        let text = "the prompt is empty, which counts as not set";
+        let text = "the prompt is empty and is treated as not set";
         notes.push(
             Problem::new(Severity::Warning, at.key("systemPrompt"), text).fix("write one, or remove the key"),
         );

@@ -1,7 +1,7 @@
 //! One fast pass over a persona file for `list`: checks everything, keeps only what a list shows, and gives up at the
 //! first problem. It reports nothing; the full reader does that.
 
-use crate::model::formats::PERSONA;
+use crate::model::formats::{BYPASS, PERSONA};
 use crate::model::persona::{Persona, Runtime};
 use crate::model::shape::{Field, FieldStatus, Shape, TextRule, is_free_key};
 use crate::model::text_rules;
@@ -116,9 +116,9 @@ fn of_runtime<'r>(runtime: &'r mut Runtime, key: &str) -> Slot<'r> {
         "harness" => Slot::Text(&mut runtime.harness),
         "model" => Slot::Text(&mut runtime.model),
         "systemPrompt" => Slot::LongText(&mut runtime.system_prompt),
-        "claudeMd" => Slot::LongText(&mut runtime.claude_md),
+        "claudeMd" => Slot::Text(&mut runtime.claude_md),
         "claudeMdContent" => Slot::LongText(&mut runtime.claude_md_content),
-        "agentsMd" => Slot::LongText(&mut runtime.agents_md),
+        "agentsMd" => Slot::Text(&mut runtime.agents_md),
         "agentsMdContent" => Slot::LongText(&mut runtime.agents_md_content),
         _ => Slot::Nowhere,
     }
@@ -268,7 +268,7 @@ fn keys<'de, A: MapAccess<'de>>(mut map: A, mut slot: Slot, fields: &[Field]) ->
         if seen & bit != 0
             || matches!(field.status, FieldStatus::Legacy(_) | FieldStatus::Refused)
             // What it means depends on its neighbours.
-            || field.key == "dangerouslyBypassApprovalsAndSandbox"
+            || field.key == BYPASS
         {
             return doubt();
         }

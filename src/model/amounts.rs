@@ -8,7 +8,7 @@ pub fn counted(number: impl TryInto<u64>, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{number} {}", plural(word)) }
 }
 
-/// Of the last of some words: `entry of the lock` is not one of them.
+/// Only the last word is inflected, so `entry of the lock` does not work.
 fn plural(word: &str) -> String {
     let ends_in_vowel_and_y = ["ay", "ey", "oy", "uy"].iter().any(|end| word.ends_with(end));
     match word {

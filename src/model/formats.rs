@@ -5,6 +5,9 @@ use super::inherit::Inherit;
 use super::mount::Device;
 use super::shape::{Field, FieldStatus, Merge, Shape, TextRule};
 
+/// The key with which codex goes without approvals and sandbox.
+pub const BYPASS: &str = "dangerouslyBypassApprovalsAndSandbox";
+
 pub const TIERS: [&str; 3] = ["best", "best-value", "minimum"];
 pub const SIDECAR_MODES: [&str; 2] = ["overwrite", "extend"];
 pub const PERMISSION_MODES: [&str; 4] = ["default", "acceptEdits", "bypassPermissions", "plan"];
@@ -63,7 +66,7 @@ const SETTINGS: [Field; 7] = [
     Field::new("workspaceWriteNetworkAccess", Shape::Flag, "Network inside codex's workspace-write sandbox."),
     Field::new("webSearch", Shape::Flag, "codex's web search."),
     Field::new(
-        "dangerouslyBypassApprovalsAndSandbox",
+        BYPASS,
         Shape::Flag,
         "codex without approvals and sandbox; the mount is then the only barrier.",
     ),

@@ -14,6 +14,18 @@ const NAMES: [&str; 7] = [
     "XDG_STATE_HOME",
 ];
 
+/// Where harnesses, and the programs that start them, keep their files.
+pub const PLACES: [&str; 8] = [
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "HOME",
+    "TMPDIR",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+];
+
 /// Logins, models and the like: they change nothing that a plan promises.
 const HARMLESS: [&str; 14] = [
     "ANTHROPIC_API_KEY",

@@ -63,8 +63,19 @@ pub struct PlannedInherit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HiddenSetup {
     pub kind: Inherit,
-    /// Paths of the project, or `MCP servers of yours`.
+    /// Paths of the project, or `your own MCP servers`.
     pub what: Vec<String>,
+}
+
+impl HiddenSetup {
+    /// The first of them: there may be instructions in every directory.
+    fn short(&self) -> String {
+        const NAMED: usize = 6;
+        match self.what.len().saturating_sub(NAMED) {
+            0 => self.what.join(", "),
+            more => format!("{} and {more} more", self.what[..NAMED].join(", ")),
+        }
+    }
 }
 
 impl PlannedInherit {
@@ -106,8 +117,7 @@ impl PlannedInherit {
         if self.hidden.is_empty() {
             return None;
         }
-        let what: Vec<&str> =
-            self.hidden.iter().flat_map(|hidden| hidden.what.iter().map(String::as_str)).collect();
+        let what: Vec<String> = self.hidden.iter().map(HiddenSetup::short).collect();
         let kinds = Inherit::ALL
             .into_iter()
             .filter(|kind| self.has(*kind) || self.hidden.iter().any(|hidden| hidden.kind == *kind));
@@ -148,5 +158,9 @@ mod tests {
             ".claude/skills, .mcp.json (to get them: --inherit instructions,skills,mcp)"
         );
         assert_eq!(PlannedInherit::default().hidden_line(), None);
+        let what = (1..=8).map(|number| format!("{number}/CLAUDE.md")).collect();
+        let hidden = vec![HiddenSetup { kind: Inherit::Instructions, what }];
+        let line = PlannedInherit { hidden, ..PlannedInherit::default() }.hidden_line().unwrap();
+        assert!(line.contains("6/CLAUDE.md and 2 more (to get them: --inherit instructions)"), "{line}");
     }
 }

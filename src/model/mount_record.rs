@@ -53,6 +53,10 @@ pub struct MountRecord {
     /// Links of the project that are rule files or layers, or parts of one, at any depth: what they lead to is protected, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layer_links: Vec<RawPath>,
+    /// Entries of the project with the name of configuration of harnesses, at any depth: what links in it lead to and programs that
+    /// it starts are protected, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub setup: Vec<RawPath>,
     /// Git directories that were made private; the first is that of the root, if the root has one.
     #[serde(default)]
     pub git: Vec<GitRecord>,
@@ -80,6 +84,7 @@ impl MountRecord {
             skipped_special: 0,
             outward_links: Vec::new(),
             layer_links: Vec::new(),
+            setup: Vec::new(),
             git: Vec::new(),
             launched_at,
         }
@@ -97,8 +102,11 @@ impl MountRecord {
         self.protected_paths().any(|protected| path.starts_with(protected))
     }
 
-    /// Whether the agent's side is inside the session, as every mount leaves it.
+    /// Whether the agent's side is inside the session, as every mount leaves it. A run in the project itself has none.
     pub fn stays_in_session(&self) -> bool {
+        if self.backend == Backend::None {
+            return self.git.is_empty();
+        }
         let is_inside =
             |path: &RawPath| path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
         let outside = self.git.iter().flat_map(|git| &git.outside).map(|dir| &dir.upper);

@@ -26,6 +26,9 @@ pub struct RunPlan {
     pub persona_ref: Option<PersonaRef>,
     #[serde(flatten)]
     pub subject: PlannedSubject,
+    /// The session that goes on; left out if a new one begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sidecar: Option<PlannedSidecar>,
     /// What is taken over from the repository's own setup.

@@ -152,6 +152,9 @@ pub struct ReportedRule {
 pub struct ReportedChange {
     pub path: RawPath,
     pub kind: ChangeKind,
+    /// It is or was a directory.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub directory: bool,
     /// Lines, where the file is text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub added: Option<u64>,

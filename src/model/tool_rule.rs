@@ -28,10 +28,27 @@ impl<'a> ToolRule<'a> {
         })
     }
 
+    /// Whether it names an MCP server, or tools of it.
+    pub fn is_of_server(&self, server: &str) -> bool {
+        self.mcp_tool(server).is_some()
+    }
+
+    /// The tools of an MCP server that it names: all of them are `*`.
+    pub fn mcp_tool(&self, server: &str) -> Option<&'a str> {
+        let rest = self.tool.strip_prefix("mcp__")?.strip_prefix(&*mcp_name(server))?;
+        if rest.is_empty() { Some("*") } else { rest.strip_prefix("__") }
+    }
+
     /// Tools that change files in the project.
     pub fn edits_files(&self) -> bool {
         matches!(self.tool, "Edit" | "Write" | "MultiEdit" | "NotebookEdit")
     }
+}
+
+/// What an MCP server is called in the names of its tools.
+pub fn mcp_name(server: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' };
+    server.chars().map(plain).collect()
 }
 
 /// Whether these entries forbid changing files altogether, without any exception by path.
@@ -55,6 +72,15 @@ mod tests {
         assert_eq!(ToolRule::parse("Bash(git log:*)").command_pattern(), Some("git log*".into()));
         assert_eq!(ToolRule::parse("Bash(npm (test))").command_pattern(), Some("npm (test)".into()));
         assert_eq!(ToolRule::parse("Bash(make").tool, "Bash(make");
+    }
+
+    #[test]
+    fn entries_name_servers_and_their_tools() {
+        let tool = |entry: &'static str, server| ToolRule::parse(entry).mcp_tool(server);
+        assert_eq!(tool("mcp__docs", "docs"), Some("*"));
+        assert_eq!(tool("mcp__my_docs__search", "my docs"), Some("search"));
+        assert_eq!(tool("mcp__docs2", "docs"), None);
+        assert_eq!(tool("Bash(mcp__docs)", "docs"), None);
     }
 
     #[test]

@@ -31,5 +31,7 @@ pub use process::{
     ChildCommand, ChildOutcome, ChildStdio, Ending, RunningChild, SignalInbox, catch_runner_signals, probe,
     userns,
 };
-pub use view::{InjectedFile, NotApplied, OpenMount, OpenRequest, ScratchView, UpperListing, ViewOf};
+pub use view::{
+    ChangedFiles, InjectedFile, NotApplied, OpenMount, OpenRequest, ScratchView, UpperListing, ViewOf,
+};
 pub use view::{hide_newly_hidden, newly_hidden, open, reopen, root};

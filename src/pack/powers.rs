@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::path::Path;
 
-const BYPASS_KEY: &str = "dangerouslyBypassApprovalsAndSandbox";
+use crate::model::formats::BYPASS as BYPASS_KEY;
 
 /// Commands that run whatever they are given: allowed with any arguments, everything is allowed. [`WRAPPERS`] are others.
 const LAUNCHERS: &[&str] = &[

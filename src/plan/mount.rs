@@ -7,7 +7,9 @@ use crate::model::persona::MountPolicy;
 use crate::model::settings::MountSettings;
 use crate::model::tier::Harness;
 use crate::rules::inherit::{INSTRUCTIONS, SetupPlace, inherit_rules, revealed_rules};
-use crate::rules::layer::{GitPlace, git_rules, harness_rules, layer_rules, users_config_rules};
+use crate::rules::layer::{
+    GitPlace, SetupElsewhere, git_rules, harness_rules, layer_rules, setup_rules, users_config_rules,
+};
 use crate::rules::{builtin_harness_rules, builtin_secret_rules, parse_rule_file};
 use std::path::PathBuf;
 
@@ -43,6 +45,8 @@ pub struct MountPlace {
     pub users_config: Vec<PathBuf>,
     /// Files in the root that git takes settings from or runs, relative to it, with the setting that says so.
     pub git_settings: Vec<(GitPlace, String)>,
+    /// What configuration of harnesses and personas lead to in the root.
+    pub setup_elsewhere: SetupElsewhere,
     /// What of the repository's own setup may be shown as it is in the working tree. `None` with `--persona-ref`: that tree is
     /// not trusted.
     pub setup: Option<Vec<SetupPlace>>,
@@ -112,6 +116,7 @@ fn rules(
     }
     rules.extend(users_config_rules(&place.users_config));
     rules.extend(layer_rules(&place.layers, layer_changes));
+    rules.extend(setup_rules(&rules, &place.setup_elsewhere));
     rules.extend(git_rules(&place.git_settings));
     let mut add = |patterns: &[String], effect: Effect, source: RuleSource, origin: &str| {
         rules.extend(patterns.iter().map(|pattern| PathRule {

@@ -13,7 +13,7 @@ use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::role::RolePart;
 use crate::resolve::select::Selection;
 use crate::resolve::sidecar::Sidecar;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// What the command line asks of this run.
@@ -73,6 +73,8 @@ pub struct RunFacts {
 #[derive(Debug, Clone, Default)]
 pub struct FoundSetup {
     pub servers: BTreeMap<String, McpServer>,
+    /// Names of the user's own MCP servers.
+    pub users_servers: BTreeSet<String>,
     /// By event, as the files of this harness have them.
     pub hooks: serde_json::Map<String, serde_json::Value>,
     /// Names of MCP servers that claude would start, and that are neither the user's nor the repository's: those of directories

@@ -25,14 +25,15 @@ use crate::model::settings::{MountSettings, Settings};
 use crate::model::skill_source as skill;
 use crate::model::source::Source;
 use crate::model::template::{Hole, Template, json_literal};
+use crate::model::tool_rule::ToolRule;
 use crate::model::warning::{Warning, WarningCode};
 use crate::resolve::inputs::by_name;
 use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::references::{Piece, env_names, env_pieces, fill_inputs, names_a_harness_reads};
 use crate::resolve::sidecar::SidecarText;
 use crate::rules::{PathRules, inherit, unmatchable_patterns};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -93,6 +94,20 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     wanted.extend(persona.mcp_servers.clone());
     let trusted = servers::trusted(&wanted, &facts.untrusted_servers, &mut warnings);
     let mcp_servers = servers::startable(&trusted, &available, &mut warnings);
+    let hermetic = persona.hermetic.or(parts.settings.hermetic).unwrap_or(false);
+    let users = facts.setup.users_servers.iter().filter(|_| inherit.has(Inherit::Mcp) && !hermetic);
+    let inherited: BTreeSet<&String> = mcp_servers.keys().chain(users).collect();
+    let is_open = |name: &str| {
+        !persona.mcp_servers.contains_key(name)
+            && !persona
+                .permissions
+                .allow
+                .iter()
+                .flatten()
+                .any(|entry| ToolRule::parse(entry).is_of_server(name))
+    };
+    let inherited_servers: Vec<String> =
+        inherited.into_iter().filter(|name| is_open(name)).cloned().collect();
     let skills = planned_skills(parts, &facts.missing_skills, &mut warnings);
 
     let job = Job {
@@ -105,6 +120,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         limits,
         mcp_servers: &mcp_servers,
         own_servers: mcp_servers.keys().any(|name| persona.mcp_servers.contains_key(name)),
+        inherited_servers: &inherited_servers,
         inherit: &inherit,
         hooks: &facts.setup.hooks,
         foreign_servers: &facts.setup.foreign_servers,
@@ -116,7 +132,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
             || mount.rules.iter().any(|rule| rule.effect == Effect::Inherit),
         sidecar_bytes: sidecar.as_ref().map(|sidecar| sidecar.content.len()),
         bare: persona.bare_mode.or(parts.settings.bare_mode).unwrap_or(false),
-        hermetic: persona.hermetic.or(parts.settings.hermetic).unwrap_or(false),
+        hermetic,
         cwd: &mount.cwd,
         root: &mount.root,
         mounted: mount.backend != Backend::None,
@@ -239,6 +255,7 @@ fn bare(
         schema_version: SCHEMA_VERSION,
         persona_ref: facts.persona_ref.clone(),
         subject,
+        continues: None,
         sidecar: None,
         inherit: PlannedInherit::default(),
         mount,

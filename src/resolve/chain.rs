@@ -1,7 +1,7 @@
 //! Finds the chain of files that a persona is built from: itself, its base, the base of that, and so on.
 //! Works on ids, intents and layers only; nothing is read or merged here.
 
-use crate::model::known_packs::install_hint;
+use crate::model::known_packs::install_base_hint;
 use crate::model::persona::Header;
 use crate::model::source::LayerId;
 use crate::model::words::nearest;
@@ -83,6 +83,8 @@ fn no_base(
     let at = *chain.last().expect("a chain has a start");
     let mut path: Vec<String> = chain.iter().map(|index| files[*index].id.clone()).collect();
     path.push(key.to_owned());
+    let user_layer_is_below = layers[file.layer + 1..].contains(&Some(LayerId::User));
+    let install_hint = install_base_hint(key, user_layer_is_below);
     // Follow on through files that may not be extended, to tell a cycle from a base in the wrong place.
     let mut next = files.iter().find(|other| same_id(&other.id, key) && other.layer <= file.layer);
     // Its own id means the same id one layer below.
@@ -97,11 +99,11 @@ fn no_base(
         return ChainError {
             at,
             message: format!("extends `{key}` does not match any persona in lower layers ({lower})"),
-            hint: install_hint(key)
-                .or_else(|| nearest(key, below).map(|near| format!("did you mean `{near}`?"))),
+            hint: install_hint.or_else(|| nearest(key, below).map(|near| format!("did you mean `{near}`?"))),
         };
     };
-    let place = name(layers[found.layer]);
+    let place = layers[found.layer].map(LayerId::title).unwrap_or_default();
+    let whose = if found.layer == file.layer { "its own" } else { "a higher" };
     for _ in 0..files.len() {
         let Some(key) = next.and_then(|file| file.extends.as_deref()) else { break };
         let repeated = path.iter().any(|id| same_id(id, key));
@@ -118,11 +120,13 @@ fn no_base(
     ChainError {
         at,
         message: format!(
-            "extends `{key}` names a persona in {place}, which is not below {}: {}",
-            name(layers[file.layer]),
+            "extends `{key}` names a persona of {whose} layer (`{place}`): {}",
             path.join(" -> ")
         ),
-        hint: Some("a base must be in a lower layer".into()),
+        hint: Some(install_hint.map_or_else(
+            || "a base must be in a lower layer".to_owned(),
+            |hint| format!("a base must be in a lower layer; {hint}"),
+        )),
     }
 }
 
@@ -201,7 +205,7 @@ mod tests {
         let files = [file("a", None, Some("b"), 1), file("b", Some("i"), None, 0)];
         assert_eq!(
             ids(&files, 0),
-            Err("extends `b` names a persona in cwd, which is not below user: a -> b".into())
+            Err("extends `b` names a persona of a higher layer (`project`): a -> b".into())
         );
         let files = [file("a", None, Some("zzz"), 1)];
         assert_eq!(

@@ -1,7 +1,7 @@
 //! Merges a chain of persona files into one decided persona and checks what only the whole can show.
 
 use super::merge::{Layered, Origins, finished};
-use crate::model::formats::PERSONA;
+use crate::model::formats::{BYPASS, PERSONA};
 use crate::model::persona::{Persona, PersonaDoc, Runtime};
 use crate::model::shape::{KeyPath, Object, Problem, Severity};
 use crate::model::source::Source;
@@ -38,8 +38,6 @@ pub enum Form {
     /// Neither: a handler that reacts to events elsewhere, or an unfinished file.
     NotRunnable,
 }
-
-const BYPASS: &str = "dangerouslyBypassApprovalsAndSandbox";
 
 /// `docs` is the chain, lowest first. The problems are errors that make the whole unusable.
 pub fn resolve(mut docs: Vec<PersonaDoc>) -> Result<ResolvedPersona, Vec<Problem>> {
@@ -231,7 +229,7 @@ fn check_whole(object: &Object) -> Vec<Problem> {
     problems
 }
 
-/// A sandbox that is switched off in the same breath: what counts is not for us to guess.
+/// A sandbox mode beside the key that switches the sandbox off: which of them the user means is unclear.
 fn check_sandboxes(object: &Object, problems: &mut Vec<Problem>) {
     let settings =
         |runtime: &Object, key: &str| runtime.get("harnessSettings").and_then(|all| all.get(key)).cloned();

@@ -11,6 +11,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+const FILES_OF_OURS: &str = "built-in: files of agentworkforce";
+const SETUP: &str = "built-in: configuration of harnesses";
+
 /// Whatever kind of entry has one of these names: a link to a directory is a layer too.
 const NAMES: [&str; 7] = [
     ".agentworkforce",
@@ -29,12 +32,27 @@ pub fn layer_rules(places: &[PathBuf], changes: LayerChanges) -> Vec<PathRule> {
         LayerChanges::Protected => Effect::Readonly,
         LayerChanges::Reviewed | LayerChanges::Allowed => Effect::Layer,
     };
-    let named = |name: &&str| layer_rule((*name).to_owned(), effect, "built-in: files of agentworkforce");
+    let named = |name: &&str| layer_rule((*name).to_owned(), effect, FILES_OF_OURS);
     let of_place = |place: &PathBuf| {
         let pattern = if place.as_os_str().is_empty() { "/*.json".to_owned() } else { literal(place) };
         layer_rule(pattern, effect, "built-in: a persona layer or rule file of this run")
     };
     NAMES.iter().map(named).chain(places.iter().map(of_place)).collect()
+}
+
+/// What persona layers and rule files may be changed to in a run that has these rules.
+pub fn effect_on_layers(rules: &[PathRule]) -> Option<Effect> {
+    rules.iter().find(|rule| rule.origin == FILES_OF_OURS).map(|rule| rule.effect)
+}
+
+/// The same for configuration of harnesses, which a persona's run never changes; `None` where no rule is about it.
+pub fn effect_on_setup(rules: &[PathRule]) -> Option<Effect> {
+    let is_hidden =
+        |rule: &PathRule| rule.source == RuleSource::BuiltinHarness && rule.effect == Effect::Hidden;
+    if rules.iter().any(is_hidden) {
+        return Some(Effect::Readonly);
+    }
+    rules.iter().find(|rule| rule.origin == SETUP).map(|rule| rule.effect)
 }
 
 /// The rule for what a link of a layer, or one that is a rule file, leads to. The root as a whole is none.
@@ -56,9 +74,40 @@ pub fn is_layer_by_name(path: &Path) -> bool {
 
 /// The rules for configuration of harnesses that a run may change: the next one starts what it names.
 pub fn harness_rules(names: impl Iterator<Item = &'static str>) -> Vec<PathRule> {
-    names
-        .map(|name| layer_rule(name.to_owned(), Effect::Layer, "built-in: configuration of harnesses"))
-        .collect()
+    names.map(|name| layer_rule(name.to_owned(), Effect::Layer, SETUP)).collect()
+}
+
+/// What belongs to the configuration of harnesses and has another name than that: relative to the root, with the words that say why.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SetupElsewhere {
+    /// What links of it lead to, the links on the way, and instructions that others import.
+    pub linked: Vec<(GitPlace, String)>,
+    /// Programs that it starts.
+    pub started: Vec<(GitPlace, String)>,
+}
+
+/// The words for a place that configuration of harnesses leads to.
+pub fn of_setup(why: &str) -> String {
+    format!("configuration of harnesses ({why})")
+}
+
+/// Whether a rule is for such a place. These are found again whenever changes are judged.
+pub fn is_of_setup(rule: &PathRule) -> bool {
+    rule.source == RuleSource::BuiltinLayer
+        && rule.origin.strip_prefix(SETUP).is_some_and(|why| why.starts_with(" ("))
+}
+
+/// The rules for it in a run with these rules: the links are like the configuration itself, and whoever may change layers may change
+/// the programs, too.
+pub fn setup_rules(rules: &[PathRule], found: &SetupElsewhere) -> Vec<PathRule> {
+    let Some(effect) = effect_on_setup(rules) else { return Vec::new() };
+    let on_started =
+        if effect == Effect::Readonly { effect_on_layers(rules).unwrap_or(effect) } else { effect };
+    let rule = |(place, why): &(GitPlace, String), effect: Effect| {
+        layer_rule(place.pattern(), effect, &format!("built-in: {why}"))
+    };
+    let linked = found.linked.iter().map(|place| rule(place, effect));
+    linked.chain(found.started.iter().map(|place| rule(place, on_started))).collect()
 }
 
 /// The rules for the user's own configuration of harnesses, by its places in the project.
@@ -71,7 +120,7 @@ pub fn users_config_rules(places: &[PathBuf]) -> Vec<PathRule> {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GitPlace {
     Path(PathBuf),
-    /// Whatever has such a name, at any depth of a directory.
+    /// Whatever matches a pattern below a directory.
     Named {
         below: PathBuf,
         name: String,
@@ -82,8 +131,8 @@ impl GitPlace {
     fn pattern(&self) -> String {
         match self {
             GitPlace::Path(path) => literal(path),
-            GitPlace::Named { below, name } if below.as_os_str().is_empty() => format!("/**/{name}"),
-            GitPlace::Named { below, name } => format!("{}/**/{name}", literal(below)),
+            GitPlace::Named { below, name } if below.as_os_str().is_empty() => format!("/{name}"),
+            GitPlace::Named { below, name } => format!("{}/{name}", literal(below)),
         }
     }
 }
@@ -137,7 +186,9 @@ pub(super) fn place_of(pattern: &str) -> Option<PathBuf> {
 
 #[derive(Debug, Clone)]
 pub(super) struct LayerRules {
-    list: RuleList,
+    protecting: RuleList,
+    /// Those of which a run may change what they match.
+    marking: RuleList,
     /// By index in the whole slice: whether changes are never applied.
     protected: Vec<bool>,
     /// By index in the whole slice: whether it is about agents.
@@ -148,10 +199,20 @@ pub(super) struct LayerRules {
 
 impl LayerRules {
     pub(super) fn compile(rules: &[PathRule]) -> Result<LayerRules, RuleError> {
-        let is_layer =
-            |rule: &PathRule| matches!(rule.source, RuleSource::BuiltinLayer | RuleSource::BuiltinGit);
+        // Configuration of harnesses is hidden by its name; here it is found in any other case.
+        fn is_layer(rule: &PathRule) -> bool {
+            match rule.source {
+                RuleSource::BuiltinLayer | RuleSource::BuiltinGit => true,
+                source => source == RuleSource::BuiltinHarness && rule.effect == Effect::Hidden,
+            }
+        }
+        fn protects(rule: &PathRule) -> bool {
+            matches!(rule.effect, Effect::Readonly | Effect::Hidden)
+        }
         let mut parents = BTreeMap::new();
-        for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| is_layer(rule)) {
+        let ours = || rules.iter().enumerate().filter(|(_, rule)| is_layer(rule));
+        let protecting = ours().filter(|(_, rule)| protects(rule));
+        for (index, rule) in protecting.chain(ours().filter(|(_, rule)| !protects(rule))) {
             let Some(place) = place_of(&rule.pattern) else { continue };
             for parent in place.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty()) {
                 let parent = PathBuf::from(OsStr::from_bytes(&folded(parent.as_os_str())));
@@ -159,17 +220,21 @@ impl LayerRules {
             }
         }
         Ok(LayerRules {
-            list: RuleList::compile_folded(rules, is_layer)?,
-            protected: rules.iter().map(|rule| rule.effect == Effect::Readonly).collect(),
+            protecting: RuleList::compile_folded(rules, |rule| is_layer(rule) && protects(rule))?,
+            marking: RuleList::compile_folded(rules, |rule| is_layer(rule) && !protects(rule))?,
+            protected: rules.iter().map(protects).collect(),
             about_agents: rules.iter().map(|rule| rule.source == RuleSource::BuiltinLayer).collect(),
             parents,
         })
     }
 
     pub(super) fn matching(&self, path: &Path) -> Option<usize> {
+        let last_match = |path: &Path| {
+            self.protecting.last_match(path, true).or_else(|| self.marking.last_match(path, true))
+        };
         match folded(path.as_os_str()) {
-            Cow::Borrowed(_) => self.list.last_match(path, true),
-            Cow::Owned(bytes) => self.list.last_match(Path::new(&std::ffi::OsString::from_vec(bytes)), true),
+            Cow::Borrowed(_) => last_match(path),
+            Cow::Owned(bytes) => last_match(Path::new(&std::ffi::OsString::from_vec(bytes))),
         }
     }
 

@@ -8,25 +8,22 @@ use super::outcome::HarnessOutcome;
 use super::recorder::Recorder;
 use super::records::{RunRecords, Seen};
 use super::version::VersionQuestion;
-use super::view;
+use super::view::{self, Base};
 use crate::harness::adapter;
 use crate::harness::transcript::Span;
 use crate::host::Host;
 use crate::launch::record::LOG_FILE;
 use crate::launch::{headless, staging};
-use crate::model::mount::Backend;
-use crate::model::mount_record::MountRecord;
 use crate::model::plan::{AgentPlan, Mode, PlannedSubject, RunPlan};
 use crate::model::raw_path::RawPath;
 use crate::model::template::Hole;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::process::attend::{TimeLimits, limit_of};
-use crate::mount::{ChildCommand, ChildStdio, MountError};
+use crate::mount::{ChangedFiles, ChildCommand, ChildStdio, MountError};
 use crate::plan::run as plan_run;
 use crate::session::SessionState;
 use anyhow::{Context, Result};
 use serde_json::json;
-use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -94,7 +91,11 @@ impl OpenRun<'_> {
             (None, PlannedSubject::Agent(_)) => unreachable!("an agent has its plan"),
         };
         self.env.clone_from(&command.env);
-        self.record(&dir, COMMAND_FILE, &json!({"schemaVersion": 1, "argv": words(&command)}))?;
+        self.record(
+            &dir,
+            COMMAND_FILE,
+            &json!({"schemaVersion": 1, "startedAt": self.host().now().to_string(), "argv": words(&command)}),
+        )?;
         if let (Some(_), None) = (&agent, &self.version) {
             // Not before everything is in place: some take longer to answer than all of that.
             let home = &self.engine.workforce.layers.home;
@@ -254,6 +255,8 @@ impl OpenRun<'_> {
         let (session, mount, secrets, signals) =
             (&self.session, &self.mount, &self.secrets, &mut self.signals);
         let host = &engine.workforce.host;
+        let permissions = self.run.parts.as_ref().map(|parts| &parts.found.resolved.persona.permissions);
+        let permission_mode = permissions.and_then(|permissions| permissions.mode.as_deref());
         let conversation = &mut self.conversation;
         let began = host.now();
         let records = agent.map(|agent| RunRecords {
@@ -295,7 +298,8 @@ impl OpenRun<'_> {
             };
             let adapter = adapter(agent.harness.kind);
             let reader = (adapter.reader)(&adapter.agent_name(&agent.persona.id));
-            let changed = || changed_so_far(&mount.record, &session.dir);
+            let counter = ChangedFiles::of(&mount.record, &session.dir);
+            let changed = || counter.as_ref().map(ChangedFiles::count);
             let live = Live { changed_files: &changed };
             let note = conversation.clone().expect("an agent has a conversation");
             let mut recorder = Recorder::new(session, host, dir, note, live, secrets, observer)?;
@@ -305,19 +309,24 @@ impl OpenRun<'_> {
             if recorded.is_noted {
                 seen = None;
             }
-            let mut outcome = HarnessOutcome::of_headless(outcome?, plan.limits);
+            let mut outcome = HarnessOutcome::of_headless(outcome?, plan.limits, permission_mode);
             outcome.leaked = recorded.leaked;
             Ok(outcome)
         };
-        let mut outcome = if session.has_base() {
-            // The base is the project as the first attempt found it.
-            session.set_state(host, SessionState::Running)?;
-            run()
-        } else {
+        let mut outcome = if std::mem::take(&mut self.needs_base) {
             let ends = |outcome: &HarnessOutcome| {
                 outcome.succeeded() && plan.checks.is_empty() && !plan.changes.keep
             };
-            view::with_base(mount, session, host, &plan.mount, &engine.crash_points, run, ends)
+            let with_base =
+                view::with_base(mount, session, host, &plan.mount, &engine.crash_points, run, ends);
+            with_base.map(|(outcome, base)| {
+                self.needs_base = base == Base::Skipped;
+                outcome
+            })
+        } else {
+            // The base is the project as the first attempt found it.
+            session.set_state(host, SessionState::Running)?;
+            run()
         };
         mount.keep_state();
         if let (Some(seen), Some(records), Some(note)) = (seen, records, conversation) {
@@ -377,34 +386,4 @@ fn new_id(host: &Host) -> Result<String> {
 
 fn words(command: &ChildCommand) -> Vec<String> {
     command.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect()
-}
-
-/// How many files the agent has written, at little cost; only an overlay knows without comparing.
-fn changed_so_far(record: &MountRecord, session_dir: &Path) -> Option<usize> {
-    const ENOUGH: usize = 10_000;
-    if record.backend != Backend::Overlay {
-        return None;
-    }
-    let injected = record.injected.iter().map(|injected| &*injected.path);
-    let hidden = record.hidden.iter().map(|hidden| &*hidden.path);
-    // What is hidden may be what something is injected for.
-    let ours: HashSet<&Path> = injected.chain(hidden).collect();
-    let data = session_dir.join(&record.data);
-    let (mut count, mut dirs, mut waiting) = (0, 0, vec![data.clone()]);
-    while let Some(dir) = waiting.pop() {
-        dirs += 1;
-        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-            let Ok(kind) = entry.file_type() else { continue };
-            let path = entry.path();
-            if kind.is_dir() && entry.file_name() != ".git" {
-                waiting.push(path);
-            } else if !kind.is_dir() && path.strip_prefix(&data).is_ok_and(|path| !ours.contains(path)) {
-                count += 1;
-            }
-        }
-        if count + dirs > ENOUGH {
-            break;
-        }
-    }
-    Some(count)
 }

@@ -12,7 +12,6 @@ use crate::session::{Session, SessionState, SessionStore};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 const FILE: &str = "harness.json";
 
@@ -121,27 +120,20 @@ pub fn find(
     Ok(Resumed { session, note })
 }
 
-/// The session of this project that was used last and is a conversation, with this persona if one is named. Those in which nothing
-/// was said come after all others: there is nothing to continue.
+/// The session of this project that was used last or, of a persona, the last of its conversations. Those in which nothing was said
+/// come after all others: there is nothing to continue.
 fn last(store: &SessionStore, persona: Option<&str>, root: &Path) -> Result<Session> {
-    let mut last: Option<((bool, SystemTime), Session)> = None;
-    for entry in store.list()? {
-        if entry.status.as_ref().is_none_or(|status| *status.root != *root) {
-            continue;
-        }
-        // One that is removed meanwhile was not the last.
-        let Ok(session) = store.find(&entry.id) else { continue };
-        let Some(note) = session.read_json::<ConversationNote>(FILE).ok().flatten() else { continue };
-        if persona.is_some_and(|persona| note.persona != persona) {
-            continue;
-        }
-        // Written when a run begins: a session that went on was used later than it was started.
-        let used = session.dir.join(FILE).symlink_metadata().and_then(|metadata| metadata.modified());
-        let rank = (note.conversation().is_some(), used.unwrap_or(SystemTime::UNIX_EPOCH));
-        if last.as_ref().is_none_or(|(best, _)| rank > *best) {
-            last = Some((rank, session));
+    let mut empty = None;
+    for entry in store.list_by_use()?.iter().filter(|entry| entry.is_of_project(root)) {
+        let Some(session) = store.listed(entry) else { continue };
+        let Some(persona) = persona else { return Ok(session) };
+        let Some(note) = ConversationNote::read(&session).ok().flatten() else { continue };
+        match note.conversation() {
+            _ if note.persona != persona => {}
+            Some(_) => return Ok(session),
+            None => empty = empty.or(Some(session)),
         }
     }
     let none = || RunError::NoSessionYet { persona: persona.map(str::to_owned), root: root.to_path_buf() };
-    Ok(last.map(|(_, session)| session).ok_or_else(none)?)
+    Ok(empty.ok_or_else(none)?)
 }

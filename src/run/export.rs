@@ -1,5 +1,5 @@
-//! Has a harness print a conversation that it keeps in a database. It runs in an empty home and directory: nothing of the user's or
-//! of a project decides what it does.
+//! Has a harness print a conversation that it keeps in a database. It runs in an empty home and directory, without variables of its
+//! own: nothing of the user's or of a project decides what it does.
 
 use crate::harness::Adapter;
 use crate::harness::transcript::Export;
@@ -34,7 +34,13 @@ pub fn conversation(
     }
     let empty = tempfile::tempdir().context("no temporary directory")?;
     let mut command = Command::new(found);
-    command.args(how.args).arg(id).current_dir(empty.path()).env(how.database_variable, &database);
+    command.args(how.args).arg(id).current_dir(empty.path());
+    // Configuration, permissions and plugins can be in variables.
+    let prefix = format!("{}_", program.to_uppercase());
+    for variable in host.env.keys().filter(|variable| variable.starts_with(&prefix)) {
+        command.env_remove(variable);
+    }
+    command.env(how.database_variable, &database);
     for variable in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"] {
         command.env(variable, empty.path());
     }

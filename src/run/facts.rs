@@ -2,6 +2,7 @@
 //! nothing.
 
 use super::above;
+use super::named_by_personas::{NamedByPersonas, skill_at};
 use super::persona_parts::PersonaParts;
 use super::setup::{self, Setup};
 use super::tree_files;
@@ -14,6 +15,7 @@ use crate::model::inherit::{Inherit, PlannedInherit};
 use crate::model::limits::LimitObstacles;
 use crate::model::plan::SkillKind;
 use crate::model::skill_source::{kind_of, name_of};
+use crate::mount::git::harness_setup::{self, Around, Program};
 use crate::mount::git::settings;
 use crate::mount::git::surroundings::GitSurroundings;
 use crate::mount::{self, InjectedFile, root};
@@ -21,21 +23,26 @@ use crate::plan::mount::MountPlace;
 use crate::plan::parts::{Obstacles, RunFacts, RunFlags};
 use crate::resolve::persona::ResolvedPersona;
 use crate::resolve::sidecar::{self, SidecarText};
-use crate::rules::layer::GitPlace;
+use crate::rules::layer::{GitPlace, SetupElsewhere};
 use crate::workforce::Workforce;
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// What decides about agents in the root: the layers, the rule files, and what this persona names.
-fn layers_in(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) -> Vec<PathBuf> {
-    let mut places = layer_places::inside(&workforce.layers, root);
-    for place in named_by(workforce, parts, root) {
-        let on_the_way = layer_places::on_the_way(&place, root);
-        // The project as a whole is none.
-        places.extend(on_the_way.into_iter().filter(|place| !place.as_os_str().is_empty()));
-    }
-    places
+/// What decides about agents in the root: the layers, the rule files, and what this persona and the others of the layers name.
+fn layers_in(
+    workforce: &Workforce,
+    parts: Option<&PersonaParts>,
+    named: &NamedByPersonas,
+    root: &Path,
+) -> Vec<PathBuf> {
+    let files = named_by(workforce, parts, root);
+    let files = files.iter().chain(&named.files).map(PathBuf::as_path);
+    let mut places = layer_places::on_the_way_to_all(files, root);
+    // The project as a whole is none.
+    places.remove(Path::new(""));
+    places.extend(layer_places::inside(&workforce.layers, root));
+    places.into_iter().collect()
 }
 
 /// The same outside of the root.
@@ -66,12 +73,8 @@ fn named_by(workforce: &Workforce, parts: Option<&PersonaParts>, root: &Path) ->
         origins.get("skills").and_then(|sources| sources.last()).and_then(|source| source.dir());
     for skill in resolved.persona.skills.iter().filter(|skill| kind_of(&skill.source) == SkillKind::Local) {
         let source = workforce.host.expand_tilde(&skill.source);
-        for anchor in [declared_in, Some(root)].into_iter().flatten() {
-            let path = anchor.join(&source);
-            // A skill that is a file of that name has the directory with it.
-            let is_named = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
-            places.push(path.parent().filter(|_| is_named).unwrap_or(&path).to_owned());
-        }
+        places
+            .extend([declared_in, Some(root)].into_iter().flatten().map(|anchor| skill_at(anchor, &source)));
     }
     places.extend(sidecar::all(resolved).into_iter().filter_map(|sidecar| match sidecar.text {
         SidecarText::File(path) => Some(path),
@@ -97,7 +100,8 @@ fn around<'a>(workforce: &'a Workforce, home: Option<&'a Path>) -> root::Surroun
 
 /// What the caller asks for, as far as it decides where to look.
 pub(super) struct Wanted<'a> {
-    pub(super) root: Option<&'a Path>,
+    /// Where the run is.
+    pub(super) place: root::MountRoot,
     pub(super) flags: &'a RunFlags,
     pub(super) inherit: Option<&'a [Inherit]>,
     /// The agent's files of a session that goes on.
@@ -110,16 +114,15 @@ pub(super) fn facts(
     wanted: Wanted<'_>,
     parts: Option<&PersonaParts>,
 ) -> Result<(RunFacts, Vec<InjectedFile>)> {
-    let Wanted { root, flags, inherit, earlier } = wanted;
+    let Wanted { place, flags, inherit, earlier } = wanted;
     let host = &workforce.host;
     let home = host.home_dir();
     let around = around(workforce, home.as_deref());
-    let place = place(workforce, root)?;
     let refused = root::refuse(&place.root, around).err().map(|error| error.to_string());
     let id = parts.map_or("mount", |parts| parts.found.resolved.id());
     let rules = workforce.rule_files(&place.root, id)?;
     let blocking = workforce.blocking_problems(parts.map(|parts| &parts.found), &rules);
-    let unreadable = blocking.iter().map(ToString::to_string).collect();
+    let unreadable = blocking.iter().map(|problem| problem.to_warning().message).collect();
     let mut warnings = parts.map(|parts| parts.warnings.clone()).unwrap_or_default();
     let RuleFiles { files: rule_files, prefix: rule_prefix, .. } = rules;
     let mut inherit = match parts {
@@ -162,6 +165,8 @@ pub(super) fn facts(
         }
         _ => BTreeMap::new(),
     };
+    let named = NamedByPersonas::read(workforce, &place.root);
+    let setup_elsewhere = setup_elsewhere(host, (&place.root, &place.cwd), parts.is_some(), named.programs());
     let above = match parts {
         Some(_) => above::configuration(&place.root, home.as_deref(), &host.env),
         None => Vec::new(),
@@ -177,11 +182,12 @@ pub(super) fn facts(
         env: host.env.clone(),
         home,
         place: MountPlace {
-            layers: layers_in(workforce, parts, &place.root),
+            layers: layers_in(workforce, parts, &named, &place.root),
             protected: layers_outside(workforce, parts, &place.root).there,
             above,
             users_config: users_config::inside(&place.root, host.home_dir().as_deref(), &host.env),
             git_settings: git_settings(host, &place.root),
+            setup_elsewhere,
             is_repository: place.root.join(".git").symlink_metadata().is_ok(),
             root: place.root,
             cwd: place.cwd,
@@ -224,4 +230,20 @@ fn git_settings(host: &Host, root: &Path) -> Vec<(GitPlace, String)> {
     let Ok(root) = root.canonicalize() else { return Vec::new() };
     let around = GitSurroundings::of(&host.env, host.home_dir(), Some(host.cwd.clone()));
     settings::places(settings::work_tree_around(&root), &root, &around)
+}
+
+/// What configuration of harnesses leads to in the root, and the programs of personas.
+fn setup_elsewhere(
+    host: &Host,
+    (root, cwd): (&Path, &Path),
+    is_persona: bool,
+    programs: Vec<Program>,
+) -> SetupElsewhere {
+    let Ok(root) = root.canonicalize() else { return SetupElsewhere::default() };
+    let cwd = root.join(cwd);
+    let home = host.home_dir();
+    let around = Around { root: &root, cwd: Some(&cwd), home: home.as_deref(), env: &host.env };
+    let directories = harness_setup::directories(&root, Some(&cwd));
+    let tops = directories.iter().flat_map(|dir| harness_setup::named_in(dir)).collect();
+    harness_setup::elsewhere(&tops, is_persona, programs, around)
 }

@@ -12,7 +12,7 @@ use crate::mount::SignalInbox;
 use crate::mount::apply::Selection;
 use crate::mount::changes::diff::printable_name;
 use crate::mount::changes::{Change, Review, ThreeWay};
-use crate::mount::fs::stat::Stat;
+use crate::mount::fs::stat::{Kind, Stat};
 use crate::session::SessionState;
 use crate::session::status::{HeldBecause, SessionRun};
 use crate::session::{Applied, ApplyRequest, Sessions};
@@ -204,11 +204,17 @@ impl OpenRun<'_> {
         self.session.update_status(|status| {
             let Some(run) = status.runs.last_mut() else { return };
             self.note_run(run);
-            // What a command changed is not looked at for a report.
-            let applied = changes.applied.iter().map(|applied| applied.outcome.applied.len() as u64).sum();
-            run.changed = run.changed.max(applied);
-            if changes.needs_approval {
-                run.held = run.held.or(Some(HeldBecause::NeedsApproval));
+            // What a command changed is not in a report.
+            let applied = changes.applied.iter().flat_map(|applied| &applied.outcome.applied);
+            let reviewed = self.reviewed.iter().flat_map(|reviewed| &reviewed.review.changes);
+            run.changed = run.changed.max(files(applied)).max(files(reviewed));
+            if changes.state == SessionState::Held {
+                let why = match self.run.plan.changes.apply {
+                    _ if changes.needs_approval => HeldBecause::NeedsApproval,
+                    ApplyPolicy::Never => HeldBecause::Requested,
+                    ApplyPolicy::Ask | ApplyPolicy::Auto => HeldBecause::Kept,
+                };
+                run.held = run.held.or(Some(why));
             }
         })
     }
@@ -229,6 +235,10 @@ impl OpenRun<'_> {
         }
         Ok(())
     }
+}
+
+fn files<'a>(changes: impl Iterator<Item = &'a Change>) -> u64 {
+    changes.filter(|change| change.node != Kind::Dir).count() as u64
 }
 
 /// The agent's side of what is about to be looked at.

@@ -15,6 +15,7 @@ mod export;
 mod facts;
 pub mod finish;
 mod inject;
+mod named_by_personas;
 pub mod observer;
 pub mod open;
 pub mod outcome;

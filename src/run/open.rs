@@ -24,8 +24,8 @@ use crate::model::plan::{AgentPlan, PlannedSubject, RunPlan};
 use crate::model::raw_path::RawPath;
 use crate::model::secrets::Secrets;
 use crate::mount::{ChildCommand, InjectedFile, OpenMount, SignalInbox, catch_runner_signals};
-use crate::session::Session;
 use crate::session::status::SessionRun;
+use crate::session::{Session, SessionState};
 use anyhow::Result;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -49,6 +49,9 @@ pub struct OpenRun<'a> {
     pub report: ReportBuilder,
     /// Whether this run made the session.
     pub(super) is_new: bool,
+    /// Whether the next attempt takes the base: in a new session, until something may have been written. Taken later, it would pass
+    /// the user's edits of the meantime for what the agent started from.
+    pub(super) needs_base: bool,
     /// Whether a command was started in it, or may have been.
     pub(super) has_started: bool,
     pub(super) version: Option<VersionQuestion>,
@@ -111,7 +114,13 @@ impl<'a> Engine<'a> {
         secrets.redact_json(&mut plan);
         session.write_json(PLAN_FILE, &plan)?;
         let begun = session_run(&run, host, &secrets);
-        session.update_status(|status| status.begin(begun))?;
+        session.update_status(|status| {
+            status.begin(begun);
+            // A session that goes on keeps its state until the harness starts: nothing is lost if that fails.
+            if is_new {
+                status.enter(SessionState::Running, host.now());
+            }
+        })?;
         report.record = Some(mount.record.clone());
         for warning in &report.warnings {
             observer.event(&RunEvent::Warning(warning));
@@ -135,6 +144,7 @@ impl<'a> Engine<'a> {
             signals,
             report: report.clone(),
             is_new,
+            needs_base: is_new,
             has_started: false,
             version: None,
             reviewed: None,

@@ -5,6 +5,7 @@ use crate::launch::headless::HeadlessOutcome;
 use crate::model::limits::Limits;
 use crate::model::plan::Mode;
 use crate::model::report::{Status, Usage};
+use crate::model::tool_rule::ToolRule;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::process::attend::ReachedLimit;
 use crate::mount::{ChildOutcome, Ending};
@@ -27,6 +28,9 @@ pub struct HarnessOutcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
     pub warnings: Vec<Warning>,
+    /// Calls that were not allowed, each once: `Bash(rm x)`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<String>,
     /// Files that the agent wanted to change and was not allowed to, as it named them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub denied_edits: Vec<PathBuf>,
@@ -35,9 +39,14 @@ pub struct HarnessOutcome {
 }
 
 impl HarnessOutcome {
-    pub fn of_headless(outcome: HeadlessOutcome, limits: Limits) -> HarnessOutcome {
+    /// `permission_mode` is the persona's.
+    pub fn of_headless(
+        outcome: HeadlessOutcome,
+        limits: Limits,
+        permission_mode: Option<&str>,
+    ) -> HarnessOutcome {
         let attended = outcome.attended;
-        let mut warnings = warnings(&outcome);
+        let mut warnings = warnings(&outcome, permission_mode);
         warnings.extend(limits_reached(&attended, limits));
         let (harness_exit_code, killed_by) = codes(attended.ending);
         let conclusion = outcome.conclusion;
@@ -66,6 +75,7 @@ impl HarnessOutcome {
             model: conclusion.model,
             said: None,
             warnings,
+            denied: conclusion.denials,
             denied_edits: conclusion.denied_edits,
             leaked: Vec::new(),
         }
@@ -95,6 +105,7 @@ impl HarnessOutcome {
             model: None,
             said: None,
             warnings: limits_reached(&outcome, limits),
+            denied: Vec::new(),
             denied_edits: Vec::new(),
             leaked: Vec::new(),
         }
@@ -131,16 +142,11 @@ impl HarnessOutcome {
     }
 }
 
-fn warnings(outcome: &HeadlessOutcome) -> Vec<Warning> {
+fn warnings(outcome: &HeadlessOutcome, permission_mode: Option<&str>) -> Vec<Warning> {
     let warning = |text: String| Warning::new(WarningCode::Harness, text);
     let conclusion = &outcome.conclusion;
     let mut warnings = conclusion.warnings.clone();
-    if !conclusion.denials.is_empty() {
-        warnings.push(warning(format!(
-            "not allowed: {} (`permissions.allow` of the persona lists what it may do unasked)",
-            conclusion.denials.join(", ")
-        )));
-    }
+    warnings.extend(denials(&conclusion.denials, permission_mode).into_iter().map(warning));
     if outcome.flooded > 0 {
         let count = outcome.flooded;
         warnings.push(warning(format!(
@@ -148,6 +154,25 @@ fn warnings(outcome: &HeadlessOutcome) -> Vec<Warning> {
         )));
     }
     warnings
+}
+
+/// What was not allowed, with the setting that decides about it.
+fn denials(calls: &[String], permission_mode: Option<&str>) -> Vec<String> {
+    let is_planned_edit =
+        |call: &&String| permission_mode == Some("plan") && ToolRule::parse(call).edits_files();
+    let (edits, others): (Vec<&String>, Vec<&String>) = calls.iter().partition(is_planned_edit);
+    let list = |calls: &[&String]| calls.iter().map(|call| call.as_str()).collect::<Vec<_>>().join(", ");
+    let mut texts = Vec::new();
+    if !edits.is_empty() {
+        texts.push(format!("not allowed: {} (`permissions.mode` of the persona is `plan`)", list(&edits)));
+    }
+    if !others.is_empty() {
+        texts.push(format!(
+            "not allowed: {} (a headless run has nobody to ask; `permissions.allow` of the persona lists what it may do unasked)",
+            list(&others)
+        ));
+    }
+    texts
 }
 
 fn codes(ending: Ending) -> (Option<i32>, Option<i32>) {
@@ -221,6 +246,19 @@ mod tests {
         let mut checked = interactive(Ending::Code(0), None);
         checked.fail("a check failed".into());
         assert_eq!(exit(checked, Exit::Done), 1);
+    }
+
+    #[test]
+    fn what_was_not_allowed_comes_with_the_setting_that_decides() {
+        let calls = ["Write(a.txt)".to_owned(), "Bash(make)".to_owned()];
+        let asks = "(a headless run has nobody to ask; `permissions.allow` of the persona lists what it may do unasked)";
+        let plans = "(`permissions.mode` of the persona is `plan`)";
+        assert_eq!(denials(&calls, None), [format!("not allowed: Write(a.txt), Bash(make) {asks}")]);
+        assert_eq!(
+            denials(&calls, Some("plan")),
+            [format!("not allowed: Write(a.txt) {plans}"), format!("not allowed: Bash(make) {asks}")]
+        );
+        assert_eq!(denials(&[], Some("plan")), <[String; 0]>::default());
     }
 
     #[test]

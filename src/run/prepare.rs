@@ -61,11 +61,16 @@ pub fn prepare(
     watch::check_earlier(&workforce.layers.home, &workforce.host.cwd)?;
     let mut overrides = request.overrides.clone();
     let mut flags = flags(request);
+    // What is wrong with it is said later. Now because the git of a project is never run, and from here on the project is known.
+    let place = place(workforce, request.root.as_deref());
     let resumed = match (&request.resume, request.persona()) {
         (Some(session), Some(persona)) => {
             let found = workforce.find(&persona.name)?;
-            let root = place(workforce, request.root.as_deref())?.root;
-            Some(conversation::find(store, session, found.resolved.id(), overrides.harness, &root)?)
+            let root = match &place {
+                Ok(place) => &place.root,
+                Err(_) => return Err(place.expect_err("just looked at")),
+            };
+            Some(conversation::find(store, session, found.resolved.id(), overrides.harness, root)?)
         }
         _ => None,
     };
@@ -76,9 +81,7 @@ pub fn prepare(
         let was = resumed.session.record()?.map(|record| record.sandbox);
         flags.mount.sandbox = flags.mount.sandbox.or(was.filter(|level| *level == Sandbox::Strict));
     }
-    // Not before the project is known, whose git is never run. What is wrong with the place is said later.
-    if workforce.host.var("GIT_CONFIG_SYSTEM").is_none() && place(workforce, request.root.as_deref()).is_ok()
-    {
+    if workforce.host.var("GIT_CONFIG_SYSTEM").is_none() && place.is_ok() {
         git::ask_for_system_config();
     }
     let parts = match &request.subject {
@@ -89,12 +92,7 @@ pub fn prepare(
         Subject::Command { persona: None, .. } => None,
     };
     let earlier = resumed.as_ref().and_then(|resumed| data_of(&resumed.session));
-    let wanted = Wanted {
-        root: request.root.as_deref(),
-        flags: &flags,
-        inherit: overrides.inherit.as_deref(),
-        earlier,
-    };
+    let wanted = Wanted { place: place?, flags: &flags, inherit: overrides.inherit.as_deref(), earlier };
     let (mut facts, setup_files) = facts(workforce, wanted, parts.as_ref())?;
     facts.warnings.splice(0..0, workforce.general_warnings());
     facts.warnings.extend(request.warnings.iter().cloned());
@@ -120,6 +118,7 @@ pub fn prepare(
     }
     if let Some(resumed) = &resumed {
         can_continue(&resumed.session, &plan)?;
+        plan.continues = Some(resumed.session.id.to_string());
     }
     let setup_files =
         inject::shown_setup(&plan.mount, plan.sidecar.as_ref(), setup_files, workforce.snapshot());
@@ -173,8 +172,12 @@ impl Preview {
             mount: MountFlags { reveal: overrides.reveal.clone(), ..MountFlags::default() },
             ..RunFlags::default()
         };
-        let wanted =
-            Wanted { root: None, flags: &flags, inherit: overrides.inherit.as_deref(), earlier: None };
+        let wanted = Wanted {
+            place: place(workforce, None)?,
+            flags: &flags,
+            inherit: overrides.inherit.as_deref(),
+            earlier: None,
+        };
         let (facts, _) = facts(workforce, wanted, Some(&parts))?;
         let plan = plan_run::agent(&parts.parts(workforce), &flags, &facts);
         Ok(Preview { parts, plan })

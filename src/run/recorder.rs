@@ -20,7 +20,7 @@ pub struct Recorder<'a> {
     observer: &'a mut dyn Observer,
     live: Live<'a>,
     /// When the tools that are at work began.
-    working: HashMap<String, Instant>,
+    running_tools: HashMap<String, Instant>,
     events: EventLog,
     log: CappedLog,
     note: ConversationNote,
@@ -59,7 +59,7 @@ impl<'a> Recorder<'a> {
             host,
             observer,
             live,
-            working: HashMap::new(),
+            running_tools: HashMap::new(),
             events,
             log,
             note,
@@ -84,10 +84,10 @@ impl Recorder<'_> {
     fn complete(&mut self, event: &mut Event) {
         match event {
             Event::ToolStarted { id, .. } => {
-                self.working.insert(id.clone(), Instant::now());
+                self.running_tools.insert(id.clone(), Instant::now());
             }
             Event::ToolFinished { id, output, seconds, .. } => {
-                let took = self.working.remove(id).map(|began| began.elapsed().as_secs_f64());
+                let took = self.running_tools.remove(id).map(|began| began.elapsed().as_secs_f64());
                 *seconds = seconds.or(took.map(|took| (took * 1000.0).round() / 1000.0));
                 *output = output.as_deref().map(shortened_output);
             }

@@ -6,8 +6,8 @@ use crate::harness::records::{Current, RecordedRun, Records};
 use crate::harness::transcript::{Span, Transcripts};
 use crate::model::mount::{CONFIG_DIR, CONVERSATION_DIR};
 use serde_json::Value;
-use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -115,11 +115,11 @@ impl RunRecords<'_> {
 
     /// Whether there is a conversation with this id. Where each is not a file of its own, the id is believed.
     pub fn has(&self, id: &str) -> bool {
-        self.records.files.is_none() || self.file(id).is_some()
+        self.records.files.is_none() || self.open(id).is_some()
     }
 
-    /// The file of the conversation with this id. What is in the session comes before what the user has.
-    pub fn file(&self, id: &str) -> Option<PathBuf> {
+    /// The file of the conversation with this id, opened. What is in the session comes before what the user has.
+    pub fn open(&self, id: &str) -> Option<(PathBuf, File)> {
         let files = self.records.files?;
         let kept = self.session_dir.join(CONVERSATION_DIR);
         let kept = fs::read_dir(kept).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -127,20 +127,24 @@ impl RunRecords<'_> {
         let layers = fs::read_dir(self.session_dir.join(CONFIG_DIR)).into_iter().flatten().flatten();
         let layers = layers.map(|entry| entry.path().join("upper"));
         let own = files.in_session.map(|dir| self.session_dir.join(dir));
-        let theirs = self.state_dir.map(Path::to_path_buf);
-        let places = layers.chain(kept).chain(own).chain(theirs);
-        let mut dirs: Vec<PathBuf> = places.map(|dir| dir.join(files.dir)).collect();
+        let theirs = self.state_dir.map(|dir| dir.join(files.dir));
+        // The agent could write to those: a link would lead to any file.
+        let places = layers.chain(kept).chain(own).filter(|dir| is_dir(dir));
+        let places = places.map(|dir| dir.join(files.dir)).filter(|dir| is_dir(dir));
+        let mut dirs: Vec<PathBuf> = places.chain(theirs).collect();
         for _ in 0..files.depth {
             let below =
                 |dir: &PathBuf| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-            dirs = dirs.iter().flat_map(below).take(MOST).filter(|path| path.is_dir()).collect();
+            dirs = dirs.iter().flat_map(below).take(MOST).filter(|path| is_dir(path)).collect();
         }
         let is_named = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str());
             name.and_then(|name| name.strip_suffix(".jsonl")).is_some_and(|stem| stem.ends_with(id))
         };
         let entries = dirs.iter().flat_map(|dir| fs::read_dir(dir).into_iter().flatten().flatten());
-        entries.map(|entry| entry.path()).filter(is_named).find(|path| !is_of_helper(path))
+        let paths = entries.map(|entry| entry.path()).filter(is_named);
+        let mut opened = paths.filter_map(|path| regular::open_no_link(&path).ok().map(|file| (path, file)));
+        opened.find_map(|(path, mut file)| (!is_of_helper(&mut file)).then_some((path, file)))
     }
 
     /// What the records say about a run in a terminal that had this conversation.
@@ -154,7 +158,7 @@ impl RunRecords<'_> {
         let (Transcripts::Lines(reader), Some(id)) = (transcripts, id.filter(|id| is_plain(id))) else {
             return run;
         };
-        let Some(Ok(file)) = self.file(id).map(|file| regular::open(&file)) else { return run };
+        let Some((_, file)) = self.open(id) else { return run };
         let (mut reader, mut lines) = (reader(), BufReader::new(file.take(LARGEST)));
         let mut line = Vec::new();
         while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
@@ -175,12 +179,17 @@ pub(super) fn is_plain(id: &str) -> bool {
     id.len() <= LONGEST && id.chars().all(is_plain) && id.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
+/// Whether a path is a directory, and no link to one.
+fn is_dir(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
+}
+
 /// Whether a conversation is one that the agent had with a helper of its own: codex says so in the first line.
-fn is_of_helper(path: &Path) -> bool {
+fn is_of_helper(file: &mut File) -> bool {
     const LONGEST: u64 = 1 << 20;
-    let Ok(file) = regular::open(path) else { return true };
     let mut line = String::new();
-    let _ = BufReader::new(file.take(LONGEST)).read_line(&mut line);
+    let _ = BufReader::new((&*file).take(LONGEST)).read_line(&mut line);
+    let _ = file.rewind();
     let first: Value = serde_json::from_str(&line).unwrap_or_default();
     first["payload"]["source"].is_object()
 }
@@ -219,5 +228,14 @@ mod tests {
         fs::write(rollouts.join("rollout-x-a1.jsonl"), r#"{"payload":{"source":"cli"}}"#).unwrap();
         fs::write(rollouts.join("rollout-x-b2.jsonl"), r#"{"payload":{"source":{"subagent":1}}}"#).unwrap();
         assert!(records.has("a1") && !records.has("b2"));
+        let read = |id| records.open(id).map(|(_, file)| std::io::read_to_string(file).unwrap());
+        assert_eq!(read("a1").unwrap(), r#"{"payload":{"source":"cli"}}"#);
+        // An agent's link leads nowhere, whatever is linked.
+        fs::write(dir.path().join("other-c3.jsonl"), "{}").unwrap();
+        std::os::unix::fs::symlink(dir.path().join("other-c3.jsonl"), rollouts.join("r-c3.jsonl")).unwrap();
+        assert_eq!(read("c3"), None);
+        fs::rename(&rollouts, dir.path().join("moved")).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("moved"), &rollouts).unwrap();
+        assert_eq!(read("a1"), None);
     }
 }

@@ -14,8 +14,9 @@ use crate::model::report::{
 use crate::model::secrets::Secrets;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::apply;
-use crate::mount::changes::diff::{FileDiff, printable_name};
+use crate::mount::changes::diff::{FileDiff, printable_name, some_names};
 use crate::mount::changes::{ProtectedWhy, Review};
+use crate::mount::fs::stat::Kind;
 use crate::session::Applied;
 use crate::session::SessionState;
 use crate::session::leaks::Leaks;
@@ -108,6 +109,7 @@ impl ReportBuilder {
             ReportedChange {
                 path: change.path.clone(),
                 kind: change.kind,
+                directory: change.node == Kind::Dir,
                 added: diff.and_then(|diff| count(diff.added)),
                 removed: diff.and_then(|diff| count(diff.removed)),
                 affects_agents: change.affects_agents,
@@ -172,8 +174,15 @@ impl ReportBuilder {
                 subject: commit.subject.clone(),
                 reference: reference.clone(),
             }));
-            let text =
-                format!("the agent's commits are at {reference}; `{}` takes them over", branch.command);
+            let text = if branch.command.contains(" log ") {
+                let names = some_names(&branch.differing);
+                format!(
+                    "the agent's commits are at {reference} and differ from your files ({names}): look at them with `{}`",
+                    branch.command
+                )
+            } else {
+                format!("the agent's commits are at {reference}; `{}` takes them over", branch.command)
+            };
             self.warn(WarningCode::Commits, text);
         }
         for branch in &applied.git.held {
@@ -195,7 +204,7 @@ impl ReportBuilder {
                 run.set_task(outcome.said.clone());
             }
         }
-        run.changed = self.changes.len() as u64;
+        run.changed = self.changes.iter().filter(|change| !change.directory).count() as u64;
         run.added = self.changes.iter().filter_map(|change| change.added).sum();
         run.removed = self.changes.iter().filter_map(|change| change.removed).sum();
         run.held = match (self.apply, run.status) {

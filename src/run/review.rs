@@ -6,7 +6,7 @@ use crate::host::interruption;
 use crate::model::amounts::counted;
 use crate::model::mount::{Backend, RuleSource};
 use crate::model::warning::{Warning, WarningCode};
-use crate::mount::changes::diff::{diff, printable_name};
+use crate::mount::changes::diff::{diff_with_renames, printable_name};
 use crate::mount::changes::{Ignored, Merging, Review, review};
 use crate::session::leaks::Leaks;
 use anyhow::Result;
@@ -90,8 +90,11 @@ impl OpenRun<'_> {
         // What a signal kept from being looked at is not known to be clean.
         interruption::check()?;
         self.report.leaked(&leaks);
-        let diffs =
-            if review.changes.len() <= MOST_COUNTED { diff(&sides, review, None)? } else { Vec::new() };
+        let diffs = if review.changes.len() <= MOST_COUNTED {
+            diff_with_renames(&sides, review)?
+        } else {
+            Vec::new()
+        };
         self.report.changed(review, &diffs);
         Ok(())
     }

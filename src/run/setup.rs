@@ -12,14 +12,18 @@ use crate::model::tier::Harness;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::InjectedFile;
 use crate::plan::parts::FoundSetup;
-use crate::rules::inherit::{INSTRUCTIONS, SetupPlace, directories, places};
+use crate::rules::inherit::{INSTRUCTIONS, SetupPlace, directories, is_instruction_file, places};
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// What a user has of MCP servers, conversations and much else.
 const LARGEST_STATE: u64 = 32 << 20;
+/// How many directory entries are looked at for instruction files further down. That takes a few milliseconds.
+const MOST_ENTRIES: usize = 5_000;
+/// Directories full of other people's files.
+const MADE: [&str; 4] = ["node_modules", "target", "vendor", "dist"];
 /// Programs pass over it at the beginning of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -61,6 +65,7 @@ pub(super) fn read(around: &Surroundings, inherit: &PlannedInherit) -> Setup {
     let servers = servers(&files, around, inherit, &mut setup);
     let hooks = hooks(&files, around, inherit, &mut setup);
     setup.found.servers = servers;
+    setup.found.users_servers = users_servers(around);
     setup.found.hooks = hooks;
     if inherit.has(Inherit::Mcp) {
         match foreign_servers(around) {
@@ -137,8 +142,9 @@ fn servers(
         }
     }
     if !inherit.has(Inherit::Mcp) {
-        if has_own_servers(around) {
-            named.push("MCP servers of yours".to_owned());
+        let users = &adapter(around.harness).user_servers;
+        if users.as_ref().is_some_and(|users| users.only_inherited) && !users_servers(around).is_empty() {
+            named.push("your own MCP servers".to_owned());
         }
         if !named.is_empty() {
             setup.hidden.push(HiddenSetup { kind: Inherit::Mcp, what: named });
@@ -229,30 +235,61 @@ fn note_hidden_files(
         }
         let of_kind = all.iter().filter(|place| place.kind == kind);
         candidates.extend(of_kind.map(|place| place.path.clone()));
-        let what: Vec<String> =
+        let mut what: Vec<String> =
             candidates.iter().filter(|path| files.exists(path)).map(|path| shown(path)).collect();
+        if kind == Inherit::Instructions && around.snapshot.is_none() {
+            let nested = instructions_below(around.root, around.cwd);
+            what.extend(
+                nested.iter().map(|path| shown(path)).filter(|path| !candidates.contains(&path.into())),
+            );
+        }
         if !what.is_empty() {
             setup.hidden.push(HiddenSetup { kind, what });
         }
     }
 }
 
-/// Whether the user has MCP servers of their own, for everything or for this project, that a run goes without.
-fn has_own_servers(around: &Surroundings) -> bool {
-    let Some(servers) = &adapter(around.harness).user_servers else { return false };
+/// Instruction files in the directories below the working directory, those near the top first. It only tells the user what a run does
+/// not see, so it does not search a large project to its end, nor what is installed or made there.
+fn instructions_below(root: &Path, cwd: &Path) -> Vec<PathBuf> {
+    let (mut found, mut seen) = (Vec::new(), 0);
+    let mut waiting = VecDeque::from([cwd.to_owned()]);
+    while let Some(dir) = waiting.pop_front().filter(|_| seen < MOST_ENTRIES) {
+        let entries = std::fs::read_dir(root.join(&dir)).into_iter().flatten().flatten();
+        for entry in entries.take(MOST_ENTRIES - seen) {
+            seen += 1;
+            let (name, path) = (entry.file_name(), dir.join(entry.file_name()));
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                found.extend(is_instruction_file(&path).then_some(path));
+            } else if !name.as_encoded_bytes().starts_with(b".") && !MADE.iter().any(|made| name == *made) {
+                waiting.push_back(path);
+            }
+        }
+    }
+    found.sort_by_key(|path| (path.components().count(), path.clone()));
+    found
+}
+
+/// The user's own MCP servers, for everything or for this project. A file that cannot be read names none.
+fn users_servers(around: &Surroundings) -> BTreeSet<String> {
+    let Some(servers) = &adapter(around.harness).user_servers else { return BTreeSet::new() };
     let said = around.env.get(servers.variable).filter(|dir| !dir.is_empty()).map(PathBuf::from);
-    let Some(dir) = said.or_else(|| around.home.map(Path::to_owned)) else { return false };
-    let state = regular::read(&dir.join(servers.file), LARGEST_STATE).unwrap_or_default();
-    let state: Value = serde_json::from_slice(&state).unwrap_or_default();
-    let has = |value: &Value| value["mcpServers"].as_object().is_some_and(|servers| !servers.is_empty());
+    let Some(dir) = said.or_else(|| around.home.map(|home| home.join(servers.usual))) else {
+        return BTreeSet::new();
+    };
     let project: PathBuf = around.root.join(around.cwd).components().collect();
-    has(&state) || has(&state["projects"][project.display().to_string()])
+    let names = |file: &&str| {
+        let bytes = regular::read(&dir.join(file), LARGEST_STATE).ok()?;
+        setup_servers::names(file, std::str::from_utf8(&bytes).ok()?, &project.display().to_string()).ok()
+    };
+    servers.files.iter().filter_map(names).flatten().collect()
 }
 
 /// Servers that the harness starts besides the user's and the repository's: those of directories above the project, and those
 /// that an agent has written into a mount that is used again. Fails with a file that the harness may read in another way than we do.
 fn foreign_servers(around: &Surroundings) -> Result<Vec<String>, PathBuf> {
-    let Some(servers) = &adapter(around.harness).user_servers else { return Ok(Vec::new()) };
+    let servers = adapter(around.harness).user_servers.as_ref();
+    let Some(name) = servers.and_then(|servers| servers.in_directories_above) else { return Ok(Vec::new()) };
     let above = around.root.ancestors().skip(1).map(Path::to_owned);
     let earlier = around
         .earlier
@@ -260,7 +297,7 @@ fn foreign_servers(around: &Surroundings) -> Result<Vec<String>, PathBuf> {
         .flat_map(|data| directories(around.cwd).into_iter().map(move |dir| data.join(dir)));
     let mut names = BTreeSet::new();
     for dir in above.chain(earlier) {
-        let file = dir.join(servers.in_directories_above);
+        let file = dir.join(name);
         if file.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             continue;
         }
@@ -275,6 +312,23 @@ fn foreign_servers(around: &Surroundings) -> Result<Vec<String>, PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn instructions_of_directories_below_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        for path in
+            ["a/b/CLAUDE.md", "a/AGENTS.md", "a/README.md", "node_modules/x/CLAUDE.md", ".git/CLAUDE.md"]
+        {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        assert_eq!(
+            instructions_below(dir.path(), Path::new("")),
+            ["a/AGENTS.md", "a/b/CLAUDE.md"].map(PathBuf::from)
+        );
+        assert_eq!(instructions_below(dir.path(), Path::new("a/b")), [PathBuf::from("a/b/CLAUDE.md")]);
+    }
 
     #[test]
     fn hooks_are_lists_by_event() {

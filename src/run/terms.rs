@@ -7,6 +7,7 @@ use crate::model::inherit::Inherit;
 use crate::model::mount::{Backend, Effect, PathRule, RuleSource, Sandbox};
 use crate::model::mount_record::{MountRecord, RULES_FILE};
 use crate::model::plan::RunPlan;
+use crate::rules::layer::is_of_setup;
 use crate::session::Session;
 use anyhow::Result;
 
@@ -47,10 +48,11 @@ fn named(kinds: &[Inherit]) -> String {
 }
 
 /// The first difference, for people. Our own list of secrets is left out: it changes with a release, and what it hides is hidden
-/// whenever a mount is used again.
+/// whenever a mount is used again. So is what configuration of harnesses leads to.
 fn changed_rule(began: &[PathRule], now: &[PathRule]) -> Option<String> {
     let counted = |rules: &[PathRule]| -> Vec<PathRule> {
-        rules.iter().filter(|rule| rule.source != RuleSource::BuiltinSecret).cloned().collect()
+        let counts = |rule: &&PathRule| rule.source != RuleSource::BuiltinSecret && !is_of_setup(rule);
+        rules.iter().filter(counts).cloned().collect()
     };
     let is_same =
         |a: &PathRule, b: &PathRule| (&a.pattern, a.effect, a.source) == (&b.pattern, b.effect, b.source);

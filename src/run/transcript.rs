@@ -1,4 +1,4 @@
-//! The transcript of a session: what was asked, said and done in each attempt, as its events or the harness's own records have it.
+//! The transcript of a session: what was asked, said and done in each attempt, from its events or the harness's own records.
 //! It can be read while the session runs. Prints nothing.
 
 use super::attempt::{ATTEMPTS_DIR, COMMAND_FILE, OUTCOME_FILE, TASK_FILE};
@@ -10,9 +10,11 @@ use crate::files::regular;
 use crate::harness::adapter;
 use crate::harness::transcript::{Span, TranscriptReader, Transcripts};
 use crate::host::Host;
+use crate::launch::lines::Lines;
 use crate::launch::record::EVENTS_FILE;
 use crate::model::event::{Event, RecordedEvent, shortened_output};
 use crate::model::raw_path::RawPath;
+use crate::model::report::Status;
 use crate::model::secrets::Secrets;
 use crate::model::tier::Harness;
 use crate::session::Session;
@@ -28,18 +30,20 @@ use std::path::{Path, PathBuf};
 const LONGEST_TASK: u64 = 1 << 20;
 /// As much of a file is read at a time.
 const PIECE: usize = 256 << 10;
-/// A line that is longer is passed over.
-const LONGEST_LINE: usize = 16 << 20;
+/// As much of the record of an attempt is read: an agent may have written it.
+const LARGEST: u64 = 256 << 20;
 
-/// What is heard, in its order.
+/// Items of a transcript, in order.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
+pub enum TranscriptItem {
     /// The harness or command was started once more.
-    Attempt { number: u32, source: Source },
+    Attempt { number: u32, source: Source, harness: Option<Harness> },
     /// A line as it is recorded, and what it means.
     Line { raw: String, events: Vec<RecordedEvent> },
+    /// Why the transcript of the attempt is not complete.
+    Incomplete(&'static str),
     /// The attempt is over.
-    Over(Over),
+    Ended(AttemptOutcome),
 }
 
 /// Where an attempt is recorded.
@@ -64,8 +68,8 @@ pub enum SourceKind {
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Over {
-    pub status: String,
+pub struct AttemptOutcome {
+    pub status: Status,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -80,7 +84,9 @@ pub struct Transcript<'a> {
     attempt: u32,
     reading: Reading,
     /// How its events say that it ended.
-    ended: Option<Over>,
+    ended: Option<AttemptOutcome>,
+    /// The conversation that the harness printed, for all attempts.
+    exported: Option<Vec<RecordedEvent>>,
 }
 
 /// How far an attempt is read.
@@ -92,8 +98,10 @@ enum Reading {
         tail: Tail,
         reader: Box<dyn TranscriptReader>,
         span: Span,
+        /// Whether any of it is of this attempt.
+        is_found: bool,
     },
-    /// A conversation that can only be had as a whole.
+    /// A conversation that can only be read as a whole.
     Whole,
     /// There is no record, and none will come.
     Nothing,
@@ -101,37 +109,62 @@ enum Reading {
 }
 
 impl<'a> Transcript<'a> {
-    /// Fails for a session without an agent.
-    pub fn open(session: &'a Session, host: &'a Host) -> Result<Transcript<'a>> {
+    /// Fails for a session without an agent. Values of secrets count from `shortest` characters on.
+    pub fn open(session: &'a Session, host: &'a Host, shortest: usize) -> Result<Transcript<'a>> {
         let note = ConversationNote::read(session)?;
         let has_events = session.dir.join(EVENTS_FILE).exists();
-        if note.is_none() && !has_events && has_ended(session)? {
+        if note.is_none() && !has_events && (is_command(session)? || has_ended(session)?) {
             return Err(RunError::NoTranscript { session: session.id.to_string() }.into());
         }
         let plan: Value = session.read_json("plan.json").ok().flatten().unwrap_or_default();
         let references = plan["references"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let secrets = Secrets::new(references.filter_map(|name| Some((name, host.env.get(name)?))));
-        Ok(Transcript { session, host, note, secrets, attempt: 0, reading: Reading::Done, ended: None })
+        let values = references.filter_map(|name| Some((name, host.env.get(name)?)));
+        Ok(Transcript {
+            session,
+            host,
+            note,
+            secrets: Secrets::at_least(shortest, values),
+            attempt: 0,
+            reading: Reading::Done,
+            ended: None,
+            exported: None,
+        })
     }
 
-    /// Everything that is new since the last time. `is_over`: the session has ended, so that no more comes.
-    pub fn read(&mut self, is_over: bool) -> Result<Vec<Heard>> {
-        let mut heard = Vec::new();
+    /// Whether what is said now can be read only when the run has ended.
+    pub fn comes_at_the_end(&self) -> bool {
+        let harness = self.harness().map(|harness| adapter(harness).transcripts);
+        let is_exported = matches!(harness, Some(Transcripts::Exported(_)));
+        let has_task = || self.dir(self.attempt).is_some_and(|dir| dir.join(TASK_FILE).exists());
+        matches!(self.reading, Reading::Whole)
+            || (matches!(self.reading, Reading::Waiting) && is_exported && !has_task())
+    }
+
+    /// Hands on everything that is new since the last time. `is_over`: the session has ended, so that no more comes.
+    pub fn read(&mut self, is_over: bool, each: &mut dyn FnMut(TranscriptItem)) -> Result<()> {
         loop {
             let next = self.dir(self.attempt + 1);
             let is_last = next.is_none();
             // Written after the last of the events.
-            let over = self.outcome();
-            let no_more = is_over || !is_last || over.is_some();
-            self.read_attempt(no_more, &mut heard)?;
+            let outcome = self.outcome();
+            let no_more = is_over || !is_last || outcome.is_some();
+            self.read_attempt(no_more, each)?;
             // Earlier versions kept no outcome.
-            let over = over.or_else(|| self.ended.take_if(|_| no_more));
-            if let (Some(over), false) = (over, matches!(self.reading, Reading::Done)) {
+            let outcome = outcome.or_else(|| self.ended.take_if(|_| no_more));
+            if let Reading::Conversation { is_found: is_found @ false, .. } = &mut self.reading
+                && no_more
+            {
+                *is_found = true;
+                each(TranscriptItem::Incomplete(
+                    "nothing in the harness's record is from the time of this attempt",
+                ));
+            }
+            if let (Some(outcome), false) = (outcome, matches!(self.reading, Reading::Done)) {
                 self.reading = Reading::Done;
-                heard.push(Heard::Over(over));
+                each(TranscriptItem::Ended(outcome));
             }
             if is_last {
-                return Ok(heard);
+                return Ok(());
             }
             self.attempt += 1;
             self.ended = None;
@@ -146,68 +179,77 @@ impl<'a> Transcript<'a> {
         if dir.is_dir() { Some(dir) } else { old().then(|| self.session.dir.clone()) }
     }
 
-    fn outcome(&self) -> Option<Over> {
+    fn outcome(&self) -> Option<AttemptOutcome> {
         let file = self.dir(self.attempt)?.join(OUTCOME_FILE);
         serde_json::from_slice(&regular::read(&file, LONGEST_TASK).ok()?).ok()
     }
 
     /// `no_more`: what is not there now does not come.
-    fn read_attempt(&mut self, no_more: bool, heard: &mut Vec<Heard>) -> Result<()> {
+    fn read_attempt(&mut self, no_more: bool, each: &mut dyn FnMut(TranscriptItem)) -> Result<()> {
         let Some(dir) = self.dir(self.attempt) else { return Ok(()) };
         if matches!(self.reading, Reading::Waiting) {
-            self.reading = self.begin(&dir, no_more, heard);
+            self.reading = self.begin(&dir, no_more, each);
         }
         let until = self.dir(self.attempt + 1).and_then(|next| started(&next));
-        match &mut self.reading {
+        let is_complete = match &mut self.reading {
             Reading::Events(tail) => {
-                for raw in tail.lines(no_more)? {
-                    let event = serde_json::from_str::<RecordedEvent>(&raw).ok();
+                let ended = &mut self.ended;
+                tail.read(no_more, &mut |raw| {
+                    let event = serde_json::from_str::<RecordedEvent>(raw).ok();
                     if let Some(Event::Ended { ok, reason, .. }) = event.as_ref().map(|event| &event.event) {
-                        let status = if *ok { "completed" } else { "failed" };
-                        self.ended = Some(Over { status: status.to_owned(), reason: reason.clone() });
+                        let status = if *ok { Status::Completed } else { Status::Failed };
+                        *ended = Some(AttemptOutcome { status, reason: reason.clone() });
                     }
-                    heard.push(Heard::Line { raw, events: event.into_iter().collect() });
-                }
+                    each(TranscriptItem::Line { raw: raw.to_owned(), events: event.into_iter().collect() });
+                })?
             }
-            Reading::Conversation { tail, reader, span } => {
+            Reading::Conversation { tail, reader, span, is_found } => {
                 span.until = until;
-                for raw in tail.lines(no_more)? {
-                    let events = span.events(&raw, reader.as_mut());
+                let secrets = &self.secrets;
+                tail.read(no_more, &mut |raw| {
+                    let events = span.events(raw, reader.as_mut());
                     // Of another attempt, or without a meaning for people.
                     if events.is_empty() {
-                        continue;
+                        return;
                     }
-                    let raw = self.secrets.redact(&raw);
-                    let events = events.iter().filter_map(|event| redacted(event, &self.secrets)).collect();
-                    heard.push(Heard::Line { raw, events });
-                }
+                    *is_found = true;
+                    let raw = secrets.redact(raw);
+                    let events = events.iter().filter_map(|event| redacted(event, secrets)).collect();
+                    each(TranscriptItem::Line { raw, events });
+                })?
             }
             Reading::Whole if no_more => {
                 self.reading = Reading::Done;
-                heard.extend(self.exported(&dir)?);
-                heard.extend(self.outcome().map(Heard::Over));
+                self.read_exported(&dir, each)?;
+                if let Some(outcome) = self.outcome() {
+                    each(TranscriptItem::Ended(outcome));
+                }
+                true
             }
-            Reading::Waiting | Reading::Whole | Reading::Nothing | Reading::Done => {}
+            Reading::Waiting | Reading::Whole | Reading::Nothing | Reading::Done => true,
+        };
+        if !is_complete {
+            each(TranscriptItem::Incomplete("the record is too large: the rest is left out"));
         }
         Ok(())
     }
 
     /// Looks where the attempt is recorded, and says so once that is known.
-    fn begin(&mut self, dir: &Path, no_more: bool, heard: &mut Vec<Heard>) -> Reading {
+    fn begin(&mut self, dir: &Path, no_more: bool, each: &mut dyn FnMut(TranscriptItem)) -> Reading {
         let number = self.attempt;
-        let mut begins = |kind, file: Option<PathBuf>| {
+        let mut begins = |harness, kind, file: Option<PathBuf>| {
             let source = Source { kind, file: file.map(RawPath::from) };
-            heard.push(Heard::Attempt { number, source });
+            each(TranscriptItem::Attempt { number, source, harness });
         };
         let events = dir.join(EVENTS_FILE);
         if let Some(tail) = Tail::open(&events) {
-            begins(SourceKind::Events, Some(events));
+            begins(self.harness(), SourceKind::Events, Some(events));
             if let Ok(task) = regular::read(&dir.join(TASK_FILE), LONGEST_TASK) {
                 let text = self.secrets.redact(&String::from_utf8_lossy(&task));
                 let task =
                     RecordedEvent { at: started(dir).map(|at| at.to_string()), event: Event::Task { text } };
                 let raw = serde_json::to_string(&task).expect("our own events always serialise");
-                heard.push(Heard::Line { raw, events: vec![task] });
+                each(TranscriptItem::Line { raw, events: vec![task] });
             }
             return Reading::Events(tail);
         }
@@ -217,23 +259,22 @@ impl<'a> Transcript<'a> {
             self.note = ConversationNote::read(self.session).ok().flatten().or(self.note.take());
             match self.note.as_ref().map(|note| adapter(note.harness).transcripts) {
                 Some(Transcripts::Lines(reader)) => {
-                    if let Some((file, tail)) =
-                        self.conversation().and_then(|file| Some((file.clone(), Tail::open(&file)?)))
-                    {
-                        begins(SourceKind::Conversation, Some(file));
+                    if let Some((path, file)) = self.conversation() {
+                        begins(self.harness(), SourceKind::Conversation, Some(path));
                         let span = Span { from: started(dir), until: None };
-                        return Reading::Conversation { tail, reader: reader(), span };
+                        let (tail, reader) = (Tail::of(file), reader());
+                        return Reading::Conversation { tail, reader, span, is_found: false };
                     }
                 }
                 Some(Transcripts::Exported(_)) if self.id().is_some() => {
-                    begins(SourceKind::Conversation, None);
+                    begins(self.harness(), SourceKind::Conversation, None);
                     return Reading::Whole;
                 }
                 Some(Transcripts::Exported(_) | Transcripts::Nowhere) | None => {}
             }
         }
         if no_more {
-            begins(SourceKind::Nothing, None);
+            begins(self.harness(), SourceKind::Nothing, None);
             return Reading::Nothing;
         }
         Reading::Waiting
@@ -243,38 +284,45 @@ impl<'a> Transcript<'a> {
         self.note.as_ref()?.session_id.as_deref().filter(|id| is_plain(id))
     }
 
-    fn conversation(&self) -> Option<PathBuf> {
+    fn conversation(&self) -> Option<(PathBuf, File)> {
         let note = self.note.as_ref()?;
         let records = RunRecords {
             records: adapter(note.harness).records,
             session_dir: &self.session.dir,
             state_dir: note.state_dir.as_deref(),
         };
-        // The agent could write there: a link would lead to any file.
-        let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-        records.file(self.id()?).filter(is_file)
+        records.open(self.id()?)
     }
 
     /// A conversation that the harness has to print.
-    fn exported(&self, dir: &Path) -> Result<Vec<Heard>> {
-        let (Some(note), Some(id)) = (&self.note, self.id()) else { return Ok(Vec::new()) };
-        let Transcripts::Exported(how) = adapter(note.harness).transcripts else { return Ok(Vec::new()) };
-        let printed = export::conversation(&how, adapter(note.harness), id, &self.session.dir, self.host)?;
+    fn read_exported(&mut self, dir: &Path, each: &mut dyn FnMut(TranscriptItem)) -> Result<()> {
+        let (Some(note), Some(id)) = (&self.note, self.id()) else { return Ok(()) };
+        let Transcripts::Exported(how) = adapter(note.harness).transcripts else { return Ok(()) };
+        if self.exported.is_none() {
+            let printed =
+                export::conversation(&how, adapter(note.harness), id, &self.session.dir, self.host)?;
+            self.exported = Some((how.read)(&printed));
+        }
         let until = self.dir(self.attempt + 1).and_then(|next| started(&next));
         let span = Span { from: started(dir), until };
-        let events = (how.read)(&printed).into_iter().filter(|event| span.has(event.at.as_deref()));
-        let line = |event: RecordedEvent| {
-            let event = redacted(&event, &self.secrets)?;
-            let raw = serde_json::to_string(&event).ok()?;
-            Some(Heard::Line { raw, events: vec![event] })
-        };
-        Ok(events.filter_map(line).collect())
+        let events = self.exported.iter().flatten().filter(|event| span.has(event.at.as_deref()));
+        for event in events.filter_map(|event| redacted(event, &self.secrets)) {
+            let raw = serde_json::to_string(&event)?;
+            each(TranscriptItem::Line { raw, events: vec![event] });
+        }
+        Ok(())
     }
 
     /// The harness of the session, where that is known.
     pub fn harness(&self) -> Option<Harness> {
         self.note.as_ref().map(|note| note.harness)
     }
+}
+
+/// Whether no harness runs in it.
+fn is_command(session: &Session) -> Result<bool> {
+    let status = session.status()?;
+    Ok(status.is_some_and(|status| status.runs.last().is_some_and(|run| run.harness.is_none())))
 }
 
 fn has_ended(session: &Session) -> Result<bool> {
@@ -292,28 +340,45 @@ fn redacted(event: &RecordedEvent, secrets: &Secrets) -> Option<RecordedEvent> {
     Some(event)
 }
 
-/// When an attempt began.
+/// When an attempt began. Earlier versions did not note it.
 fn started(dir: &Path) -> Option<Timestamp> {
-    let written = dir.join(COMMAND_FILE).symlink_metadata().and_then(|metadata| metadata.modified()).ok()?;
-    Timestamp::try_from(written).ok()
+    let path = dir.join(COMMAND_FILE);
+    let noted = regular::read(&path, LONGEST_TASK).ok();
+    let noted = noted.and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+    let written = || Timestamp::try_from(path.symlink_metadata().ok()?.modified().ok()?).ok();
+    noted.and_then(|noted| noted["startedAt"].as_str()?.parse().ok()).or_else(written)
 }
 
 /// A file that grows, a line at a time.
 struct Tail {
     file: File,
     at: u64,
-    begun: Vec<u8>,
+    lines: Lines,
+    is_cut: bool,
 }
 
 impl Tail {
     fn open(path: &Path) -> Option<Tail> {
-        Some(Tail { file: regular::open(path).ok()?, at: 0, begun: Vec::new() })
+        regular::open(path).ok().map(Tail::of)
     }
 
-    /// The lines that are new; with `no_more`, the last one although nothing ends it.
-    fn lines(&mut self, no_more: bool) -> Result<Vec<String>> {
+    fn of(file: File) -> Tail {
+        Tail { file, at: 0, lines: Lines::default(), is_cut: false }
+    }
+
+    /// Hands on the lines that are new; with `no_more`, the last one although nothing ends it. False once, when there is more than is
+    /// ever read.
+    fn read(&mut self, no_more: bool, each: &mut dyn FnMut(&str)) -> Result<bool> {
+        let mut each = |line: &[u8]| {
+            let line = String::from_utf8_lossy(line);
+            if !line.trim_end().is_empty() {
+                each(line.trim_end());
+            }
+        };
+        if self.is_cut {
+            return Ok(true);
+        }
         self.file.seek(SeekFrom::Start(self.at))?;
-        let mut lines = Vec::new();
         let mut piece = vec![0; PIECE];
         loop {
             let count = self.file.read(&mut piece)?;
@@ -321,20 +386,16 @@ impl Tail {
                 break;
             }
             self.at += count as u64;
-            self.begun.extend_from_slice(&piece[..count]);
-            while let Some(end) = memchr::memchr(b'\n', &self.begun) {
-                let line: Vec<u8> = self.begun.drain(..=end).collect();
-                lines.push(String::from_utf8_lossy(&line).trim_end().to_owned());
+            if self.at > LARGEST {
+                self.is_cut = true;
+                return Ok(false);
             }
-            if self.begun.len() > LONGEST_LINE {
-                self.begun.clear();
-            }
+            self.lines.take(&piece[..count], &mut each);
         }
-        if no_more && !self.begun.is_empty() {
-            lines.push(String::from_utf8_lossy(&std::mem::take(&mut self.begun)).trim_end().to_owned());
+        if no_more {
+            self.lines.finish(each);
         }
-        lines.retain(|line| !line.is_empty());
-        Ok(lines)
+        Ok(true)
     }
 }
 
@@ -343,19 +404,53 @@ mod tests {
     use super::*;
     use std::io::Write;
 
+    fn lines(tail: &mut Tail, no_more: bool) -> Vec<String> {
+        let mut lines = Vec::new();
+        assert!(tail.read(no_more, &mut |line| lines.push(line.to_owned())).unwrap());
+        lines
+    }
+
     #[test]
     fn lines_come_when_they_are_whole() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let mut file = File::create(&path).unwrap();
         let mut tail = Tail::open(&path).unwrap();
-        assert!(tail.lines(false).unwrap().is_empty());
+        assert!(lines(&mut tail, false).is_empty());
         file.write_all(b"one\ntw").unwrap();
-        assert_eq!(tail.lines(false).unwrap(), ["one"]);
+        assert_eq!(lines(&mut tail, false), ["one"]);
         file.write_all(b"o\n\nthr").unwrap();
-        assert_eq!(tail.lines(false).unwrap(), ["two"]);
-        assert_eq!(tail.lines(true).unwrap(), ["thr"]);
-        assert!(tail.lines(true).unwrap().is_empty());
+        assert_eq!(lines(&mut tail, false), ["two"]);
+        assert_eq!(lines(&mut tail, true), ["thr"]);
+        assert!(lines(&mut tail, true).is_empty());
         assert!(Tail::open(dir.path()).is_none());
+    }
+
+    #[test]
+    fn a_record_without_an_end_is_read_only_so_far() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let mut file = File::create(&path).unwrap();
+        file.write_all("\n".repeat(1 << 20).as_bytes()).unwrap();
+        file.write_all(b"one\n").unwrap();
+        let mut tail = Tail::open(&path).unwrap();
+        let began = std::time::Instant::now();
+        assert_eq!(lines(&mut tail, false), ["one"]);
+        // One after the other was moved for each line: that took more than a minute.
+        assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+        file.set_len(1 << 40).unwrap();
+        assert!(!tail.read(true, &mut |_| ()).unwrap());
+        assert!(tail.read(true, &mut |line| panic!("{line}")).unwrap());
+    }
+
+    #[test]
+    fn an_attempt_began_when_it_says_so_whatever_became_of_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(COMMAND_FILE);
+        std::fs::write(&path, r#"{"startedAt":"2026-11-18T20:00:01Z"}"#).unwrap();
+        assert_eq!(started(dir.path()), "2026-11-18T20:00:01Z".parse().ok());
+        std::fs::write(&path, "{}").unwrap();
+        let written = path.metadata().unwrap().modified().unwrap();
+        assert_eq!(started(dir.path()), Timestamp::try_from(written).ok());
     }
 }

@@ -2,6 +2,7 @@
 //! run as a part of the persona. Programs that look for code there by themselves (`make`, `npm run`) are not seen through.
 
 use crate::model::persona::McpServer;
+use crate::mount::git::shell_words::SEARCH_VARIABLES;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -19,20 +20,6 @@ const INTERPRETERS: [&str; 16] = [
 /// They start a package that is named, and the directory they are in if it is `.`.
 const LAUNCHERS: [&str; 7] = ["npx", "bunx", "pnpx", "pnpm", "uvx", "pipx", "npm"];
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox"];
-
-/// Variables with directories that programs and code are looked for in: those of the tree may be filled by anything.
-const SEARCHED: [&str; 10] = [
-    "PATH",
-    "NODE_PATH",
-    "PYTHONPATH",
-    "PYTHONHOME",
-    "PERL5LIB",
-    "RUBYLIB",
-    "CLASSPATH",
-    "LD_LIBRARY_PATH",
-    "LD_PRELOAD",
-    "GEM_PATH",
-];
 
 /// The servers, each with the first word that names a file of the tree.
 pub(super) fn started_by(
@@ -65,7 +52,7 @@ impl Tree {
         if words().next().is_some_and(|command| is_one_of(command, &LAUNCHERS)) && names_here(&server.args) {
             return Some(".".to_owned());
         }
-        let searched = server.env.iter().filter(|(name, _)| SEARCHED.contains(&name.as_str()));
+        let searched = server.env.iter().filter(|(name, _)| SEARCH_VARIABLES.contains(&name.as_str()));
         let mut searched = searched.map(|(_, value)| value);
         searched.find(|value| self.is_searched(value)).cloned().or_else(|| {
             let mut words = server.args.iter().chain(server.env.values());

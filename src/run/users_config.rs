@@ -23,7 +23,7 @@ const SAID: [(&str, &str); 4] = [
     ("XDG_DATA_HOME", "opencode"),
 ];
 
-/// Directories in there with one thing beside another; each may be a link.
+/// Directories that hold one entry per item; each may be a link.
 const LISTS: [&str; 13] = [
     "agent", "agents", "command", "commands", "hooks", "plugin", "plugins", "prompts", "rules", "skill",
     "skills", "tool", "tools",

@@ -70,9 +70,7 @@ impl Opening<'_> {
         })?;
         let warning = |path: &RawPath| {
             let name = printable_name(path.as_ref());
-            let text = format!(
-                "the agent had written {name}, which configures a harness: it is as at the start again"
-            );
+            let text = format!("the agent had written {name}, which configures a harness: it was restored");
             Warning::new(WarningCode::HarnessConfig, text)
         };
         warnings.extend(renewed.iter().map(warning));
@@ -162,8 +160,16 @@ fn hidden_with_other_names(record: &MountRecord) -> impl Iterator<Item = String>
     })
 }
 
+/// What became of the base while something ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Base {
+    Taken,
+    /// Nothing was written: there is nothing to compare with it.
+    Skipped,
+}
+
 /// Runs something in the mount while the base is taken: what changes meanwhile counts as the user's. If nothing was written into the
-/// mount, and the session `ends` with this outcome, there is nothing to compare with a base, and nobody waits for it.
+/// mount, and the session `ends` with this outcome, nobody waits for the base.
 pub fn with_base<T>(
     open: &OpenMount,
     session: &Session,
@@ -172,7 +178,7 @@ pub fn with_base<T>(
     crash_points: &CrashPoints,
     run: impl FnOnce() -> Result<T>,
     ends: impl FnOnce(&T) -> bool,
-) -> Result<T> {
+) -> Result<(T, Base)> {
     session.set_state(host, SessionState::Running)?;
     crash_points.at("running");
     let over_since = OnceLock::new();
@@ -209,6 +215,7 @@ pub fn with_base<T>(
         let outcome = outcome?;
         // Without a base every change is a conflict: held, never lost.
         taken?;
-        Ok(outcome)
+        let is_skipped = is_unneeded() && !session.has_base();
+        Ok((outcome, if is_skipped { Base::Skipped } else { Base::Taken }))
     })
 }

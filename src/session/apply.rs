@@ -147,8 +147,12 @@ impl Sessions<'_> {
         let mut session = self.store.find(wanted)?;
         session.lock()?;
         self.end_journals(&session)?;
-        session.set_state(self.host, SessionState::Discarded)?;
-        session.remove_mount(self.crash_points)?;
+        // What is in the project already is not the session's to discard.
+        let is_applied = session.work().is_ok_and(|work| work.is_none()) && session.was_applied()?;
+        if !is_applied {
+            session.set_state(self.host, SessionState::Discarded)?;
+            session.remove_mount(self.crash_points)?;
+        }
         let mut entry = session.entry()?;
         entry.live = false;
         Ok(entry)

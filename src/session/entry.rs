@@ -8,6 +8,7 @@ use crate::model::report::{Status, Usage};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::path::Path;
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -28,10 +29,13 @@ pub struct SessionEntry {
     pub seconds: Option<f64>,
     /// Of all its runs.
     pub usage: Usage,
-    /// Changed paths of the last run, with their lines where they were counted.
+    /// Changed paths of the last run, with their lines if known.
     pub changed: u64,
     pub added: u64,
     pub removed: u64,
+    /// Why it is not known whether its runner lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
     /// `None` when the session died before it could say anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<SessionStatus>,
@@ -44,6 +48,8 @@ pub enum SessionOutcome {
     Running,
     /// The runner died: `sessions recover` comes first.
     Interrupted,
+    /// Ended by a signal, without work that waits.
+    Stopped,
     /// Work waits to be applied or discarded.
     Held,
     Applied,
@@ -57,9 +63,10 @@ pub enum SessionOutcome {
 }
 
 impl SessionOutcome {
-    pub const ALL: [SessionOutcome; 10] = [
+    pub const ALL: [SessionOutcome; 11] = [
         SessionOutcome::Running,
         SessionOutcome::Interrupted,
+        SessionOutcome::Stopped,
         SessionOutcome::Held,
         SessionOutcome::Applied,
         SessionOutcome::Undone,
@@ -79,6 +86,7 @@ impl SessionOutcome {
         match self {
             SessionOutcome::Running => "running",
             SessionOutcome::Interrupted => "interrupted",
+            SessionOutcome::Stopped => "stopped",
             SessionOutcome::Held => "held",
             SessionOutcome::Applied => "applied",
             SessionOutcome::Undone => "undone",
@@ -101,7 +109,7 @@ impl SessionOutcome {
             SessionState::Nothing => match last.and_then(|run| run.status) {
                 Some(Status::Failed | Status::NotStarted) => SessionOutcome::Failed,
                 Some(Status::TimedOut) => SessionOutcome::TimedOut,
-                Some(Status::Interrupted) => SessionOutcome::Interrupted,
+                Some(Status::Interrupted) => SessionOutcome::Stopped,
                 Some(Status::Completed) | None if last.is_some_and(|run| run.in_place) => {
                     SessionOutcome::Completed
                 }
@@ -130,8 +138,21 @@ impl SessionEntry {
             changed: last.map_or(0, |run| run.changed),
             added: last.map_or(0, |run| run.added),
             removed: last.map_or(0, |run| run.removed),
+            problem: None,
             status,
         }
+    }
+
+    /// When its last run began.
+    pub(super) fn used_at(&self) -> Option<Timestamp> {
+        let status = self.status.as_ref()?;
+        let at = status.runs.last().map_or(&status.started_at, |run| &run.started_at);
+        at.parse().ok()
+    }
+
+    /// Whether it is one of the project at this directory.
+    pub fn is_of_project(&self, root: &Path) -> bool {
+        self.status.as_ref().is_some_and(|status| *status.root == *root)
     }
 
     /// RFC 3339, UTC.
@@ -162,7 +183,7 @@ impl SessionRun {
 /// The usage of some runs and of one more.
 fn sum_of(sum: &Usage, run: &SessionRun) -> Usage {
     let run_usage = &run.usage;
-    // A run that says nothing takes nothing away.
+    // A run without usage leaves the sum as it is.
     if run.harness.is_some_and(|harness| adapter(harness).counts_whole_conversation)
         && *run_usage != Usage::default()
     {
@@ -233,6 +254,7 @@ mod tests {
         assert_eq!(of(Some(Status::Failed), false), "failed");
         assert_eq!(of(Some(Status::Failed), true), "failed");
         assert_eq!(of(Some(Status::TimedOut), false), "timed out");
+        assert_eq!(of(Some(Status::Interrupted), false), "stopped");
         assert_eq!(of(None, false), "no changes");
         assert_eq!(entry(SessionState::Nothing, Vec::new()).outcome.text(), "no changes");
         assert_eq!(entry(SessionState::Running, Vec::new()).outcome.text(), "interrupted");

@@ -20,10 +20,10 @@ pub enum SessionError {
     InUse { id: SessionId },
     #[error("session `{id}` {}; its files are no longer kept", settled(*.state))]
     NoMount { id: SessionId, state: SessionState },
-    #[error("session `{id}` is not running: its state is `{}`", .state.name())]
+    #[error("session `{id}` is not running: its state is `{}`", .state.text())]
     NotRunning { id: SessionId, state: SessionState },
     /// Something has it, but no run that could be told to end.
-    #[error("session `{id}` is in use, and its runner is not known here")]
+    #[error("session `{id}` is in use by a process that is not its runner")]
     NoRunner { id: SessionId },
     /// Without the rules a secret could be taken for an ordinary file.
     #[error("{} is missing", .path.display())]

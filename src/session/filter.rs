@@ -4,6 +4,7 @@ use super::entry::{SessionEntry, SessionOutcome};
 use super::kept_report::{REPORT_FILE, Said};
 use super::sessions::Sessions;
 use super::status::HeldBecause;
+use crate::model::report::Status;
 use anyhow::Result;
 use jiff::Timestamp;
 use std::path::PathBuf;
@@ -30,7 +31,7 @@ impl SessionFilter {
             status.is_some_and(|status| dir.starts_with(&*status.root) || status.root.starts_with(dir))
         });
         let is_outcome =
-            self.outcomes.is_empty() || self.outcomes.iter().any(|wanted| is_meant(*wanted, entry));
+            self.outcomes.is_empty() || self.outcomes.iter().any(|wanted| matches(*wanted, entry));
         let is_persona = self
             .persona
             .as_ref()
@@ -43,15 +44,22 @@ impl SessionFilter {
     }
 }
 
-/// Whoever looks for failed runs means those with work in them, too.
-fn is_meant(wanted: SessionOutcome, entry: &SessionEntry) -> bool {
+/// `failed` also matches failed runs whose work is held, and `completed` all runs that did, whatever became of their work.
+fn matches(wanted: SessionOutcome, entry: &SessionEntry) -> bool {
     let why = entry.held_because.and_then(|why| match why {
         HeldBecause::CheckFailed | HeldBecause::Failed => Some(SessionOutcome::Failed),
         HeldBecause::TimedOut => Some(SessionOutcome::TimedOut),
-        HeldBecause::Interrupted => Some(SessionOutcome::Interrupted),
-        HeldBecause::Conflict | HeldBecause::NeedsApproval => None,
+        HeldBecause::Interrupted => Some(SessionOutcome::Stopped),
+        HeldBecause::Conflict
+        | HeldBecause::NeedsApproval
+        | HeldBecause::Requested
+        | HeldBecause::Kept
+        | HeldBecause::Recovered => None,
     });
-    entry.outcome == wanted || why == Some(wanted)
+    let last = entry.status.as_ref().and_then(|status| status.runs.last());
+    let has_completed =
+        wanted == SessionOutcome::Completed && last.is_some_and(|run| run.status == Some(Status::Completed));
+    entry.outcome == wanted || why == Some(wanted) || has_completed
 }
 
 impl Sessions<'_> {

@@ -1,9 +1,7 @@
 //! The report of a session's last run as far as it is shown again. What is missing in a report of an older version is empty.
 
 use super::store::Session;
-use crate::model::raw_path::RawPath;
 use crate::model::report::{Outcome, ReportedChange, ReportedCheck, Usage};
-use crate::model::warning::Warning;
 use anyhow::Result;
 use serde::Deserialize;
 
@@ -19,9 +17,7 @@ pub struct KeptReport {
     pub outcome: Option<Outcome>,
     pub usage: Usage,
     pub changes: Vec<ReportedChange>,
-    pub conflicts: Vec<RawPath>,
     pub checks: Vec<ReportedCheck>,
-    pub warnings: Vec<Warning>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -1,5 +1,6 @@
 //! Removes old sessions that nobody needs any more. What exists only in a session keeps it.
 
+use super::error::SessionError;
 use super::sessions::Sessions;
 use super::status::SessionState;
 use super::store::Session;
@@ -52,7 +53,7 @@ pub enum KeptBecause {
 }
 
 impl KeptBecause {
-    fn says(self, reason: impl Into<String>) -> (KeptBecause, String) {
+    fn with_reason(self, reason: impl Into<String>) -> (KeptBecause, String) {
         (self, reason.into())
     }
 }
@@ -89,23 +90,30 @@ impl Sessions<'_> {
 
     fn may_go(&self, session: &mut Session, request: &PruneRequest) -> Result<Reason> {
         if session.is_live()? {
-            return Ok(Some(KeptBecause::Running.says("its runner is at work")));
+            return Ok(Some(KeptBecause::Running.with_reason("its runner is at work")));
         }
         if !self.is_older(session, request.older_than)? {
-            return Ok(Some(KeptBecause::Newer.says("it is newer than the age given")));
+            return Ok(Some(KeptBecause::Newer.with_reason("it is newer than the age given")));
         }
-        session.lock()?;
+        match session.lock().map_err(anyhow::Error::downcast::<SessionError>) {
+            Err(Ok(SessionError::InUse { .. })) => {
+                return Ok(Some(KeptBecause::Running.with_reason("another command is at work on it")));
+            }
+            Err(Ok(error)) => return Err(error.into()),
+            Err(Err(error)) => return Err(error),
+            Ok(()) => {}
+        }
         // Not even by force: files of the user's may be in the stage of a journal that was cut off.
         if session.has_unfinished_journal()? {
             let reason = "an apply was cut off; run `sessions recover` first";
-            return Ok(Some(KeptBecause::Unfinished.says(reason)));
+            return Ok(Some(KeptBecause::Unfinished.with_reason(reason)));
         }
         let state = session.entry()?.state;
         if request.force || state == SessionState::Discarded {
             return Ok(None);
         }
         let reason = self.work_in(session, state, request.dry_run)?;
-        Ok(reason.map(|reason| KeptBecause::Work.says(reason)))
+        Ok(reason.map(|reason| KeptBecause::Work.with_reason(reason)))
     }
 
     /// What of the agent's work is nowhere else. A dry run does not look for commits: keeping them writes to the repository.
@@ -147,7 +155,7 @@ fn only_here(session: &Session, is_dry_run: bool) -> Result<Option<String>> {
     let found = review(&work.three_way(Merging::On)?, Ignored::KeepOut)?;
     let kept = found.protected.len() + found.special.len() + found.unreadable.len();
     if kept > 0 {
-        return Ok(Some(format!("it alone has {} to protected paths", counted(kept, "change"))));
+        return Ok(Some(format!("{} to protected paths exist only in it", counted(kept, "change"))));
     }
     if is_dry_run {
         return Ok(None);

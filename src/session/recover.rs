@@ -1,7 +1,7 @@
 //! Finds sessions whose runner died or whose apply was cut off, and brings them to a state that they can be decided in.
 
 use super::sessions::Sessions;
-use super::status::SessionState;
+use super::status::{HeldBecause, SessionState};
 use super::store::Session;
 use crate::mount::apply::Recovered;
 use crate::mount::changes::Merging;
@@ -94,7 +94,14 @@ impl Sessions<'_> {
             }
             Err(error) => result.problem = Some(format!("{error:#}")),
         }
-        session.set_state(self.host, result.state)?;
+        session.update_status(|status| {
+            status.enter(result.state, self.host.now());
+            if let (Some(run), true) = (status.runs.last_mut(), result.state == SessionState::Held) {
+                run.changed = run.changed.max(result.changes as u64);
+                let why = if result.conflicts > 0 { HeldBecause::Conflict } else { HeldBecause::Recovered };
+                run.held = run.held.or(Some(why));
+            }
+        })?;
         if was_reviewed && matches!(result.state, SessionState::Applied | SessionState::Nothing) {
             // No file waits, but the agent's commits may still be only in the mount.
             match self.keep_commits(session) {

@@ -6,12 +6,13 @@ use crate::mount::apply::{Selection, UndoRequest};
 use crate::mount::changes::base;
 use crate::mount::fs::tree::Tree;
 use crate::session::prune::PruneRequest;
-use crate::session::tidy::Tidied;
+use crate::session::status::{HeldBecause, SessionRun};
+use crate::session::tidy::{Tidied, settled_size};
 use crate::session::{Applied, ApplyRequest, SessionError, SessionState};
 use pretty_assertions::assert_eq;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 struct Fixture {
     dir: tempfile::TempDir,
@@ -80,6 +81,8 @@ impl Fixture {
         session.write_json(MOUNT_RECORD_FILE, &record).unwrap();
         base::take_project(&session.dir, &self.project(), &rules, &|| false).unwrap();
         base::take_copy(&session.dir, &mount).unwrap();
+        let run = SessionRun { started_at: self.host.now().to_string(), ..SessionRun::default() };
+        session.update_status(|status| status.begin(run)).unwrap();
         session.set_state(&self.host, SessionState::Running).unwrap();
         for (name, text) in writes {
             std::fs::write(mount.join(name), text).unwrap();
@@ -104,6 +107,8 @@ fn a_dead_run_is_recovered_shown_applied_and_undone() {
     assert_eq!(sessions.list().unwrap()[0].state, SessionState::Interrupted);
     let recovered = &sessions.recover(None).unwrap().recovered[0];
     assert_eq!((recovered.state, recovered.changes, recovered.conflicts), (SessionState::Held, 2, 0));
+    let entry = &sessions.list().unwrap()[0];
+    assert_eq!((entry.changed, entry.held_because), (2, Some(HeldBecause::Recovered)));
     assert_eq!(sessions.recover(None).unwrap().recovered.len(), 0);
     let diffs = sessions.diff(&id, None, false).unwrap().files;
     assert_eq!(diffs[0].text, "diff a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-base\n+agent\n");
@@ -311,4 +316,84 @@ fn the_oldest_finished_sessions_go_where_they_take_too_much_and_never_on_their_f
     let mut rest = vec![held, new, undone];
     rest.sort();
     assert_eq!(left(), rest);
+}
+
+#[test]
+fn last_is_the_session_that_was_used_last() {
+    let fixture = Fixture::new();
+    let begin = |id: &str, at: &str| {
+        let run = SessionRun { started_at: at.into(), ..SessionRun::default() };
+        fixture.store.find(id).unwrap().update_status(|status| status.begin(run)).unwrap();
+    };
+    let make =
+        |name: &str| fixture.store.create(&fixture.host, name, &fixture.project()).unwrap().id.to_string();
+    let (first, second) = (make("first"), make("second"));
+    begin(&first, "2026-11-18T10:00:00Z");
+    begin(&second, "2026-11-18T11:00:00Z");
+    let store = fixture.store.clone().seen_from(&fixture.project().join("below"));
+    assert_eq!(store.find("last").unwrap().id.as_str(), second);
+    begin(&first, "2026-11-18T12:00:00Z");
+    assert_eq!(store.find("last").unwrap().id.as_str(), first);
+    // The list is in the order in which sessions were started.
+    assert_eq!(store.list().unwrap()[0].id, second);
+    // A project in the project has sessions of its own.
+    let inner = fixture.project().join("below");
+    let inner = fixture.store.create(&fixture.host, "inner", &inner).unwrap().id.to_string();
+    begin(&inner, "2026-11-18T09:00:00Z");
+    assert_eq!(store.find("last").unwrap().id.as_str(), inner);
+}
+
+#[test]
+fn a_damaged_session_stays_and_keeps_no_other() {
+    let fixture = Fixture::new();
+    let old = |name: &str| {
+        let session = fixture.store.create(&fixture.host, name, &fixture.project()).unwrap();
+        let ended = "2020-01-01T00:00:00Z";
+        let settle = |status: &mut crate::session::SessionStatus| {
+            (status.state, status.started_at) = (SessionState::Applied, ended.into());
+            status.ended_at = Some(ended.into());
+        };
+        session.update_status(settle).unwrap();
+        session.dir.clone()
+    };
+    let (damaged, sound) = (old("damaged"), old("sound"));
+    std::fs::write(damaged.join(MOUNT_RECORD_FILE), "{").unwrap();
+    let mut tidied = Tidied::default();
+    fixture.sessions().remove_old(Duration::from_secs(1), Some(0), &mut tidied).unwrap();
+    assert_eq!((tidied.removed, damaged.exists(), sound.exists()), (1, true, false));
+}
+
+#[test]
+fn how_much_room_a_settled_session_takes_is_measured_once() {
+    let fixture = Fixture::new();
+    let session = fixture.store.create(&fixture.host, "x", &fixture.project()).unwrap();
+    session.set_state(&fixture.host, SessionState::Applied).unwrap();
+    std::fs::write(session.dir.join("large"), vec![1; 1 << 20]).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    let later = || Instant::now() + Duration::from_mins(1);
+    let bytes = settled_size(&session, later()).unwrap();
+    assert!(bytes >= 1 << 20);
+    assert_eq!(settled_size(&session, Instant::now()), Some(bytes));
+    // An undo and what follows it change the status.
+    std::thread::sleep(Duration::from_millis(20));
+    std::fs::write(session.dir.join("more"), vec![1; 1 << 20]).unwrap();
+    for state in [SessionState::Undone, SessionState::Applied] {
+        session.set_state(&fixture.host, state).unwrap();
+    }
+    assert!(settled_size(&session, later()).unwrap() >= 2 << 20);
+}
+
+#[test]
+fn a_session_whose_lock_is_not_ours_is_listed_with_the_others() {
+    let fixture = Fixture::new();
+    let make =
+        |name: &str| fixture.store.create(&fixture.host, name, &fixture.project()).unwrap().dir.clone();
+    let (_, bad) = (make("good"), make("bad"));
+    std::fs::set_permissions(bad.join("lock"), std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
+    let entries = fixture.store.list().unwrap();
+    assert_eq!(entries.len(), 2);
+    let entry = entries.iter().find(|entry| entry.id.starts_with("bad")).unwrap();
+    assert!(!entry.live && entry.problem.as_ref().unwrap().contains("others may write to it"), "{entry:?}");
+    assert!(entries.iter().any(|entry| entry.problem.is_none()));
+    assert!(fixture.store.find("bad").unwrap().lock().is_err());
 }

@@ -27,7 +27,7 @@ pub struct SessionStatus {
     pub started_at: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<String>,
-    /// The last runner's; never used to tell whether it lives.
+    /// The last runner's. The lock says whether it lives; this only shortens a wait for it, and says whom to signal.
     pub pid: u32,
     /// The runs in it, the last one last: more than one where a session was resumed, none in sessions of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -61,13 +61,13 @@ pub struct SessionRun {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_place: bool,
     pub usage: Usage,
-    /// Changed paths, with their lines where they were counted.
+    /// Changed paths, with their lines if known.
     pub changed: u64,
     pub added: u64,
     pub removed: u64,
 }
 
-/// Why work waits in a session, where somebody did not ask for just that.
+/// Why work waits in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeldBecause {
@@ -79,6 +79,12 @@ pub enum HeldBecause {
     Interrupted,
     /// It changes what agents may do, or nobody could be asked.
     NeedsApproval,
+    /// Work is never applied by this run: `--apply never`.
+    Requested,
+    /// The user was asked, and wanted to decide later.
+    Kept,
+    /// The runner died, and its work was recovered.
+    Recovered,
 }
 
 impl HeldBecause {
@@ -88,8 +94,11 @@ impl HeldBecause {
             HeldBecause::CheckFailed => "check failed",
             HeldBecause::Failed => "failed",
             HeldBecause::TimedOut => "timed out",
-            HeldBecause::Interrupted => "interrupted",
+            HeldBecause::Interrupted => "stopped",
             HeldBecause::NeedsApproval => "needs approval",
+            HeldBecause::Requested => "apply never",
+            HeldBecause::Kept => "kept for later",
+            HeldBecause::Recovered => "recovered",
         }
     }
 }

@@ -171,21 +171,28 @@ impl SessionStore {
         }
     }
 
-    /// The session that was started last in the project around the working directory. What was started elsewhere is never meant:
-    /// it would be discarded by somebody who thinks of another one.
+    /// The session that was used last in the project around the working directory. What was used elsewhere is never meant: it would
+    /// be discarded by somebody who thinks of another one.
     fn last(&self) -> Result<Session> {
-        let here = self.here.as_deref();
-        let mut entries = self.list()?.into_iter();
-        let is_here = |entry: &SessionEntry| {
-            here.is_none_or(|here| {
-                entry.status.as_ref().is_some_and(|status| here.starts_with(&*status.root))
-            })
+        let entries = self.list_by_use()?;
+        let roots = entries.iter().filter_map(|entry| entry.status.as_ref().map(|status| &*status.root));
+        let root = match &self.here {
+            Some(here) => {
+                roots.filter(|root| here.starts_with(root)).max_by_key(|root| root.as_os_str().len())
+            }
+            None => roots.into_iter().next(),
         };
-        let newest = entries.as_slice().first().map(|entry| entry.id.clone());
-        match entries.find(is_here).and_then(|entry| self.listed(&entry)) {
-            Some(session) => Ok(session),
-            None => Err(SessionError::NoLast { elsewhere: newest }.into()),
-        }
+        let last = root.and_then(|root| entries.iter().find(|entry| entry.is_of_project(root)));
+        let elsewhere = || entries.first().map(|entry| entry.id.clone());
+        let session = last.and_then(|entry| self.listed(entry));
+        Ok(session.ok_or_else(|| SessionError::NoLast { elsewhere: elsewhere() })?)
+    }
+
+    /// All sessions, the one that was used last first: one that was resumed was used later than it was started.
+    pub fn list_by_use(&self) -> Result<Vec<SessionEntry>> {
+        let mut entries = self.list()?;
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.used_at()));
+        Ok(entries)
     }
 
     /// A session that was listed; it may be gone by now.
@@ -323,24 +330,30 @@ impl Session {
         self.update_status(|status| status.enter(state, host.now()))
     }
 
-    /// Changes what it says about itself, if it says anything.
+    /// Changes what it says about itself, if it says anything. What says the same is not written again: that takes two flushes.
     pub fn update_status(&self, change: impl FnOnce(&mut SessionStatus)) -> Result<()> {
-        let Some(mut status) = self.status()? else { return Ok(()) };
+        let Some(before) = self.status()? else { return Ok(()) };
+        let mut status = before.clone();
         change(&mut status);
-        self.write_status(&status)
+        if status == before { Ok(()) } else { self.write_status(&status) }
     }
 
     /// Notes that this process runs it now.
     pub fn set_runner(&self) -> Result<()> {
-        let Some(mut status) = self.status()? else { return Ok(()) };
-        status.pid = std::process::id();
-        self.write_status(&status)
+        self.update_status(|status| status.pid = std::process::id())
     }
 
     pub fn entry(&self) -> Result<SessionEntry> {
         // A damaged status is as good as none: the session must still be listed.
         let status = self.status().unwrap_or_default();
-        Ok(SessionEntry::new(&self.id, self.is_live()?, status))
+        match self.is_live() {
+            Ok(is_live) => Ok(SessionEntry::new(&self.id, is_live, status)),
+            // So is a lock that is not ours; whatever changes the session fails at it.
+            Err(error) => {
+                let entry = SessionEntry::new(&self.id, false, status);
+                Ok(SessionEntry { problem: Some(format!("{error:#}")), ..entry })
+            }
+        }
     }
 
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {

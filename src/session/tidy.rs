@@ -1,8 +1,8 @@
-//! Removes old sessions by itself, as the config allows: once a day, for a moment, and only what is done with. Sessions with work that
-//! is not applied, or was undone, are never touched here.
+//! Removes old sessions automatically, as the config allows: at most once a day, for at most two seconds, and only finished sessions.
+//! Sessions with work that is not applied, or was undone, are never touched here.
 
 use super::sessions::Sessions;
-use super::status::SessionState;
+use super::status::{STATUS_FILE, SessionState};
 use super::store::Session;
 use crate::files::atomic::{self, FileMode};
 use crate::model::settings::SessionSettings;
@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 /// Below the home. When sessions were looked at last.
 const STAMP_FILE: &str = "cache/sessions-tidied";
 const DAY: Duration = Duration::from_hours(24);
+/// In a session: how many bytes it takes.
+const SIZE_FILE: &str = "size.json";
 /// What is left after this waits for the next day.
 const TIME: Duration = Duration::from_secs(2);
 
@@ -40,7 +42,8 @@ impl Sessions<'_> {
         tidied
     }
 
-    /// What ended longer ago than `keep`, and the oldest of what takes more than `limit` bytes.
+    /// What ended longer ago than `keep`, and the oldest of what takes more than `limit` bytes. A session that cannot be read stays,
+    /// and keeps no other.
     pub(super) fn remove_old(&self, keep: Duration, limit: Option<u64>, tidied: &mut Tidied) -> Result<()> {
         let deadline = Instant::now() + TIME;
         let mut rest = Vec::new();
@@ -50,8 +53,8 @@ impl Sessions<'_> {
                 return Ok(());
             }
             let Some(session) = self.store.listed(&entry) else { continue };
-            if self.is_older(&session, keep)? {
-                self.remove_if_done(session, deadline, tidied)?;
+            if self.is_older_or_unreadable(&session, keep) {
+                self.remove_if_done(session, deadline, tidied);
             } else {
                 rest.push(session);
             }
@@ -59,33 +62,67 @@ impl Sessions<'_> {
         let Some(limit) = limit else { return Ok(()) };
         let mut sizes = Vec::new();
         for session in rest {
-            let Some(bytes) = session.disk_use(Some(deadline)) else { return Ok(()) };
+            // What is measured in time is noted, so that the next day gets further.
+            let Some(bytes) = settled_size(&session, deadline) else { return Ok(()) };
             sizes.push((session, bytes));
         }
         let mut total: u64 = sizes.iter().map(|(_, bytes)| bytes).sum();
         for (session, bytes) in sizes {
             // What was done today may still be undone today.
-            if total <= limit || Instant::now() > deadline || !self.is_older(&session, DAY)? {
+            if total <= limit || Instant::now() > deadline || !self.is_older_or_unreadable(&session, DAY) {
                 return Ok(());
             }
-            if self.remove_if_done(session, deadline, tidied)? {
-                total -= bytes;
+            if self.remove_if_done(session, deadline, tidied) {
+                total = total.saturating_sub(bytes);
             }
         }
         Ok(())
     }
 
-    /// Gives whether it went.
-    fn remove_if_done(&self, mut session: Session, deadline: Instant, tidied: &mut Tidied) -> Result<bool> {
-        if session.lock().is_err() || !is_done(&session)? {
-            return Ok(false);
-        }
-        let Some(bytes) = session.disk_use(Some(deadline)) else { return Ok(false) };
-        self.store.remove(&session)?;
-        tidied.removed += 1;
-        tidied.bytes += bytes;
-        Ok(true)
+    fn is_older_or_unreadable(&self, session: &Session, age: Duration) -> bool {
+        self.is_older(session, age).unwrap_or(true)
     }
+
+    /// Returns whether it was removed.
+    fn remove_if_done(&self, session: Session, deadline: Instant, tidied: &mut Tidied) -> bool {
+        let id = session.id.clone();
+        match self.try_to_remove(session, deadline) {
+            Ok(Some(bytes)) => {
+                tidied.removed += 1;
+                tidied.bytes += bytes;
+                true
+            }
+            Ok(None) => false,
+            Err(error) => {
+                tracing::warn!("session `{id}` stays: {error:#}");
+                false
+            }
+        }
+    }
+
+    /// Removes a session that is done with; how much room it took.
+    fn try_to_remove(&self, mut session: Session, deadline: Instant) -> Result<Option<u64>> {
+        if session.lock().is_err() || !is_done(&session)? {
+            return Ok(None);
+        }
+        let Some(bytes) = settled_size(&session, deadline) else { return Ok(None) };
+        self.store.remove(&session)?;
+        Ok(Some(bytes))
+    }
+}
+
+/// How much room a settled session takes. It stays what it is as long as the status does, so it is measured once.
+pub(super) fn settled_size(session: &Session, deadline: Instant) -> Option<u64> {
+    let modified =
+        |name: &str| session.dir.join(name).symlink_metadata().and_then(|found| found.modified()).ok();
+    if modified(SIZE_FILE).is_some_and(|noted| modified(STATUS_FILE).is_some_and(|said| said < noted))
+        && let Ok(Some(bytes)) = session.read_json(SIZE_FILE)
+    {
+        return Some(bytes);
+    }
+    let bytes = session.disk_use(Some(deadline))?;
+    let _ = session.write_json(SIZE_FILE, &bytes);
+    Some(bytes)
 }
 
 /// Whether nothing is in it but records. A mount is still there because it holds something: that is looked at only by `prune`.
@@ -102,7 +139,7 @@ fn is_done(session: &Session) -> Result<bool> {
 fn is_due(home: &Path, now: Timestamp) -> bool {
     let stamp = home.join(STAMP_FILE);
     let said = std::fs::read_to_string(&stamp).ok().and_then(|text| text.trim().parse::<Timestamp>().ok());
-    // A time to come is one of a clock that was wrong.
+    // A time in the future comes from a wrong clock.
     if said
         .is_some_and(|said| said <= now && now.duration_since(said).as_secs() < DAY.as_secs().cast_signed())
     {

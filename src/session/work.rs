@@ -71,7 +71,8 @@ impl Session {
 
     /// `None` if the session never had a mount, or its mount is gone.
     pub fn work(&self) -> Result<Option<Work>> {
-        let Some(record) = self.record()? else { return Ok(None) };
+        let record = self.record()?.filter(|record| record.backend != Backend::None);
+        let Some(record) = record else { return Ok(None) };
         let path = self.dir.join(&record.data);
         if !path.is_dir() {
             return Ok(None);

@@ -1,16 +1,15 @@
 //! Runs a program that the user looks at or types into: an editor, a pager, a merge tool. It has the terminal until it ends. The
 //! program is one of the machine and never one of the project.
 
-use super::find;
+use super::{find, hide_project_programs};
 use crate::host::terminal::UserTerminal;
 use crate::host::{Host, own_project};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid, getppid, getsid};
-use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The command that a variable of the user names, with its arguments (`code --wait`); `None` if it is no program that may be run
@@ -29,15 +28,8 @@ pub fn command_of_words(host: &Host, words: &[String]) -> Option<Command> {
         find(host, name)?
     };
     let mut command = Command::new(program);
-    command.args(arguments).env("PATH", path_outside_project(host));
+    command.args(arguments);
     Some(command)
-}
-
-/// The user's `PATH` without what is relative or in the project: programs start others by name.
-pub fn path_outside_project(host: &Host) -> OsString {
-    let path = host.env.get("PATH").map_or("", String::as_str);
-    let is_outside = |dir: &PathBuf| dir.is_absolute() && !own_project::contains(&dir.join("program"));
-    std::env::join_paths(std::env::split_paths(path).filter(is_outside)).unwrap_or_default()
 }
 
 /// Runs a command with the terminal as its input and output, unless it has another input. Gives whether it ended well.
@@ -47,6 +39,7 @@ pub fn run(
     directory: &Path,
     input: Option<Stdio>,
 ) -> io::Result<bool> {
+    hide_project_programs(command);
     let settings = terminal.settings();
     let (stdout, stderr) = (terminal.output()?, terminal.output()?);
     let stdin = match input {

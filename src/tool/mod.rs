@@ -11,6 +11,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{
     Pid, PidfdFlags, Resource, Rlimit, Signal, getrlimit, kill_process_group, pidfd_open, prlimit,
 };
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
@@ -21,6 +22,8 @@ use std::time::{Duration, Instant};
 
 /// What is kept of the error output; the end of it says why.
 const STDERR_TAIL: u64 = 8 * 1024;
+/// Where git looks for its own programs first.
+const GIT_PROGRAMS: &str = "GIT_EXEC_PATH";
 /// How often a running program is looked at.
 const POLL: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
@@ -89,6 +92,25 @@ fn is_executable(file: &Path) -> bool {
     rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
+/// Takes what is relative or in a project out of a command's `PATH`. Programs start others by name: a launcher that is a script
+/// (`#!/usr/bin/env node`), git its ssh and merge tools.
+pub fn hide_project_programs(command: &mut Command) {
+    let is_outside = |dir: &PathBuf| dir.is_absolute() && !own_project::contains(&dir.join("program"));
+    if let Some(path) = value_for(command, "PATH") {
+        let path = std::env::join_paths(std::env::split_paths(&path).filter(is_outside));
+        command.env("PATH", path.unwrap_or_default());
+    }
+    if value_for(command, GIT_PROGRAMS).is_some_and(|dir| !is_outside(&dir.into())) {
+        command.env_remove(GIT_PROGRAMS);
+    }
+}
+
+/// A variable as a command would have it.
+fn value_for(command: &Command, name: &str) -> Option<OsString> {
+    let own = command.get_envs().find(|(key, _)| *key == name);
+    own.map_or_else(|| std::env::var_os(name), |(_, value)| value.map(OsStr::to_owned))
+}
+
 /// Something to read for a program.
 pub fn input(bytes: &[u8]) -> std::io::Result<Stdio> {
     in_memory(bytes).map(Stdio::from)
@@ -119,6 +141,7 @@ pub fn run_within(
     bounds: Bounds<'_>,
     memory: Option<u64>,
 ) -> std::result::Result<Finished, ToolError> {
+    hide_project_programs(command);
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let program = program.to_string_lossy().into_owned();
     let failed = |error| ToolError::Output { program: program.clone(), error };

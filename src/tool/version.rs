@@ -2,6 +2,7 @@
 
 use super::{Bounds, ToolError};
 use crate::host::own_project;
+use crate::model::harness_variables::PLACES;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 use std::process::Command;
@@ -26,9 +27,6 @@ pub fn of(program: &Path) -> Result<String, String> {
     }
     asked(program, None)
 }
-
-/// The variables that say where programs keep their files.
-const PLACES: [&str; 4] = ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"];
 
 fn asked(program: &Path, places: Option<&Path>) -> Result<String, String> {
     let bounds = Bounds { time: PATIENCE, output: MOST_OUTPUT, stop: &|| false };

@@ -1,8 +1,10 @@
 //! A bar on the terminal for work that takes longer than a moment: how much of it is done. It is drawn while the caller works, and
 //! taken away at the end. What is counted is the caller's business.
 
+use super::IS_LINE_DRAWN;
 use crate::host::Host;
 use std::io::{self, Write};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -71,9 +73,10 @@ fn text(what: &str, done: usize, all: usize) -> String {
     format!("{what} [{filled}{empty}] {:>3} %", done * 100 / all)
 }
 
-/// In place of what the line had.
+/// In place of what the line had. Whatever is printed next takes it away first.
 fn show(text: &str) {
     let mut err = io::stderr().lock();
+    IS_LINE_DRAWN.store(!text.is_empty(), Ordering::Relaxed);
     let _ = write!(err, "\r\x1b[2K{text}").and_then(|()| err.flush());
 }
 

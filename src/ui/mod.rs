@@ -347,6 +347,14 @@ impl Ui {
         self.err.command(TERMINAL_RESET);
     }
 
+    /// Whether messages go to a terminal.
+    pub fn tells_a_terminal(&self) -> bool {
+        match &self.err {
+            Told::Stderr(_) => io::stderr().is_terminal(),
+            Told::Terminal(_) => true,
+        }
+    }
+
     /// How many columns a line has that must not reach the next one: that could not be erased. Asked again for every line.
     pub fn columns(&self) -> usize {
         let size = match &self.err {

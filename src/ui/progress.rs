@@ -1,16 +1,17 @@
 //! The status line of a headless run: time, what the agent does, turns, cost, how many files it has changed. On a terminal it is
-//! the last line and drawn again and again; elsewhere it is printed when nothing else has been for a while.
+//! the last line and redrawn; elsewhere it is printed when nothing else has been for a while.
 
 use super::Ui;
 use super::steps::{Steps, usage_parts};
 use super::text::{display_width, fitted};
+use crate::model::amounts::counted;
 use std::time::{Duration, Instant};
 
 /// How often the line is drawn again.
 const REDRAW: Duration = Duration::from_secs(1);
 /// Without a terminal, a run that says nothing for so long says that it is at work: build servers take silence for a hang.
 const LONGEST_SILENCE: Duration = Duration::from_secs(30);
-/// Columns that what the agent does has, where the numbers are behind it.
+/// Minimum columns for the activity when numbers follow it.
 const FEWEST_COLUMNS: usize = 12;
 /// Columns of a line that is in no terminal.
 const USUAL_COLUMNS: usize = 160;
@@ -75,16 +76,10 @@ impl Progress {
             _ => format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60),
         };
         let mut numbers = usage_parts(steps.usage());
-        numbers.extend(changed.filter(|count| *count > 0).map(files_changed));
+        numbers.extend(
+            changed.filter(|count| *count > 0).map(|count| format!("{} changed", counted(count, "file"))),
+        );
         line(&time, steps.doing(), &numbers, columns)
-    }
-}
-
-/// `1 file changed`.
-fn files_changed(count: usize) -> String {
-    match count {
-        1 => "1 file changed".to_owned(),
-        count => format!("{count} files changed"),
     }
 }
 
@@ -112,7 +107,7 @@ mod tests {
     fn the_line_never_reaches_the_next_one() {
         let doing =
             "Bash sleep 4; echo this is quite a long command line that is longer than a terminal is wide";
-        let numbers = ["12 turns".to_owned(), "$0.25".to_owned(), files_changed(1)];
+        let numbers = ["12 turns".to_owned(), "$0.25".to_owned(), "1 file changed".to_owned()];
         assert_eq!(
             line(" 0:04", "thinking", &numbers, 79),
             " 0:04  thinking  12 turns  $0.25  1 file changed"

@@ -60,7 +60,11 @@ struct Signals {
 impl Signals {
     fn catch() -> io::Result<Signals> {
         let mut set = SigSet::empty();
-        for signal in [Signal::SIGWINCH, Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
+        // Stopped, we would leave the terminal as it is now.
+        let ignored = [Signal::SIGWINCH, Signal::SIGTSTP];
+        for signal in
+            [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT].into_iter().chain(ignored)
+        {
             set.add(signal);
         }
         let before = SigSet::thread_get_mask()?;
@@ -73,7 +77,7 @@ impl Signals {
     fn ending(&mut self) -> Option<i32> {
         while let Ok(Some(info)) = self.fd.read_signal() {
             let signal = i32::try_from(info.ssi_signo).unwrap_or(0);
-            if signal != Signal::SIGWINCH as i32 {
+            if signal != Signal::SIGWINCH as i32 && signal != Signal::SIGTSTP as i32 {
                 return Some(signal);
             }
         }

@@ -3,6 +3,7 @@
 
 use super::text::{display_width, fitted, shortened, wrapped};
 use super::{BOLD, DIM, ERROR};
+use crate::model::amounts::{self, counted};
 use crate::model::event::Event;
 use crate::model::printable::printable;
 use crate::model::report::Usage;
@@ -24,9 +25,9 @@ const MOST_LINES: usize = 6;
 const MOST_OUTPUT: usize = 12;
 /// Columns of a line where no terminal says how many there are.
 const USUAL: usize = 160;
-/// Columns that a tool and its subject have at least, where what follows is long.
+/// Minimum columns of a tool and its subject, where what follows is long.
 const FEWEST: usize = 20;
-/// Letters that anything of one line is made from.
+/// Characters considered for a one-line text.
 const MOST_KEPT: usize = 2000;
 
 /// Turns events into lines. It knows which tools are at work and what has been used so far.
@@ -49,6 +50,8 @@ struct Working {
     id: String,
     /// Its name and what it works on.
     what: String,
+    /// It was shown before its end.
+    is_announced: bool,
 }
 
 impl Steps {
@@ -111,7 +114,7 @@ impl Steps {
         lines
     }
 
-    /// What is left at the end: tools whose end nobody has heard of.
+    /// What is left at the end: tools that never finished.
     pub fn rest(&mut self, columns: Option<usize>) -> Vec<String> {
         let mut lines = self.held_lines(columns);
         for working in std::mem::take(&mut self.working) {
@@ -122,6 +125,16 @@ impl Steps {
             ));
         }
         lines
+    }
+
+    /// The tools at work that were not shown yet.
+    pub fn running(&mut self) -> Vec<String> {
+        let new = self.working.iter_mut().filter(|working| !working.is_announced);
+        new.map(|working| {
+            working.is_announced = true;
+            tool_line(&working.what, "  running", None)
+        })
+        .collect()
     }
 
     fn held_lines(&mut self, columns: Option<usize>) -> Vec<String> {
@@ -140,7 +153,7 @@ impl Steps {
                 .map(|line| format!("{BOLD}{line}{BOLD:#}"))
                 .collect(),
             Event::Message { text } => {
-                self.saying = self.one_line(text);
+                self.saying = one_line(text);
                 if self.holds_last {
                     self.held = Some(text.clone());
                     return Vec::new();
@@ -151,7 +164,7 @@ impl Steps {
                 let what =
                     subject.as_ref().map_or_else(|| name.clone(), |subject| format!("{name} {subject}"));
                 let what = self.one_line(&what);
-                self.working.push(Working { id: id.clone(), what });
+                self.working.push(Working { id: id.clone(), what, is_announced: false });
                 Vec::new()
             }
             Event::ToolFinished { id, name, ok, output, seconds } => {
@@ -177,7 +190,7 @@ impl Steps {
 
     /// A text behind a mark, as much of it as is wanted.
     fn text(&self, mark: &str, text: &str, columns: Option<usize>) -> Vec<String> {
-        let text = self.short_paths(&printable(text)).replace('\t', "    ");
+        let text = printable(text).replace('\t', "    ");
         let room = columns.unwrap_or(USUAL).saturating_sub(2);
         let lines: Vec<String> = match self.detail {
             Detail::Line => vec![fitted(&shortened(&text, MOST_KEPT), room)],
@@ -230,14 +243,34 @@ impl Steps {
     }
 
     fn one_line(&self, text: &str) -> String {
-        let text: String = text.chars().take(MOST_KEPT).collect();
-        let text = self.short_paths(&printable(&text));
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        self.short_paths(&one_line(text))
     }
 
     fn short_paths(&self, text: &str) -> String {
-        self.roots.iter().fold(text.to_owned(), |text, root| text.replace(root, ""))
+        self.roots.iter().fold(text.to_owned(), |text, root| without_root(&text, root))
     }
+}
+
+fn one_line(text: &str) -> String {
+    let text: String = text.chars().take(MOST_KEPT).collect();
+    printable(&text).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A text without a directory in front of its paths. What only ends in the same words is another path, or a URL.
+fn without_root(text: &str, root: &str) -> String {
+    let begins_path = |before: char| {
+        before.is_whitespace()
+            || matches!(before, '"' | '\'' | '`' | '(' | '[' | '{' | '<' | '=' | ',' | ':' | ';' | '|' | '>')
+    };
+    let (mut short, mut rest) = (String::with_capacity(text.len()), 0);
+    for (at, _) in text.match_indices(root) {
+        if text[..at].chars().next_back().is_none_or(begins_path) {
+            short.push_str(&text[rest..at]);
+            rest = at + root.len();
+        }
+    }
+    short.push_str(&text[rest..]);
+    short
 }
 
 /// What a tool did and how that went. What it worked on gives way, but not all of it.
@@ -251,28 +284,13 @@ fn tool_line(what: &str, tail: &str, columns: Option<usize>) -> String {
 
 /// A time that is worth saying.
 fn took(seconds: f64) -> Option<String> {
-    (seconds >= 1.0).then(|| duration(seconds))
-}
-
-/// `12s`, `2m05s` or `1h02m`.
-pub fn duration(seconds: f64) -> String {
-    // Whole seconds of a run that lasts less than an age.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
-    let seconds = seconds.max(0.0) as u64;
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
-        _ => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
-    }
+    (seconds >= 1.0).then(|| amounts::seconds(seconds))
 }
 
 /// What was used, in a few words each.
 pub fn usage_parts(usage: &Usage) -> Vec<String> {
-    let turns = usage.turns.filter(|turns| *turns > 0).map(|turns| match turns {
-        1 => "1 turn".to_owned(),
-        turns => format!("{turns} turns"),
-    });
-    let cost = usage.cost_usd.filter(|cost| *cost > 0.0).map(|cost| format!("${cost:.2}"));
+    let turns = usage.turns.filter(|turns| *turns > 0).map(|turns| counted(turns, "turn"));
+    let cost = usage.cost_usd.filter(|cost| *cost > 0.0).map(amounts::dollars);
     turns.into_iter().chain(cost).collect()
 }
 

@@ -123,8 +123,24 @@ fn what_is_at_work_and_what_was_used_is_known() {
 }
 
 #[test]
-fn times_are_short() {
-    for (seconds, text) in [(0.4, "0s"), (59.9, "59s"), (125.0, "2m05s"), (3725.0, "1h02m"), (-1.0, "0s")] {
-        assert_eq!(duration(seconds), text);
-    }
+fn only_paths_in_the_project_lose_its_directory() {
+    let mut steps = Steps::new(Detail::Whole);
+    steps.relative_to("/tmp/p");
+    let text = "cat '/tmp/p/a' --out=/tmp/p/b https://host.example/tmp/p/c /backup/tmp/p/d file:///tmp/p/e";
+    let expected = "  Bash cat 'a' --out=b https://host.example/tmp/p/c /backup/tmp/p/d file:///tmp/p/e";
+    let events = [started("1", text), finished("1", true, "/tmp/p/a:1\n/x/tmp/p/b", 0.0)];
+    assert_eq!(shown(&mut steps, &events, None), [expected, "    a:1", "    /x/tmp/p/b"]);
+    // Words stay as they are.
+    let said = shown(&mut steps, &[message("see /tmp/p/a")], None);
+    assert_eq!(said, ["• see /tmp/p/a"]);
+}
+
+#[test]
+fn a_tool_at_work_is_shown_once_before_its_end() {
+    let mut steps = Steps::new(Detail::Whole);
+    assert!(steps.running().is_empty());
+    shown(&mut steps, &[started("1", "make")], None);
+    let running: Vec<String> = steps.running().iter().map(|line| strip_str(line).to_string()).collect();
+    assert_eq!((running, steps.running()), (vec!["  Bash make  running".to_owned()], Vec::new()));
+    assert_eq!(shown(&mut steps, &[finished("1", true, "", 2.0)], None), ["  Bash make  2s"]);
 }

@@ -18,7 +18,7 @@ pub fn shortened(text: &str, width: usize) -> String {
 }
 
 /// How many columns of a terminal a text takes.
-pub(super) fn display_width(text: &str) -> usize {
+pub fn display_width(text: &str) -> usize {
     text.width()
 }
 

@@ -68,11 +68,11 @@ impl Workforce {
                 Err(problems) => rejected.extend(problems),
             }
         }
+        rejected.retain(|problem| problem.severity == Severity::Error);
         if rejected.is_empty() {
             // A file that could not be read may be the one that the user means.
             rejected.extend(self.catalogue.problems_of(name).into_iter().cloned());
         }
-        rejected.retain(|problem| problem.severity == Severity::Error);
         if !rejected.is_empty() {
             return Err(WorkforceError::InvalidPersona { name: name.to_owned(), problems: rejected });
         }

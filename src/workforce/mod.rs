@@ -102,17 +102,12 @@ impl Workforce {
     /// A run that ignored them could do more than the user allows. Reads nothing; `found` is the run's persona, if it
     /// has one, and `rules` are its rule files.
     pub fn blocking_problems(&self, found: Option<&Found>, rules: &RuleFiles) -> Vec<FileProblem> {
-        let of_persona = found.into_iter().flat_map(|found| {
-            let own_files = self.catalogue.problems_that_concern(&found.lineage);
-            found.problems.iter().chain(own_files)
-        });
-        let errors = self
-            .config
-            .problems
-            .iter()
-            .chain(of_persona)
-            .filter(|problem| problem.severity == Severity::Error);
-        errors.chain(&rules.problems).cloned().collect()
+        let own_problems = found.into_iter().flat_map(|found| &found.problems);
+        let errors = self.config.problems.iter().chain(own_problems);
+        let errors = errors.filter(|problem| problem.severity == Severity::Error);
+        let own_files =
+            found.into_iter().flat_map(|found| self.catalogue.problems_that_concern(&found.lineage));
+        errors.chain(own_files).chain(&rules.problems).cloned().collect()
     }
 
     /// The text of a chosen sidecar. A missing file is only a warning: the run continues without it. One that cannot be

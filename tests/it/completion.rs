@@ -30,6 +30,9 @@ fn personas_tiers_roles_and_sessions_are_known() {
     env.user_role("zebra-feeder", &json!({"label": "Feeder"}));
     session(&env, "zebra-keeper-20261116-050000-ab12cd");
     session(&env, "a-b-20261117-050000-ab12cd");
+    let lock = env.workforce().join("sessions/zebra-keeper-20261116-050000-ab12cd/lock");
+    let running = std::fs::File::create(lock).expect("writable");
+    running.lock().expect("a lock");
     for (line, words) in [
         ("agent zeb", &["zebra-keeper"][..]),
         ("agent zebra-keeper", &["zebra-keeper"]),
@@ -44,8 +47,12 @@ fn personas_tiers_roles_and_sessions_are_known() {
         ("role show zeb", &["zebra-feeder"]),
         ("list --tag str", &["stripes"]),
         // Newest first.
-        ("sessions diff ", &["a-b-20261117-050000-ab12cd", "zebra-keeper-20261116-050000-ab12cd"]),
+        ("sessions diff ", &["last", "a-b-20261117-050000-ab12cd", "zebra-keeper-20261116-050000-ab12cd"]),
         ("agent x --resume ", &["last", "a-b-20261117-050000-ab12cd", "zebra-keeper-20261116-050000-ab12cd"]),
+        ("sessions stop ", &["zebra-keeper-20261116-050000-ab12cd"]),
+        ("sessions list --persona zeb", &["zebra-keeper"]),
+        ("config set limits.u", &["limits.usd"]),
+        ("config set features.agent-l", &["features.agent-library"]),
         ("lint no-such", &["\tfiles"]),
         ("agent no-such", &[]),
         ("agent zebra-keeper ", &[]),

@@ -131,7 +131,7 @@ fn ids_are_lower_case_slugs() {
         let ran = env.run(["create", "--", bad]);
         assert_eq!(ran.code, 2, "{bad:?}: {ran:#?}");
     }
-    env.run(["create", "API Checker"]).fails(2, "`api-checker` would do");
+    env.run(["create", "API Checker"]).fails(2, "try `api-checker`");
     env.run(["create", "temp-x"]).fails(2, "temp-");
     env.run(["create", "x", "--harness", "cluade"]).fails(2, "claude");
     env.run(["create", "x", "--name", "a\nb"]).fails(2, "name");

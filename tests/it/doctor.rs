@@ -78,6 +78,15 @@ fn a_machine_with_everything_is_well_and_nothing_is_left_behind() {
     versions(&env);
     env.set_var("ANTHROPIC_API_KEY", SECRET);
     env.set_var("CODEX_API_KEY", SECRET);
+    // codex and opencode make such directories when they are asked for their version.
+    let temp = env.root().join("temp");
+    std::fs::create_dir(&temp).expect("ours");
+    env.set_var("TMPDIR", temp.to_str().expect("text"));
+    program(
+        &env,
+        "codex",
+        "mkdir -p \"${CODEX_HOME:-$HOME/.codex}/tmp\" \"$TMPDIR/codex\"; echo 'codex-cli 0.166.0'",
+    );
     let before = names(&env);
     let ran = env.run(["doctor", "--json"]);
     let rows = rows(&ran);

@@ -273,7 +273,7 @@ fn one_bad_file_is_named_and_never_stops_the_rest() {
     env.write("in/good.md", "---\nname: good\ndescription: d\n---\nwork\n");
     env.write("in/empty.md", "");
     env.write("in/blank.md", "---\nname: blank\ntools: Read\n---\n\n");
-    env.write("in/bytes.md", b"---\nname: b\n---\n\xff\xfe\x00");
+    env.write("in/bytes.md", b"---\nname: b\ndescription: d\n---\n\xff\xfe\x00");
     env.write("in/bad.toml", "developer_instructions = \"\"\"open");
     env.write("in/huge.md", "x".repeat(3 * 1024 * 1024));
     env.write("in/plain.md", "# Plain\n\nJust text.\n");
@@ -307,10 +307,10 @@ fn one_bad_file_is_named_and_never_stops_the_rest() {
         ("README.md", "skipped", "a document by its name"),
         ("SKILL.md", "skipped", "a skill, not an agent: name its directory in `skills` of a persona"),
         ("blank.md", "failed", "has neither a prompt nor a description"),
-        ("bytes.md", "failed", "is not UTF-8 text from here on, line 4"),
-        ("empty.md", "failed", "is empty"),
+        ("bytes.md", "failed", "is not UTF-8 text from here on, line 5"),
+        ("empty.md", "skipped", "is empty"),
         ("good.md", "imported", ""),
-        ("huge.md", "failed", "is larger than 2 MB"),
+        ("huge.md", "skipped", "is larger than 2 MB"),
         ("only-description.md", "imported", ""),
         (
             "plain.md",
@@ -340,7 +340,7 @@ fn two_files_of_one_name_get_a_number_and_the_same_text_twice_does_not() {
     assert_eq!(persona(&env, "x-2")["systemPrompt"], "two");
     assert_eq!(persona(&env, "x-2")["intent"], "x-2");
     let warnings = report["files"][1]["warnings"].to_string();
-    assert!(warnings.contains("this one became `x-2`"), "{warnings}");
+    assert!(warnings.contains("this one was named `x-2`"), "{warnings}");
     let again = import(&env, &["../in", "--json"]).json();
     assert_eq!(
         (&again["imported"], &again["unchanged"]),

@@ -70,6 +70,12 @@ fn tree() -> Vec<(&'static str, String, bool)> {
         (".github/agents/five.md", agent("five"), true),
         (".github/prompts/p.prompt.md", with("p", "mode: agent"), false),
         (".opencode/command/c.md", with("c", "agent: build"), false),
+        (".claude/commands/agents/list.md", agent("list"), false),
+        (".claude/commands/team/agents/x.md", agent("x"), false),
+        (".opencode/command/agents/x.md", agent("y"), false),
+        (".github/prompts/agents/x.md", agent("z"), false),
+        ("src/agents/notes.md", "# Notes\n\nHow the agents of the program work.\n".into(), false),
+        ("lib/agents/alone.md", "# Alone\n\nYou are an agent.\n".into(), true),
         (".opencode/agent/deep/six.md", "Only a prompt.\n".into(), true),
         ("docs/agents/guide.md", "# Guide\n".into(), false),
         ("pages/about.md", "---\ntitle: About\nname: about\ndescription: d\n---\nx\n".into(), false),
@@ -87,8 +93,26 @@ fn tree() -> Vec<(&'static str, String, bool)> {
         ("opencode.json", json!({"agent": {"build": {"model": "x/y"}}}).to_string(), false),
         ("commands/gem.toml", "description = 'd'\nprompt = 'p'\n".into(), false),
         ("extension.toml", "name = 'e'\ndescription = 'd'\n".into(), false),
+        (
+            "config.json",
+            json!({"agents": {"web": {"name": "node-exporter", "port": 9100}}}).to_string(),
+            false,
+        ),
+        ("numbers/config.json", json!({"agents": 12, "roles": 3}).to_string(), false),
+        ("texts/config.json", json!({"agents": ["a"], "roles": ["x"]}).to_string(), false),
+        ("messages.json", json!({"agents": [{"role": "user", "prompt": "x"}]}).to_string(), false),
+        ("chart/job.yaml", "spec:\n  prompt: {{ .Values.x }}\n  {{- if }}\n".into(), false),
+        ("empty/README.md", String::new(), false),
+        ("plugins/a/agents/README.md", String::new(), false),
+        ("plugins/a/commands/x.md", String::new(), false),
+        ("docs/empty.md", String::new(), false),
+        ("elsewhere/empty.md", String::new(), false),
+        ("CHANGELOG.md", "x".repeat(3 * 1024 * 1024), false),
         ("big.json", format!("{{\"a\": \"{}\"}}", "x".repeat(2 * 1024 * 1024)), false),
         ("empty.json", String::new(), false),
+        // Agents of minions that have only names and charters.
+        ("minions/config.json", json!({"agents": {"ash": {"name": "Ash"}}}).to_string(), true),
+        ("minions/agents/ash/charter.md", "Watch.\n".into(), false),
     ]
 }
 
@@ -112,6 +136,43 @@ fn the_same_tree_gives_the_same_agents_whatever_the_clone_is_called() {
 }
 
 #[test]
+fn an_agent_that_cannot_be_read_fails_and_a_document_does_not() {
+    let env = TestEnv::new();
+    let latin = |text: &str| [text.as_bytes(), b"caf\xe9\n"].concat();
+    let files: [(&str, Vec<u8>, &str); 9] = [
+        ("LICENSE.md", latin("# License\n"), "skipped"),
+        ("notes.md", latin("# Notes\n"), "skipped"),
+        ("loose.md", latin("---\nname: loose\ndescription: d\n---\n"), "failed"),
+        ("agents/a.md", latin("---\nname: a\n---\n"), "failed"),
+        ("agents/empty.agent.md", Vec::new(), "failed"),
+        ("agents/README.md", latin("# x\n"), "skipped"),
+        ("agents/data.json", b"{\"a\": \"\xe9\"".to_vec(), "failed"),
+        ("commands/c.md", latin("---\nname: c\ndescription: d\n---\n"), "skipped"),
+        ("agents/huge.md", [b"---\nname: huge\n---\n".to_vec(), vec![b'x'; 3 << 20]].concat(), "failed"),
+    ];
+    for (path, bytes, _) in &files {
+        env.write(format!("in/{path}"), bytes);
+    }
+    let (code, report) = import(&env, "../in");
+    let expected = files.map(|(path, _, status)| (path.to_owned(), status.to_owned()));
+    assert_eq!((code, statuses(&report, "in")), (1, expected.into()), "{report:#}");
+}
+
+#[test]
+fn a_named_file_is_tried_wherever_it_is_named() {
+    for args in [["../in", "../in/notes.md"], ["../in/notes.md", "../in"]] {
+        let env = TestEnv::new();
+        env.write("in/notes.md", LOOSE);
+        let report = env.run(["import", args[0], args[1], "--json"]).json();
+        assert_eq!(
+            statuses(&report, "in"),
+            [("notes.md".to_owned(), "imported".to_owned())].into(),
+            "{args:?}"
+        );
+    }
+}
+
+#[test]
 fn a_place_of_a_tool_that_is_named_itself_is_that_place() {
     let env = TestEnv::new();
     env.write(".opencode/agent/plain.md", "Only a prompt.\n");
@@ -129,7 +190,7 @@ fn names_and_emojis_are_taken_and_valid_ids_are_kept() {
     let env = TestEnv::new();
     env.write("in/a.md", "---\nname: Growth Hacker\ndescription: d\nemoji: 🚀\ncolor: red\n---\nx\n");
     env.write("in/powershell-5.1-expert.md", "---\nname: powershell-5.1-expert\ndescription: d\n---\nx\n");
-    env.write("in/agents/code_review.md", "Review.\n");
+    env.write("in/agents/code_review.md", "---\ndescription: d\n---\nReview.\n");
     env.write("in/b.md", "---\nname: \"a\\u202eb c\"\ndescription: d\nemoji: 12345678901234567890\n---\nx\n");
     let (code, report) = import(&env, "../in");
     assert_eq!(code, 0, "{report:#}");

@@ -1,7 +1,7 @@
 //! Whatever a file holds, reading it ends in personas that the format's own law accepts, or in a reason.
 
 use agentworkforce::convert::detect::{FileKind, kind};
-use agentworkforce::convert::{Format, Source, convert};
+use agentworkforce::convert::{Format, Origin, Source, convert};
 use agentworkforce::load::check::check;
 use agentworkforce::model::formats::{PERSONA, ROLE};
 use agentworkforce::model::shape::Severity;
@@ -41,7 +41,7 @@ const FILES: [(&str, &str); 7] = [
 fn read(path: &str, text: &str) {
     let nearby = |_: &str| Ok("nearby".to_owned());
     let source = Source { path, below: path, text, nearby: &nearby };
-    if let FileKind::Agent(format) = kind(&source, true) {
+    if let FileKind::Agent(format) = kind(&source, Origin::Named) {
         judge(format, &source);
     }
     for format in Format::ALL {

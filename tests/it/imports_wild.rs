@@ -57,8 +57,8 @@ fn plain_values_are_the_text_that_stands_there() {
     );
     report(&env, "../in");
     let a = persona(&env, "on");
-    assert_eq!((&a["description"], &a["model"]), (&json!("no"), &json!("1.10")));
-    assert_eq!(a["x-claude"], json!({"color": "007", "version": "1.10", "hidden": true}));
+    assert_eq!((&a["description"], &a["model"]), (&json!("no"), &Value::Null));
+    assert_eq!(a["x-claude"], json!({"model": "1.10", "color": "007", "version": "1.10", "hidden": true}));
     assert_eq!((&a["limits"]["turns"], &a["permissions"]["allow"]), (&json!(7), &json!(["y", "08"])));
     let b = persona(&env, "b");
     assert_eq!((&b["description"], &b["x-copilot"]["agent"]), (&json!("y"), &json!("y")));
@@ -250,7 +250,7 @@ fn a_tree_is_no_list_of_agents_and_what_is_passed_over_is_told() {
         ("broken.toml", "[a\n", "skipped"),
         ("broken.json", "{", "skipped"),
         ("half.toml", "developer_instructions = \"x\"\nname = x\n", "failed"),
-        ("agents/plain.md", "Just do it.\n", "imported"),
+        ("agents/plain.md", "You are the one who does it.\n", "imported"),
         ("lib/real.md", "---\nname: real\ndescription: d\n---\nx\n", "imported"),
         ("opencode.json", "{\"agent\": {}}", "skipped"),
     ];

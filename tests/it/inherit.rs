@@ -396,3 +396,59 @@ fn commands_that_write_personas_set_it() {
     assert_eq!(kinds(&env.plan(&["security-reviewer", "-p", "t"])), json!(["instructions"]));
     assert_eq!(kinds(&env.plan(&["explorer", "-p", "t"])), Value::Null);
 }
+
+#[test]
+fn all_is_everything() {
+    let world = world(&json!({}));
+    let plan = world.agent(&["worker", "--dry-run", "--json", "--inherit", "all"]).ends(0).json();
+    assert_eq!(plan["inherit"]["kinds"], json!(["instructions", "commands", "skills", "mcp", "hooks"]));
+    let did = world.agent(&["worker", "--dry-run", "--inherit", "all,none"]).ends(2);
+    did.says("`--inherit none` goes with no other kind");
+}
+
+#[test]
+fn what_is_hidden_further_down_is_named() {
+    let world = world(&json!({}));
+    world
+        .agent(&["worker", "--dry-run"])
+        .ends(0)
+        .says("CLAUDE.md, AGENTS.md, .claude/CLAUDE.md, api/CLAUDE.md");
+    let plan = world.agent(&["worker", "--dry-run", "--reveal", "api/CLAUDE.md"]).ends(0);
+    assert!(!plan.stdout.contains("api/CLAUDE.md,"), "{plan:#?}");
+}
+
+#[test]
+fn permissions_of_inherited_servers_are_open_unless_the_persona_says_something_of_them() {
+    let permissions = json!({"allow": ["Read", "mcp__opens__look"], "deny": ["mcp__codexs"]});
+    let world = world(&json!({"permissions": permissions, "inherit": ["mcp"]}));
+    let servers =
+        json!({"docs": {"command": "x"}, "my docs": {"command": "x"}, "external": {"command": "x"}});
+    world.files(&[(".mcp.json", &json!({ "mcpServers": servers }).to_string())]);
+    let plan = |harness: &str, more: &[&str]| {
+        let flags = [&["worker", "--dry-run", "--json", "--harness", harness], more].concat();
+        world.agent(&flags).ends(0).json()
+    };
+    let content = |plan: &Value, purpose: &str| {
+        let files = plan["files"].as_array().unwrap();
+        let file = files.iter().find(|file| file["purpose"] == purpose).unwrap();
+        file["content"].as_str().unwrap().to_owned()
+    };
+    let allowed = |plan: &Value| -> Vec<String> {
+        let words = plan["command"]["args"].as_array().unwrap().iter().filter_map(Value::as_str);
+        words.filter_map(|word| word.strip_prefix("--allowedTools=")).map(str::to_owned).collect()
+    };
+    let open = ["mcp__codexs", "mcp__docs", "mcp__external", "mcp__my_docs", "Read", "mcp__opens__look"];
+    assert_eq!(allowed(&plan("claude", &["-p", "x"])), open);
+    // At a terminal claude asks.
+    assert_eq!(allowed(&plan("claude", &[])), ["Read", "mcp__opens__look"]);
+    let config: Value =
+        serde_json::from_str(&content(&plan("opencode", &["-p", "x"]), "opencode config")).unwrap();
+    let permission = &config["agent"]["agentworkforce/worker"]["permission"];
+    let decided = ["docs_*", "my_docs_*", "codexs_*", "opens_look", "opens_*", "external_*"];
+    let decided = decided.map(|key| permission[key].as_str().unwrap_or("nothing").to_owned());
+    assert_eq!(decided, ["allow", "allow", "deny", "allow", "nothing", "nothing"], "{permission:#}");
+    let profile: toml::Table = content(&plan("codex", &["-p", "x"]), "codex profile").parse().expect("TOML");
+    let servers = &profile["mcp_servers"];
+    assert_eq!(servers["codexs"]["enabled"].as_bool(), Some(false));
+    assert!(servers["docs"].get("enabled").is_none(), "{servers}");
+}

@@ -27,6 +27,9 @@ fn a_charter_in_the_legacy_place_is_looked_at() {
         found.contains(&": the charter names `Kane`, which a rename would make stale".to_owned()),
         "{found:#?}"
     );
+    assert_eq!(messages(&env, &["p"]), found);
+    env.user_persona(&flat("q", "x"));
+    assert_eq!(messages(&env, &["q"]), [""; 0]);
     env.write("home/.agentworkforce/workforce/agents/p/charter.md", b"\xff");
     assert!(messages(&env, &[]).iter().any(|text| text.contains("is not UTF-8")));
 }
@@ -34,8 +37,8 @@ fn a_charter_in_the_legacy_place_is_looked_at() {
 #[test]
 fn an_import_that_the_mount_does_not_have_is_named() {
     let env = TestEnv::new();
-    env.user_persona(&with(flat("p", "x"), &json!({"claudeMd": "p.md"})));
-    env.write(format!("{USER}/p.md"), "See @rules.md, @docs/guide.md and @gone/x.md.\n");
+    env.user_persona(&with(flat("p", "x"), &json!({"claudeMd": "side.md"})));
+    env.write(format!("{USER}/side.md"), "See @rules.md, @docs/guide.md and @gone/x.md.\n");
     env.write(format!("{USER}/rules.md"), "R");
     env.write("project/docs/guide.md", "G");
     assert_eq!(
@@ -45,6 +48,24 @@ fn an_import_that_the_mount_does_not_have_is_named() {
             ": `@rules.md` is looked for in the directory of the run, not beside this file",
         ]
     );
+}
+
+#[test]
+fn a_list_names_sidecars_that_are_missing() {
+    let env = TestEnv::new();
+    env.user_persona(&with(flat("p", "x"), &json!({"intent": "i", "claudeMd": "gone.md"})));
+    env.user_persona(&with(flat("q", "x"), &json!({"tiers": {"best": {"agentsMd": "gone.md"}}})));
+    env.user_persona(&with(flat("r", "x"), &json!({"intent": "i", "claudeMd": "here.md"})));
+    env.write(format!("{USER}/here.md"), "Here.");
+    let said = warnings(&env.run(["list", "--json"]).json());
+    let gone = env.root().join(USER).join("gone.md");
+    let line = |key: &str, id: &str| {
+        format!(
+            "{}: {key}: persona `{id}`: sidecar file not found (create the file, or remove the key)",
+            gone.display()
+        )
+    };
+    assert_eq!(said, [line("claudeMd", "p"), line("tiers.best.agentsMd", "q")]);
 }
 
 #[test]
@@ -125,7 +146,7 @@ fn what_is_read_otherwise_than_it_looks_is_mentioned_by_a_run_too() {
     ));
     let said = warnings(&env.plan(&["p"])).join("\n");
     for text in [
-        "systemPrompt: the prompt is empty, which counts as not set",
+        "systemPrompt: the prompt is empty and is treated as not set",
         "skills[0]: `@agent-relay/workspace-layout` is read as a word of expertise, and no skill is provided",
         "env.A: `$TOK` inside a text is not filled in (write `${TOK}`)",
         "mcpServers.m.headers.Authorization: `$TOK` inside a text is not filled in",
@@ -139,8 +160,24 @@ fn what_is_read_otherwise_than_it_looks_is_mentioned_by_a_run_too() {
 fn a_base_or_persona_that_the_npm_tool_ships_has_its_pack_named() {
     let env = TestEnv::new();
     let hint = "`agentworkforce install @agentworkforce/personas-core` installs it";
-    env.user_persona(&json!({"id": "p", "extends": "flake-hunter"}));
-    env.run(["agent", "p", "--dry-run"]).fails(2, "extends `flake-hunter` does not match").fails(2, hint);
+    let below =
+        "`agentworkforce install @agentworkforce/personas-core --in user` installs it below the project";
+    let base = json!({"id": "p", "extends": "flake-hunter"});
+    env.project_persona(&base);
+    env.run(["agent", "p", "--dry-run"]).fails(2, "extends `flake-hunter` does not match").fails(2, below);
+    // Installed beside it, it is no base.
+    let installed = flat("flake-hunter", "x");
+    let beside = env.project_persona(&installed);
+    env.run(["agent", "p", "--dry-run"])
+        .fails(2, "names a persona of its own layer (`project`)")
+        .fails(2, below);
+    std::fs::remove_file(beside).unwrap();
+    env.user_persona(&installed);
+    env.plan(&["p"]);
+    // Below your own layer nothing can be installed.
+    let env = TestEnv::new();
+    env.user_persona(&base);
+    env.run(["agent", "p", "--dry-run"]).fails(2, "move this persona into the project");
     env.run(["agent", "tdd-guard", "--dry-run"]).fails(2, "there is no persona `tdd-guard`").fails(2, hint);
     let other = env.run(["agent", "nobody-at-all", "--dry-run"]).stderr;
     assert!(!other.contains("personas-core"), "{other}");

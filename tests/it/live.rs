@@ -36,6 +36,7 @@ fn without_a_terminal_every_step_is_a_line_on_stderr_and_stdout_is_the_result() 
     persona["name"] = json!("Dallas");
     persona["model"] = json!("sonnet");
     world.persona(&persona);
+    fs::write(world.project().join(".env"), "A=b\n").unwrap();
     let did = world.agent(&["worker", "-p", "do it", "--mount", "copy"]).ends(0);
     assert_eq!(did.stdout, "all done\n");
     let stderr = lines(&did.stderr);
@@ -45,12 +46,13 @@ fn without_a_terminal_every_step_is_a_line_on_stderr_and_stdout_is_the_result() 
         "{stderr:#?}"
     );
     assert!(stderr[2].starts_with("hidden from worker: CLAUDE.md"), "{stderr:#?}");
+    assert_eq!(stderr[3], "hidden secrets: .env", "{stderr:#?}");
     let steps =
         ["• I look at it first.", "  Write src/made.txt", "  Bash make test  failed: make: *** no rule"];
-    assert_eq!(stderr[3..6], steps, "{stderr:#?}");
+    assert_eq!(stderr[4..7], steps, "{stderr:#?}");
     let last = stderr.last().unwrap();
     assert!(last.starts_with("completed in "), "{stderr:#?}");
-    assert!(last.contains("s, 2 turns, $0.50, 2 changes, applied, session worker-"), "{last}");
+    assert!(last.contains("s, 2 turns, $0.50, 1 file changed, applied, session worker-"), "{last}");
     // The result is not a step besides.
     assert!(!did.stderr.contains("all done"), "{stderr:#?}");
 
@@ -197,7 +199,7 @@ fn at_80_columns_the_steps_stay_and_the_status_line_is_one_line_at_any_size() {
         assert_eq!(rows(&terminal, "1 turn  1 file changed"), Vec::<String>::new());
         let screen = terminal.screen();
         assert!(screen.contains("\ndone\n") && screen.contains("completed in "), "{screen}");
-        assert!(screen.contains("1 change, held"), "{screen}");
+        assert!(screen.contains("1 file changed, held"), "{screen}");
         terminal.shell_is_back();
     }
 }
@@ -312,6 +314,20 @@ fn who_is_told_about_the_end_is_for_the_users_config_alone_to_say() {
 }
 
 #[test]
+fn the_bell_rings_at_the_terminal_wherever_messages_go() {
+    let world = World::with_harness(*identities().last().unwrap(), "begins; answers done");
+    world.aw(["config", "set", "notify", "bell"]).ends(0);
+    world.aw(["config", "set", "notifyAfterSeconds", "0"]).ends(0);
+    let terminal = small(&world);
+    let written = world.path("written");
+    terminal.record(&written);
+    let path = world.path("bin");
+    terminal.line(&format!("PATH={}:$PATH $AW agent worker -p x 2>/dev/null; echo ended $?", path.display()));
+    terminal.shows("ended 0");
+    assert!(soon(|| read(&written).contains('\u{7}')), "{:?}", read(&written));
+}
+
+#[test]
 fn the_bell_rings_before_the_question() {
     let world =
         World::with_harness(*identities().last().unwrap(), "begins; echo made > made.txt; answers done");
@@ -329,4 +345,17 @@ fn the_bell_rings_before_the_question() {
     assert!(before.matches('\u{7}').count() >= 1, "{before:?}");
     terminal.line("k");
     terminal.shows("ended 0");
+}
+
+/// Nobody could be asked, and it may have been all that there was to do.
+#[test]
+fn the_last_line_counts_calls_that_were_not_allowed() {
+    let denials = r#"[{"tool_name":"Bash","tool_input":{"command":"make > out.txt"}}]"#;
+    let script = format!(
+        "begins; answers done | sed 's/\"permission_denials\":\\[\\]/\"permission_denials\":{denials}/'"
+    );
+    let world = World::with_harness(Identity::Own, &script);
+    let did = world.agent(&["worker", "-p", "do it"]).ends(0);
+    did.says("not allowed: Bash(make > out.txt) (a headless run has nobody to ask;");
+    did.says(", no changes, 1 call not allowed, session worker-");
 }

@@ -23,6 +23,8 @@ mod exports_round;
 mod harness_room;
 mod imports;
 mod imports_corpus;
+mod imports_denials;
+mod imports_ids;
 mod imports_limits;
 mod imports_places;
 mod imports_property;

@@ -261,3 +261,34 @@ fn conflicts_are_settled_by_flags_and_the_hints_can_be_pasted() {
         assert_eq!(world.outside("cat other 'with space.txt'"), "agents\nmine\n");
     });
 }
+
+#[test]
+fn a_conflict_that_is_decided_is_not_listed_with_the_others() {
+    for_each(|world, backend| {
+        world.files(&[("one", "base\n"), ("two", "base\n")]);
+        world.mounted(&["--mount", backend, "--apply", "never"], "echo agents | tee one > two").ends(0);
+        world.outside("echo mine | tee one > two");
+        let held = world.aw(["sessions", "apply", "last", "--ours", "one"]).ends(3);
+        held.says("1 conflict: nothing was applied").says("if you name them again with the others: one");
+        assert!(!held.stderr.contains("--theirs one"), "{held:#?}");
+        assert_eq!(world.outside("cat one two"), "mine\nmine\n");
+    });
+}
+
+#[test]
+fn a_conflict_over_a_file_that_was_moved_says_where_it_is() {
+    for_each(|world, backend| {
+        let text: String = (1..=9).map(|line| format!("line {line}\n")).collect();
+        world.files(&[("old.txt", &text)]);
+        world.mounted(&["--mount", backend, "--apply", "never"], "mv old.txt new.txt").ends(0);
+        world.outside("sed -i '3s/.*/mine/' old.txt");
+        world.aw(["sessions", "apply", "last"]).ends(3).says("deleted by the agent, moved to new.txt");
+        // A file of the user's is not kept under both names.
+        world.aw(["sessions", "apply", "last", "--ours", "old.txt"]).ends(0);
+        assert_eq!(world.outside("ls *.txt; sed -n 3p old.txt"), "old.txt\nmine\n");
+        world.aw(["sessions", "apply", "last", "--theirs", "old.txt"]).ends(0);
+        assert_eq!(world.outside("ls *.txt; sed -n 3p new.txt"), "new.txt\nline 3\n");
+        world.aw(["sessions", "undo", "last"]).ends(0);
+        assert_eq!(world.outside("ls *.txt; sed -n 3p old.txt"), "old.txt\nmine\n");
+    });
+}

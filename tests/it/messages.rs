@@ -40,7 +40,7 @@ fn what_json_does_not_have_is_named() {
     for (text, says) in [
         (
             "{\n  // mine\n  \"id\": \"x\"\n}",
-            "x.json:2:3: invalid JSON: key must be a string\n    fix: JSON has no comments",
+            "x.json:2:3: invalid JSON: key must be a string\n    fix: JSON does not allow comments",
         ),
         ("{'id': 'x'}", "fix: JSON has only double quotes"),
         ("{“id”: “x”}", "fix: a typographic quote"),
@@ -166,7 +166,7 @@ fn a_list_fits_the_terminal_and_is_whole_in_a_pipe() {
     env.project_persona(&with(flat("zebra", "x"), &json!({"description": long, "name": "A name that is rather long", "model": "provider/some-model-20260101"})));
     let piped = env.run(["list"]);
     assert!(piped.succeeds().stdout.contains(long) && piped.stdout.contains("provider/some-model-20260101"));
-    for columns in [80, 60, 120] {
+    for columns in [80, 60, 40, 120] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentworkforce"));
         command.arg("list").current_dir(env.project()).env("HOME", env.home()).env("PATH", "/usr/bin:/bin");
         command.env("TERM", "xterm").env(processes::MARK, env.root());
@@ -177,6 +177,8 @@ fn a_list_fits_the_terminal_and_is_whole_in_a_pipe() {
         // The header, the personas, an empty line, the count.
         assert_eq!(screen.trim_end().lines().count(), 1 + 19 + 2, "{columns}: {screen}");
         assert!(screen.contains("zebra") && screen.contains("DESCRIPTION"), "{screen}");
+        // An id that is cut cannot be copied.
+        assert!(screen.contains("security-reviewer "), "{columns}: {screen}");
         assert!(screen.contains("MODEL") == (columns >= 80), "{screen}");
     }
 }

@@ -47,12 +47,47 @@ fn a_file_that_may_be_about_anybody_holds_everybody_back_in_the_layers_that_it_r
     refuses(&env, "engineer", &["half.json:1:"]);
     // A persona of the project that stands alone has nothing from there.
     env.plan(&["alone"]);
-    // What can be read and has no id is another program's.
-    env.write(broken, "{\"permissions\": {\"deny\": [\"Bash\"]}}");
+    // The same if it is valid JSON and forbids something.
+    for text in [r#"{"permissions": {"deny": ["Bash"]}}"#, r#"{"id": null, "limits": {"usd": 1}}"#] {
+        env.write(broken, text);
+        refuses(&env, "engineer", &["half.json: has no `id`"]);
+        env.plan(&["alone"]);
+    }
+    // What forbids nothing is another program's.
+    env.write(broken, r#"{"name": "my-personas", "version": "1.0.0"}"#);
     env.plan(&["engineer"]);
     // The name of the file is enough.
     env.write("home/.agentworkforce/workforce/personas/engineer.json", "{}");
     refuses(&env, "engineer", &["engineer.json: has no `id`"]);
+}
+
+#[test]
+fn a_file_with_an_id_that_is_not_read_as_a_persona_is_not_ignored() {
+    let denies = r#""permissions": {"deny": ["Bash"]}"#;
+    for (name, text) in [
+        ("mine.json", format!(r#"{{"ID": "debugger", {denies}}}"#)),
+        ("mine.json", format!(r#"{{"id": ["debugger"], {denies}}}"#)),
+        ("mine.json", format!(r#"[{{"id": "debugger", {denies}}}]"#)),
+        ("mine.jsonc", format!(r#"{{"id": "debugger", {denies}}} // mine"#)),
+        ("debugger.jsonc", format!("{{{denies}}}")),
+        ("Debugger.JSON", format!("{{{denies}}}")),
+        ("debugger/persona.json", format!("{{{denies}}}")),
+        ("mine/persona.json", format!(r#"{{"id": "debugger", {denies}}}"#)),
+    ] {
+        let env = TestEnv::new();
+        env.project_persona(&json!({"id": "own", "intent": "own", "harness": "claude", "systemPrompt": "x"}));
+        env.write(format!("{PROJECT}/{name}"), &text);
+        refuses(&env, "debugger", &[name]);
+        env.plan(&["engineer"]);
+        env.plan(&["own"]);
+    }
+    // Where nothing else has that name, the file is named.
+    let env = TestEnv::new();
+    env.write(format!("{PROJECT}/solo/persona.json"), "{}");
+    env.run(["agent", "solo", "--dry-run"]).fails(2, "solo/persona.json: is not read").fails(2, "move it up");
+    // Other programs' files hold nobody back.
+    env.write(format!("{PROJECT}/tsconfig.jsonc"), "// mine");
+    env.plan(&["engineer"]);
 }
 
 #[test]
@@ -76,7 +111,10 @@ fn a_restriction_that_is_not_built_yet_refuses_the_run_until_it_is_ignored_by_na
             1
         );
         let lint = env.run(["lint", "p"]).stdout;
-        assert!(lint.contains(&format!("{key}: `{key}` is not enforced by this runner")), "{lint}");
+        assert!(
+            lint.contains(&format!("{key}: is not enforced by this runner: a run is refused without")),
+            "{lint}"
+        );
         // An overlay can take it back.
         env.project_persona(&json!({"id": "p", key: null}));
         env.plan(&["p"]);

@@ -81,8 +81,11 @@ fn the_last_session_is_that_of_the_project_or_of_the_persona() {
     world.agent(&["worker", "-p", "x", "--resume", "last"]).ends(2).says("there is no conversation in");
     let (first, _) = world.report(&["--apply", "never"]);
     let others = world.agent(&["other", "-p", "x", "--json", "--apply", "never"]).ends(0).json();
-    // What no persona ran is no conversation.
+    // What no persona ran is no conversation; `last` is the session used last, here as everywhere.
     world.aw(["mount", "--apply", "never", "--", "true"]).ends(0);
+    let command = world.aw(["sessions", "show", "last", "--json"]).ends(0).json();
+    let none = world.agent(&["worker", "-p", "x", "--resume", "last"]).ends(2);
+    none.says(&format!("session `{}`", command["id"].as_str().unwrap()));
     let (second, code) = world.report(&["-c", "--apply", "never"]);
     assert_eq!((code, id(&second)), (0, id(&first)), "{second:#}");
     let (third, code) = world.report(&["--continue", "--apply", "never"]);
@@ -90,6 +93,13 @@ fn the_last_session_is_that_of_the_project_or_of_the_persona() {
     // The last one is the one that was used last, whichever was started last.
     let last = world.report(&["--resume", "last", "--apply", "never"]).0;
     assert_eq!(id(&last), id(&first), "{last:#}");
+    let shown = world.aw(["sessions", "show", "last", "--json"]).ends(0).json();
+    assert_eq!(shown["id"], last["session"]);
+    // Which one goes on is said before and at the start.
+    let continues = format!("session {}", id(&first));
+    world.agent(&["worker", "-p", "x", "-c", "--dry-run"]).ends(0).says(&continues);
+    let did = world.agent(&["worker", "-p", "x", "-c", "--apply", "never"]).ends(0);
+    did.says(&format!("continues {continues}"));
     let hint = format!("agentworkforce agent worker --resume {}", id(&first));
     world.agent(&["other", "-p", "x", "--resume", "last"]).ends(2).says("not of `other`").says(&hint);
     world.agent(&["other", "-p", "x", "--resume", id(&others), "--apply", "never"]).ends(0);
@@ -188,4 +198,47 @@ fn where_the_conversation_is_not_known_the_latest_goes_on_and_that_is_told() {
     assert_eq!(code, 0, "{second:#}");
     assert!(world.recorded_argv().contains(&"--continue".to_owned()));
     assert!(second["warnings"].to_string().contains("is not known: the latest one"), "{second:#}");
+}
+
+/// A file says nothing of a directory that it was moved in: taken at a later run, the base would pass the user's file for the agent's.
+#[test]
+fn what_was_not_known_at_launch_is_not_looked_up_by_a_later_run() {
+    for_each_identity(|base| {
+        let world = World::with_harness(base.who, "begins; echo agent > src/a.rs; answers done");
+        world.files(&[("src/a.rs", "launch\n"), ("old/a.rs", "users\n")]);
+        let (first, code) = world.report(&["--apply", "never"]);
+        assert_eq!(code, 0, "{first:#}");
+        // As a runner leaves it that was killed while it noted what the project was.
+        let session = world.sessions().join(id(&first));
+        fs::remove_file(session.join("manifest")).unwrap();
+        fs::remove_dir_all(session.join("base")).unwrap();
+        world.outside("mv src gone; mv old src");
+        world.harness("claude", "begins; answers done");
+        let (second, code) = world.report(&["--resume", id(&first), "--apply", "auto"]);
+        assert_eq!(code, 3, "{second:#}");
+        assert_eq!(world.outside("cat src/a.rs"), "users\n");
+        assert!(!session.join("manifest").exists());
+    });
+}
+
+#[test]
+fn an_empty_directory_of_a_harness_is_nothing_that_the_agent_wrote() {
+    for (script, is_told) in
+        [("mkdir -p .codex/rules", false), ("mkdir .codex; echo x > .codex/config.toml", true)]
+    {
+        for backend in ["overlay", "copy"] {
+            let world = world(&format!("begins; {script}; echo made > made.txt; answers done"));
+            let (first, code) = world.report(&["--apply", "never", "--mount", backend]);
+            assert_eq!(code, 0, "{first:#}");
+            world.harness("claude", "begins; [ ! -e .codex ] || echo there > there; answers done");
+            let (second, code) =
+                world.report(&["--resume", id(&first), "--apply", "never", "--mount", backend]);
+            assert_eq!(code, 0, "{second:#}");
+            let warnings = second["warnings"].to_string();
+            let told = warnings
+                .contains("the agent had written .codex, which configures a harness: it was restored");
+            assert_eq!(told, is_told, "{script} {backend}: {second:#}");
+            assert!(!second["changes"].to_string().contains("there"), "{script} {backend}: {second:#}");
+        }
+    }
 }

@@ -214,11 +214,11 @@ fn conflicts_are_settled_in_the_review() {
         in_conflict(&world, &terminal, "EDITOR=false");
         terminal.line("a");
         terminal.shows(conflict);
-        terminal.asks("Enter to go back?");
+        terminal.asks("Enter to decide later?");
         terminal.line("d");
         terminal.shows("what you changed");
         terminal.shows("what the agent changed");
-        terminal.asks("Enter to go back?");
+        terminal.asks("Enter to decide later?");
         terminal.line("o");
         terminal.shows("1 change left in the session");
         terminal.shows("ended 0");
@@ -228,7 +228,7 @@ fn conflicts_are_settled_in_the_review() {
         // The agent's.
         in_conflict(&world, &terminal, "EDITOR=false");
         terminal.line("a");
-        terminal.asks("Enter to go back?");
+        terminal.asks("Enter to decide later?");
         terminal.line("t");
         terminal.shows("ended 0");
         assert_eq!(a(), "top\nagents\nend\n");
@@ -236,10 +236,10 @@ fn conflicts_are_settled_in_the_review() {
         // An editor that fails settles nothing, and Enter leads back.
         in_conflict(&world, &terminal, "EDITOR=false");
         terminal.line("a");
-        terminal.asks("Enter to go back?");
+        terminal.asks("Enter to decide later?");
         terminal.line("e");
         terminal.shows("failed");
-        terminal.asks("Enter to go back?");
+        terminal.asks("Enter to decide later?");
         terminal.line("");
         terminal.asks(QUESTION);
         terminal.line("k");
@@ -266,14 +266,14 @@ fn a_conflict_is_edited_with_markers_and_what_was_written_is_applied() {
     let environment = format!("EDITOR=\"'{}' --wait\"", editor.display());
     in_conflict(&world, &terminal, &environment);
     terminal.line("a");
-    terminal.asks("Enter to go back?");
+    terminal.asks("Enter to decide later?");
     terminal.line("e");
     terminal.asks("editor --wait?");
     // What is left is asked about.
     terminal.line("leave");
     terminal.asks("take it as it is? [y/N]");
     terminal.line("n");
-    terminal.asks("Enter to go back?");
+    terminal.asks("Enter to decide later?");
     terminal.line("e");
     terminal.asks("editor --wait?");
     terminal.line("together");
@@ -302,7 +302,7 @@ fn a_conflict_is_settled_by_the_merge_tool_of_the_user_and_never_of_the_project(
     let terminal = small(&world);
     in_conflict(&world, &terminal, "EDITOR=false");
     terminal.line("a");
-    terminal.asks("Enter to go back?");
+    terminal.asks("Enter to decide later?");
     assert!(!terminal.screen().contains("[m]erge"), "{}", terminal.screen());
     terminal.line("");
     terminal.asks(QUESTION);
@@ -320,7 +320,7 @@ fn a_conflict_is_settled_by_the_merge_tool_of_the_user_and_never_of_the_project(
     world.give();
     in_conflict(&world, &terminal, "EDITOR=false");
     terminal.line("a");
-    terminal.asks("Enter to go back?");
+    terminal.asks("Enter to decide later?");
     terminal.shows("merge tool: mine");
     terminal.line("m");
     terminal.shows("ended 0");
@@ -356,7 +356,7 @@ fn no_program_of_the_project_is_run_for_a_review() {
     terminal.line("d");
     terminal.asks(QUESTION);
     terminal.line("a");
-    terminal.asks("Enter to go back?");
+    terminal.asks("Enter to decide later?");
     assert!(!terminal.screen().contains("[e]dit"), "{}", terminal.screen());
     terminal.line("");
     terminal.asks(QUESTION);
@@ -526,14 +526,14 @@ fn an_apply_with_conflicts_asks_about_them_at_a_terminal() {
     terminal.clear();
     terminal.line(&format!("$AW sessions apply {id}; echo ended $?"));
     terminal.shows("conflict 1 of 2: a.txt");
-    terminal.asks("Enter to go back?");
+    terminal.asks("Enter to decide later?");
     terminal.line("");
     terminal.shows("ended 3");
     terminal.shows(&format!("sessions apply {id} --theirs a.txt"));
     terminal.clear();
     terminal.line(&format!("$AW sessions apply {id} --theirs b.txt; echo ended $?"));
     terminal.shows("conflict 1 of 1: a.txt");
-    terminal.asks("Enter to go back?");
+    terminal.asks("Enter to decide later?");
     assert_eq!(read(world.project().join("b.txt")), "mine\n");
     terminal.line("t");
     terminal.shows("ended 0");
@@ -556,7 +556,7 @@ fn an_editor_can_be_suspended() {
     let terminal = small(&world);
     in_conflict(&world, &terminal, &format!("EDITOR={}", editor.display()));
     terminal.line("a");
-    terminal.asks("Enter to go back?");
+    terminal.asks("Enter to decide later?");
     terminal.line("e");
     terminal.asks("began");
     terminal.keys(&["C-z"]);
@@ -571,12 +571,12 @@ fn an_editor_can_be_suspended() {
     // Ctrl-C is for the editor.
     in_conflict(&world, &terminal, &format!("EDITOR={}", editor.display()));
     terminal.line("a");
-    terminal.asks("Enter to go back?");
+    terminal.asks("Enter to decide later?");
     terminal.line("e");
     terminal.asks("began");
     terminal.keys(&["C-c"]);
     terminal.shows("failed");
-    terminal.asks("Enter to go back?");
+    terminal.asks("Enter to decide later?");
     // One that comes right after a run may have been meant for it.
     std::thread::sleep(Duration::from_millis(1100));
     terminal.keys(&["C-c"]);

@@ -47,6 +47,7 @@ fn a_list_says_what_sessions_were_about_and_how_they_ended() {
         world.agent(&["worker", "-p", "change, checked", "--check", "false"]).ends(1);
         world.agent(&["worker", "-p", "change, later", "--apply", "never"]).ends(0);
         world.mounted(&[], "true").ends(0);
+        world.mounted(&["--apply", "never"], "mkdir made; echo x > made/n").ends(0);
         let listed = listed(&world, &[]);
         let shown: Vec<Value> = listed
             .iter()
@@ -64,8 +65,9 @@ fn a_list_says_what_sessions_were_about_and_how_they_ended() {
             })
             .collect();
         let expected = [
+            json!(["sh -ec 'mkdir made; echo x > made/n'", "held", "requested", null, 1, 0, 0, "held"]),
             json!(["sh -ec true", "no-changes", null, null, 0, 0, 0, "nothing"]),
-            json!(["change, later", "held", null, 0.5, 1, 1, 0, "held"]),
+            json!(["change, later", "held", "requested", 0.5, 1, 1, 0, "held"]),
             json!(["change, checked", "held", "check-failed", 0.5, 1, 1, 0, "held"]),
             json!(["a broken one", "failed", null, null, 0, 0, 0, "nothing"]),
             json!(["look at it", "no-changes", null, 0.5, 0, 0, 0, "nothing"]),
@@ -77,10 +79,11 @@ fn a_list_says_what_sessions_were_about_and_how_they_ended() {
         let mut command = world.aw_command(["sessions", "list"]);
         let text = Did::of(&command.env("TZ", "Asia/Tokyo").output().unwrap()).ends(0).stdout;
         let rows: Vec<&str> = text.lines().collect();
-        assert_eq!(rows.len(), 7, "{text}");
-        assert!(rows[3].contains("held: check failed") && rows[3].ends_with("change, checked"), "{text}");
-        assert!(rows[6].contains("+09:00  worker") && rows[6].contains("$0.50  +2 -0"), "{text}");
-        assert!(rows[6].ends_with("  change it"), "{text}");
+        assert_eq!(rows.len(), 8, "{text}");
+        assert!(rows[1].contains("held: apply never") && rows[1].contains("  1 file  "), "{text}");
+        assert!(rows[4].contains("held: check failed") && rows[4].ends_with("change, checked"), "{text}");
+        assert!(rows[7].contains("+09:00  worker") && rows[7].contains("$0.50  +2 -0"), "{text}");
+        assert!(rows[7].ends_with("  change it"), "{text}");
     });
 }
 
@@ -102,6 +105,7 @@ fn a_session_is_found_by_a_word_of_its_task_or_result() {
         (&["--search", "lexer", "--persona", "worker"], vec![broken]),
         (&["nobody-said-this"], vec![]),
         (&["--state", "failed"], vec![broken]),
+        (&["--state", "completed"], vec![lexer, parser]),
         (&["--state", "applied,no-changes"], vec![lexer, parser]),
         (&["--persona", "other"], vec![lexer]),
         (&["--since", "1h"], vec![broken, lexer, parser]),
@@ -171,8 +175,22 @@ fn the_list_fits_a_terminal_of_80_columns() {
         "{screen}"
     );
     assert_eq!(lines[at + 5], "2 sessions, $1.00, 1 held", "{screen}");
+    terminal.resize(40, 24);
+    terminal
+        .line("until stty size | grep -q ' 40'; do sleep 0.1; done; clear; $AW sessions list; echo nar''row");
+    terminal.shows("narrow");
+    let screen = terminal.screen();
+    assert!(
+        screen.lines().any(|line| line.starts_with(&short) && line.contains("held: check failed")),
+        "{screen}"
+    );
+    assert!(
+        screen.lines().all(|line| !line.starts_with(' ') || line.starts_with("        worker: ")),
+        "{screen}"
+    );
     terminal.resize(180, 24);
-    terminal.line("clear; $AW sessions list; echo wi''de");
+    terminal
+        .line("until stty size | grep -q ' 180'; do sleep 0.1; done; clear; $AW sessions list; echo wi''de");
     terminal.shows("wide");
     let screen = terminal.screen();
     assert!(screen.lines().any(|line| line.starts_with(&short) && line.ends_with(task)), "{screen}");

@@ -127,6 +127,10 @@ fn a_session_of_an_earlier_version_and_one_without_an_agent() {
     );
     world.mounted(&["--apply", "never"], "echo x > x.txt").ends(0);
     log_of(&world, "mount-", &[]).ends(2).says("it ran a command, not an agent");
+    let waiting = world.waiting(&["--apply", "never"], "", "");
+    // At once, and not only when it has ended.
+    log_of(&world, "last", &["-f"]).ends(2).says("it ran a command, not an agent");
+    waiting.go().ends(0);
     log_of(&world, "nobody", &[]).ends(2).says("there is no session `nobody`");
 }
 
@@ -140,12 +144,18 @@ fn a_run_is_followed_from_elsewhere_until_it_ends() {
         let raw = Following::start(&world, &id, &["--raw"]);
         followed.shows("• I begin");
         raw.shows("\"type\":\"tool.started\"");
-        assert!(!read(&followed.out).contains("Bash make all"), "{}", read(&followed.out));
+        // What takes long is shown before its end.
+        followed.shows("  Bash make all  running\n");
         let now = log_of(&world, &id, &[]).ends(0);
         assert!(now.stdout.contains("• I begin") && now.stderr.contains("it is running"), "{now:#?}");
+        assert!(now.stdout.ends_with("  Bash make all  running\n"), "{now:#?}");
         go(&world);
         let text = followed.ends(0);
-        assert!(text.ends_with("  Bash make all\n    built\n    all of it\ncompleted\n"), "{text}");
+        assert!(
+            text.contains("running\n  Bash make all  ") && text.matches("running").count() == 1,
+            "{text}"
+        );
+        assert!(text.ends_with("\n    built\n    all of it\ncompleted\n"), "{text}");
         assert!(raw.ends(0).contains("\"type\":\"ended\""));
         assert!(run.wait().unwrap().success());
     }
@@ -179,7 +189,7 @@ fn a_killed_runner_ends_what_follows_it() {
     run.wait().unwrap();
     let text = followed.ends(0);
     assert!(text.contains("  Bash make all  not finished\n"), "{text}");
-    assert!(text.contains("its runner is gone"), "{text}");
+    assert!(text.contains("it was killed before it ended"), "{text}");
 }
 
 /// The process that the session names.
@@ -239,7 +249,7 @@ fn only_the_runner_of_the_session_is_ever_told_to_end() {
     let mut other = std::process::Command::new("sleep").arg("600").spawn().unwrap();
     status["pid"] = json!(other.id());
     fs::write(&file, status.to_string()).unwrap();
-    world.aw(["sessions", "stop", &id]).ends(2).says("its runner is not known here");
+    world.aw(["sessions", "stop", &id]).ends(2).says("by a process that is not its runner");
     assert_eq!(other.try_wait().unwrap(), None);
     other.kill().unwrap();
     other.wait().unwrap();
@@ -266,7 +276,7 @@ fn a_runner_that_takes_its_time_is_waited_for_only_so_long() {
     let mut run = world.agent_at_work(&[]);
     let id = world.only_session();
     let did = world.aw(["sessions", "stop", &id, "--timeout", "0.2"]).ends(124);
-    assert!(did.stderr.contains("has been told to end and has not yet"), "{did:#?}");
+    assert!(did.stderr.contains("has not ended yet"), "{did:#?}");
     go(&world);
     run.wait().unwrap();
 }
@@ -318,6 +328,81 @@ fn an_interactive_run_is_told_from_what_the_harness_keeps() {
     fs::remove_dir_all(world.home().join(".claude")).unwrap();
     let did = log_of(&world, &id, &[]).ends(1);
     assert!(did.stderr.contains("claude has no record of the conversation any more"), "{did:#?}");
+    let json = log_of(&world, &id, &["--json"]).ends(1).json();
+    assert_eq!(json["attempts"][0]["source"]["kind"], "nothing", "{json:#}");
+}
+
+#[test]
+fn a_tool_of_an_interactive_run_is_shown_while_it_runs() {
+    let script = format!(
+        "{KEEPS}\nsays hello; printf '{{\"type\":\"assistant\",\"timestamp\":\"%s\",\"message\":{{\"id\":\"m7\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"Bash\",\"input\":{{\"command\":\"sleep 40\"}}}}]}}}}\n' \"$(now)\" >> $file; touch \"$record/ready\"; until [ -e \"$record/go\" ]; do sleep 0.05; done"
+    );
+    let world = World::with_harness(Identity::Own, &script);
+    let mut command = world.agent_command(&["worker", "--apply", "never", "--", "hello"]);
+    let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    assert!(soon(|| world.record("ready").exists()), "the harness does not start");
+    let followed = Following::start(&world, &world.only_session(), &[]);
+    followed.shows("  Bash sleep 40  running\n");
+    go(&world);
+    run.wait().unwrap();
+    assert!(followed.ends(0).contains("  Bash sleep 40  not finished\n"));
+}
+
+#[test]
+fn what_can_be_read_only_at_the_end_cannot_be_followed() {
+    let script = "touch \"$record/ready\"; until [ -e \"$record/go\" ]; do sleep 0.05; done";
+    let world = World::with_harness(Identity::Own, "answers done");
+    world.harness("opencode", script);
+    let mut persona = worker();
+    persona["harness"] = json!("opencode");
+    world.persona(&persona);
+    let mut command = world.agent_command(&["worker", "--apply", "never", "--", "hello"]);
+    let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    assert!(soon(|| world.record("ready").exists()), "the harness does not start");
+    let id = world.only_session();
+    let followed = Following::start(&world, &id, &[]);
+    followed.shows(
+        "a conversation with opencode at a terminal cannot be followed: it is shown once the run has ended",
+    );
+    let now = log_of(&world, &id, &[]).ends(0);
+    assert!(now.stderr.contains("cannot be followed") && !now.stderr.contains("--follow"), "{now:#?}");
+    go(&world);
+    run.wait().unwrap();
+    followed.ends(1);
+}
+
+#[test]
+fn short_values_of_secrets_are_left_out_as_the_config_says() {
+    let script = format!("{KEEPS}\nsays hello; answers_with 'hi, with '\"$TOKEN\"");
+    let world = World::with_harness(Identity::Own, &script);
+    let mut persona = worker();
+    persona["env"] = json!({"TOKEN": "$SHORT_TOKEN"});
+    world.persona(&persona);
+    world.aw(["config", "set", "secrets.minLength", "6"]).ends(0);
+    let mut command = world.agent_command(&["worker", "--apply", "never", "--", "hello"]);
+    Did::of(&command.env("SHORT_TOKEN", "s3cr3t99").output().unwrap()).ends(0);
+    for flags in [&[][..], &["--raw"], &["--json"]] {
+        let mut command = world.aw_command([&["sessions", "log", "last"], flags].concat());
+        let did = Did::of(&command.env("SHORT_TOKEN", "s3cr3t99").output().unwrap()).ends(0);
+        assert!(did.stdout.contains("hi, with [redacted") && !did.stdout.contains("s3cr3t99"), "{did:#?}");
+    }
+}
+
+#[test]
+fn a_transcript_does_not_depend_on_the_times_of_files() {
+    let script = format!("{KEEPS}\nsays hello; answers_with hi");
+    let world = World::with_harness(Identity::Own, &script);
+    world.agent(&["worker", "--apply", "never", "--", "hello"]).ends(0);
+    let attempt = world.sessions().join(world.only_session()).join("attempts/1");
+    let command = fs::File::options().append(true).open(attempt.join("command.json")).unwrap();
+    command.set_modified(std::time::SystemTime::now() + std::time::Duration::from_hours(1)).unwrap();
+    let did = log_of(&world, "last", &[]).ends(0);
+    assert!(did.stdout.contains("> hello\n") && did.stdout.contains("• hi\n"), "{did:#?}");
+    // One of an earlier version says at least that something is missing.
+    fs::write(attempt.join("command.json"), "{}").unwrap();
+    let command = fs::File::options().append(true).open(attempt.join("command.json")).unwrap();
+    command.set_modified(std::time::SystemTime::now() + std::time::Duration::from_hours(1)).unwrap();
+    log_of(&world, "last", &[]).ends(0).says("from the time of this attempt");
 }
 
 /// Half a secret would not be recognised: what a tool answered is whole until the secrets are out.

@@ -265,3 +265,31 @@ fn an_undo_of_what_was_thrown_away_with_git_says_so() {
         assert_eq!((now(world, "a"), now(world, "new")), ("agent\n".into(), "new\n".into()));
     });
 }
+
+#[test]
+fn what_is_still_applied_and_undone_counts_all_applies_of_the_session() {
+    let world = World::new(Identity::Own);
+    world.repository(&[("a", "a\n")]);
+    world.mounted(&["--apply", "never"], "echo agent > a; for n in 1 2 3 4; do echo x > n$n; done").ends(0);
+    let id = &world.only_session();
+    world.aw(["sessions", "apply", id, "--only", "a", "--only", "n1", "--only", "n2"]).ends(0);
+    world.aw(["sessions", "apply", id]).ends(0);
+    let undo = |path: &str| world.aw(["sessions", "undo", id, "--only", path]);
+    let said = undo("n4").ends(0);
+    assert!(said.stdout.starts_with(&format!("undone: 1 path of {id}; 4 still applied\n")), "{said:?}");
+    let said = undo("n2").ends(0);
+    assert!(said.stdout.starts_with(&format!("undone: 1 path of {id}; 3 still applied\n")), "{said:?}");
+    undo("n2").ends(2).says("`n2` is undone already").says(&format!("sessions redo {id}"));
+    let said = world.aw(["sessions", "redo", id]).ends(0);
+    assert_eq!(said.stdout, format!("applied again: 1 path of {id}; 1 still undone\n"));
+}
+
+#[test]
+fn a_refused_undo_of_the_only_path_names_no_others() {
+    let world = World::new(Identity::Own);
+    world.repository(&[("a", "a\n")]);
+    world.mounted(&[], "echo agent > a").ends(0);
+    world.outside("echo user >> a");
+    let refused = world.aw(["sessions", "undo", &world.only_session()]).ends(3);
+    assert!(!refused.stderr.contains("other paths") && refused.stderr.contains("--force"), "{refused:?}");
+}

@@ -97,7 +97,8 @@ fn furnish_servers(world: &Scratch, harness: Harness) {
             let env = format!("env = {{PROBE_SECRET = \"${{{secret}}}\"}}\n");
             world.write("project/.codex/config.toml", format!("{}{env}", server("probe")));
             let config = world.read("home/.codex/config.toml");
-            world.write("home/.codex/config.toml", format!("{config}{}", server("users")));
+            let users = server("users") + "env = {PROBE_SECRET = \"of the user\"}\n";
+            world.write("home/.codex/config.toml", format!("{config}{users}"));
         }
         Harness::Opencode => {
             let env = json!({"PROBE_SECRET": format!("{{env:{secret}}}")});
@@ -153,6 +154,53 @@ fn opencode_has_the_servers_of_the_repository_and_of_the_user() {
     assert_eq!((tools, answers), (vec!["probe_shout".to_owned(), "users_shout".to_owned()], true));
     let (tools, answers) = servers(Harness::Opencode, &json!({}), &[]);
     assert_eq!((tools, answers), (vec!["users_shout".to_owned()], false));
+}
+
+/// An allow list that says nothing of a server is no word against it: its author cannot know what a repository has. One that names
+/// tools of it means these.
+#[test]
+fn whoever_inherits_servers_may_use_them_unless_the_persona_says_otherwise() {
+    for harness in Harness::ALL {
+        let answers = |inherit: &[&str], permissions: Value| {
+            let mut all = json!({"allow": ["Read", "Edit"], "mode": "acceptEdits"});
+            for (key, value) in permissions.as_object().expect("an object") {
+                all[key] = value.clone();
+            }
+            servers(harness, &json!({"permissions": all, "inherit": inherit}), &[])
+        };
+        let (tools, answered) = answers(&["mcp"], json!({}));
+        assert!(answered, "{harness}: {tools:?}");
+        if harness != Harness::Codex {
+            assert_eq!(tools.len(), 2, "{harness}: {tools:?}");
+        }
+        for denied in ["mcp__probe", "mcp__probe__shout"] {
+            let (tools, answered) = answers(&["mcp"], json!({"deny": [denied]}));
+            assert!(!answered, "{harness}: {denied}: {tools:?}");
+        }
+        assert!(!answers(&["instructions"], json!({})).1, "{harness}");
+        if harness != Harness::Codex {
+            let other = json!({"allow": ["Read", "mcp__probe__whisper"]});
+            assert!(!answers(&["mcp"], other).1, "{harness}");
+        }
+    }
+}
+
+/// The same for servers that only the user has.
+#[test]
+fn whoever_inherits_servers_may_use_those_of_the_user() {
+    for harness in Harness::ALL {
+        for (deny, expected) in [(json!([]), true), (json!(["mcp__users"]), false)] {
+            let name = if harness == Harness::Opencode { "users_shout" } else { "mcp__users__shout" };
+            let world = Scratch::new([Turn::call(name, json!({"word": "hello"})), Turn::text("fine")]);
+            furnish_servers(&world, harness);
+            world.plain(
+                harness,
+                &json!({"permissions": {"allow": ["Read"], "deny": deny}, "inherit": ["mcp"]}),
+            );
+            let (report, _) = world.report(&[]);
+            assert_eq!(world.model.contains("SHOUTED-HELLO"), expected, "{harness} {deny}: {report:#}");
+        }
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::support::pty::Terminal;
 use crate::support::scratch::PATIENCE;
+use crate::support::wishes::shell;
 use crate::support::{Scratch, Turn};
 use agentworkforce::model::tier::Harness;
 use serde_json::{Value, json};
@@ -187,4 +188,15 @@ fn what_is_begun_inside_goes_on() {
         world.succeeds(&["-c"]);
         knows(&world, &["NEW-ASKS", "NEW-SAYS"], &["OLD"]);
     }
+}
+
+/// Its sandbox makes empty directories where its configuration could be.
+#[test]
+fn what_codex_leaves_in_the_project_is_not_called_the_agents() {
+    let world =
+        Scratch::new([shell(Harness::Codex, "echo 1 > one.txt"), Turn::text("fine"), Turn::text("fine")]);
+    world.plain(Harness::Codex, &json!({}));
+    let first = world.succeeds(&["--apply", "never"]);
+    let second = world.succeeds(&["--resume", first["session"].as_str().expect("an id"), "--apply", "never"]);
+    assert!(!second["warnings"].to_string().contains("had written"), "{second:#}");
 }

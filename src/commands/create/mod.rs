@@ -102,7 +102,7 @@ pub fn run(args: &CreateArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
 fn reused(workforce: &Workforce, id: &str, target: &Target) -> Option<Warning> {
     let deleted = workforce.deleted(id, Some(&target.personas))?;
     let text = format!(
-        "the id `{id}` was used before, by a persona that was deleted on {} ({}): its sessions go on under this one",
+        "the id `{id}` was used before, by a persona that was deleted on {} ({}): its old sessions will be listed under the new persona",
         deleted.when, deleted.name
     );
     Some(Warning::new(WarningCode::ReusedId, text))
@@ -111,17 +111,15 @@ fn reused(workforce: &Workforce, id: &str, target: &Target) -> Option<Warning> {
 fn check_id(id: &str) -> Result<()> {
     let slug = slugged(id);
     if slug != id || id.len() > 128 {
-        let near = (!slug.is_empty() && slug.len() <= 128).then(|| format!("`{slug}` would do"));
+        let near = (!slug.is_empty() && slug.len() <= 128).then(|| format!("try `{slug}`"));
         return Err(CommandError::usage(format!(
             "`{id}` is not a valid id: it must be a lower-case slug such as `api-reviewer`"
         ))
         .maybe_hint(near));
     }
     if id.starts_with("temp-") {
-        return Err(CommandError::usage(
-            "ids that start with `temp-` are kept for personas that go away again",
-        )
-        .hint("choose another name"));
+        return Err(CommandError::usage("ids that start with `temp-` are reserved for temporary personas")
+            .hint("choose another name"));
     }
     Ok(())
 }
@@ -150,13 +148,11 @@ fn refuse_taken(workforce: &Workforce, id: &str, base: Option<&str>, target: &Ta
     if file.symlink_metadata().is_ok() {
         return Err(already_there(&file));
     }
+    if let Some(there) = target::file_with_id(workforce, &target.personas, id) {
+        return Err(already_there(there));
+    }
     let entries = workforce.catalogue.entries.iter();
     for entry in entries.filter(|entry| same_id(&entry.header.id, id)) {
-        if let Some(there) =
-            entry.source.file.as_ref().filter(|there| there.parent() == Some(target.personas.as_path()))
-        {
-            return Err(already_there(there));
-        }
         if !base.is_some_and(|base| same_id(base, id)) {
             let layer = entry.source.layer.title();
             return Err(CommandError::usage(format!("there is a persona `{id}` already ({layer})"))

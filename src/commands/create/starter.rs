@@ -94,7 +94,7 @@ fn of_role(wishes: &Wishes, role: &str) -> Object {
     if wishes.expertise.is_none() {
         object.insert(
             "$comment-expertise".into(),
-            "What this one is good at, in single words; it stands in its prompt.".into(),
+            "What this one is good at, as single words; they appear in its prompt.".into(),
         );
         object.insert("expertise".into(), json!([]));
     }

@@ -180,9 +180,8 @@ fn namespace_fix(host: &HostMounts) -> String {
     let forbidden = (host.overlay == OverlayWay::Unavailable).then(userns::forbidden_here).flatten();
     match forbidden {
         Some(forbidden) => forbidden.fix.to_owned(),
-        None => {
-            "allow user namespaces, in a container with its options; docs/containers.md explains it".into()
-        }
+        None => "allow user namespaces (in a container: through its options); docs/containers.md explains it"
+            .into(),
     }
 }
 

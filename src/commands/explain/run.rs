@@ -148,7 +148,9 @@ fn refusal(refusals: &[Refusal]) -> Advice {
             (Exit::Usage, "use `--mount copy`, or `--mount auto` to take whatever works")
         }
         RefusalCode::SandboxUnavailable => {
-            (Exit::Refused, "leave out `--mount`, or ask for less with `--sandbox off`")
+            let hint = "`agentworkforce doctor` says how to allow it here, and so does docs/containers.md; `--sandbox off` runs it without, \
+                and `--mount copy` never has one";
+            (Exit::Refused, hint)
         }
         RefusalCode::Unsupported => {
             (Exit::Refused, "remove them from the persona, or run it without them: `--ignore-unsupported`")

@@ -1,8 +1,10 @@
 //! Finds the files of an import: the named ones, and those below named directories. Links are not followed.
 
+use crate::convert::Origin;
 use crate::convert::detect::EXTENSIONS;
 use crate::error::{CommandError, Result};
 use crate::host::Host;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -17,8 +19,7 @@ pub struct Candidate {
     pub path: PathBuf,
     /// No file outside of this directory is read for it.
     pub root: PathBuf,
-    /// The user named this file itself, so it is imported whatever it looks like.
-    pub named: bool,
+    pub origin: Origin,
     /// Why it is not read.
     pub skipped: Option<&'static str>,
 }
@@ -43,12 +44,31 @@ pub fn candidates(host: &Host, paths: &[PathBuf]) -> Result<Vec<Candidate>> {
             walk(&real, &real, 0, &mut found)?;
         } else {
             let root = real.parent().unwrap_or(Path::new("/")).to_owned();
-            found.push(Candidate { path: real, root, named: true, skipped: None });
+            found.push(Candidate { path: real, root, origin: Origin::Named, skipped: None });
         }
     }
-    let mut seen = std::collections::BTreeSet::new();
-    found.retain(|candidate| seen.insert(candidate.path.clone()));
-    Ok(found)
+    Ok(without_duplicates(found))
+}
+
+/// Each file once. It is a named one if the user named it at all, and parts of it are looked for in the largest directory.
+fn without_duplicates(found: Vec<Candidate>) -> Vec<Candidate> {
+    let mut places: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    let mut once: Vec<Candidate> = Vec::new();
+    for candidate in found {
+        let Some(first) = places.get(&candidate.path).map(|at| &mut once[*at]) else {
+            places.insert(candidate.path.clone(), once.len());
+            once.push(candidate);
+            continue;
+        };
+        if candidate.origin == Origin::Named {
+            first.origin = Origin::Named;
+            first.skipped = None;
+        }
+        if first.root.starts_with(&candidate.root) {
+            first.root = candidate.root;
+        }
+    }
+    once
 }
 
 fn walk(root: &Path, dir: &Path, depth: usize, found: &mut Vec<Candidate>) -> Result<()> {
@@ -77,7 +97,7 @@ fn walk(root: &Path, dir: &Path, depth: usize, found: &mut Vec<Candidate>) -> Re
                 .hint("name the directory that contains the agents; nothing was imported"));
         }
         let skipped = (!kind.is_file()).then_some("not a regular file; links are not followed");
-        found.push(Candidate { path, root: root.to_owned(), named: false, skipped });
+        found.push(Candidate { path, root: root.to_owned(), origin: Origin::Found, skipped });
     }
     Ok(())
 }

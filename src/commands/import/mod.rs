@@ -10,23 +10,28 @@ use self::row::{ImportStatus, Row};
 use super::target::{self, Existing, Placed, Target};
 use crate::cli::{FromArg, ImportArgs};
 use crate::convert::detect::{self, FileKind};
-use crate::convert::{self, Converted, Draft, Format, Missing, RoleDraft, Source, names};
+use crate::convert::names::FreeNames;
+use crate::convert::{self, Converted, Draft, Format, Missing, Origin, RoleDraft, Source};
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::files::error::cannot_write;
 use crate::files::lock::{self, DirectoryLocks};
 use crate::host::{Host, normalised};
 use crate::load::file::{self, FileProblem};
+use crate::load::layers::Layer;
 use crate::load::{check, library};
 use crate::model::amounts::counted;
 use crate::model::formats::{PERSONA, ROLE};
 use crate::model::shape::{Field, Object, Severity};
+use crate::model::source::Source as PersonaSource;
 use crate::model::warning::{Warning, WarningCode};
+use crate::resolve::chain::same_id;
 use crate::ui::Ui;
 use crate::workforce::Workforce;
 use serde_json::Value;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Agent files are texts; a larger file is something else.
@@ -44,7 +49,8 @@ pub fn run(args: &ImportArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
         dry_run: args.dry_run,
         from: args.from,
         rows: Vec::new(),
-        taken: BTreeMap::new(),
+        personas: Documents::default(),
+        roles: Documents::default(),
         read: Vec::new(),
         beside: BTreeMap::new(),
         parts: RefCell::default(),
@@ -94,6 +100,14 @@ struct ReadFile {
     converted: Converted,
 }
 
+/// The personas or the roles of this import.
+#[derive(Default)]
+struct Documents {
+    names: FreeNames,
+    /// The names of what was imported, by its name and text as they were read.
+    written: HashMap<String, String>,
+}
+
 struct Import<'w> {
     workforce: &'w Workforce,
     target: Target,
@@ -101,8 +115,8 @@ struct Import<'w> {
     dry_run: bool,
     from: FromArg,
     rows: Vec<Row>,
-    /// The ids of this import with the files that have them.
-    taken: BTreeMap<String, String>,
+    personas: Documents,
+    roles: Documents,
     read: Vec<ReadFile>,
     /// Prompts that are agents only beside others, with their formats and why else they are not.
     beside: BTreeMap<PathBuf, (Format, String)>,
@@ -123,7 +137,7 @@ impl Import<'_> {
             self.rows.push(Row::without(path, ImportStatus::Skipped, why.into()));
             return;
         }
-        let part_of = self.parts.get_mut().get(path).filter(|_| !candidate.named);
+        let part_of = self.parts.get_mut().get(path).filter(|_| candidate.origin == Origin::Found);
         if let Some(config) = part_of {
             let why = format!("imported as a part of {config}");
             self.rows.push(Row::without(path, ImportStatus::Skipped, why));
@@ -134,7 +148,7 @@ impl Import<'_> {
                 (text, Some("is empty".into()))
             }
             Ok(text) => (text, None),
-            Err(why) => (String::new(), Some(why)),
+            Err(why) => (beginning(path), Some(why)),
         };
         let place = path.to_string_lossy();
         let below = path.strip_prefix(&candidate.root).unwrap_or(path).to_string_lossy();
@@ -148,15 +162,15 @@ impl Import<'_> {
         let source = Source { path: &place, below: &below, text: &text, nearby: &nearby };
         let is_readable = problem.is_none();
         let kind = match (problem, self.beside.remove(path)) {
-            (Some(why), _) => detect::unreadable(&source, candidate.named, why),
+            (Some(why), _) => detect::unreadable(&source, candidate.origin, why),
             (None, Some((format, _))) => FileKind::Agent(format),
-            (None, None) => detect::kind(&source, candidate.named),
+            (None, None) => detect::kind(&source, candidate.origin),
         };
         if let FileKind::AmongAgents(format, why) = kind {
             self.beside.insert(path.clone(), (format, why));
             return;
         }
-        let result = match self.format(kind, candidate.named, is_readable) {
+        let result = match self.format(kind, candidate.origin, is_readable) {
             Ok(format) => match convert::convert(format, &source) {
                 Ok(converted) => return self.read.push(ReadFile { path: path.clone(), format, converted }),
                 Err(why) => {
@@ -186,11 +200,11 @@ impl Import<'_> {
         }
     }
 
-    /// The format of a file, or why it is none to import.
+    /// The format of a file, or why the file is not imported.
     fn format(
         &self,
         kind: FileKind,
-        named: bool,
+        origin: Origin,
         is_readable: bool,
     ) -> std::result::Result<Format, NotImported> {
         let said = match self.from {
@@ -206,8 +220,8 @@ impl Import<'_> {
         let unfit = |status: ImportStatus, why: String| NotImported { status, why, unreadable: false };
         match (said.filter(|_| is_readable), kind) {
             // A document beside agents is not one, whatever the format.
-            (_, FileKind::Other(why)) if !named => Err(unfit(ImportStatus::Skipped, why)),
-            (_, FileKind::Unreadable(why)) if !named => {
+            (_, FileKind::Other(why)) if origin == Origin::Found => Err(unfit(ImportStatus::Skipped, why)),
+            (_, FileKind::Unreadable(why)) if origin == Origin::Found => {
                 Err(NotImported { unreadable: true, ..unfit(ImportStatus::Skipped, why) })
             }
             (Some(format), _) | (None, FileKind::Agent(format)) => Ok(format),
@@ -231,70 +245,103 @@ impl Import<'_> {
         Ok(())
     }
 
-    fn add(&mut self, path: &Path, format: Format, converted: Converted) -> Result<()> {
-        let mut file_fields = converted.fields;
-        for draft in converted.drafts {
-            let mut row = self.persona(path, draft)?;
-            row.format = Some(format.name());
-            row.fields.splice(0..0, std::mem::take(&mut file_fields));
-            self.rows.push(row);
-        }
+    fn add(&mut self, path: &Path, format: Format, mut converted: Converted) -> Result<()> {
+        let same_roles = self.name_roles(path, &mut converted);
+        let drafts = std::mem::take(&mut converted.drafts).into_iter();
+        let mut rows = drafts.map(|draft| self.persona(path, draft)).collect::<Result<Vec<_>>>()?;
+        rows.extend(same_roles);
         for draft in converted.roles {
-            let mut row = self.role(path, draft)?;
-            row.format = Some(format.name());
-            row.fields.splice(0..0, std::mem::take(&mut file_fields));
-            self.rows.push(row);
+            rows.push(self.role(path, draft)?);
         }
-        for why in converted.refused {
-            let mut row = Row::without(path, ImportStatus::Failed, why);
-            row.format = Some(format.name());
-            row.fields.splice(0..0, std::mem::take(&mut file_fields));
-            self.rows.push(row);
+        rows.extend(converted.refused.into_iter().map(|why| Row::without(path, ImportStatus::Failed, why)));
+        if let Some(first) = rows.first_mut() {
+            first.fields.splice(0..0, converted.fields);
         }
+        for row in &mut rows {
+            row.format = Some(format.name());
+        }
+        self.rows.extend(rows);
         Ok(())
+    }
+
+    /// Gives another key to each role whose key is that of another role of this import, also in the personas of its file. Takes
+    /// out those that are imported already, and returns their rows.
+    fn name_roles(&mut self, path: &Path, converted: &mut Converted) -> Vec<Row> {
+        let mut same = Vec::new();
+        let mut renamed: HashMap<String, String> = HashMap::new();
+        for mut draft in std::mem::take(&mut converted.roles) {
+            let Documents { names, written } = &mut self.roles;
+            let as_read = format!("{} {}", draft.key, target::bytes_of(&draft.role));
+            let known = written.get(&as_read).cloned();
+            let is_known = known.is_some();
+            let key = known.unwrap_or_else(|| names.take(&draft.key));
+            written.insert(as_read, key.clone());
+            if key != draft.key {
+                let text = format!(
+                    "another imported role is also named `{}`; this one was named `{key}`",
+                    draft.key
+                );
+                draft.warnings.push(Warning::new(WarningCode::Conversion, text));
+                renamed.insert(std::mem::replace(&mut draft.key, key.clone()), key);
+            }
+            if is_known {
+                let why = "another imported file has the same role".to_owned();
+                let row = Row::without(path, ImportStatus::Unchanged, why);
+                same.push(Row {
+                    role: Some(draft.key),
+                    fields: draft.fields,
+                    warnings: draft.warnings,
+                    ..row
+                });
+            } else {
+                converted.roles.push(draft);
+            }
+        }
+        for draft in &mut converted.drafts {
+            let role = draft.persona.get("role").and_then(Value::as_str);
+            if let Some(key) = role.and_then(|role| renamed.get(role)) {
+                draft.persona.insert("role".into(), Value::from(key.as_str()));
+            }
+        }
+        same
     }
 
     fn persona(&mut self, path: &Path, draft: Draft) -> Result<Row> {
         let Draft { mut persona, fields, mut warnings, only_in_comment, .. } = draft;
         let first = persona.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let mut id = first.clone();
         let mut row = Row { fields, ..Row::without(path, ImportStatus::Imported, String::new()) };
         row.reason = None;
-        let mut number = 2;
-        while let Some(taken) = self.taken.get(&id) {
-            if *taken == target::bytes_of(&persona) {
-                row.status = ImportStatus::Unchanged;
-                row.reason = Some("another imported file is the same persona".into());
-                row.persona = Some(id);
-                return Ok(row);
-            }
-            let last = std::mem::replace(&mut id, names::with_suffix(&first, number));
-            persona.insert("id".into(), Value::from(id.as_str()));
+        let as_read = target::bytes_of(&persona);
+        if let Some(id) = self.personas.written.get(&as_read) {
+            row.status = ImportStatus::Unchanged;
+            row.reason = Some("another imported file is the same persona".into());
+            row.persona = Some(id.clone());
+            return Ok(row);
+        }
+        let id = self.personas.names.free(&first);
+        if id != first {
             // Unless the intent is not the id.
-            if persona.get("intent").and_then(Value::as_str) == Some(last.as_str()) {
+            if persona.get("intent").and_then(Value::as_str) == Some(first.as_str()) {
                 persona.insert("intent".into(), Value::from(id.as_str()));
             }
-            number += 1;
-        }
-        if id != first {
-            let text = format!("another imported file is called `{first}`: this one became `{id}`");
+            persona.insert("id".into(), Value::from(id.as_str()));
+            let text = format!("another imported agent is also named `{first}`; this one was named `{id}`");
             warnings.push(Warning::new(WarningCode::Conversion, text));
         }
         let problems = errors(&persona, PERSONA);
-        let file = self.target.personas.join(format!("{id}.json"));
         row.persona = Some(id.clone());
         if problems.is_empty() {
-            let replaces = library::has_persona(&id);
-            let known =
-                (replaces || !only_in_comment.is_empty()).then(|| self.workforce.find(&id).ok()).flatten();
-            let known = known.as_ref().map(|found| &found.resolved.object);
-            warnings.extend(comment::warning(&persona, &only_in_comment, known));
-            if replaces && known != Some(&persona) {
-                let text = format!("it replaces the built-in persona `{id}`");
-                warnings.push(Warning::new(WarningCode::Overrides, text));
-            }
-            self.taken.insert(id, target::bytes_of(&persona));
-            self.place(&mut row, file, &persona)?;
+            // The rest of the search is for names, and slow.
+            let is_known =
+                self.workforce.catalogue.entries.iter().any(|entry| same_id(&entry.header.id, &id));
+            let known = is_known.then(|| self.workforce.find(&id).ok()).flatten();
+            let object = known.as_ref().map(|found| &found.resolved.object);
+            warnings.extend(comment::warning(&persona, &only_in_comment, object));
+            let replaced = known.as_ref().filter(|found| found.resolved.object != persona);
+            warnings.extend(replaced.and_then(|found| self.replaced(&id, found.resolved.source())));
+            self.personas.names.take(&id);
+            self.personas.written.insert(as_read, id.clone());
+            self.place_persona(&mut row, &id, &persona)?;
         } else {
             row.status = ImportStatus::Failed;
             row.reason = Some(problems.join("; "));
@@ -303,17 +350,51 @@ impl Import<'_> {
         Ok(row)
     }
 
+    /// A warning about a persona of another layer that is not used any more.
+    fn replaced(&self, id: &str, known: &PersonaSource) -> Option<Warning> {
+        let is_here = known.file.as_deref().and_then(Path::parent) == Some(&self.target.personas);
+        let layers = &self.workforce.layers.all;
+        let place = |is_it: &dyn Fn(&Layer) -> bool| layers.iter().position(is_it);
+        let own = place(&|layer| layer.personas.as_ref() == Some(&self.target.personas));
+        let its = place(&|layer| layer.id == known.layer);
+        // The project comes first, whether it has personas already or not.
+        if is_here || its < own {
+            return None;
+        }
+        let text = if known.is_library() {
+            format!("it replaces the built-in persona `{id}`")
+        } else {
+            format!("it replaces the persona `{id}` of layer `{}`", known.layer)
+        };
+        Some(Warning::new(WarningCode::Overrides, text))
+    }
+
+    fn place_persona(&mut self, row: &mut Row, id: &str, persona: &Object) -> Result<()> {
+        let dir = &self.target.personas;
+        let file = dir.join(format!("{id}.json"));
+        let why = match target::file_with_id(self.workforce, dir, id) {
+            Some(there) if there == file => None,
+            Some(there) => Some(format!("{} has the id `{id}` and was not changed", there.display())),
+            // Overwriting is about this persona, not about another one that its file happens to hold.
+            None => target::id_in_file(self.workforce, &file)
+                .map(|other| format!("{} has the persona `{other}` and was not changed", file.display())),
+        };
+        let Some(why) = why else { return self.place(row, file, persona) };
+        (row.status, row.reason) = (ImportStatus::Differs, Some(why));
+        Ok(())
+    }
+
     fn role(&mut self, path: &Path, draft: RoleDraft) -> Result<Row> {
         let mut row = Row::without(path, ImportStatus::Imported, String::new());
         row.reason = None;
         (row.fields, row.warnings) = (draft.fields, draft.warnings);
-        if library::has_role(&draft.key) {
-            let text = format!("it replaces the built-in role `{}`", draft.key);
-            row.warnings.push(Warning::new(WarningCode::Overrides, text));
-        }
         row.role = Some(draft.key.clone());
         let problems = errors(&draft.role, ROLE);
         if problems.is_empty() {
+            if library::has_role(&draft.key) {
+                let text = format!("it replaces the built-in role `{}`", draft.key);
+                row.warnings.push(Warning::new(WarningCode::Overrides, text));
+            }
             let file = self.target.roles.join(format!("{}.json", draft.key));
             self.place(&mut row, file, &draft.role)?;
         } else {
@@ -325,7 +406,7 @@ impl Import<'_> {
 
     fn place(&mut self, row: &mut Row, file: PathBuf, document: &Object) -> Result<()> {
         let text = target::bytes_of(document);
-        let mut placed = target::look(&file, &text, self.existing);
+        let mut placed = target::placement(&file, &text, self.existing);
         if matches!(placed, Placed::Written | Placed::Replaced) && !self.dry_run {
             if self.locks.is_none() {
                 self.locks = Some(lock::directories(&[&self.target.personas])?);
@@ -355,6 +436,18 @@ fn errors(document: &Object, fields: &'static [Field]) -> Vec<String> {
         .filter(|problem| problem.severity == Severity::Error)
         .map(|problem| format!("{}: {}", problem.at, problem.message))
         .collect()
+}
+
+/// The beginning of a file that cannot be read as a whole, as far as it is text: it shows whether the file is an agent.
+fn beginning(path: &Path) -> String {
+    let mut bytes = Vec::new();
+    let file =
+        path.metadata().ok().filter(std::fs::Metadata::is_file).and_then(|_| std::fs::File::open(path).ok());
+    if let Some(file) = file {
+        // What could be read before an error counts.
+        let _ = file.take(64 * 1024).read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The text of a file; an error where it is not UTF-8.

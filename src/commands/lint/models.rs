@@ -14,7 +14,7 @@ pub fn doubt(model: &str, harness: Harness) -> Option<Doubt> {
     let lower = model.to_lowercase();
     let words: Vec<&str> =
         lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let is_of = |harness: Harness| words.iter().any(|word| adapter(harness).model_words.contains(word));
+    let is_of = |harness: Harness| adapter(harness).has_model(model);
     if !adapter(harness).model_words.is_empty() && !is_of(harness) {
         let other = Harness::ALL.into_iter().find(|other| is_of(*other));
         if let Some(other) = other {

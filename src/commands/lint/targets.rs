@@ -9,6 +9,7 @@ use crate::load::{library, roles};
 use crate::model::role::RoleDoc;
 use crate::model::source::LayerId;
 use crate::resolve::chain::same_id;
+use crate::resolve::sidecar::{self, SidecarText};
 use crate::workforce::{Found, Workforce, WorkforceError};
 use std::path::{Path, PathBuf};
 
@@ -74,6 +75,7 @@ impl Targets {
             .iter()
             .filter(|entry| targets.ids.iter().any(|id| same_id(id, &entry.header.id)));
         files.extend(of_ids.filter_map(|entry| entry.source.file.clone()));
+        files.extend(targets.ids.iter().flat_map(|id| texts_of(workforce, id)));
         targets.files = Some(files);
         Ok(targets)
     }
@@ -103,6 +105,17 @@ fn has_something(workforce: &Workforce, path: &Path) -> bool {
     let role_dirs = workforce.layers.all.iter().filter_map(|layer| layer.roles.as_deref());
     let roles: Vec<PathBuf> = role_dirs.flat_map(|dir| json_files(dir).unwrap_or_default()).collect();
     entries.chain(problems).chain(roles.iter().map(PathBuf::as_path)).any(under)
+}
+
+/// The sidecars of a persona, and where its legacy charters are.
+fn texts_of(workforce: &Workforce, id: &str) -> Vec<PathBuf> {
+    let sidecars = workforce.find(id).map(|found| sidecar::all(&found.resolved)).unwrap_or_default();
+    let sidecars = sidecars.into_iter().filter_map(|sidecar| match sidecar.text {
+        SidecarText::File(path) => Some(path),
+        SidecarText::Pack(_) | SidecarText::Builtin(_) => None,
+    });
+    let roots = workforce.layers.all.iter().filter_map(|layer| layer.root.as_ref());
+    sidecars.chain(roots.map(|root| root.join("agents").join(id))).collect()
 }
 
 /// The files of a role in every layer, and the charters beside them.

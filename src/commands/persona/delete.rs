@@ -5,10 +5,12 @@ use super::super::say;
 use super::{files_of, place};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::files::error::FilesError;
 use crate::files::{backup, lock};
 use crate::load::library;
 use crate::model::path_text::path_text;
 use crate::model::source::Source;
+use crate::model::warning::{Warning, WarningCode};
 use crate::resolve::chain::same_id;
 use crate::ui::{Ui, printable};
 use crate::workforce::Workforce;
@@ -32,22 +34,31 @@ pub fn run(workforce: &Workforce, name: &str, ui: &mut Ui) -> Result<Exit> {
     let _lock = lock::directories(&[edit_dir(&place.file)])?;
     let kept =
         backup::move_aside(&workforce.host, &workforce.layers.home, &place.id, &files_of(&place.file))?;
-    workforce.note_deleted(&place.id, &display_name, &place.file, &kept)?;
+    // The file is already moved: a note that cannot be kept must not hide that.
+    let noted = workforce.note_deleted(&place.id, &display_name, &place.file, &kept);
+    let warnings: Vec<Warning> = noted.err().map(not_noted).into_iter().collect();
     audit(workforce, &format!("delete {}", place.id))?;
     let below = shows_through(workforce, &place.id);
     if ui.is_json() {
         let answer = json!({"persona": place.id, "action": "deleted", "file": path_text(&place.file), "backup": kept,
             "showsThrough": below});
-        say::json(answer, &[], ui);
+        say::json(answer, &warnings, ui);
         return Ok(Exit::Done);
     }
+    say::warnings(&warnings, ui);
     let (file, kept) = (place.file.display(), kept.display());
     ui.line(printable(&format!("deleted {} ({file}); a copy is in {kept}", place.id)));
     if let Some(source) = below {
         let (layer, file) = (source.layer.title(), source.file.as_deref().unwrap_or(Path::new("")).display());
-        ui.line(printable(&format!("{} is now the one of the layer `{layer}` ({file})", place.id)));
+        ui.line(printable(&format!("{} now comes from layer `{layer}` ({file})", place.id)));
     }
     Ok(Exit::Done)
+}
+
+fn not_noted(error: FilesError) -> Warning {
+    let CommandError { message, causes, .. } = error.into();
+    let text = format!("the deletion is not recorded: {}", [vec![message], causes].concat().join(": "));
+    Warning::new(WarningCode::InvalidFile, text)
 }
 
 /// The persona of a lower layer that has the id from now on.

@@ -21,7 +21,7 @@ use crate::pack::lockfile::Lock;
 use crate::resolve::chain::same_id;
 use crate::ui::{Ui, printable};
 use crate::workforce::Workforce;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 pub fn run(command: &PersonaCommand, host: &Host, ui: &mut Ui) -> Result<Exit> {
@@ -77,6 +77,15 @@ fn files_in<'w>(workforce: &'w Workforce, id: &'w str, dir: &'w Path) -> impl It
 /// whether anything changed.
 fn edit(place: &Place, change: impl FnOnce(&mut Object) -> Result<()>) -> Result<bool> {
     super::edit::edit_if_changed(&place.file, |object| {
+        let other = object.get("id").and_then(Value::as_str).filter(|id| !same_id(id.trim(), &place.id));
+        if let Some(other) = other {
+            return Err(CommandError::usage(format!(
+                "{} belongs to persona `{other}`: it cannot hold settings of `{}`",
+                place.file.display(),
+                place.id
+            ))
+            .hint(format!("rename that file to `{other}.json`, and try again")));
+        }
         let before = object.clone();
         // Legacy words in `skills` are expertise; they are dropped on the next write.
         normalise::words_to_expertise(object);
@@ -109,7 +118,7 @@ fn done(ui: &mut Ui, place: &Place, changed: bool, warnings: &[Warning]) -> Resu
         say::warnings(warnings, ui);
         ui.line(printable(&format!("set {id} ({})", file.display())));
     } else {
-        ui.line(printable(&format!("nothing to change: {id} is like that already")));
+        ui.line(printable(&format!("no change: {id} already has these settings")));
     }
     Ok(Exit::Done)
 }

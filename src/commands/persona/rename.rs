@@ -111,7 +111,7 @@ fn finish(ui: &mut Ui, place: &Place, before: &Shown, after: &Shown, warnings: &
         say::warnings(warnings, ui);
         ui.line(printable(&format!("{id}: {} ({})", before.to(after), file.display())));
     } else {
-        ui.line(printable(&format!("{id} is named {} already", after.name)));
+        ui.line(printable(&format!("{id} is already named {}", after.name)));
     }
     Exit::Done
 }

@@ -44,7 +44,7 @@ impl Asking<'_> {
         choices.extend(can_take.then_some("[t]heirs"));
         choices.extend(editor.as_ref().map(|_| "[e]dit both"));
         choices.extend(tool.as_ref().map(|_| "[m]erge tool"));
-        let question = format!("{}, [d]iff, Enter to go back?", choices.join(", "));
+        let question = format!("{}, [d]iff, Enter to decide later?", choices.join(", "));
         loop {
             let Answer::Line(answer) = self.prompter.ask(&question, &mut self.ui) else { return Ok(None) };
             let settled = match (answer.trim(), &versions) {

@@ -5,10 +5,13 @@ use crate::mount::changes::diff::{FileDiff, TOUCHED, printable_name};
 use crate::mount::changes::{Change, ProtectedWhy, Review};
 use crate::run::report::{DROPPED_GIT, git_settings};
 use crate::ui::patch::counts;
+use crate::ui::text::{display_width, wrapped};
 use crate::ui::{BOLD, Ui, printable};
 use std::collections::HashSet;
 use std::path::Path;
 
+/// How much deeper a line goes on than it begins.
+const DEEPER: usize = 4;
 const SET_UID: u32 = 0o4000;
 const SET_GID: u32 = 0o2000;
 
@@ -22,7 +25,10 @@ fn named(change: &Change) -> String {
 }
 
 fn notes(change: &Change) -> String {
-    let conflict = change.conflict.map_or(String::new(), |reason| format!("  (conflict: {})", reason.text()));
+    let conflict = change.conflict.map_or(String::new(), |reason| {
+        let to = change.renamed_to.as_ref().map(|to| format!(", moved to {}", printable_name(to.as_ref())));
+        format!("  (conflict: {}{})", reason.text(), to.unwrap_or_default())
+    });
     let agents = if change.affects_agents { "  (changes what agents may do)" } else { "" };
     let touched = if change.touched { format!("  ({TOUCHED})") } else { String::new() };
     let partly = if change.partly { "  (some hunks)" } else { "" };
@@ -53,7 +59,8 @@ pub fn say_changes(session: &str, found: &Review, diffs: &[FileDiff], ui: &mut U
     let rows = rows(&found.changes, diffs);
     ui.say(&format!("{BOLD}{}{note}{BOLD:#}{lines} in session {session}", counted(rows.len(), "change")));
     // All of them: what is not shown is where an agent would hide something.
-    ui.say_lines(rows.iter().map(|row| format!("  {}", row.text)));
+    let columns = ui.tells_a_terminal().then(|| ui.columns());
+    ui.say_lines(rows.iter().flat_map(|row| broken(&format!("  {}", row.text), columns)));
     say_kept_out(found, ui);
 }
 
@@ -71,8 +78,8 @@ pub fn rows(changes: &[Change], diffs: &[FileDiff]) -> Vec<Row> {
     let is_complete = |change: &Change| change.other_half().is_some_and(|other| paths.contains(other));
     let row = |(number, change): (usize, &Change)| {
         let is_rename = is_complete(change);
-        // The new name stands for both.
-        if is_rename && change.renamed_to.is_some() {
+        // The new name stands for both, unless the old one has to be decided about.
+        if is_rename && change.renamed_to.is_some() && change.conflict.is_none() {
             return None;
         }
         let diff = diffs.get(number).filter(|diff| diff.path == change.path);
@@ -89,6 +96,28 @@ pub fn rows(changes: &[Change], diffs: &[FileDiff]) -> Vec<Row> {
     changes.iter().enumerate().filter_map(row).collect()
 }
 
+/// A line of the list; on a terminal that is too narrow it goes on below, between words.
+pub fn say_row(text: &str, ui: &mut Ui) {
+    let columns = ui.tells_a_terminal().then(|| ui.columns());
+    ui.say_lines(broken(text, columns).into_iter());
+}
+
+fn broken(text: &str, columns: Option<usize>) -> Vec<String> {
+    // Colours take no room; a line that is broken goes without.
+    let plain = anstream::adapter::strip_str(text).to_string();
+    let Some(columns) = columns.filter(|columns| display_width(&plain) > *columns) else {
+        return vec![text.to_owned()];
+    };
+    let text = plain.as_str();
+    let begun = text.trim_start();
+    let indent = text.len() - begun.len();
+    let mut lines = wrapped(begun, columns.saturating_sub(indent + DEEPER));
+    for (number, line) in lines.iter_mut().enumerate() {
+        line.insert_str(0, &" ".repeat(if number == 0 { indent } else { indent + DEEPER }));
+    }
+    lines
+}
+
 /// What will not be applied, whatever is answered: never silent.
 pub fn say_kept_out(found: &Review, ui: &mut Ui) {
     for protected in &found.protected {
@@ -101,24 +130,50 @@ pub fn say_kept_out(found: &Review, ui: &mut Ui) {
             }
             (None, _) => "(protected path)".to_owned(),
         };
-        ui.say(&format!("  not applied: {} {}", printable_name(protected.path.as_ref()), printable(&why)));
+        say_row(
+            &format!("  not applied: {} {}", printable_name(protected.path.as_ref()), printable(&why)),
+            ui,
+        );
     }
     if !found.git_settings.is_empty() {
-        ui.say(&format!("  not applied: {}", git_settings(found)));
+        say_row(&format!("  not applied: {}", git_settings(found)), ui);
     }
     for path in &found.dropped_git {
-        ui.say(&format!("  not applied: {} {DROPPED_GIT}", printable_name(path.as_ref())));
+        say_row(&format!("  not applied: {} {DROPPED_GIT}", printable_name(path.as_ref())), ui);
     }
     if found.ignored.count > 0 {
-        ui.say(&format!(
-            "  not applied: {} that git ignores (`--include-ignored` applies them)",
-            counted(found.ignored.count, "path")
-        ));
+        say_row(
+            &format!(
+                "  not applied: {} that git ignores (`--include-ignored` applies them)",
+                counted(found.ignored.count, "path")
+            ),
+            ui,
+        );
     }
     for path in &found.special {
-        ui.say(&format!("  not applied: {} is not a file, directory or link", printable_name(path.as_ref())));
+        say_row(
+            &format!("  not applied: {} is not a file, directory or link", printable_name(path.as_ref())),
+            ui,
+        );
     }
     for path in &found.unreadable {
-        ui.say(&format!("  not applied: {} cannot be read, or is too deep", printable_name(path.as_ref())));
+        say_row(
+            &format!("  not applied: {} cannot be read, or is too deep", printable_name(path.as_ref())),
+            ui,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_goes_on_between_words() {
+        let text = "  not applied: a.txt (protected by the agent)";
+        assert_eq!(broken(text, None), [text]);
+        assert_eq!(broken(text, Some(45)), [text]);
+        let lines = broken(text, Some(30));
+        assert_eq!(lines, ["  not applied: a.txt", "      (protected by the agent)"]);
     }
 }

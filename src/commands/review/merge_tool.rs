@@ -71,10 +71,7 @@ impl Repository<'_> {
     fn git(&self, words: &[&str]) -> Command {
         let root = self.directory.path();
         let mut command = git::command(root);
-        command
-            .args(words)
-            .env("GIT_CEILING_DIRECTORIES", root)
-            .env("PATH", at_terminal::path_outside_project(self.host));
+        command.args(words).env("GIT_CEILING_DIRECTORIES", root);
         // The tool speaks the user's language.
         match self.host.env.get("LC_ALL") {
             Some(locale) => command.env("LC_ALL", locale),

@@ -18,7 +18,7 @@ impl Asking<'_> {
         self.forget_picks();
         let rows = list::rows(&self.offer.review.changes, &self.diffs);
         for (index, row) in rows.iter().enumerate() {
-            self.ui.say(&format!("{:>4}  {}", index + 1, row.text));
+            list::say_row(&format!("{:>4}  {}", index + 1, row.text), &mut self.ui);
         }
         let question = "Numbers such as `1 3-5`, `3h` for some hunks of 3 (Enter to go back):";
         let Answer::Line(answer) = self.prompter.ask(question, &mut self.ui) else { return Ok(None) };
@@ -48,11 +48,16 @@ impl Asking<'_> {
         Ok(Some(picked.iter().map(path).collect()))
     }
 
-    /// Asks about each hunk. Gives whether any was taken.
+    /// Asks about each hunk. Returns whether any was taken.
     fn pick_hunks(&mut self, change: &Change) -> Result<bool> {
         let name = printable_name(change.path.as_ref());
         let Some(hunks) = Hunks::of(self.offer.sides, change)? else {
-            self.ui.say(&format!("{name} can only be taken as a whole"));
+            let why = if change.conflict.is_some() {
+                "it is in conflict"
+            } else {
+                "it is not text with a known base, or was saved since this review began"
+            };
+            self.ui.say(&format!("{name} can only be taken as a whole: {why}"));
             return Ok(false);
         };
         let count = hunks.count();

@@ -9,9 +9,10 @@ use crate::exit::Exit;
 use crate::model::amounts::counted;
 use crate::model::mount::RuleSource;
 use crate::model::printable::printable;
+use crate::model::raw_path::RawPath;
 use crate::mount::apply::{ApplyResult, Selection, progress};
 use crate::mount::changes::compare::ConflictReason;
-use crate::mount::changes::diff::printable_name;
+use crate::mount::changes::diff::{printable_name, some_names};
 use crate::mount::changes::{Change, Protected, ProtectedWhy};
 use crate::run::Offer;
 use crate::session::{Applied, ApplyRequest, Sessions};
@@ -111,8 +112,11 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
     let outcome = &applied.outcome;
     match outcome.status {
         ApplyResult::Conflict => {
-            let conflicts: Vec<&Change> =
-                outcome.remaining.iter().filter(|change| change.conflict.is_some()).collect();
+            let (conflicts, settled): (Vec<&Change>, Vec<&Change>) = outcome
+                .remaining
+                .iter()
+                .filter(|change| change.conflict.is_some())
+                .partition(|change| outcome.undecided.contains(&change.path));
             ui.say(&format!(
                 "{}: nothing was applied, the work is held in session {}",
                 counted(conflicts.len(), "conflict"),
@@ -120,6 +124,10 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
             ));
             for change in &conflicts {
                 ui.say(&format!("  {}", list::line(change)));
+            }
+            if !settled.is_empty() {
+                let paths: Vec<RawPath> = settled.iter().map(|change| change.path.clone()).collect();
+                ui.say(&format!("  settled, if you name them again with the others: {}", some_names(&paths)));
             }
             hint_at_settling(&applied.session, &conflicts, ui);
         }
@@ -151,7 +159,13 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
     for branch in &applied.git.exported {
         let reference = printable_name(branch.reference.as_ref());
         ui.say(&format!("kept {} of the agent as {reference}", counted(branch.commits.len(), "commit")));
-        let why = if branch.command.contains(" reset ") {
+        if !branch.differing.is_empty() {
+            let names = some_names(&branch.differing);
+            ui.say(&format!("  they differ from your files: {names}"));
+        }
+        let why = if branch.command.contains(" log ") {
+            "to look at them before you take them over"
+        } else if branch.command.contains(" reset ") {
             "to move your branch to the agent's commit (the files are already applied)"
         } else {
             "to take over the agent's commits"
@@ -172,10 +186,14 @@ fn hint_at_settling(session: &str, conflicts: &[&Change], ui: &mut Ui) {
     let path = shell_word(&Path::new(dot).join(&first.path));
     ui.hint(format!("`agentworkforce sessions diff {session} {path}` shows what you and the agent changed"));
     let apply = format!("agentworkforce sessions apply {session}");
-    ui.hint(format!("`{apply} --theirs {path}` takes the agent's version"));
+    if first.conflict == Some(ConflictReason::NotEmpty) {
+        ui.hint(format!("move what you want to keep out of {path} and apply again, or"));
+    } else {
+        ui.hint(format!("`{apply} --theirs {path}` takes the agent's version"));
+    }
     ui.hint(format!("`{apply} --ours {path}` keeps yours"));
     if first.conflict == Some(ConflictReason::BothChanged) {
-        ui.hint(format!("`{apply} --markers {path}` writes both, with conflict markers"));
+        ui.hint(format!("`{apply} --markers {path}` writes both, with conflict markers (text files)"));
     }
     if conflicts.len() > 1 {
         ui.hint("each conflict needs such a flag; a directory stands for all below it");

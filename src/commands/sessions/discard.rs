@@ -6,6 +6,7 @@ use crate::commands::review::list;
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
 use crate::host::terminal::{self, UserTerminal};
+use crate::session::SessionState;
 use crate::ui::Ui;
 
 pub(super) fn run(sessions: &Sessions, id: &str, yes: bool, ui: &mut Ui) -> Result<Exit> {
@@ -15,6 +16,9 @@ pub(super) fn run(sessions: &Sessions, id: &str, yes: bool, ui: &mut Ui) -> Resu
     let entry = sessions.discard(id)?;
     if ui.is_json() {
         answer(&entry, ui);
+    } else if entry.state == SessionState::Applied {
+        ui.line(format!("nothing to discard: the work of {} is applied", entry.id));
+        ui.hint(format!("`agentworkforce sessions undo {}` takes it back", entry.id));
     } else {
         ui.line(format!("discarded {}", entry.id));
     }

@@ -60,6 +60,9 @@ pub(super) fn run(args: &SessionsListArgs, sessions: &Sessions, ui: &mut Ui) -> 
         uncut(&rows, ui);
     }
     ui.flush();
+    for (entry, problem) in entries.iter().filter_map(|entry| Some((entry, entry.problem.as_ref()?))) {
+        ui.warning(printable(&format!("session {}: {problem}", entry.id)));
+    }
     if entries.iter().any(|entry| entry.state == SessionState::Interrupted) {
         ui.hint("`agentworkforce sessions recover` recovers sessions whose runner died");
     }
@@ -149,7 +152,9 @@ fn wide(rows: &[Row], names: &Names, ui: &mut Ui) {
 }
 
 fn narrow(rows: &[Row], names: &Names, ui: &mut Ui) {
-    let mut table = Table::new(&["ID", "STARTED", "OUTCOME", "TIME", "COST", "LINES"]);
+    let table = Table::new(&["ID", "STARTED", "OUTCOME", "TIME", "COST", "LINES"]);
+    // The name and the outcome stay longest.
+    let mut table = table.giving_way(&[(5, 0), (4, 0), (3, 0), (1, 0), (2, 12), (0, 6), (2, 0)]);
     for row in rows {
         table.row([
             names.short(&row.entry.id),
@@ -223,7 +228,12 @@ impl Names {
 
 /// `held: check failed`.
 pub(super) fn outcome(entry: &SessionEntry) -> String {
-    let why = entry.held_because.map(|why| format!(": {}", why.text())).unwrap_or_default();
+    let why = match (entry.outcome, entry.held_because) {
+        (SessionOutcome::Held, Some(why)) => format!(": {}", why.text()),
+        // Earlier versions noted no reason where it was asked for.
+        (SessionOutcome::Held, None) => ": not applied".to_owned(),
+        _ => String::new(),
+    };
     let live = if entry.live && entry.outcome != SessionOutcome::Running { " (in use)" } else { "" };
     format!("{}{why}{live}", entry.outcome.text())
 }

@@ -109,10 +109,14 @@ fn all_paths(sessions: &Sessions, id: &str) -> anyhow::Result<Vec<PathBuf>> {
     Ok(changes.chain(applied).map(|path| path.0.clone()).collect())
 }
 
+fn config(host: &Host) -> Result<config::Config> {
+    Ok(config::read(&config_path(&host.workforce_home()?)))
+}
+
 /// What the command line and the config say about merging.
 fn merging(command: &SessionsCommand, host: &Host) -> Result<Merging> {
     let is_off = matches!(command, SessionsCommand::Apply { no_merge: true, .. });
-    let config = config::read(&config_path(&host.workforce_home()?));
+    let config = config(host)?;
     let is_on = !is_off && config.settings.mount.merge.unwrap_or(true);
     Ok(if is_on { Merging::On } else { Merging::Off })
 }

@@ -13,7 +13,7 @@ use crate::mount::changes::diff::printable_name;
 use crate::run::attempt::last_log;
 use crate::run::conversation::ConversationNote;
 use crate::session::kept_report::{KeptReport, REPORT_FILE};
-use crate::session::{JournalEntry, SessionEntry, SessionState, Sessions, Shown};
+use crate::session::{JournalEntry, SessionEntry, SessionOutcome, SessionState, Sessions, Shown};
 use crate::ui::{BOLD, DIM, Ui, patch, printable};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -138,7 +138,7 @@ fn tasks(entry: &SessionEntry, report: Option<&KeptReport>) -> Vec<String> {
     if tasks.is_empty() { report.and_then(|report| report.task.clone()).into_iter().collect() } else { tasks }
 }
 
-/// The first lines of a text, below each other behind the name of what it is.
+/// The first lines of a text, indented below its label.
 fn indented(text: &str) -> String {
     let all: Vec<&str> = text.trim().lines().collect();
     let mut lines = all[..all.len().min(MOST_LINES)].join("\n          ");
@@ -228,10 +228,18 @@ pub fn resume_command(persona: &str, session: &str) -> String {
 
 fn next_steps(shown: &Shown, paths: &Paths, note: Option<&ConversationNote>) -> Vec<Next> {
     let id = &shown.entry.id;
-    if shown.entry.live {
-        return Vec::new();
-    }
     let step = |action: &str, what| Next { command: format!("agentworkforce sessions {action} {id}"), what };
+    if shown.entry.live {
+        let is_agent = note.is_some();
+        return match shown.entry.outcome {
+            SessionOutcome::Running if is_agent => {
+                vec![step("log --follow", "shows what it does"), step("stop", "ends it")]
+            }
+            SessionOutcome::Running => vec![step("stop", "ends it")],
+            _ => Vec::new(),
+        };
+    }
+    let has_conflict = shown.review.iter().any(|review| review.conflicts().next().is_some());
     let mut next = match shown.entry.state {
         SessionState::Held => {
             let mut next = vec![
@@ -239,6 +247,14 @@ fn next_steps(shown: &Shown, paths: &Paths, note: Option<&ConversationNote>) -> 
                 step("apply", "applies them"),
                 step("discard", "discards them"),
             ];
+            if has_conflict {
+                next[1].what = "asks about the conflicts at a terminal";
+                next.insert(
+                    2,
+                    step("apply --theirs PATH", "takes the agent's version of a path in conflict"),
+                );
+                next.insert(3, step("apply --ours PATH", "keeps yours"));
+            }
             next.extend(
                 note.map(|note| Next { command: resume_command(&note.persona, id), what: "goes on with it" }),
             );

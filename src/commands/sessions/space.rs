@@ -73,14 +73,14 @@ pub(super) fn prune(
 fn summary(pruned: &Pruned, older_than: &str) -> String {
     let verb = if pruned.dry_run { "would remove" } else { "removed" };
     let mut text = match pruned.removed.len() {
-        0 if pruned.dry_run => "would remove nothing".to_owned(),
+        0 if pruned.dry_run => "nothing to remove".to_owned(),
         0 => "nothing removed".to_owned(),
         count => format!("{verb} {}, {}", counted(count, "session"), amounts::bytes(pruned.bytes)),
     };
     let kept: Vec<String> = [
         (KeptBecause::Work, "with unapplied work".to_owned()),
         (KeptBecause::Unfinished, "to recover first".to_owned()),
-        (KeptBecause::Unreadable, "that could not be read".to_owned()),
+        (KeptBecause::Unreadable, "that cannot be read".to_owned()),
         (KeptBecause::Running, "running".to_owned()),
         (KeptBecause::Newer, format!("newer than {older_than}")),
     ]

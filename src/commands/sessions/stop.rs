@@ -13,11 +13,8 @@ pub(super) fn run(sessions: &Sessions, id: &str, seconds: f64, ui: &mut Ui) -> R
     let stopped = session.stop(patience)?;
     let id = &stopped.session;
     if !stopped.stopped && !ui.is_json() {
-        return Err(CommandError::new(
-            Exit::TimedOut,
-            format!("session `{id}` has been told to end and has not yet"),
-        )
-        .hint(format!("`agentworkforce sessions show {id}` shows whether it has; it keeps its work")));
+        return Err(CommandError::new(Exit::TimedOut, format!("session `{id}` has not ended yet"))
+            .hint(format!("`agentworkforce sessions show {id}` shows its state; its work is kept")));
     }
     if ui.is_json() {
         answer(&stopped, ui);
@@ -47,7 +44,7 @@ fn words(state: SessionState) -> &'static str {
         SessionState::Discarded => "its changes are discarded",
         SessionState::Undone => "its changes are undone",
         SessionState::Opening | SessionState::Running | SessionState::Interrupted => {
-            "its runner is gone, and has not said what became of its changes"
+            "its runner ended without recording its changes"
         }
     }
 }

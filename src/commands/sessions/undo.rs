@@ -59,7 +59,7 @@ pub(super) fn say(undone: &Undone, ui: &mut Ui) -> Result<Exit> {
             ui.hint(format!("{redo}; `agentworkforce sessions diff {session}` has the work as a patch"));
         }
         UndoStatus::Undone if outcome.remaining > 0 => {
-            let (count, rest) = (counted(outcome.restored.len(), "path"), outcome.remaining);
+            let (count, rest) = (counted(outcome.restored.len(), "path"), outcome.still_applied);
             ui.line(format!("undone: {count} of {session}; {rest} still applied"));
             ui.flush();
             list(&outcome.restored, ui);
@@ -100,7 +100,11 @@ pub(super) fn say(undone: &Undone, ui: &mut Ui) -> Result<Exit> {
             ui.say(&format!("{action} refused, nothing touched; edited since the {since}:"));
             list(&outcome.changed, ui);
             if undone.action == Action::Undo {
-                ui.hint(format!("`agentworkforce sessions undo {session} --only PATH` undoes other paths"));
+                if outcome.still_applied > outcome.changed.len() {
+                    ui.hint(format!(
+                        "`agentworkforce sessions undo {session} --only PATH` undoes other paths"
+                    ));
+                }
                 ui.hint(format!(
                     "`agentworkforce sessions undo {session} --force` undoes these, too; `sessions redo` brings your edits back"
                 ));
@@ -135,6 +139,10 @@ fn nothing(undone: &Undone) -> CommandError {
         ))
         .hint(format!("`agentworkforce sessions diff {session}` has the work as a patch")),
         (Action::Redo, _) => CommandError::usage(format!("nothing to redo in session `{session}`: nothing was undone")),
+        (Action::Undo, Some(path)) if !undone.outcome.already.is_empty() => {
+            CommandError::usage(format!("`{}` is undone already", printable_name(path)))
+                .hint(format!("`agentworkforce sessions redo {session}` applies again what was undone last"))
+        }
         (Action::Undo, None) => CommandError::usage(format!("nothing to undo in session `{session}`")),
         (Action::Undo, Some(path)) => {
             CommandError::usage(format!("nothing that session `{session}` applied is at `{}`", printable_name(path)))

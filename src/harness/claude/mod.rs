@@ -20,8 +20,10 @@ pub static ADAPTER: Adapter = Adapter {
     hook_files: &[".claude/settings.json", ".claude/settings.local.json"],
     user_servers: Some(UserServers {
         variable: "CLAUDE_CONFIG_DIR",
-        file: ".claude.json",
-        in_directories_above: ".mcp.json",
+        usual: "",
+        files: &[".claude.json"],
+        only_inherited: true,
+        in_directories_above: Some(".mcp.json"),
     }),
     agent_prefix: "",
     agent_file: Some(AgentFile::ClaudeMarkdown),

@@ -7,7 +7,7 @@ use crate::model::inherit::Inherit;
 use crate::model::persona::McpServer;
 use crate::model::plan::{Conversation, Mode};
 use crate::model::template::{Hole, Template};
-use crate::model::tool_rule::ToolRule;
+use crate::model::tool_rule::{ToolRule, mcp_name};
 use crate::model::warning::WarningCode;
 use serde_json::{Map, Value, json};
 
@@ -118,12 +118,18 @@ fn mcp(plan: &mut HarnessPlan, job: &Job) {
         let why = if job.hermetic { "`hermetic` keeps" } else { "--strict-mcp-config keeps" };
         plan.enforced(
             Demand::InheritMcp,
-            format!("the repository's servers in --mcp-config; {why} the user's own out"),
+            format!(
+                "the repository's servers in --mcp-config; {why} the user's own out; {}",
+                job.inherited_tools()
+            ),
         );
     } else if inherits {
         plan.enforced(
             Demand::InheritMcp,
-            "the repository's servers in --mcp-config, and the user's own: no --strict-mcp-config",
+            format!(
+                "the repository's servers in --mcp-config, and the user's own: no --strict-mcp-config; {}",
+                job.inherited_tools()
+            ),
         );
     }
 }
@@ -180,6 +186,13 @@ fn braced_map(map: &std::collections::BTreeMap<String, String>) -> Value {
 
 fn permissions(plan: &mut HarnessPlan, job: &Job) {
     let permissions = job.permissions;
+    for server in job.allowed_servers() {
+        let name = mcp_name(server);
+        // That would be a tool of another server.
+        if !name.contains("__") {
+            plan.value("--allowedTools", &format!("mcp__{name}"));
+        }
+    }
     if let Some(allow) = &permissions.allow {
         if allow.is_empty() {
             // An empty list allows nothing beforehand; without the flag, claude would use its defaults.

@@ -28,8 +28,7 @@ impl TranscriptReader for Transcript {
         let mut events = Vec::new();
         match line["type"].as_str() {
             Some("user") => {
-                // Commands of the terminal, such as `/clear`, are kept as tags.
-                let said = output(&message["content"]).filter(|said| !said.trim_start().starts_with('<'));
+                let said = output(&message["content"]).filter(|said| !is_tag(said.trim_start()));
                 events.extend(said.map(|text| Event::Task { text }));
             }
             Some("assistant") => {
@@ -54,6 +53,12 @@ impl TranscriptReader for Transcript {
     }
 }
 
+/// Commands of the terminal, such as `/clear`, and what claude adds itself are kept as tags.
+fn is_tag(said: &str) -> bool {
+    let tags = ["<command-", "<local-command-", "<bash-", "<system-reminder"];
+    tags.iter().any(|tag| said.starts_with(tag))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,7 +74,7 @@ mod tests {
         r#"{"type":"summary","summary":"x","leafUuid":"y"}"#,
         r#"{"isSidechain":false,"type":"user","isMeta":true,"message":{"role":"user","content":"Caveat"},"timestamp":"2026-11-18T20:00:00.000Z"}"#,
         r#"{"isSidechain":false,"type":"user","message":{"role":"user","content":"<command-name>/model</command-name>"},"timestamp":"2026-11-18T20:00:00.000Z"}"#,
-        r#"{"isSidechain":false,"type":"user","message":{"role":"user","content":"make it"},"timestamp":"2026-11-18T20:00:01.000Z"}"#,
+        r#"{"isSidechain":false,"type":"user","message":{"role":"user","content":"<div> is open"},"timestamp":"2026-11-18T20:00:01.000Z"}"#,
         r#"{"isSidechain":false,"type":"assistant","message":{"id":"m1","role":"assistant","model":"m","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}],"usage":{"input_tokens":3,"output_tokens":4}},"timestamp":"2026-11-18T20:00:02.000Z"}"#,
         r#"{"isSidechain":false,"type":"user","message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"a\nb","is_error":false}]},"timestamp":"2026-11-18T20:00:03.000Z"}"#,
         r#"{"isSidechain":true,"type":"assistant","message":{"id":"h1","role":"assistant","model":"m","content":[{"type":"text","text":"of a helper"}],"usage":{"input_tokens":10,"cache_read_input_tokens":100,"output_tokens":1}},"timestamp":"2026-11-18T20:00:03.000Z"}"#,
@@ -92,7 +97,7 @@ mod tests {
             turns: Some(turns),
         };
         let expected = [
-            recorded(1, Event::Task { text: "make it".into() }),
+            recorded(1, Event::Task { text: "<div> is open".into() }),
             recorded(
                 2,
                 Event::ToolStarted { id: "t1".into(), name: "Bash".into(), subject: Some("ls".into()) },
@@ -118,7 +123,8 @@ mod tests {
         for recorded in events {
             run.add(recorded.event);
         }
-        let expected = RecordedRun { usage: used(116, 9, 3), model: None, task: Some("make it".into()) };
+        let expected =
+            RecordedRun { usage: used(116, 9, 3), model: None, task: Some("<div> is open".into()) };
         assert_eq!(run, expected);
         assert!(span.events("{\"type\":\"assistant\"", &mut transcript).is_empty());
     }

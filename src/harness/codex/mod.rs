@@ -7,7 +7,7 @@ mod profile;
 mod transcript;
 mod user_config;
 
-use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
+use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile, UserServers};
 use crate::harness::records::{ConversationFiles, Current, Records};
 use crate::harness::transcript::Transcripts;
 use crate::resolve::sidecar::Channel;
@@ -19,7 +19,13 @@ pub static ADAPTER: Adapter = Adapter {
     project_config: &ANY_PROJECT_CONFIG,
     server_files: &[".codex/config.toml"],
     hook_files: &[".codex/hooks.json", ".codex/config.toml"],
-    user_servers: None,
+    user_servers: Some(UserServers {
+        variable: "CODEX_HOME",
+        usual: ".codex",
+        files: &["config.toml"],
+        only_inherited: false,
+        in_directories_above: None,
+    }),
     agent_prefix: "",
     agent_file: Some(AgentFile::CodexToml),
     model_words: &["gpt", "o1", "o3", "o4", "codex"],

@@ -216,7 +216,7 @@ fn enforcement(plan: &mut HarnessPlan, job: &Job) {
     if inherits {
         let users =
             if job.hermetic { "; `hermetic` keeps the user's own out" } else { ", and the user's own" };
-        let how = format!("the repository's servers in the profile{users}");
+        let how = format!("the repository's servers in the profile{users}; {}", job.inherited_tools());
         plan.enforced(Demand::InheritMcp, how);
     }
     if job.inherit.has(Inherit::Hooks) && job.mounted {

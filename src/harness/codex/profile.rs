@@ -7,6 +7,7 @@ use crate::model::inherit::Inherit;
 use crate::model::persona::McpServer;
 use crate::model::plan::{FileBody, LinkFarm, Mode, PlannedFile};
 use crate::model::template::{Hole, Template};
+use crate::model::tool_rule::ToolRule;
 use crate::model::warning::WarningCode;
 use crate::resolve::references::{Piece, env_names, env_pieces};
 use std::collections::BTreeMap;
@@ -92,6 +93,15 @@ fn profile(plan: &mut HarnessPlan, job: &Job) -> Table {
             servers.insert(name.clone(), server.into());
         }
     }
+    // What the user's own configuration says of a server stays, and this is added.
+    for name in job.allowed_servers().iter().filter(|name| !job.mcp_servers.contains_key(*name)) {
+        servers.insert(name.clone(), approved().into());
+    }
+    for (name, server) in &mut servers {
+        if let Value::Table(server) = server {
+            deny_tools(server, name, job);
+        }
+    }
     if !servers.is_empty() {
         profile.insert("mcp_servers".into(), servers.into());
     }
@@ -110,10 +120,26 @@ fn mcp_server(plan: &mut HarnessPlan, name: &str, server: &McpServer, mode: Mode
         None => stdio(server),
     };
     if mode == Mode::Headless {
-        // Nobody can approve in a headless run, and codex refuses every call without this.
-        table.insert("default_tools_approval_mode".into(), "approve".into());
+        table.extend(approved());
     }
     Some(table)
+}
+
+/// Nobody can approve in a headless run, and codex refuses every call without this.
+fn approved() -> Table {
+    Table::from_iter([("default_tools_approval_mode".to_owned(), "approve".into())])
+}
+
+/// What the persona denies of a server, as far as codex can say it.
+fn deny_tools(server: &mut Table, name: &str, job: &Job) {
+    let denied = job.permissions.deny.iter().filter_map(|entry| ToolRule::parse(entry).mcp_tool(name));
+    let (all, some): (Vec<&str>, Vec<&str>) = denied.partition(|tool| *tool == "*");
+    if !all.is_empty() {
+        server.insert("enabled".into(), false.into());
+    }
+    if !some.is_empty() {
+        server.insert("disabled_tools".into(), some.into());
+    }
 }
 
 /// codex passes a server only the variables that are listed. Values that refer to variables are put together by a shell,

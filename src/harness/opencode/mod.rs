@@ -9,7 +9,7 @@ mod transcript;
 mod usage_note;
 mod user_config;
 
-use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile};
+use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile, UserServers};
 use crate::harness::records::{Current, Records};
 use crate::harness::transcript::Transcripts;
 use crate::resolve::sidecar::Channel;
@@ -21,7 +21,13 @@ pub static ADAPTER: Adapter = Adapter {
     project_config: &ANY_PROJECT_CONFIG,
     server_files: &[".opencode/opencode.json", ".opencode/opencode.jsonc", "opencode.json", "opencode.jsonc"],
     hook_files: &[],
-    user_servers: None,
+    user_servers: Some(UserServers {
+        variable: "XDG_CONFIG_HOME",
+        usual: ".config",
+        files: &["opencode/config.json", "opencode/opencode.json", "opencode/opencode.jsonc"],
+        only_inherited: false,
+        in_directories_above: None,
+    }),
     agent_prefix: "agentworkforce/",
     agent_file: Some(AgentFile::OpencodeMarkdown),
     model_words: &[],

@@ -4,9 +4,12 @@ use super::ADAPTER;
 use crate::harness::job::{HarnessPlan, Job};
 use crate::model::demand::Demand;
 use crate::model::plan::Mode;
-use crate::model::tool_rule::ToolRule;
+use crate::model::tool_rule::{ToolRule, mcp_name};
 use crate::model::warning::WarningCode;
 use serde_json::{Map, Value};
+
+/// The first words of tools and permissions of opencode's own (`external_directory`): a pattern for a server of that name allows them.
+const NAMES_WITH_UNDERSCORE: [&str; 5] = ["apply", "doom", "external", "plan", "todo"];
 
 /// The ordered map of opencode, in which the last match wins: mode first, then allow, then deny.
 /// Without any permissions in the persona, opencode uses its own rules.
@@ -30,6 +33,17 @@ pub fn permission_map(plan: &mut HarnessPlan, job: &Job) -> Option<Map<String, V
             } else if mode == Some("plan") {
                 table.set("edit", "*", "deny");
             }
+        }
+    }
+    for server in job.allowed_servers() {
+        let name = mcp_name(server);
+        if NAMES_WITH_UNDERSCORE.contains(&name.as_str()) {
+            let text = format!(
+                "tools of the server `{server}` stay as the mode says: opencode has tools of such names"
+            );
+            plan.warn(WarningCode::NotEnforced, text);
+        } else {
+            table.set(&format!("{name}_*"), "*", "allow");
         }
     }
     let mut inexact = Vec::new();

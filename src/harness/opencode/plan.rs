@@ -93,8 +93,8 @@ fn enforcement(plan: &mut HarnessPlan, job: &Job) {
         plan.advisory(Demand::McpServers, "these servers are added; servers of the user's own config stay");
     }
     if inherits {
-        let how = "the repository's servers in the config file, and those of the user's own config";
-        plan.enforced(Demand::InheritMcp, how);
+        let servers = "the repository's servers in the config file, and those of the user's own config";
+        plan.enforced(Demand::InheritMcp, format!("{servers}; {}", job.inherited_tools()));
     }
     if job.inherit.has(Inherit::Hooks) {
         let how = "opencode has no hooks; its plugins are programs, and stay hidden";

@@ -66,6 +66,9 @@ pub struct ApplyOutcome {
     pub applied: Vec<Change>,
     /// Changes that could still be applied: conflicts, and what was not picked.
     pub remaining: Vec<Change>,
+    /// The conflicts that nobody has decided yet, because of which nothing was applied.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<RawPath>,
     /// Directories that the agent removed but that contain something it may not delete.
     pub kept_directories: Vec<RawPath>,
     /// Files that were moved aside because the user saved at that very moment.
@@ -109,6 +112,7 @@ pub fn apply(
         status: ApplyResult::Nothing,
         applied: Vec::new(),
         remaining: chosen.rest.iter().map(|change| (*change).clone()).collect(),
+        undecided: chosen.undecided.iter().map(|change| change.path.clone()).collect(),
         kept_directories: review.kept_directories.clone(),
         preserved: Vec::new(),
         review: Review::default(),
@@ -157,6 +161,8 @@ pub fn apply(
             if !is_named && let Some(first) = outcome.remaining.first_mut() {
                 first.conflict = Some(ConflictReason::ChangedDuringApply);
             }
+            let open = outcome.remaining.iter().filter(|change| change.conflict.is_some());
+            outcome.undecided = open.map(|change| change.path.clone()).collect();
         }
     }
     Ok(ApplyOutcome { review, ..outcome })

@@ -4,7 +4,7 @@
 use super::journal::Action;
 use super::steps::{Content, Step};
 use super::trust::records;
-use crate::model::mount::RuleSource;
+use crate::model::mount::{Effect, PathRule, RuleSource};
 use crate::mount::error::MountError;
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::Tree;
@@ -14,8 +14,18 @@ use crate::rules::PathRules;
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Fails with the first path that would be refused. Pure removals are allowed, because they bring nothing.
-pub(super) fn check(session: &Path, project: &Tree, steps: &[Step]) -> anyhow::Result<()> {
+/// Whose versions of files come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Brings {
+    /// By an undo.
+    Users,
+    /// By a redo.
+    Agents,
+}
+
+/// Fails with the first path that would be refused. Pure removals are allowed, because they bring nothing; and the user's own versions
+/// of what decides about agents.
+pub(super) fn check(session: &Path, project: &Tree, steps: &[Step], brings: Brings) -> anyhow::Result<()> {
     let goes = |step: &&Step| matches!(step.action, Action::Delete | Action::RemoveDir);
     let gone: HashSet<&Path> = steps.iter().filter(goes).map(|step| step.path.as_path()).collect();
     let brought: Vec<&Step> = steps.iter().filter(|step| !goes(step)).collect();
@@ -36,7 +46,12 @@ pub(super) fn check(session: &Path, project: &Tree, steps: &[Step]) -> anyhow::R
     for step in brought.into_iter().filter(|step| !is_directory(step)) {
         let on_the_way = compiled.layer_below(&step.path);
         let rule = on_the_way.or(compiled.decide(&step.path, false).rule).and_then(|index| list.get(index));
-        if let Some(rule) = rule.filter(|rule| rule.source == RuleSource::BuiltinGit) {
+        let is_refused = |rule: &&PathRule| match rule.source {
+            RuleSource::BuiltinGit => true,
+            RuleSource::BuiltinLayer => rule.effect == Effect::Readonly && brings == Brings::Agents,
+            _ => false,
+        };
+        if let Some(rule) = rule.filter(is_refused) {
             return Err(refused(step, &format!("it is protected by {}", rule.origin)).into());
         }
     }

@@ -2,13 +2,14 @@
 //! journaled, and safe to kill. `undo_choice` selects the operations.
 
 use super::found::{Found, found};
-use super::journal::{Journal, Purpose, first_apply};
+use super::journal::{Journal, Purpose};
 use super::lock::ProjectLock;
 use super::recover::finish_left_over;
+use super::refused_now::{self, Brings};
 use super::run::{Job, Ran, raw, run};
 use super::steps::TakenBack;
-use super::undo_choice::{Choice, UndoRequest, choose, standing_applies, whole};
-use super::{Context, PATIENCE, open_project, refused_now, steps, trust};
+use super::undo_choice::{Choice, UndoRequest, choose, standing_applies, still_applied, whole};
+use super::{Context, PATIENCE, open_project, steps, trust};
 use crate::model::raw_path::RawPath;
 use anyhow::{Context as _, bail};
 use schemars::JsonSchema;
@@ -38,7 +39,9 @@ pub struct UndoOutcome {
     pub remaining: usize,
     /// Earlier applies of the session that are still in the project; another undo reverts the next one.
     pub earlier: usize,
-    /// How many other paths of the same apply are undone, and could be applied again.
+    /// How many paths of the session are in the project now.
+    pub still_applied: usize,
+    /// How many other paths of the session are undone, and could be applied again.
     pub undone: usize,
 }
 
@@ -83,6 +86,13 @@ impl Direction {
         }
     }
 
+    fn brings(self) -> Brings {
+        match self {
+            Direction::Undo => Brings::Users,
+            Direction::Redo => Brings::Agents,
+        }
+    }
+
     fn purpose(self, of: u32) -> Purpose {
         match self {
             Direction::Undo => Purpose::Undo { of },
@@ -107,10 +117,14 @@ fn take_back(
         unknown: Vec::new(),
         remaining: 0,
         earlier: 0,
+        still_applied: 0,
         undone: 0,
     };
     let journals = Journal::all(context.session)?;
     let Some(journal) = first_chosen(direction.choose(&journals, &request.only, context.session)) else {
+        let is_named = |path: &RawPath| request.only.iter().any(|named| path.starts_with(named));
+        outcome.already = undone(&journals).into_iter().filter(|path| is_named(path)).cloned().collect();
+        outcome.already.sort();
         outcome.unknown = request.only.iter().map(RawPath::from).collect();
         return Ok(outcome);
     };
@@ -157,13 +171,13 @@ fn take_back(
         outcome.status = UndoStatus::Conflict;
         outcome.already.clear();
         outcome.changed = changed.into_iter().collect();
+        outcome.still_applied = still_applied(&journals).len();
         return Ok(outcome);
     }
     let steps = steps::for_undo(&project, &taken)?;
-    refused_now::check(context.session, &project, &steps)?;
+    refused_now::check(context.session, &project, &steps, direction.brings())?;
     context.crash_points.at("undo: planned");
     let purpose = direction.purpose(choice.of);
-    let apply = choice.pieces.first().map_or(choice.of, |piece| first_apply(&journals, piece.journal).number);
     let job = Job {
         project: &project,
         mount: None,
@@ -187,13 +201,8 @@ fn take_back(
             outcome.remaining = choice.remaining;
             let journals = Journal::all(context.session)?;
             let standing = standing_applies(&journals);
-            let of_same_apply = |journal: &&Journal| first_apply(&journals, journal).number == apply;
-            let undone: HashSet<&RawPath> = undos(&journals)
-                .filter(of_same_apply)
-                .flat_map(Journal::standing_operations)
-                .map(|operation| &operation.path)
-                .collect();
-            outcome.undone = undone.len();
+            outcome.still_applied = still_applied(&journals).len();
+            outcome.undone = undone(&journals).len();
             let own = direction == Direction::Redo || choice.remaining > 0;
             outcome.earlier = standing - usize::from(own).min(standing);
             outcome.status = match direction {
@@ -215,6 +224,14 @@ fn take_back(
 fn undos(journals: &[Journal]) -> impl DoubleEndedIterator<Item = &Journal> {
     let is_undo = |journal: &&Journal| matches!(journal.purpose, Purpose::Undo { .. });
     journals.iter().filter(is_undo).filter(|journal| journal.stands() && !journal.operations.is_empty())
+}
+
+/// The paths of the session that are undone. What was undone before the last apply was decided about once more in that.
+fn undone(journals: &[Journal]) -> HashSet<&RawPath> {
+    let applies = journals.iter().filter(|journal| matches!(journal.purpose, Purpose::Apply));
+    let last = applies.map(|journal| journal.number).max().unwrap_or_default();
+    let since = undos(journals).filter(|journal| journal.number > last);
+    since.flat_map(Journal::standing_operations).map(|operation| &operation.path).collect()
 }
 
 fn first_chosen(choice: Option<Choice<'_>>) -> Option<&Journal> {

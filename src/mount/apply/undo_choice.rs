@@ -48,6 +48,11 @@ pub(super) fn standing_applies(journals: &[Journal]) -> usize {
     roots.len()
 }
 
+/// The paths whose work is in the project.
+pub(super) fn still_applied(journals: &[Journal]) -> HashSet<&RawPath> {
+    applied(journals).flat_map(Journal::standing_operations).map(|operation| &operation.path).collect()
+}
+
 fn applied(journals: &[Journal]) -> impl Iterator<Item = &Journal> {
     journals.iter().filter(|journal| journal.purpose.applies() && journal.stands())
 }

@@ -288,6 +288,16 @@ pub fn printable_name(path: &Path) -> String {
     printable::printable_name(&path.to_string_lossy())
 }
 
+/// The first few of some paths, and how many more there are.
+pub fn some_names(paths: &[RawPath]) -> String {
+    const MOST: usize = 5;
+    let mut names: Vec<String> = paths.iter().take(MOST).map(|path| printable_name(path.as_ref())).collect();
+    if paths.len() > MOST {
+        names.push(format!("{} more", paths.len() - MOST));
+    }
+    names.join(", ")
+}
+
 fn cannot_read(tree: &Tree, path: &Path) -> String {
     format!("cannot read {}", tree.path().join(path).display())
 }

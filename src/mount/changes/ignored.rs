@@ -3,7 +3,7 @@
 //! a path that any of them ignores is ignored. It changes nothing.
 
 use super::ignore_file::{IgnoreFiles, Patterns};
-use crate::files::regular;
+use crate::files::{owned, regular};
 use crate::git::{self, Limits};
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::{Lookup, Tree};
@@ -60,7 +60,7 @@ struct Outer {
 impl Outer {
     fn around(root: &Path, limits: &mut IgnoreFiles) -> Option<Outer> {
         let real = root.canonicalize().ok()?;
-        let top = real.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok())?;
+        let top = owned::repository_around(&real)?;
         let prefix = real.strip_prefix(top).ok()?.to_owned();
         let between = real.ancestors().skip(1).take(prefix.components().count());
         let above = between.filter_map(|dir| {

@@ -1,7 +1,7 @@
 //! Finds deletions and additions that are one file under another name, by what it holds. It marks both halves and judges neither.
 
 use super::change::{Change, Review};
-use super::compare::After;
+use super::compare::{After, ConflictReason};
 use super::content::digest_of;
 use super::merge::is_text;
 use super::three_way::ThreeWay;
@@ -52,7 +52,9 @@ pub(super) fn mark_renames(sides: &ThreeWay<'_>, review: &mut Review) -> anyhow:
 }
 
 fn size_of_deleted(change: &Change) -> Option<u64> {
-    let is_gone = change.after == After::Absent && change.conflict.is_none();
+    // Whoever has edited a file that the agent has moved wants to know where it is now.
+    let is_free = matches!(change.conflict, None | Some(ConflictReason::DeletedByAgent));
+    let is_gone = change.after == After::Absent && is_free;
     change.now.filter(|now| is_gone && now.kind == Kind::File).map(|now| now.size)
 }
 

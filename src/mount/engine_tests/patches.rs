@@ -270,7 +270,8 @@ fn a_kept_patch_is_bounded_and_says_what_is_missing() {
     assert_eq!(run.apply().status, ApplyResult::Applied);
     let kept = applied_patches(&run.session).unwrap().pop().unwrap();
     let text = String::from_utf8(kept.patch.clone()).unwrap();
-    let start = "# cut: 1 path missing in this patch, which is kept in bounded size:\n#   large\ndiff --git a/a b/a\n";
+    let start =
+        "# truncated: 1 path left out of this patch, whose size is bounded:\n#   large\ndiff --git a/a b/a\n";
     assert!(text.starts_with(start), "{text}");
     assert_eq!(
         kept.sections().iter().map(|section| section.new.clone()).collect::<Vec<_>>(),

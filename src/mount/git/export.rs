@@ -55,7 +55,11 @@ pub struct ExportedBranch {
     pub tip: String,
     /// Newest first.
     pub commits: Vec<Commit>,
-    /// What takes the commits over after the files are applied.
+    /// Paths that the commits change, and at which the project has something else: what the agent took back in its files, what was
+    /// not applied, what was merged with the user's edits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differing: Vec<RawPath>,
+    /// What takes the commits over after the files are applied, or shows them where they have something else.
     pub command: String,
 }
 
@@ -216,12 +220,25 @@ impl Job<'_> {
         }
         self.copy_objects(tip, &known)?;
         self.set_reference(&reference, tip)?;
+        let start = self.start(tip);
+        // What they bring themselves: they may begin at a branch that the user has and has not merged.
+        let from = match known.as_slice() {
+            [one] => Some(one.trim_start_matches('-')),
+            _ => start.base.as_deref(),
+        };
+        let differing = self.differing(from, tip);
+        let command = match &differing {
+            Ok(differing) if differing.is_empty() => self.command(&start, &reference, tip, &commits),
+            // Nobody is to take over what no review has shown.
+            _ => self.log(&start, &reference, tip),
+        };
         Ok(Some(Outcome::Exported(ExportedBranch {
             repository: self.repository.common_dir.clone(),
             branch: PathBuf::from(branch).into(),
             tip: tip.to_owned(),
             commits: self.describe(&commits)?,
-            command: self.command(&reference, tip, &commits),
+            differing: differing.unwrap_or_default().into_iter().map(Into::into).collect(),
+            command,
             reference: PathBuf::from(reference).into(),
         })))
     }
@@ -301,12 +318,8 @@ impl Job<'_> {
 
     /// A reset when `HEAD` has not moved, a cherry-pick otherwise; a merge would refuse after an apply. It brings the commits that
     /// were judged and no others: the agent may have begun at a branch that the user has not merged.
-    fn command(&self, reference: &OsStr, tip: &str, judged: &[String]) -> String {
-        let mut head = git::command(&self.repository.git_dir);
-        head.arg("--git-dir").arg(&self.repository.git_dir.0).args(["rev-parse", "--verify", "-q", "HEAD"]);
-        let head =
-            git::run(head).ok().and_then(|output| object_name(&String::from_utf8_lossy(&output.stdout)));
-        let name = shlex::try_quote(&reference.to_string_lossy()).map_or_else(|_| tip.to_owned(), Into::into);
+    fn command(&self, start: &Start, reference: &OsStr, tip: &str, judged: &[String]) -> String {
+        let name = quoted(reference, tip);
         let git = self.git_words();
         // Files that are applied are in the way of a cherry-pick, which brings them itself.
         let pick = |what: String| {
@@ -322,19 +335,37 @@ impl Job<'_> {
             let count = bounded(count).ok().and_then(|done| lines(&done.stdout).first()?.parse().ok());
             count != Some(judged.len())
         };
-        let Some(head) = head else {
-            return if brings_more(tip) { one_by_one() } else { format!("{git} reset {name}") };
-        };
-        let mut base = self.git(false);
-        base.args(["merge-base", &head, tip]);
-        let base =
-            git::run(base).ok().and_then(|output| object_name(&String::from_utf8_lossy(&output.stdout)));
-        match base {
-            Some(base) if brings_more(&format!("{base}..{tip}")) => one_by_one(),
-            Some(base) if base == head => format!("{git} reset {name}"),
-            Some(base) => pick(format!("{}..{name}", &base[..12])),
-            None => pick(name),
+        match (&start.head, &start.base) {
+            (None, _) if brings_more(tip) => one_by_one(),
+            (None, _) => format!("{git} reset {name}"),
+            (_, Some(base)) if brings_more(&format!("{base}..{tip}")) => one_by_one(),
+            (Some(head), Some(base)) if base == head => format!("{git} reset {name}"),
+            (_, Some(base)) => pick(format!("{}..{name}", &base[..12])),
+            (_, None) => pick(name),
         }
+    }
+
+    /// Shows the commits, and takes nothing over.
+    fn log(&self, start: &Start, reference: &OsStr, tip: &str) -> String {
+        let known = start.head.as_ref().map_or("", |_| "HEAD..");
+        format!("{} log -p {known}{}", self.git_words(), quoted(reference, tip))
+    }
+
+    /// Where the user is now, and where the commits leave the user's history.
+    fn start(&self, tip: &str) -> Start {
+        let asked = |command| {
+            let output = git::run(command).ok()?;
+            object_name(&String::from_utf8_lossy(&output.stdout))
+        };
+        let mut head = git::command(&self.repository.git_dir);
+        head.arg("--git-dir").arg(&self.repository.git_dir.0).args(["rev-parse", "--verify", "-q", "HEAD"]);
+        let head = asked(head);
+        let base = head.as_ref().and_then(|head| {
+            let mut base = self.git(false);
+            base.args(["merge-base", head, tip]);
+            asked(base)
+        });
+        Start { head, base }
     }
 
     /// `git`, or `git -C DIR` for a repository that is not the project's own.
@@ -360,6 +391,16 @@ impl Job<'_> {
             rule: None,
         }
     }
+}
+
+struct Start {
+    head: Option<String>,
+    base: Option<String>,
+}
+
+/// A ref as a shell takes it; one that cannot be said to a shell by its commit.
+fn quoted(reference: &OsStr, tip: &str) -> String {
+    shlex::try_quote(&reference.to_string_lossy()).map_or_else(|_| tip.to_owned(), Into::into)
 }
 
 fn bounded(command: Command) -> anyhow::Result<Finished> {

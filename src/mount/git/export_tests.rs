@@ -133,12 +133,48 @@ fn the_command_works_after_an_apply() {
     let repositories = Repositories::new();
     commit(&repositories.mount(), "b.txt", "second");
     commit(&repositories.real(), "u.txt", "the user's");
+    let applied = repositories.real().join("b.txt");
+    std::fs::write(&applied, "second").unwrap();
     let command = repositories.export().exported[0].command.clone();
+    std::fs::remove_file(applied).unwrap();
     let pick = command.strip_prefix("agentworkforce sessions undo s-1 && git ").expect(&command);
     assert!(pick.starts_with("cherry-pick "), "{command}");
     let words: Vec<&str> = pick.split(' ').collect();
     git_in(&repositories.real(), &words);
     assert!(repositories.real().join("b.txt").exists());
+}
+
+#[test]
+fn commits_that_differ_from_the_files_are_named_and_only_looked_at() {
+    let repositories = Repositories::new();
+    let (mount, real) = (repositories.mount(), repositories.real());
+    for (path, text) in [("hook.js", "evil"), ("same.txt", "same\n"), ("dos.txt", "dos\n")] {
+        commit(&mount, path, text);
+    }
+    std::os::unix::fs::symlink("same.txt", mount.join("link")).unwrap();
+    std::fs::remove_file(mount.join("a.txt")).unwrap();
+    git_in(&mount, &["add", "-A"]);
+    git_in(&mount, &["commit", "-q", "-m", "a link, and a file less"]);
+    // What an apply may have made of it: `hook.js` was taken back before the review.
+    std::fs::write(real.join("same.txt"), "same\n").unwrap();
+    std::fs::write(real.join("dos.txt"), "dos\r\n").unwrap();
+    std::os::unix::fs::symlink("same.txt", real.join("link")).unwrap();
+    let differing = |export: GitExport| {
+        let branch = export.exported.into_iter().next().unwrap();
+        let paths: Vec<String> = branch.differing.iter().map(|path| path.0.display().to_string()).collect();
+        (paths.join(" "), branch.command)
+    };
+    let log = "git log -p HEAD..refs/agentworkforce/s-1/heads/main";
+    assert_eq!(differing(repositories.export()), ("a.txt hook.js".into(), log.into()));
+    git_in(&real, &["log", "-p", "HEAD..refs/agentworkforce/s-1/heads/main"]);
+    std::fs::remove_file(real.join("a.txt")).unwrap();
+    std::fs::remove_file(real.join("link")).unwrap();
+    std::os::unix::fs::symlink("a.txt", real.join("link")).unwrap();
+    assert_eq!(differing(repositories.export()), ("hook.js link".into(), log.into()));
+    std::fs::write(real.join("hook.js"), "evil").unwrap();
+    std::fs::remove_file(real.join("link")).unwrap();
+    std::os::unix::fs::symlink("same.txt", real.join("link")).unwrap();
+    assert_eq!(differing(repositories.export()).1, "git reset refs/agentworkforce/s-1/heads/main");
 }
 
 #[test]

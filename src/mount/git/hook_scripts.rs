@@ -3,43 +3,38 @@
 //! change. It runs nothing, and does not see through package managers, `make` and names that are computed.
 
 use super::hook_managers;
+use super::named_files::{Bases, Files, Kind, counts, is_data, suffixes, without_parents};
 use super::repository::LARGEST_SETTINGS;
 use super::shell_runs::{Run, runs_in};
-use super::shell_words::{entered_in, names_in, scripts_in};
+use super::shell_words::{entered_in, looked_in, names_in, scripts_in};
 use crate::files::regular;
 use crate::load::layer_places::trail;
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
-use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Component, Path, PathBuf};
+use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::path::{Path, PathBuf};
 
 /// Entries of a directory with hooks.
 const MOST_ENTRIES: usize = 128;
-/// Entries of a directory with files of hook managers.
-const MOST_BESIDE: usize = 10_000;
 /// Scripts of scripts that are read. What the last ones name is protected, and not read.
 const DEEPEST: usize = 3;
 const MOST_SCRIPTS: usize = 128;
 const LARGEST_SCRIPT: u64 = 256 << 10;
-/// Paths that are looked for, and that are found.
-const MOST_TRIED: usize = 50_000;
+/// Paths that are found.
 const MOST_FOUND: usize = 2_000;
 /// Directories that names in a script may begin in.
 const MOST_BASES: usize = 24;
 
-/// Endings of files that programs look at and do not run, unless they are told to.
-const DATA: [&str; 36] = [
-    "md", "markdown", "rst", "adoc", "txt", "json", "jsonc", "json5", "toml", "yaml", "yml", "ini", "cfg",
-    "conf", "lock", "sum", "mod", "csv", "tsv", "xml", "html", "htm", "css", "scss", "less", "svg", "png",
-    "jpg", "jpeg", "gif", "ico", "pdf", "log", "patch", "diff", "snap",
+const IMPORTS: [&str; 9] = [
+    "import",
+    "from",
+    "require",
+    "require_relative",
+    "-m",
+    "import_module",
+    "__import__",
+    "run_module",
+    "autoload",
 ];
-const DATA_NAMES: [&str; 5] = [".gitignore", ".gitattributes", ".gitmodules", ".gitkeep", ".editorconfig"];
-
-/// Endings that interpreters add to the name of a module.
-const MODULES: [&str; 12] = ["sh", "bash", "py", "js", "cjs", "mjs", "ts", "mts", "cts", "rb", "pl", "lua"];
-const MODULE_FILES: [&str; 7] =
-    ["index.js", "index.cjs", "index.mjs", "index.ts", "package.json", "__init__.py", "__main__.py"];
-const IMPORTS: [&str; 5] = ["import", "from", "require", "require_relative", "-m"];
+const FROM_HERE: [&str; 4] = ["import_module", "__import__", "run_module", "autoload"];
 
 /// Directories of package managers and of the machine: nothing in them is read.
 const PACKAGES: [&str; 4] = ["node_modules", "site-packages", ".venv", "venv"];
@@ -49,8 +44,8 @@ const MACHINE: [&str; 6] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc"];
 #[derive(Debug, Default)]
 pub(super) struct HookScripts {
     pub(super) paths: BTreeSet<PathBuf>,
-    /// What the names of files begin with that tell hook managers what to run.
-    pub(super) managers: BTreeSet<&'static str>,
+    /// Patterns for the settings of the programs that they run.
+    pub(super) patterns: BTreeSet<String>,
 }
 
 /// What the hooks in a directory lead to.
@@ -61,8 +56,7 @@ pub(super) fn of_hooks(dir: &Path, work_trees: &[PathBuf], home: Option<&Path>) 
     if let Some(parent) = dir.parent().filter(|_| dir.ends_with("_")) {
         search.hooks(parent);
     }
-    search.read_all();
-    HookScripts { paths: search.found, managers: search.managers }
+    search.all()
 }
 
 /// The same for scripts that are protected for another reason.
@@ -73,48 +67,57 @@ pub(super) fn of_scripts<'a>(
 ) -> HookScripts {
     let mut search = Search::new(work_trees, home);
     for script in scripts {
-        search.file(script, 1);
+        search.file(script, Role::Script, 1);
     }
-    search.read_all();
-    HookScripts { paths: search.found, managers: search.managers }
+    search.all()
+}
+
+/// The same for a command line that is run in a directory.
+pub(super) fn of_command(line: &str, base: &Path, home: Option<&Path>) -> HookScripts {
+    let trees = [base.to_owned()];
+    let mut search = Search::new(&trees, home);
+    search.text(base, &Script { path: base.join("-"), depth: 0, role: Role::Command }, line);
+    search.all()
+}
+
+/// What a text is about, and so how much of what it names counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Hook,
+    /// Its settings count too, as everything that it names.
+    Command,
+    Script,
+    /// Settings of a hook manager: what they name is run, or read as settings.
+    Settings,
 }
 
 struct Script {
     path: PathBuf,
     /// How many scripts lead to it.
     depth: usize,
+    role: Role,
 }
 
 struct Search<'a> {
     work_trees: &'a [PathBuf],
-    home: Option<&'a Path>,
     found: BTreeSet<PathBuf>,
-    managers: BTreeSet<&'static str>,
+    patterns: BTreeSet<String>,
     pending: VecDeque<Script>,
     known: HashSet<PathBuf>,
     scripts_read: usize,
-    /// What is at a path.
-    kinds: HashMap<PathBuf, Kind>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    File,
-    Directory,
-    Nothing,
+    files: Files<'a>,
 }
 
 impl<'a> Search<'a> {
     fn new(work_trees: &'a [PathBuf], home: Option<&'a Path>) -> Search<'a> {
         Search {
             work_trees,
-            home,
             found: BTreeSet::new(),
-            managers: BTreeSet::new(),
+            patterns: BTreeSet::new(),
             pending: VecDeque::new(),
             known: HashSet::new(),
             scripts_read: 0,
-            kinds: HashMap::new(),
+            files: Files::new(home),
         }
     }
 
@@ -128,11 +131,11 @@ impl<'a> Search<'a> {
             if path.is_symlink() {
                 self.found.insert(path.clone());
             }
-            self.pending.push_back(Script { path, depth: 0 });
+            self.pending.push_back(Script { path, depth: 0, role: Role::Hook });
         }
     }
 
-    fn read_all(&mut self) {
+    fn all(mut self) -> HookScripts {
         while let Some(script) = self.pending.pop_front() {
             let most = if script.depth == 0 { LARGEST_SETTINGS } else { LARGEST_SCRIPT };
             let Ok(bytes) = regular::read(&script.path, most) else { continue };
@@ -141,131 +144,198 @@ impl<'a> Search<'a> {
             }
             self.scripts_read += 1;
             if self.scripts_read > MOST_SCRIPTS {
-                return;
+                break;
             }
-            let text = String::from_utf8_lossy(&bytes);
-            for stem in hook_managers::named_in(&text) {
-                if self.managers.insert(stem) {
-                    self.manager(stem, script.depth + 1);
-                }
-            }
+            let text = without_comments(&String::from_utf8_lossy(&bytes));
             for tree in self.work_trees {
-                self.script(tree, &script, &without_comments(&text));
+                self.text(tree, &script, &text);
             }
         }
+        HookScripts { paths: self.found, patterns: self.patterns }
     }
 
-    /// The files of a hook manager in the top directories of the work trees.
-    fn manager(&mut self, stem: &str, depth: usize) {
+    /// The files of a program in the top directories of the work trees: they name what it runs, and may be directories of scripts.
+    fn settings(&mut self, program: &str, role: Role, depth: usize) {
         for dir in self.work_trees.iter().flat_map(|tree| [tree.clone(), tree.join(".config")]) {
-            for entry in std::fs::read_dir(dir).into_iter().flatten().flatten().take(MOST_BESIDE) {
-                if hook_managers::may_be_of(stem, &entry.file_name().to_string_lossy()) {
-                    self.settings(&entry.path(), depth);
+            if dir.ends_with(".config") {
+                // It may become a link.
+                self.found.insert(dir.join(format!("{program}.yml")));
+            }
+            for name in self.files.entries(&dir) {
+                let text = name.to_string_lossy();
+                if hook_managers::may_be_of(program, &text)
+                    && (role == Role::Settings || !text.ends_with(".md"))
+                {
+                    let path = dir.join(&name);
+                    match self.files.kind(&path) {
+                        Kind::Directory => self.directory(&path, depth),
+                        _ => self.file(&path, role, depth),
+                    }
                 }
             }
         }
     }
 
-    /// Settings of a hook manager name what it runs. They may be a directory with scripts.
-    fn settings(&mut self, path: &Path, depth: usize) {
-        match self.kind(path) {
-            Kind::Directory => self.directory(path, depth),
-            _ => self.file(path, depth),
-        }
-    }
-
-    fn script(&mut self, work_tree: &Path, script: &Script, text: &str) {
+    fn text(&mut self, work_tree: &Path, script: &Script, text: &str) {
         let depth = script.depth + 1;
-        let is_hook = script.depth == 0;
+        let (is_first, is_command) = (script.depth == 0, script.role == Role::Command);
         let own = own_directories(&script.path);
-        let names = names_in(text);
-        let entered: Vec<PathBuf> =
-            entered_in(text).into_iter().flatten().map(|name| self.expanded(&name, work_tree)).collect();
-        let mut bases: Vec<PathBuf> = [work_tree.to_owned()].into_iter().chain(own.clone()).collect();
-        let of_names = names.iter().flat_map(|name| suffixes(name).map(|end| self.expanded(end, work_tree)));
+        let mut names = names_in(text);
+        if is_command {
+            // Names with blanks.
+            let words = shlex::split(text).unwrap_or_default();
+            let parts =
+                words.iter().flat_map(|word| [Some(&**word), word.rsplit_once('=').map(|(_, part)| part)]);
+            let is_new = |part: &&str| {
+                part.contains(' ') && self.files.kind(&self.files.expanded(part, work_tree)) == Kind::File
+            };
+            names.extend(parts.flatten().filter(is_new).map(str::to_owned).collect::<Vec<_>>());
+        }
+        let mut entered: Vec<PathBuf> = Vec::new();
+        for directories in entered_in(text) {
+            let from = std::iter::once(work_tree).chain(entered.iter().map(PathBuf::as_path));
+            let further: Vec<PathBuf> = from
+                .flat_map(|base| directories.iter().map(|name| self.files.expanded(name, base)))
+                .collect();
+            entered.extend(further);
+            entered.truncate(MOST_BASES);
+        }
+        let mut bases = Bases {
+            present: [work_tree.to_owned()].into_iter().chain(own.clone()).collect(),
+            to_come: [work_tree.to_owned()].into_iter().chain(entered.clone()).collect(),
+        };
+        let of_names =
+            names.iter().flat_map(|name| suffixes(name).map(|end| self.files.expanded(end, work_tree)));
         for base in entered.iter().cloned().chain(of_names.collect::<Vec<_>>()) {
-            if bases.len() < MOST_BASES && !bases.contains(&base) && self.kind(&base) == Kind::Directory {
-                bases.push(base);
-            }
-        }
-        // Where something may be that is not there yet.
-        let new_bases: Vec<PathBuf> =
-            [work_tree.to_owned()].into_iter().chain(entered).take(MOST_BASES).collect();
-        if is_hook {
-            let scripts = scripts_in(text);
-            let may_come = |name: &&String| scripts.contains(name) || (name.contains('/') && !is_data(name));
-            for name in names.iter().filter(may_come) {
-                self.new_file(name, &new_bases, depth);
-            }
-        }
-        let new_bases: Vec<PathBuf> = new_bases.into_iter().chain(own.clone()).collect();
-        let is_shell = is_shell(script, text);
-        // Settings of hook managers name commands.
-        let may_add = is_shell || script.path.to_str().is_some_and(is_data);
-        for run in runs_in(text) {
-            match run {
-                Run::Directory(_) if !is_shell => {}
-                // What a function of another language is given.
-                Run::File(name) if !is_shell && is_data(&name) => {}
-                Run::Directory(name) => self.directories(&name, &bases, &new_bases, depth),
-                Run::File(name) => {
-                    let present = self.present(&name, &bases);
-                    for path in &present {
-                        self.file(path, depth);
-                    }
-                    if present.is_empty() {
-                        // `python3 tools/check`, with a `__main__.py` there.
-                        let paths: Vec<PathBuf> =
-                            bases.iter().map(|base| self.expanded(&name, base)).collect();
-                        for path in paths.iter().filter(|_| is_shell && name.contains('/')) {
-                            let is_module = |file| self.kind(&path.join(file)) == Kind::File;
-                            if MODULE_FILES.into_iter().any(is_module) {
-                                self.directory(path, depth);
-                            }
-                        }
-                        if may_add && (is_hook || name.contains(['/', '.'])) {
-                            self.new_file(&name, &new_bases, depth);
-                        }
-                    }
-                }
+            let present = &mut bases.present;
+            if present.len() < MOST_BASES
+                && !present.contains(&base)
+                && self.files.kind(&base) == Kind::Directory
+            {
+                present.push(base);
             }
         }
         for name in &names {
-            for path in self.present(name, &bases) {
-                if counts(name, &path) {
-                    self.file(&path, depth);
+            for path in self.files.present(name, &bases.present) {
+                if is_command || counts(name, &path) {
+                    let role = if script.role == Role::Settings { Role::Settings } else { Role::Script };
+                    self.file(&path, role, depth);
                 }
             }
         }
         self.modules(text, &names, work_tree, &own, depth);
-    }
-
-    /// The files that a name may stand for: it, or what is left of it without its first parts, which may be a variable, in every
-    /// directory that it may begin in.
-    fn present(&mut self, name: &str, bases: &[PathBuf]) -> Vec<PathBuf> {
-        if name.starts_with('/') && self.kind(Path::new(name)) != Kind::Nothing {
-            return vec![PathBuf::from(name)];
-        }
-        let mut found = Vec::new();
-        for end in suffixes(name) {
-            for base in bases {
-                let path = self.expanded(end, base);
-                if self.kind(&path) == Kind::File {
-                    found.push(path);
-                }
+        if is_first {
+            let scripts = scripts_in(text);
+            for name in &names {
+                let is_path = name.contains('/') && (is_command || !is_data(name));
+                let mut paths = if scripts.contains(name) {
+                    self.files.expected(name, &bases.to_come)
+                } else if is_path || (is_command && name.contains('.')) {
+                    self.files.new_files(name, &bases.to_come)
+                } else if is_command {
+                    self.files.new_files(name, &entered)
+                } else {
+                    continue;
+                };
+                paths.retain(|path| !entered.contains(path));
+                self.come(paths, depth);
             }
         }
-        found
-    }
-
-    fn new_file(&mut self, name: &str, bases: &[PathBuf], depth: usize) {
-        for base in bases {
-            for path in [self.expanded(name.trim_start_matches('/'), base), base.join(without_parents(name))]
+        bases.to_come.extend(own);
+        let is_shell = is_shell(script, text);
+        // Settings name commands.
+        let runs_commands =
+            is_shell || script.role == Role::Settings || script.path.to_str().is_some_and(is_data);
+        for stem in hook_managers::named_in(text).filter(|_| !is_command) {
+            let patterns = hook_managers::patterns(stem);
+            if !self.patterns.contains(&patterns[0]) {
+                self.patterns.extend(patterns);
+                self.settings(stem, Role::Settings, depth);
+            }
+        }
+        for run in runs_in(text) {
+            match run {
+                // What a function of another language is given.
+                Run::File(name) | Run::Module(name) if !is_shell && is_data(&name) => {}
+                Run::File(name) => {
+                    let may_come = runs_commands && (is_first || name.contains(['/', '.']));
+                    self.run(&name, &bases, may_come, depth);
+                }
+                Run::Module(name) => {
+                    let may_come = runs_commands && (is_first || name.contains(['/', '.']));
+                    if !self.run(&name, &bases, may_come, depth) {
+                        self.module(&name, &bases, (is_shell, may_come), depth);
+                    }
+                }
+                Run::Directory(name) if is_shell => self.directories(&name, &bases, depth),
+                Run::Absolute(name)
+                    if self.work_trees.iter().any(|tree| Path::new(&name).starts_with(tree)) =>
+                {
+                    self.directory(Path::new(&name), depth);
+                }
+                Run::Program(name)
+                    if runs_commands && !is_command && hook_managers::may_have_settings(&name) =>
+                {
+                    let patterns = hook_managers::patterns_of_program(&name);
+                    if !self.patterns.contains(&patterns[0]) {
+                        self.patterns.extend(patterns);
+                        self.settings(&name, Role::Script, depth);
+                    }
+                }
+                Run::Directory(_) | Run::Absolute(_) | Run::Program(_) => {}
+            }
+        }
+        for name in if is_shell { Vec::new() } else { looked_in(text) } {
+            if name.contains('/')
+                || self.files.kind(&self.files.expanded(&name, work_tree)) == Kind::Directory
             {
-                if self.kind(&path) == Kind::Nothing {
-                    self.file(&path, depth);
+                self.directories(&name, &bases, depth);
+            }
+        }
+        for value in if script.role == Role::Settings { hook_managers::values_in(text) } else { Vec::new() } {
+            let path = self.files.expanded(value, work_tree);
+            match self.files.kind(&path) {
+                Kind::File => self.file(&path, Role::Settings, depth),
+                Kind::Directory => self.directory(&path, depth),
+                Kind::Nothing => {}
+            }
+        }
+    }
+
+    /// Something that is run. Says whether it is there.
+    fn run(&mut self, name: &str, bases: &Bases, may_come: bool, depth: usize) -> bool {
+        let present = self.files.present(name, &bases.present);
+        for path in &present {
+            self.file(path, Role::Script, depth);
+        }
+        if present.is_empty() && may_come {
+            let paths = self.files.new_files(name, &bases.to_come);
+            self.come(paths, depth);
+        }
+        !present.is_empty()
+    }
+
+    /// Something that an interpreter is given: `python3 tools/check`, with a `tools/check/__main__.py`.
+    fn module(&mut self, name: &str, bases: &Bases, (is_shell, may_come): (bool, bool), depth: usize) {
+        for base in bases.present.iter().filter(|_| is_shell) {
+            let path = self.files.expanded(name, base);
+            for file in self.files.meant(&path) {
+                self.file(&file, Role::Script, depth);
+                if file.starts_with(&path) {
+                    self.directory(&path, depth);
                 }
             }
+        }
+        if may_come {
+            let paths = self.files.expected(name, &bases.to_come);
+            self.come(paths, depth);
+        }
+    }
+
+    /// What is not there yet.
+    fn come(&mut self, paths: Vec<PathBuf>, depth: usize) {
+        for path in paths {
+            self.file(&path, Role::Script, depth);
         }
     }
 
@@ -279,47 +349,45 @@ impl<'a> Search<'a> {
         let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
         let is_import = |line: &&str| line.split(|c| !is_word(c)).any(|word| IMPORTS.contains(&word));
         for line in text.lines().filter(is_import) {
+            // What is imported from the working directory, whatever is there already.
+            let is_from_here = line.contains(" -c") || FROM_HERE.iter().any(|word| line.contains(word));
             for name in names_in(line) {
+                if is_from_here && depth == 1 {
+                    let paths = self.files.expected(&name.replace('.', "/"), &[work_tree.to_owned()]);
+                    self.come(paths, depth);
+                }
                 let module = name.trim_start_matches('.').replace('.', "/");
-                wanted.extend(own.iter().map(|dir| dir.join(&module)));
+                wanted.extend(
+                    own.iter()
+                        .map(PathBuf::as_path)
+                        .chain(is_from_here.then_some(work_tree))
+                        .map(|dir| dir.join(&module)),
+                );
             }
         }
         for path in wanted {
-            let found: Vec<PathBuf> = match self.kind(&path) {
-                Kind::File => continue,
-                Kind::Directory => MODULE_FILES.iter().map(|file| path.join(file)).collect(),
-                Kind::Nothing => {
-                    let with = |ending: &&str| {
-                        let mut path = path.clone().into_os_string();
-                        path.push(".");
-                        path.push(ending);
-                        PathBuf::from(path)
-                    };
-                    MODULES.iter().map(with).collect()
-                }
-            };
-            for path in found {
-                if self.kind(&path) == Kind::File {
-                    self.file(&path, depth);
+            if self.files.kind(&path) != Kind::File {
+                for file in self.files.meant(&path) {
+                    self.file(&file, Role::Script, depth);
                 }
             }
         }
     }
 
     /// Directories with what a script runs, whether they are there or not.
-    fn directories(&mut self, name: &str, bases: &[PathBuf], new_bases: &[PathBuf], depth: usize) {
+    fn directories(&mut self, name: &str, bases: &Bases, depth: usize) {
         let mut present = Vec::new();
         for end in suffixes(name) {
-            for base in bases {
-                let path = self.expanded(end, base);
-                if self.kind(&path) == Kind::Directory {
+            for base in &bases.present {
+                let path = self.files.expanded(end, base);
+                if self.files.kind(&path) == Kind::Directory {
                     present.push(path);
                 }
             }
         }
         let rest = without_parents(name);
         if !rest.as_os_str().is_empty() {
-            present.extend(new_bases.iter().map(|base| base.join(&rest)));
+            present.extend(bases.to_come.iter().map(|base| base.join(&rest)));
         }
         for path in present {
             self.directory(&path, depth);
@@ -337,12 +405,12 @@ impl<'a> Search<'a> {
             return;
         }
         for entry in std::fs::read_dir(path).into_iter().flatten().flatten().take(MOST_ENTRIES) {
-            self.file(&entry.path(), depth);
+            self.file(&entry.path(), Role::Script, depth);
         }
     }
 
     /// Something that is run, and what it runs.
-    fn file(&mut self, path: &Path, depth: usize) {
+    fn file(&mut self, path: &Path, role: Role, depth: usize) {
         if self.found.len() >= MOST_FOUND {
             return;
         }
@@ -350,34 +418,10 @@ impl<'a> Search<'a> {
         let is_package = path.components().any(|part| PACKAGES.iter().any(|name| part.as_os_str() == *name));
         if depth < DEEPEST
             && !is_package
-            && self.kind(path) == Kind::File
+            && self.files.kind(path) == Kind::File
             && self.known.insert(path.to_owned())
         {
-            self.pending.push_back(Script { path: path.to_owned(), depth });
-        }
-    }
-
-    fn kind(&mut self, path: &Path) -> Kind {
-        if let Some(kind) = self.kinds.get(path) {
-            return *kind;
-        }
-        if self.kinds.len() >= MOST_TRIED {
-            return Kind::Nothing;
-        }
-        let kind = match std::fs::metadata(path) {
-            Ok(found) if found.is_file() => Kind::File,
-            Ok(found) if found.is_dir() => Kind::Directory,
-            _ => Kind::Nothing,
-        };
-        self.kinds.insert(path.to_owned(), kind);
-        kind
-    }
-
-    fn expanded(&self, name: &str, base: &Path) -> PathBuf {
-        let in_home = name.strip_prefix("~/").or_else(|| name.strip_prefix("HOME/"));
-        match (in_home, self.home) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => base.join(name),
+            self.pending.push_back(Script { path: path.to_owned(), depth, role });
         }
     }
 }
@@ -402,42 +446,6 @@ fn is_shell(script: &Script, text: &str) -> bool {
     }
     let ending = script.path.extension().and_then(|ending| ending.to_str());
     script.depth == 0 || ending.is_none_or(|ending| ending.ends_with("sh"))
-}
-
-/// A name, and what is left of it without its first parts.
-fn suffixes(name: &str) -> impl Iterator<Item = &str> {
-    let whole = Some(name).filter(|name| !name.starts_with('/'));
-    let rest = name.match_indices('/').map(|(at, _)| &name[at + 1..]);
-    whole.into_iter().chain(rest).filter(|end| end.contains(|c| c != '/' && c != '.'))
-}
-
-/// A name without the `/` or the `..` that it begins with.
-fn without_parents(name: &str) -> PathBuf {
-    let parts = Path::new(name).components();
-    parts.skip_while(|part| !matches!(part, Component::Normal(_))).collect()
-}
-
-/// Whether a file that is named may be run. Hooks name many that they only look at.
-fn counts(name: &str, path: &Path) -> bool {
-    let has_form = || name.contains(['/', '.']) && !path.to_str().is_some_and(is_data);
-    has_form() || is_script(path)
-}
-
-fn is_data(name: &str) -> bool {
-    let path = Path::new(name);
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    DATA.iter().any(|data| ending.eq_ignore_ascii_case(data))
-        || path.file_name().is_some_and(|name| DATA_NAMES.iter().any(|data| name == *data))
-}
-
-/// Whether a file is made to be run.
-fn is_script(path: &Path) -> bool {
-    let can_be_run = || path.metadata().is_ok_and(|found| found.permissions().mode() & 0o111 != 0);
-    let names_interpreter = || {
-        let mut start = [0; 2];
-        regular::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok_and(|()| start == *b"#!")
-    };
-    can_be_run() || names_interpreter()
 }
 
 /// Lines that only people read. The first one may name the interpreter.

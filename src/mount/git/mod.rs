@@ -1,15 +1,19 @@
 //! The repositories of a project: found, read, copied for a mount, and the agent's commits exported to the real one.
 //! Files of the work tree are the business of `changes` and `apply`.
 
+pub(in crate::mount) mod blob;
 pub(crate) mod candidate;
 mod config_file;
 pub mod copy;
 pub(crate) mod credentials;
+mod differing;
 pub mod export;
 pub(crate) mod git_directory;
+pub mod harness_setup;
 mod hook_managers;
 mod hook_scripts;
 pub(crate) mod index_file;
+mod named_files;
 pub mod new_objects;
 mod protection;
 mod quarantine;
@@ -21,6 +25,6 @@ pub mod settings;
 pub(crate) mod settings_now;
 mod shell_commands;
 mod shell_runs;
-mod shell_words;
+pub(crate) mod shell_words;
 pub mod surroundings;
 mod work_trees;

@@ -4,10 +4,9 @@
 use super::config_file::settings;
 use super::hook_scripts::{self, HookScripts};
 use super::repository::{LARGEST_POINTER, LARGEST_SETTINGS, Repository, pointer_target};
-use super::shell_words::{entered_in, names_in, scripts_in};
 use super::surroundings::GitSurroundings;
-use super::{hook_managers, work_trees};
-use crate::files::regular;
+use super::work_trees;
+use crate::files::{owned, regular};
 use crate::load::layer_places::trail;
 use crate::rules::layer::GitPlace;
 use std::collections::{BTreeMap, HashSet};
@@ -16,11 +15,8 @@ use std::path::{Path, PathBuf};
 /// Includes in includes, and files in sum. Git itself stops at ten.
 const MOST_FILES: usize = 64;
 
-/// Directories that one command goes to, in every order.
-const MOST_ENTERED: usize = 64;
-
 /// Settings that name a file or directory, by section and key. Those of `http` may be for one address.
-const PATHS: [&str; 13] = [
+const PATHS: [&str; 30] = [
     "core.hookspath",
     "core.attributesfile",
     "core.excludesfile",
@@ -33,11 +29,28 @@ const PATHS: [&str; 13] = [
     "http.proxysslcainfo",
     "http.pinnedpubkey",
     "http.cookiefile",
+    "http.sslcert",
+    "http.sslkey",
+    "http.proxysslcert",
+    "http.proxysslkey",
+    "sendemail.smtpsslcertpath",
+    "sendemail.aliasesfile",
+    "fsck.skiplist",
+    "fetch.fsck.skiplist",
+    "receive.fsck.skiplist",
+    "blame.ignorerevsfile",
+    "mailmap.file",
+    "commit.template",
+    "format.signaturefile",
+    "svn.authorsfile",
+    "trace2.normaltarget",
+    "trace2.perftarget",
+    "trace2.eventtarget",
     "include.path",
 ];
 
 /// Settings whose value is a command line.
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "core.fsmonitor",
     "core.sshcommand",
     "core.pager",
@@ -53,6 +66,7 @@ const COMMANDS: [&str; 18] = [
     "gc.recentobjectshook",
     "imap.tunnel",
     "instaweb.httpd",
+    "svn.authorsprog",
     "credential.helper",
     "pager",
     "alias",
@@ -122,7 +136,10 @@ pub fn places(work_tree: &Path, root: &Path, around: &GitSurroundings) -> Vec<(G
             search.command(base, name, value);
         }
         for (name, path) in &around.paths {
-            search.add(&search.expanded(path, base), name);
+            let path = search.expanded(path, base);
+            search.add(&path, name);
+            let found = hook_scripts::of_scripts([&*path].into_iter(), &search.work_trees, search.home);
+            search.scripts(found, name);
         }
     }
     for (key, value) in around.settings.iter().filter(|(key, _)| !is_include(key)) {
@@ -137,13 +154,40 @@ pub fn places(work_tree: &Path, root: &Path, around: &GitSurroundings) -> Vec<(G
             search.add(&dir.join(name), &format!(".git/{name}"));
         }
     }
-    search.further_scripts();
     search.found.into_iter().collect()
+}
+
+/// Places below `root` that a command line names which is not git's, and what these run in turn, seen from some directories. Of
+/// directories that it names only those that `counts` accepts.
+pub(super) fn started_by(
+    line: &str,
+    scripts: &[PathBuf],
+    origin: &str,
+    (root, home, bases): (&Path, Option<&Path>, &[PathBuf]),
+    counts: impl Fn(&Path) -> bool,
+) -> BTreeMap<GitPlace, String> {
+    let work_trees = bases.to_vec();
+    let mut search = Search { work_trees, root, home, read: Vec::new(), found: BTreeMap::new() };
+    for base in bases {
+        search.command(base, origin, line);
+    }
+    let mut named: Vec<PathBuf> = scripts.to_vec();
+    search.found.retain(|place, _| {
+        let GitPlace::Path(inside) = place else { return true };
+        let path = root.join(inside);
+        let is_directory = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+        let is_kept = !is_directory || counts(&path);
+        named.extend(Some(path).filter(|_| is_kept));
+        is_kept
+    });
+    let found = hook_scripts::of_scripts(named.iter().map(PathBuf::as_path), &search.work_trees, home);
+    search.scripts(found, origin);
+    search.found
 }
 
 /// Where the repository around a directory begins; the directory itself where there is none.
 pub fn work_tree_around(root: &Path) -> &Path {
-    root.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok()).unwrap_or(root)
+    owned::repository_around(root).unwrap_or(root)
 }
 
 /// Git's own directories of a work tree: the common one, and that of a linked worktree.
@@ -227,60 +271,11 @@ impl Search<'_> {
         self.command(work_tree, key, value);
     }
 
-    /// Files that a command line names, seen from a directory.
+    /// Files that a command line names, seen from a directory, and what these run in turn.
     fn command(&mut self, base: &Path, origin: &str, value: &str) {
         // `!` starts a shell command in aliases, helpers and submodules.
-        let words = shlex::split(value.trim_start_matches('!'));
-        let words = words.unwrap_or_else(|| value.split_whitespace().map(str::to_owned).collect());
-        for word in words {
-            // `--config=tools/x`, `VAR=tools/x`, `-Ftools/x`.
-            let after_sign = word.rsplit_once('=').map_or("", |(_, part)| part);
-            let mut flag = word.chars();
-            let attached = if flag.next() == Some('-') && flag.next().is_some() { flag.as_str() } else { "" };
-            for part in [word.as_str(), after_sign, attached] {
-                let path = self.expanded(part, base);
-                // A script need not be there yet.
-                let is_named = part.contains(['/', '.']) && !part.starts_with('-');
-                if !part.is_empty() && (is_named || path.is_file()) {
-                    self.add(&path, origin);
-                }
-            }
-        }
-        self.shell_text(base, origin, value);
-    }
-
-    /// Files that are named somewhere in a shell command: in quotes, beside operators, after a substitution, below a directory
-    /// that the command goes to.
-    fn shell_text(&mut self, work_tree: &Path, key: &str, value: &str) {
-        let names = names_in(value);
-        // Whatever is named after a `cd` may be a file there, whether it exists yet or not.
-        let mut entered: Vec<PathBuf> = Vec::new();
-        for directories in entered_in(value) {
-            let from = std::iter::once(work_tree).chain(entered.iter().map(PathBuf::as_path));
-            let further: Vec<PathBuf> =
-                from.flat_map(|base| directories.iter().map(|name| self.expanded(name, base))).collect();
-            entered.extend(further);
-            entered.truncate(MOST_ENTERED);
-        }
-        let scripts = scripts_in(value);
-        let beside: Vec<PathBuf> =
-            names.iter().map(|name| self.expanded(name, work_tree)).filter(|dir| dir.is_dir()).collect();
-        let mut add_below = |base: &Path, may_come: &dyn Fn(&String) -> bool| {
-            for name in &names {
-                let path = self.expanded(name, base);
-                let is_directory = path.is_dir() || entered.contains(&path);
-                if path.is_file() || (may_come(name) && !is_directory) {
-                    self.add(&path, key);
-                }
-            }
-        };
-        add_below(work_tree, &|name| name.contains(['/', '.']) || scripts.contains(name));
-        for base in &beside {
-            add_below(base, &|name| name.starts_with("./"));
-        }
-        for base in &entered {
-            add_below(base, &|_| true);
-        }
+        let found = hook_scripts::of_command(value.trim_start_matches('!'), base, self.home);
+        self.scripts(found, origin);
     }
 
     fn expanded(&self, value: &str, base: &Path) -> PathBuf {
@@ -296,33 +291,16 @@ impl Search<'_> {
         self.scripts(found, origin);
     }
 
-    /// What the scripts run in turn that settings name.
-    fn further_scripts(&mut self) {
-        let named = self.found.iter().filter(|(_, origin)| is_command(origin));
-        let scripts: Vec<(PathBuf, String)> = named
-            .filter_map(|(place, origin)| match place {
-                GitPlace::Path(path) => Some((self.root.join(path), origin.clone())),
-                GitPlace::Named { .. } => None,
-            })
-            .collect();
-        for (script, origin) in scripts {
-            let found = hook_scripts::of_scripts([&*script].into_iter(), &self.work_trees, self.home);
-            self.scripts(found, &origin);
-        }
-    }
-
     fn scripts(&mut self, found: HookScripts, origin: &str) {
         for path in found.paths {
             self.add(&path, origin);
         }
-        for stem in found.managers {
-            for work_tree in self.work_trees.clone() {
+        for name in found.patterns {
+            for work_tree in &self.work_trees {
                 // The whole root, where the work tree begins above it.
                 let below = work_tree.strip_prefix(self.root).unwrap_or(Path::new("")).to_owned();
-                let names =
-                    hook_managers::patterns(stem).map(|name| GitPlace::Named { below: below.clone(), name });
-                self.found.extend(names.map(|place| (place, origin.to_owned())));
-                self.add(&work_tree.join(format!(".config/{stem}.yml")), origin);
+                let place = GitPlace::Named { below, name: name.clone() };
+                self.found.entry(place).or_insert_with(|| origin.to_owned());
             }
         }
     }

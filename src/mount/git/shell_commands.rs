@@ -32,14 +32,47 @@ impl Word {
 
     /// `NAME=value` or `NAME+=value`.
     pub(super) fn assignment(&self) -> Option<(&str, Word)> {
-        let Some(Part::Text(text)) = self.0.first() else { return None };
-        let (name, value) = text.split_once('=')?;
+        let (name, value) = self.setting()?;
         let name = name.strip_suffix('+').unwrap_or(name);
         let is_name = !name.is_empty()
             && name.chars().all(is_of_name)
             && !name.starts_with(|c: char| c.is_ascii_digit());
-        let first = (!value.is_empty()).then(|| Part::Text(value.to_owned()));
-        is_name.then(|| (name, Word(first.into_iter().chain(self.0[1..].iter().cloned()).collect())))
+        is_name.then_some((name, value))
+    }
+
+    /// What is before and after the first `=`.
+    pub(super) fn setting(&self) -> Option<(&str, Word)> {
+        let Some(Part::Text(text)) = self.0.first() else { return None };
+        let (name, _) = text.split_once('=')?;
+        Some((name, self.after(name.len() + 1)))
+    }
+
+    /// The word without its first bytes, which are text.
+    pub(super) fn after(&self, bytes: usize) -> Word {
+        let Some(Part::Text(text)) = self.0.first() else { return Word::default() };
+        let first = Some(&text[bytes..]).filter(|rest| !rest.is_empty());
+        let first = first.map(|rest| Part::Text(rest.to_owned()));
+        Word(first.into_iter().chain(self.0[1..].iter().cloned()).collect())
+    }
+
+    /// The parts of a list, as in `PATH`.
+    pub(super) fn split(&self, separator: char) -> Vec<Word> {
+        let mut found = vec![Word::default()];
+        for part in &self.0 {
+            let Part::Text(text) = part else {
+                found.last_mut().expect("one word").0.push(part.clone());
+                continue;
+            };
+            for (number, piece) in text.split(separator).enumerate() {
+                if number > 0 {
+                    found.push(Word::default());
+                }
+                if !piece.is_empty() {
+                    found.last_mut().expect("one word").0.push(Part::Text(piece.to_owned()));
+                }
+            }
+        }
+        found
     }
 
     fn push(&mut self, char: char) {

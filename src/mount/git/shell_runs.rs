@@ -2,7 +2,7 @@
 //! their values. It looks at no files; names that a script computes in other ways are not found.
 
 use super::shell_commands::{Command, Part, Script, Word, parse};
-use super::shell_words::is_interpreter;
+use super::shell_words::{SEARCH_VARIABLES, is_interpreter};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Values of variables that are values of variables, and commands in commands.
@@ -28,13 +28,29 @@ const COMPARES: [&str; 5] = ["=", "==", "!=", "=~", "-eq"];
 const KEYS: [&str; 6] = ["entry:", "run:", "command:", "cmd:", "script:", "exec:"];
 
 /// Commands that print what is in a directory or file.
-const LISTS: [&str; 4] = ["find", "ls", "cat", "fd"];
+const LISTS: [&str; 5] = ["find", "ls", "ls-files", "cat", "fd"];
+
+/// Flags of interpreters before a directory that code is looked for in, and before a file that they run first.
+const BEFORE_DIRECTORY: [&str; 2] = ["-I", "-C"];
+const BEFORE_FILE: [&str; 5] = ["-r", "--require", "--import", "--loader", "--init-file"];
+
+/// The setting with the directory of hooks.
+const HOOKS_PATH: &str = "core.hookspath";
+
+/// Words of interpreters after which the file comes.
+const COMMANDS: [&str; 4] = ["run", "exec", "x", "watch"];
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Run {
     File(String),
+    /// What an interpreter is given: an ending may be left out, or it is a directory.
+    Module(String),
     /// Whatever is in it.
     Directory(String),
+    /// The same by an absolute path.
+    Absolute(String),
+    /// A program that is looked for elsewhere.
+    Program(String),
 }
 
 pub(super) fn runs_in(text: &str) -> BTreeSet<Run> {
@@ -42,11 +58,11 @@ pub(super) fn runs_in(text: &str) -> BTreeSet<Run> {
     let mut search = Search::of(&script);
     for command in &script.commands {
         search.command(&command.words, command.is_piped, 0);
+        search.searched(&command.words);
     }
     if search.runs_listed {
         for word in search.listed.clone() {
-            search.directories(&word);
-            search.found.extend(search.values(&word, 0).into_iter().map(Run::Directory));
+            search.directory(&word);
         }
     }
     search.found
@@ -84,6 +100,13 @@ impl<'a> Search<'a> {
             let texts: Vec<&str> = words.iter().map(|word| word.text().unwrap_or_default()).collect();
             if let ["for" | "select", name, "in", ..] = texts[..] {
                 search.values.entry(name.to_owned()).or_default().extend_from_slice(&words[3..]);
+            }
+            if let Some(at) = texts.iter().position(|name| script.functions.contains(*name)) {
+                // A pattern is more often an argument of what is run.
+                let given = words[at..].iter().enumerate().skip(1);
+                for (number, word) in given.filter(|(_, word)| !word.0.contains(&Part::Pattern)) {
+                    search.values.entry(number.to_string()).or_default().push(word.clone());
+                }
             }
             if let Some(at) = texts.iter().position(|text| ["read", "mapfile", "readarray"].contains(text)) {
                 search.read.extend(texts[at + 1..].iter().map(|&name| name.to_owned()));
@@ -137,8 +160,7 @@ impl<'a> Search<'a> {
         match name {
             "run-parts" => {
                 for word in given.iter().filter(|word| !word.is_flag()) {
-                    self.directories(word);
-                    self.found.extend(self.values(word, 0).into_iter().map(Run::Directory));
+                    self.directory(word);
                     self.variable(word, depth);
                 }
             }
@@ -152,6 +174,9 @@ impl<'a> Search<'a> {
             // `{}` of `find`, and the like.
             "" if matches!(first.0[..], [Part::Output | Part::Pattern]) => self.runs_listed |= is_piped,
             _ => {
+                if !name.is_empty() && !name.contains('/') && !self.script.functions.contains(name) {
+                    self.found.insert(Run::Program(name.to_owned()));
+                }
                 self.run(first, true, depth);
                 // `uv run x`, `bundle exec x`.
                 if let Some("run" | "exec" | "dlx") = given.first().and_then(Word::text) {
@@ -164,14 +189,44 @@ impl<'a> Search<'a> {
     /// What an interpreter is given.
     fn interpreter(&mut self, name: &str, given: &[Word], is_piped: bool, depth: usize) {
         let is_source = matches!(name, "." | "source");
-        for (at, word) in given.iter().enumerate() {
+        let mut words = given.iter().enumerate();
+        while let Some((at, word)) = words.next() {
+            // `-Itools`, `-r./check`.
+            let attached = |flags: &[&str]| {
+                let text = word.text()?;
+                flags
+                    .iter()
+                    .any(|flag| text.len() > flag.len() && text.starts_with(flag))
+                    .then(|| word.after(2))
+            };
+            if let Some(word) = attached(&BEFORE_DIRECTORY) {
+                self.directory(&word);
+                continue;
+            }
+            if let Some(word) = attached(&["-r"]) {
+                self.run(&word, false, depth);
+                continue;
+            }
             match word.text() {
                 // Checks the syntax.
-                Some("-n" | "--test") => return,
+                Some("-n" | "--test" | "--check") => return,
+                Some("-l") if name == "php" => return,
                 Some("-m") => {
                     let module = given.get(at + 1).and_then(Word::text);
-                    self.found.extend(module.map(|module| Run::File(module.replace('.', "/") + ".py")));
+                    self.found.extend(module.map(|module| Run::Module(module.replace('.', "/"))));
                     return;
+                }
+                // `-I` of python is a flag alone.
+                Some("-I") if name.starts_with("python") => {}
+                Some(flag) if BEFORE_DIRECTORY.contains(&flag) => {
+                    if let Some((_, word)) = words.next() {
+                        self.directory(word);
+                    }
+                }
+                Some(flag) if BEFORE_FILE.contains(&flag) => {
+                    if let Some((_, word)) = words.next() {
+                        self.run(word, false, depth);
+                    }
                 }
                 Some(flag) if flag.starts_with('-') && !flag.starts_with("--") && flag.ends_with('c') => {
                     return self.command(&given[at + 1..], is_piped, depth + 1);
@@ -179,7 +234,10 @@ impl<'a> Search<'a> {
                 Some("-") => self.runs_listed |= is_piped,
                 _ if word.is_flag() => {}
                 _ if is_source || !matches!(word.0[..], [Part::Output | Part::Pattern]) => {
-                    return self.run(word, false, depth);
+                    self.run(word, false, depth);
+                    if !word.text().is_some_and(|word| COMMANDS.contains(&word)) {
+                        return;
+                    }
                 }
                 // `sh {}`.
                 _ => {
@@ -191,13 +249,55 @@ impl<'a> Search<'a> {
         self.runs_listed |= is_piped;
     }
 
+    /// Directories that a command makes others look in for programs, for code, or for hooks.
+    fn searched(&mut self, words: &[Word]) {
+        let variables = words.iter().filter_map(Word::assignment);
+        let variables = variables.filter(|(name, _)| SEARCH_VARIABLES.contains(name));
+        for word in variables.flat_map(|(_, value)| value.split(':')).collect::<Vec<_>>() {
+            match word.0.first() {
+                // Of the machine and the user, unless it is in a work tree.
+                Some(Part::Text(text)) if text.starts_with('/') => {
+                    self.found.extend(word.text().map(|path| Run::Absolute(path.to_owned())));
+                }
+                Some(Part::Text(text)) if text.starts_with('~') => {}
+                Some(Part::Variable(name)) if name == "HOME" || SEARCH_VARIABLES.contains(&&**name) => {}
+                Some(_) => self.directory(&word),
+                None => {}
+            }
+        }
+        for (at, word) in words.iter().enumerate() {
+            let set = word
+                .setting()
+                .filter(|(name, _)| name.trim_start_matches("-c").eq_ignore_ascii_case(HOOKS_PATH));
+            let is_alone = word.text().is_some_and(|text| text.eq_ignore_ascii_case(HOOKS_PATH));
+            let value =
+                set.map(|(_, value)| value).or_else(|| words.get(at + 1).filter(|_| is_alone).cloned());
+            if let Some(word) = value {
+                self.directory(&word);
+            }
+        }
+    }
+
+    /// A directory of which anything may be run.
+    fn directory(&mut self, word: &Word) {
+        self.directories(word);
+        if let [Part::Variable(name)] = word.0.as_slice() {
+            let values = self.values.get(name).cloned().unwrap_or_default();
+            for value in values.iter().filter(|value| !matches!(value.0[..], [] | [Part::Variable(_)])) {
+                self.directory(value);
+            }
+        }
+        let names = self.values(word, 0).into_iter().filter(|name| name.contains(|c| c != '/' && c != '.'));
+        self.found.extend(names.map(Run::Directory));
+    }
+
     /// A word that is run. Commands without `/` are looked for elsewhere.
     fn run(&mut self, word: &Word, is_command: bool, depth: usize) {
         if depth > DEEPEST || self.found.len() > MOST_RUNS {
             return;
         }
-        let names = self.values(word, 0);
-        self.found.extend(names.into_iter().filter(|name| !is_command || name.contains('/')).map(Run::File));
+        let names = self.values(word, 0).into_iter().filter(|name| !is_command || name.contains('/'));
+        self.found.extend(names.map(if is_command { Run::File } else { Run::Module }));
         self.directories(word);
         self.variable(word, depth);
     }
@@ -213,20 +313,8 @@ impl<'a> Search<'a> {
             self.runs_listed |= value.0 == [Part::Output];
             self.run(&value, true, depth + 1);
         }
-        let is_argument = name.chars().all(|c| c.is_ascii_digit()) || name == "@" || name == "*";
-        if is_argument {
-            let script = self.script;
-            let calls = script.commands.iter().filter_map(|command| {
-                let at = command
-                    .words
-                    .iter()
-                    .position(|word| word.text().is_some_and(|name| script.functions.contains(name)))?;
-                command.words.get(at + 1)
-            });
-            // A pattern is more often an argument of what is run.
-            for word in calls.filter(|word| !word.0.contains(&Part::Pattern)) {
-                self.run(word, true, depth + 1);
-            }
+        if name == "@" || name == "*" {
+            self.variable(&Word(vec![Part::Variable("1".to_owned())]), depth);
         }
     }
 
@@ -268,10 +356,11 @@ mod tests {
 
     fn shown(text: &str) -> Vec<String> {
         let name = |run| match run {
-            Run::File(name) => name,
-            Run::Directory(name) => name + "/*",
+            Run::File(name) | Run::Module(name) => Some(name),
+            Run::Directory(name) | Run::Absolute(name) => Some(name + "/*"),
+            Run::Program(_) => None,
         };
-        runs_in(text).into_iter().map(name).collect()
+        runs_in(text).into_iter().filter_map(name).collect()
     }
 
     #[test]
@@ -285,7 +374,11 @@ mod tests {
             ("sh -ec 'exec a/b'", vec!["a/b"]),
             ("uv run --quiet scripts/u.py; npm run build", vec!["scripts/u.py"]),
             ("  - entry: python3 -u scripts/check", vec!["scripts/check"]),
-            ("python3 -m tools.check", vec!["tools/check.py"]),
+            ("python3 -m tools.check", vec!["tools/check"]),
+            (
+                "deno run a/b; ruby -r./c d; node --require ./e ./f",
+                vec!["./c", "./e", "./f", "a/b", "d", "run"],
+            ),
             ("go() { \"$1\"; }; go x/y", vec!["x/y"]),
             ("bash -n a/b; command -v node; grep x src/lib.rs; echo docs/a.md", vec![]),
         ] {
@@ -308,6 +401,12 @@ mod tests {
             ("ls h.d | xargs -n1 bash", vec!["h.d/*"]),
             ("cat h.d/* | sh", vec!["h.d/*"]),
             ("sh \"h.d/$name\"; h.d/$name", vec!["h.d/*"]),
+            ("git ls-files 'h.d/*.sh' | xargs -n1 bash", vec!["h.d/*"]),
+            ("each() { for f in \"$1\"/*; do \"$f\"; done }; each h.d src", vec!["h.d/*"]),
+            ("export PATH=\"$PWD/h.d:$HOME/bin:$PATH\"; git status", vec!["/h.d/*"]),
+            ("D=h.d; PYTHONPATH=$D:lib:/opt/x python3 -c x", vec!["h.d/*", "lib/*", "/opt/x/*"]),
+            ("perl -Ih.d -MFoo; ruby -I lib a/b", vec!["a/b", "h.d/*", "lib/*"]),
+            ("git -c core.hooksPath=h.d commit; git config core.hooksPath lib", vec!["h.d/*", "lib/*"]),
         ] {
             assert_eq!(shown(text), expected, "{text}");
         }
@@ -325,6 +424,7 @@ mod tests {
             "black . && pytest tests; flake8 . src; node --test tests/unit",
             "for f in src/*; do if [[ -f $f && $f == src/* ]]; then cc \"$f\"; fi; done",
             "case \"$f\" in src/*.py|tests/*) black \"$f\" ;; docs/*) true ;; esac",
+            "each() { for f in \"$1\"/*; do echo \"$f\"; done }; each src; php -l src/a.php; npx eslint src/",
             "files: src/lib\n\"src/**/*.ts\": eslint\nlint() { \"$@\"; }; lint src/*",
         ] {
             assert_eq!(shown(text), Vec::<String>::new(), "{text}");

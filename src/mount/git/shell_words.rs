@@ -8,6 +8,29 @@ const INTERPRETERS: [&str; 32] = [
     "awk", "gawk", "mawk", "Rscript", "julia", "elixir",
 ];
 
+/// Variables with directories that programs and code are looked for in.
+pub(crate) const SEARCH_VARIABLES: [&str; 19] = [
+    "PATH",
+    "NODE_PATH",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PERL5LIB",
+    "PERLLIB",
+    "RUBYLIB",
+    "CLASSPATH",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "GEM_PATH",
+    "GEM_HOME",
+    "GIT_EXEC_PATH",
+    "LUA_PATH",
+    "LUA_CPATH",
+    "JULIA_LOAD_PATH",
+    "ERL_LIBS",
+    "FPATH",
+    "CDPATH",
+];
+
 /// What goes to the directory that follows.
 const ENTERS: [&str; 6] = ["cd", "pushd", "-C", "--chdir", "--directory", "--cwd"];
 
@@ -29,6 +52,10 @@ pub(super) fn names_in(command: &str) -> Vec<String> {
             }
         };
         add(part);
+        // `-r./check`.
+        let attached =
+            part.strip_prefix('-').filter(|flag| !flag.starts_with('-') && flag.contains(['/', '.']));
+        add(attached.and_then(|flag| flag.get(1..)).unwrap_or_default());
         // What follows `$VARIABLE/` or `"$(command)"/` may be anywhere, in the work tree too.
         match before {
             Some('$') => add(part.split_once('/').map_or("", |(_, rest)| rest)),
@@ -51,7 +78,7 @@ pub(super) fn is_interpreter(word: &str) -> bool {
 /// Bare or not, what an interpreter in a command is given first.
 pub(super) fn scripts_in(command: &str) -> Vec<String> {
     let words: Vec<&str> = command.split(is_between).filter(|word| !word.is_empty()).collect();
-    let given = |at: usize| words[at + 1..].iter().find(|word| !word.starts_with('-'));
+    let given = |at: usize| words[at + 1..].iter().find(|word| !word.starts_with('-') && **word != ".");
     let starts = (0..words.len()).filter(|&at| is_interpreter(words[at]));
     starts.filter_map(given).map(|word| (*word).to_owned()).collect()
 }
@@ -73,6 +100,107 @@ pub(super) fn entered_in(command: &str) -> Vec<Vec<String>> {
         start = end + command[end..].chars().next().map_or(0, char::len_utf8);
     }
     found
+}
+
+/// What looks for code in the directories that follow, in languages other than that of a shell.
+const SEARCHED: [&str; 8] = [
+    "sys.path",
+    "addsitedir",
+    "LOAD_PATH",
+    "module.paths",
+    "NODE_PATH",
+    "PYTHONPATH",
+    "package.path",
+    "include_path",
+];
+/// What lists the files of the directory that follows.
+const LISTS: [&str; 17] = [
+    "glob",
+    "glob.glob",
+    "iglob",
+    "glob.iglob",
+    "rglob",
+    "globSync",
+    "os.listdir",
+    "listdir",
+    "os.scandir",
+    "scandir",
+    "os.walk",
+    "readdir",
+    "readdirSync",
+    "opendir",
+    "Dir",
+    "Dir.glob",
+    "Path",
+];
+/// What runs the program, or the code, that it is given.
+const CALLS: [&str; 27] = [
+    "run",
+    "call",
+    "check_call",
+    "check_output",
+    "Popen",
+    "popen",
+    "system",
+    "exec",
+    "execSync",
+    "execFile",
+    "execFileSync",
+    "execfile",
+    "spawn",
+    "spawnSync",
+    "fork",
+    "require",
+    "import",
+    "load",
+    "import_module",
+    "__import__",
+    "run_path",
+    "run_module",
+    "spec_from_file_location",
+    "execv",
+    "execl",
+    "execvp",
+    "eval",
+];
+
+/// Names of directories of which a program in another language than that of a shell may run what is in them.
+pub(super) fn looked_in(code: &str) -> Vec<String> {
+    let runs = runs_what_it_finds(code);
+    let is_of_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    let mut found = Vec::new();
+    for line in code.lines() {
+        let mut at = 0;
+        for word in line.split(|c| !is_of_word(c)) {
+            at += word.len();
+            let last = word.rsplit('.').next().unwrap_or_default();
+            let looks = SEARCHED.iter().any(|start| word.starts_with(start))
+                || (runs && (LISTS.contains(&word) || LISTS.contains(&last)));
+            if looks {
+                found.extend(names_in(&line[at..]));
+                break;
+            }
+            at += line[at..].chars().next().map_or(0, char::len_utf8);
+        }
+    }
+    found
+}
+
+/// Whether code runs something that it does not name itself, or gives it to an interpreter.
+fn runs_what_it_finds(code: &str) -> bool {
+    let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
+    let is_run = |(at, _): (usize, &str)| {
+        let word = code[..at].rsplit(|c| !is_of_word(c)).next().unwrap_or_default();
+        let given = code[at + 1..].trim_start_matches(|c: char| c.is_whitespace() || c == '[');
+        CALLS.contains(&word) && !given.starts_with(['"', '\'', '`', ')'])
+    };
+    // Not the line that says what runs the script itself.
+    let own = code.strip_prefix("#!").and_then(|code| code.split_once('\n')).map_or(code, |(_, rest)| rest);
+    let mut words = own.split(['"', '\'']).filter(|word| *word != "." && *word != "source");
+    code.match_indices('(').any(is_run)
+        || own.contains("sys.executable")
+        || own.contains("execPath")
+        || words.any(is_interpreter)
 }
 
 #[cfg(test)]
@@ -100,6 +228,22 @@ mod tests {
             );
         }
         assert_eq!(names_in("-x .. ./ / $ "), Vec::<String>::new());
+        assert_eq!(names_in("ruby -r./a/b -Ic/d --x/y"), ["./a/b", "c/d", "ruby"]);
+    }
+
+    #[test]
+    fn directories_that_code_runs_something_of_are_found() {
+        for (code, name) in [
+            ("for f in glob.glob('u1/checks/*.py'): exec(open(f).read())", "u1/checks"),
+            ("for f in os.listdir('u5/c'):\n  subprocess.run([sys.executable, f])", "u5/c"),
+            ("sys.path.insert(0,'u4/lib')", "u4/lib"),
+            ("fs.readdirSync('v1/c').forEach(f => require(path.join(d, f)))", "v1/c"),
+            ("readdirSync('v1/c').map(f => execFileSync('node', [f]))", "v1/c"),
+        ] {
+            assert!(looked_in(code).iter().any(|found| found == name), "{code}: {:?}", looked_in(code));
+        }
+        let looks = "#!/usr/bin/env python3\nfor f in glob.glob('src/*.py'):\n  subprocess.run(['black', f])";
+        assert_eq!(looked_in(looks), Vec::<String>::new());
     }
 
     #[test]

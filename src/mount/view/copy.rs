@@ -64,6 +64,7 @@ pub(super) fn open_copy(request: &OpenRequest, record: &mut MountRecord) -> Resu
     record.injected = injected_records(request);
     record.hidden = found.scan.hidden;
     record.layer_links = found.scan.layer_links;
+    record.setup = found.scan.setup;
     record.skipped_special = found.special + results.special;
     record.outward_links = results.outward_links;
     record.left_out = found.left_out;
@@ -136,6 +137,7 @@ fn gather(
     all.scan.hidden.sort_by(|a, b| a.path.cmp(&b.path));
     all.scan.nested_repositories.sort();
     all.scan.layer_links.sort();
+    all.scan.setup.sort();
     Ok(all)
 }
 
@@ -144,6 +146,7 @@ impl Found {
         self.scan.hidden.extend(other.scan.hidden);
         self.scan.nested_repositories.extend(other.scan.nested_repositories);
         self.scan.layer_links.extend(other.scan.layer_links);
+        self.scan.setup.extend(other.scan.setup);
         self.dirs.extend(other.dirs);
         self.files.extend(other.files);
         self.symlinks.extend(other.symlinks);

@@ -3,6 +3,7 @@
 
 mod as_applied;
 mod bare_repositories;
+mod changed_files;
 mod config_layer;
 mod conversations;
 mod copy;
@@ -27,6 +28,7 @@ mod upper_listing;
 mod upper_state;
 
 pub use as_applied::NotApplied;
+pub use changed_files::ChangedFiles;
 pub use inject::InjectedFile;
 pub use newly_hidden::{hide_newly_hidden, newly_hidden};
 pub use open::{OpenMount, open, reopen};

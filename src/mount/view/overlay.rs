@@ -54,6 +54,7 @@ pub(super) fn open_overlay(request: &OpenRequest, record: &mut MountRecord) -> R
     record.xattrs = Some(xattrs);
     record.hidden = found.hidden;
     record.layer_links = found.layer_links;
+    record.setup = found.setup;
     record.injected = injected_records(request);
     Ok(())
 }

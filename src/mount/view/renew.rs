@@ -25,7 +25,8 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 impl OpenMount {
-    /// Returns the paths that the agent had written. Its versions are removed; they would never have been applied.
+    /// Returns the paths that the agent had written. Its versions are removed; they would never have been applied. Empty directories are
+    /// removed too and not returned: codex's sandbox leaves some (`.codex`), and they configure nothing.
     pub fn renew_setup(&mut self) -> Result<Vec<RawPath>> {
         if !matches!(self.record.backend, Backend::Overlay | Backend::Copy) {
             return Ok(Vec::new());
@@ -51,6 +52,12 @@ impl OpenMount {
             return Ok(written);
         }
         written.sort();
+        let mut told = Vec::new();
+        for path in &written {
+            if self.has_files(&mount, path).map_err(|error| at(path, error))? {
+                told.push(path.clone());
+            }
+        }
         // Before the files that some of them are read from are removed.
         let files = self.files_of_today();
         for path in &written {
@@ -59,7 +66,24 @@ impl OpenMount {
         }
         self.record_files(&written, &files);
         write_record(&self.session_dir, &self.record)?;
-        Ok(written)
+        Ok(told)
+    }
+
+    /// Whether there is anything but directories at or below a path, or was when it was ours.
+    fn has_files(&self, mount: &Tree, path: &Path) -> io::Result<bool> {
+        if self.record.injected.iter().any(|file| file.path.starts_with(path)) {
+            return Ok(true);
+        }
+        let mut pending = vec![path.to_path_buf()];
+        while let Some(path) = pending.pop() {
+            let Some(stat) = mount.stat(&path)?.filter(|stat| !stat.is_whiteout()) else { continue };
+            if stat.kind != Entry::Dir {
+                return Ok(true);
+            }
+            let names = tree::list(mount.open_dir(&path)?.as_fd())?;
+            pending.extend(names.into_iter().map(|name| path.join(name)));
+        }
+        Ok(false)
     }
 
     /// A link there would lead the harness to directories that no rule covers.

@@ -67,9 +67,7 @@ pub fn refuse(root: &Path, around: Surroundings) -> Result<(), MountError> {
 
 /// The nearest directory at or above `dir` that has a `.git`. One that belongs to another user does not count.
 pub fn git_top_level(dir: &Path) -> Option<PathBuf> {
-    let is_top = |above: &&Path| {
-        Repository::at(above).is_some() && owned::stranger_of(&above.join(".git"), dir).is_none()
-    };
+    let is_top = |above: &&Path| Repository::at(above).is_some() && owned::has_repository(above, dir);
     dir.ancestors().find(is_top).map(Path::to_path_buf)
 }
 

@@ -3,6 +3,7 @@
 
 use super::bare_repositories::BareRepositories;
 use super::setup_links::SetupLinks;
+use crate::harness::is_project_config;
 use crate::model::mount::{GitCredentials, PathRule, RuleSource};
 use crate::model::mount_record::HiddenPath;
 use crate::model::raw_path::RawPath;
@@ -11,7 +12,9 @@ use crate::rules::inherit::stray_rule;
 use crate::rules::layer::is_layer_by_name;
 use crate::rules::quick::QuickRules;
 use crate::rules::{Decision, PathRules, unreadable_rule};
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// What the walk found.
@@ -23,6 +26,8 @@ pub struct HiddenScan {
     pub nested_repositories: Vec<PathBuf>,
     /// Links that are layers or rule files, or are in a layer, sorted.
     pub layer_links: Vec<RawPath>,
+    /// Entries with the name of configuration of harnesses, sorted.
+    pub setup: Vec<RawPath>,
 }
 
 /// Walks the project.
@@ -53,18 +58,27 @@ pub fn scan_hidden(
         all.hidden.extend(scan.hidden);
         all.nested_repositories.extend(scan.nested_repositories);
         all.layer_links.extend(scan.layer_links);
+        all.setup.extend(scan.setup);
     }
     all.hidden.sort_by(|a, b| a.path.cmp(&b.path));
     all.nested_repositories.sort();
     all.layer_links.sort();
+    all.setup.sort();
     Ok(all)
 }
 
 impl HiddenScan {
-    /// Records a link that affects what agents may do, hidden or not.
+    /// Records a link that affects what agents may do, and configuration of harnesses, hidden or not.
     pub(super) fn see(&mut self, path: &Path, kind: Kind) {
         if kind == Kind::Symlink && is_layer_by_name(path) {
             self.layer_links.push(RawPath::from(path));
+        }
+        // `Path::file_name` looks at every component, for every file.
+        let name = path.as_os_str().as_bytes().rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        if is_project_config(OsStr::from_bytes(name))
+            && !path.components().any(|part| part.as_os_str() == "node_modules")
+        {
+            self.setup.push(RawPath::from(path));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::support::mount::{World, for_each_identity};
 use crate::support::sessions::{BACKENDS, Did};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What became of the agent's commits.
 fn commits(did: &Did) -> Value {
@@ -118,6 +118,35 @@ fn the_command_for_commits_brings_no_others() {
             let command = branch["command"].as_str().unwrap();
             let expected = format!("git cherry-pick {} {}", &ids[1][..12], &ids[0][..12]);
             assert!(command.ends_with(&expected) && ids.len() == 2, "{git:#}");
+        }
+    });
+}
+
+/// A command that "moves your branch, the files are already applied" would publish what the review never showed.
+#[test]
+fn no_command_takes_over_a_commit_that_has_what_was_not_applied() {
+    for_each_identity(|world| {
+        world.repository(&[("src.js", "good\n"), ("other", "one\n")]);
+        for backend in BACKENDS {
+            let commit = |name: &str| {
+                format!("echo evil > src.js; echo two > other; git commit -qam {name}-{backend}")
+            };
+            let script = format!("{}; git show HEAD~1:src.js > src.js", commit("back"));
+            let did = world.mounted(&["--mount", backend, "--json"], &script).ends(0);
+            let taken_back = &commits(&did)["exported"][0];
+            assert_eq!(taken_back["differing"], json!(["src.js"]), "{taken_back:#}");
+            assert!(taken_back["command"].as_str().unwrap().starts_with("git log -p "), "{taken_back:#}");
+            world.outside("git checkout -q .");
+            // Picked only in part.
+            let flags = ["--mount", backend, "--apply", "never", "--json"];
+            let held = world.mounted(&flags, &commit("part")).ends(0).json();
+            let session = held["session"].as_str().unwrap();
+            let did = world.aw(&["sessions", "apply", session, "--only", "other"]).ends(0);
+            assert!(did.stderr.contains("they differ from your files: src.js"), "{did:#?}");
+            assert!(!did.stderr.contains("git reset"), "{did:#?}");
+            let did = world.aw(&["sessions", "apply", session]).ends(0);
+            assert!(did.stderr.contains("git reset refs/agentworkforce/"), "{did:#?}");
+            world.outside("git checkout -q .");
         }
     });
 }

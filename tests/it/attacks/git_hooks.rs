@@ -181,3 +181,151 @@ fn what_a_filter_runs_one_step_on_is_not_applied() {
         }
     });
 }
+
+/// The text of a hook, and what of the project it runs without naming all of it.
+const UNSPELLED: [(&str, &str); 24] = [
+    ("exec node scripts/check", "scripts/check.js"),
+    ("exec node scripts/later", "scripts/later.mjs"),
+    ("exec deno run scripts/deno", "scripts/deno.ts"),
+    ("D=scripts/in; exec node \"$D/deep\"", "scripts/in/deep.js"),
+    ("python3 checks", "checks/__main__.py"),
+    ("python3 whole", "whole/helper.py"),
+    ("python3 -m tools.module", "tools/module/__main__.py"),
+    ("python3 -c 'import json'", "json.py"),
+    ("export PATH=\"$PWD/tools/path:$PATH\"; git status > /dev/null", "tools/path/git"),
+    (
+        "B=\"$(git rev-parse --show-toplevel)/tools/later\"; PATH=$B:$PATH git status > /dev/null",
+        "tools/later/git",
+    ),
+    ("PYTHONPATH=tools/py python3 -c 'import lint'", "tools/py/lint.py"),
+    ("ruby -r./s19/check -e 1", "s19/check.rb"),
+    ("ruby -I lib/rb -rserver -e Server.run", "lib/rb/server.rb"),
+    ("perl -Is12/lib -MFoo -e 1", "s12/lib/Foo.pm"),
+    ("node --require ./s13/first ./s13/second", "s13/first.cjs"),
+    ("git -c core.hooksPath=s42/hooks commit -q --allow-empty -m x", "s42/hooks/pre-commit"),
+    ("each() { for f in \"$1\"/*; do \"$f\"; done; }; each t4/hooks", "t4/hooks/new"),
+    ("git ls-files 't37/*.sh' | xargs -n1 bash", "t37/new.sh"),
+    (
+        "#!/usr/bin/env python3\nimport glob\nfor f in glob.glob('u1/checks/*.py'): exec(open(f).read())",
+        "u1/checks/new.py",
+    ),
+    (
+        "#!/usr/bin/env python3\nimport os, subprocess\nfor f in os.listdir('u5/c'):\n  subprocess.run(['sh', 'u5/c/' + f])",
+        "u5/c/new",
+    ),
+    ("#!/usr/bin/env python3\nimport importlib\nimportlib.import_module('u3.mod')", "u3/mod.py"),
+    ("#!/usr/bin/env python3\nimport sys\nsys.path.insert(0, 'u4/lib')\nimport late", "u4/lib/late.py"),
+    ("#!/usr/bin/env node\nrequire('child_process').execFileSync('node', ['v6/tool'])", "v6/tool.js"),
+    (
+        "#!/usr/bin/env node\nfor (const f of require('fs').readdirSync('v1/c')) require(process.cwd() + '/v1/c/' + f)",
+        "v1/c/new.js",
+    ),
+];
+
+/// Hooks that only look at the project, as most do.
+const LOOKING: [&str; 8] = [
+    "npx eslint src/ && npm test",
+    "npm --prefix web test; make -C src check; git -C src diff --quiet",
+    "black . && pytest tests; flake8 . src; python3 -m black src tests",
+    "export PATH=\"/usr/local/bin:$HOME/bin:$PATH\"; cargo test",
+    "git ls-files 'src/*.php' | xargs -n1 php -l; node --test tests",
+    "git push origin main; test -f app || echo index",
+    "#!/usr/bin/env python3\nimport glob, subprocess\nfor f in glob.glob('src/**/*.py'):\n  subprocess.run(['black', f])",
+    "#!/usr/bin/env node\nrequire('child_process').execFileSync('eslint', ['src/'])",
+];
+
+/// What an agent may do where these hooks are.
+const STILL_ORDINARY: [&str; 15] = [
+    "Cargo.toml",
+    "app.js",
+    "bin/tool",
+    "index.js",
+    "local/bin/x",
+    "main.py",
+    "package.json",
+    "src/__init__.py",
+    "src/a.py",
+    "src/index.js",
+    "src/new.ts",
+    "test.js",
+    "tests/index.js",
+    "tests/test_a.py",
+    "web/src/x.js",
+];
+
+#[test]
+fn what_a_hook_names_without_an_ending_or_looks_for_is_not_applied() {
+    for_each_identity(|world| {
+        let mut files: Vec<(&str, &str)> = vec![
+            ("scripts/check.js", "0\n"),
+            ("checks/__main__.py", "pass\n"),
+            ("whole/__main__.py", "import helper\n"),
+            ("whole/helper.py", "pass\n"),
+            ("tools/py/lint.py", "pass\n"),
+            ("t37/old.sh", "true\n"),
+            ("u1/checks/old.py", "pass\n"),
+            ("u5/c/old", "true\n"),
+            ("v1/c/old.js", "0\n"),
+        ];
+        files
+            .extend(STILL_ORDINARY.iter().filter(|path| **path != "src/new.ts").map(|path| (*path, "one\n")));
+        world.repository(&files);
+        let hooks = UNSPELLED.iter().map(|(text, _)| text).chain(&LOOKING);
+        for (number, text) in hooks.enumerate() {
+            let start = if text.starts_with("#!") { "" } else { "#!/bin/sh\n" };
+            world.write(format!("project/.git/hooks/hook-{number}"), format!("{start}{text}\n"));
+        }
+        world.give();
+        world.outside("chmod +x .git/hooks/*");
+        for backend in BACKENDS {
+            let mut attack = String::new();
+            for (_, path) in UNSPELLED {
+                attack += &format!("mkdir -p $(dirname {path}); echo evil > {path}; chmod +x {path}; ");
+            }
+            for path in STILL_ORDINARY {
+                attack += &format!("mkdir -p $(dirname {path}); echo {backend} > {path}; ");
+            }
+            let did = world.mounted(&["--mount", backend, "--json"], &attack).ends(0);
+            let kept = paths(&did.json()["applied"]["outcome"]["review"]["protected"]);
+            let left = world.outside("grep -rl evil . --exclude-dir=.git || true");
+            assert_eq!(left, "", "{backend}: applied: {kept:?}");
+            for path in STILL_ORDINARY {
+                let now = world.outside(&format!("cat {path} || true"));
+                assert_eq!(now, format!("{backend}\n"), "{backend}: {path} is ordinary: {kept:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn what_a_setting_of_git_names_without_an_ending_is_not_applied() {
+    const SETTINGS: [(&str, &str, &str); 6] = [
+        ("filter.f.clean", "node scripts/clean", "scripts/clean.js"),
+        ("diff.d.textconv", "node tools/tc", "tools/tc.js"),
+        ("alias.hi", "!node scripts/hi", "scripts/hi.js"),
+        ("core.editor", "node ed/main", "ed/main.js"),
+        ("sequence.editor", "PATH=ed/bin:$PATH edit", "ed/bin/edit"),
+        ("alias.all", "!for f in each/*; do sh $f; done; npx eslint src/", "each/new"),
+    ];
+    for_each_identity(|world| {
+        world.repository(&[("tools/tc.js", "0\n"), ("scripts/clean.js", "0\n"), ("src/a.js", "one\n")]);
+        for (key, command, _) in SETTINGS {
+            assert!(world.program("git").args(["config", key, command]).status().unwrap().success());
+        }
+        for backend in BACKENDS {
+            let attacks =
+                SETTINGS.map(|(_, _, path)| format!("mkdir -p $(dirname {path}); echo evil > {path}; "));
+            let attack =
+                format!("{} echo {backend} > src/a.js; echo {backend} > src/new.js", attacks.concat());
+            let did = world.mounted(&["--mount", backend, "--json"], &attack).ends(0);
+            let kept = paths(&did.json()["applied"]["outcome"]["review"]["protected"]);
+            let left = world.outside("grep -rl evil . --exclude-dir=.git || true");
+            assert_eq!(left, "", "{backend}: applied: {kept:?}");
+            assert_eq!(
+                world.outside("cat src/a.js src/new.js"),
+                format!("{backend}\n{backend}\n"),
+                "{kept:?}"
+            );
+        }
+    });
+}

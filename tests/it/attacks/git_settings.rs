@@ -96,6 +96,16 @@ fn certificates_and_lists_that_git_trusts_are_not_applied() {
             "http.sslCAPath",
             "core.excludesFile",
             "gpg.ssh.revocationFile",
+            "http.https://git.example/.sslCert",
+            "http.proxySSLKey",
+            "sendemail.smtpSSLCertPath",
+            "fsck.skipList",
+            "receive.fsck.skipList",
+            "blame.ignoreRevsFile",
+            "mailmap.file",
+            "commit.template",
+            "format.signatureFile",
+            "svn.authorsProg",
         ] {
             world.outside(&format!("git config {key} certs/ca.crt"));
             let did = world.mounted(&[], "echo evil >> certs/ca.crt; echo two > certs/other").ends(0);

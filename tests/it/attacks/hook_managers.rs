@@ -116,3 +116,74 @@ fn a_manager_is_found_behind_scripts_and_links() {
         }
     });
 }
+
+/// Settings of managers, with what they name: code, more settings, and directories with code.
+const NAMED: [(&str, &str, &str); 5] = [
+    (
+        "lefthook.yml",
+        "source_dir: tools/lh\nextends:\n  - config/hooks.yml\nroot: src/\npre-commit:\n  jobs:\n    - run: npx eslint src/\n      glob: src/*.py\n",
+        "tools/lh/commit-msg/check",
+    ),
+    (
+        "config/hooks.yml",
+        "commit-msg:\n  commands:\n    a:\n      run: sh config/far.sh\n",
+        "config/hooks.yml",
+    ),
+    (".gitlint", "[general]\nextra-path=tools/rules\n", "tools/rules/new.py"),
+    (
+        ".overcommit.yml",
+        "plugin_directory: 'tools/plug'\nPreCommit:\n  X:\n    include: src\n",
+        "tools/plug/pre_commit/a.rb",
+    ),
+    ("config/far.sh", "true\n", "config/far.sh"),
+];
+
+/// Settings that programs with such names read, known or not.
+const OF_ANY_NAME: [&str; 9] = [
+    "hk.pkl",
+    ".rusty-hook.toml",
+    "cog.toml",
+    "sometool.pkl",
+    ".sometool.yml",
+    ".sometoolrc.js",
+    "packages/api/.sometoolrc.js",
+    "sometool.config.mjs",
+    ".config/sometool.toml",
+];
+
+#[test]
+fn what_settings_of_a_manager_name_and_those_of_any_program_that_a_hook_runs_are_not_applied() {
+    for_each_identity(|world| {
+        let mut files: Vec<(&str, &str)> = NAMED.iter().map(|(file, text, _)| (*file, *text)).collect();
+        files.extend([
+            ("tools/lh/commit-msg/check", "true\n"),
+            ("tools/rules/my.py", "pass\n"),
+            ("tools/plug/pre_commit/a.rb", "\n"),
+        ]);
+        let ordinary =
+            ["src/a.py", "src/sometool.rs", "sometool.md", "Cargo.toml", "go.mod", "tools/other.py"];
+        files.extend(ordinary.map(|file| (file, "one\n")));
+        world.repository(&files);
+        let hook = "#!/bin/sh\nlefthook run x; gitlint; overcommit --run; hk run x; rusty-hook run; cog check\n\
+                    if sometool check \"$@\"; then cargo test && go vet; fi\n";
+        world.write("project/.git/hooks/pre-commit", hook);
+        world.give();
+        let mut expected: Vec<String> =
+            NAMED.iter().map(|(_, _, path)| *path).chain(OF_ANY_NAME).map(str::to_owned).collect();
+        expected.sort();
+        for backend in BACKENDS {
+            let write =
+                |path: &str, text: &str| format!("mkdir -p $(dirname {path}); echo {text} >> {path}; ");
+            let attack: String = expected.iter().map(|path| write(path, "evil")).collect();
+            let work: String = ordinary.iter().map(|path| write(path, backend)).collect();
+            let mut kept = kept(&world, &["--mount", backend], &(attack + &work));
+            // Directories of theirs are refused as well.
+            kept.retain(|path| !expected.iter().any(|file| file.starts_with(&format!("{path}/"))));
+            assert_eq!(kept, expected, "{backend}");
+            for path in ordinary {
+                assert!(world.outside(&format!("cat {path}")).contains(backend), "{backend}: {path}");
+            }
+            world.outside("git checkout -q .");
+        }
+    });
+}

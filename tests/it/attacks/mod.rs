@@ -29,6 +29,7 @@ mod processes;
 mod renames;
 mod review;
 mod secrets;
+mod setup;
 mod sidecar_reads;
 mod small_inputs;
 mod sockets;

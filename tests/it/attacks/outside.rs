@@ -1,7 +1,7 @@
 //! What the runner itself does outside of the mount: it runs no program of the project, and takes nothing from strangers.
 
 use crate::support::mount::{ORDINARY_ID, World, for_each_identity, identities, soon};
-use crate::support::sessions::Did;
+use crate::support::sessions::{BACKENDS, Did};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -50,6 +50,52 @@ fn a_program_of_the_project_is_not_run_outside() {
             assert!(!asked.exists(), "{path}: claude was run outside");
             assert!(!git_ran.exists(), "{path}: git was run outside");
         }
+    });
+}
+
+/// What is found outside of the project may start others by name: a launcher its interpreter, git its ssh.
+#[test]
+fn no_program_that_is_run_outside_starts_one_of_the_project() {
+    for_each_identity(|base| {
+        let world = World::with_harness(base.who, "begins; answers done");
+        let (bin, ran, started) =
+            (world.project().join("bin"), world.home().join("ran"), world.home().join("started"));
+        let script = |path: &Path, text: &str| {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        for name in ["claude", "codex", "opencode", "npm"] {
+            let text = fs::read_to_string(world.path("bin").join(name)).unwrap_or_default();
+            script(
+                &world.path("bin").join(name),
+                &text.replacen("#!/bin/sh", "#!/usr/bin/env interpreter", 1),
+            );
+        }
+        script(&world.path("bin/npm"), "#!/usr/bin/env interpreter\nexit 1\n");
+        let runs = format!("#!/bin/sh\necho $0 >> {}\nexec /bin/sh \"$@\"\n", started.display());
+        script(&world.path("interpreters/interpreter"), &runs);
+        for name in ["interpreter", "ssh", "git-remote-https"] {
+            let text = format!("#!/bin/sh\necho {name} >> {}\nexec /bin/sh \"$@\"\n", ran.display());
+            script(&bin.join(name), &text);
+        }
+        world.give();
+        let path = std::env::var("PATH").unwrap();
+        let dirs =
+            [&bin, &world.path("bin"), &world.path("interpreters")].map(|dir| dir.display().to_string());
+        let search = format!("{}:{path}", dirs.join(":"));
+        for args in [
+            &["doctor"][..],
+            &["install", "@team/pack"],
+            &["install", "git@localhost:team/pack.git"],
+            &["install", "https://localhost:1/team/pack.git"],
+        ] {
+            let mut command = world.aw_command(args);
+            let did = Did::of(&command.env("PATH", &search).env("GIT_EXEC_PATH", &bin).output().unwrap());
+            assert!(!ran.exists(), "{args:?}: {} {did:#?}", world.outside("cat ~/ran"));
+        }
+        let started = fs::read_to_string(started).unwrap_or_default();
+        assert!(started.contains("/interpreters/interpreter"), "nothing was asked: {started}");
     });
 }
 
@@ -139,6 +185,42 @@ fn as_root_a_layer_of_a_stranger_is_not_used() {
         let output = command.current_dir(shared.join("mine")).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(text.trim_end().ends_with("/shared/mine"), "{text}");
+    }
+}
+
+/// Git itself refuses it; nor does it say which work is applied.
+#[test]
+fn as_root_a_repository_of_a_stranger_does_not_decide_what_is_applied() {
+    for who in identities() {
+        for backend in BACKENDS {
+            let world = World::new(who);
+            let shared = world.path("shared");
+            fs::create_dir_all(shared.join("mine")).unwrap();
+            world.give();
+            for (name, text) in [
+                (".git/config", "[core]\n\trepositoryformatversion = 0\n\thooksPath = mine/src\n"),
+                (".git/HEAD", "ref: refs/heads/main\n"),
+                (".git/info/exclude", "f\n"),
+                (".git/objects/x", ""),
+                (".git/refs/x", ""),
+                (".gitignore", "g\n"),
+            ] {
+                let path = shared.join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            let stranger = (ORDINARY_ID + 1).to_string();
+            let mut command = Command::new("chown");
+            let theirs = [shared.join(".git"), shared.join(".gitignore")];
+            assert!(command.args(["-R", &stranger]).args(theirs).status().unwrap().success());
+            let work = "mkdir src; echo work > src/a; echo work > f; echo work > g";
+            let mut command = world.aw_command(["mount", "--mount", backend, "--", "sh", "-c", work]);
+            let output = command.current_dir(shared.join("mine")).output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+            for file in ["src/a", "f", "g"] {
+                assert!(shared.join("mine").join(file).exists(), "{who:?} {backend}: {file}: {output:?}");
+            }
+        }
     }
 }
 

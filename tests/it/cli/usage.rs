@@ -97,6 +97,10 @@ fn a_persona_in_the_place_of_a_command_is_told_how_to_run() {
     env.run(["enginer"])
         .fails(2, "there is neither a command nor a persona `enginer`")
         .fails(2, "did you mean `agentworkforce agent engineer`?");
+    env.run(["deploy", "engineer"])
+        .fails(2, "`deploy` is a command of the npm tool, and not of this one")
+        .fails(2, "docs/migration.md");
+    env.run(["runs"]).fails(2, "`runs` is a command of the npm tool");
     let error = env.run(["--json", "engineer"]).fails_in_json(2, "usage");
     assert!(error["hints"][0].as_str().unwrap().contains("agent engineer"), "{error:#}");
     // A command that looks like it, or nothing that does: as before.

@@ -137,12 +137,12 @@ fn a_base_in_the_same_or_a_higher_layer_is_an_error_that_names_the_chain() {
     env.user_persona(&flat("base", "x"));
     env.user_persona(&json!({"id": "mine", "extends": "base"}));
     env.run(["agent", "mine", "--dry-run"])
-        .fails(2, "names a persona in user, which is not below user: mine -> base");
+        .fails(2, "names a persona of its own layer (`user`): mine -> base");
     let env = TestEnv::new();
     env.project_persona(&flat("base", "x"));
     env.user_persona(&json!({"id": "mine", "extends": "base"}));
     env.run(["agent", "mine", "--dry-run"])
-        .fails(2, "names a persona in cwd, which is not below user: mine -> base");
+        .fails(2, "names a persona of a higher layer (`project`): mine -> base");
 }
 
 #[test]

@@ -130,6 +130,15 @@ fn selectors_that_make_no_sense_say_what_would() {
         .fails(2, "agentworkforce list");
     env.run(["agent", "zzzzz", "--dry-run"]).fails(2, "agentworkforce list");
     env.run(["agent", "engineer@BEST", "--dry-run"]).fails(2, "is not a tier");
+    // The persona comes first.
+    for command in [
+        &["agent", "engneer@bset", "--dry-run"][..],
+        &["show", "engneer@bset"],
+        &["export", "engneer@bset", "--to", "claude"],
+    ] {
+        let ran = env.run(command);
+        ran.fails(2, "there is no persona `engneer`").fails(2, "did you mean `engineer`?");
+    }
 }
 
 #[test]

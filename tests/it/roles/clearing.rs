@@ -72,7 +72,7 @@ fn a_role_gives_back_what_it_inherits_and_says_when_there_is_nothing_to_change()
     let env = crew();
     let user = "home/.agentworkforce/workforce/roles";
     let same = env.run(["role", "set", "engineer", "--harness", ""]);
-    assert_eq!(same.succeeds().stdout, "nothing to change: role engineer is like that already\n");
+    assert_eq!(same.succeeds().stdout, "no change: role engineer already has these settings\n");
     assert!(!env.root().join(user).join("engineer.json").exists());
     env.user_role(
         "crew",

@@ -12,12 +12,21 @@ fn deleting_says_what_shows_through() {
     let user = env.root().join(USER_PERSONAS).join("kane.json");
     env.project_persona(&json!({"id": "kane", "name": "Project Kane"}));
     let done = env.run(["persona", "delete", "kane"]).succeeds().stdout.clone();
-    assert!(
-        done.ends_with(&format!("kane is now the one of the layer `user` ({})\n", user.display())),
-        "{done}"
-    );
+    assert!(done.ends_with(&format!("kane now comes from layer `user` ({})\n", user.display())), "{done}");
     let done = env.run(["persona", "delete", "kane", "--json"]).json();
     assert_eq!(done["showsThrough"], json!(null));
+}
+
+#[test]
+fn a_deletion_that_cannot_be_recorded_is_done_and_said() {
+    let env = crew();
+    let record = "home/.agentworkforce/workforce/deleted-personas.json";
+    env.write(record, "{");
+    let done = env.run(["persona", "delete", "kane"]);
+    done.fails(0, "the deletion is not recorded: ");
+    assert!(done.stdout.starts_with("deleted kane ("), "{done:#?}");
+    assert!(env.read("home/.agentworkforce/workforce/logs/audit.log").contains(" delete kane\n"));
+    assert_eq!(env.read(record), "{");
 }
 
 #[test]

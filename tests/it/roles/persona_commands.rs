@@ -210,6 +210,30 @@ fn persona_set_edits_the_overlay_and_nothing_else() {
 }
 
 #[test]
+fn a_file_that_belongs_to_another_persona_is_not_edited() {
+    let env = crew();
+    for dir in [USER_PERSONAS, "project/.agentworkforce/workforce/personas"] {
+        let file =
+            env.write(format!("{dir}/engineer.json"), flat(&format!("other-{}", dir.len()), "x").to_string());
+        let layer = if dir == USER_PERSONAS { "user" } else { "project" };
+        let before = env.everything();
+        for command in [["set", "engineer", "--model", "sonnet"], ["rename", "engineer", "--name", "Bob"]] {
+            let command =
+                if command[0] == "rename" { vec!["rename", "engineer", "Bob"] } else { command.to_vec() };
+            let all = [vec!["persona"], command, vec!["--in", layer]].concat();
+            env.run(&all)
+                .fails(2, &format!("{} belongs to persona `other-", file.display()))
+                .fails(2, "hint: rename");
+        }
+        let without_locks = |files: std::collections::BTreeMap<String, String>| -> Vec<(String, String)> {
+            files.into_iter().filter(|(name, _)| !name.contains("lock")).collect()
+        };
+        assert_eq!(without_locks(env.everything()), without_locks(before));
+    }
+    env.run(["persona", "set", "engineer", "--model", "sonnet"]).fails(2, "belongs to persona `other-");
+}
+
+#[test]
 fn persona_delete_moves_the_file_and_its_assets_aside() {
     let env = crew();
     env.write(format!("{USER_PERSONAS}/kane__assets/notes.md"), "notes");

@@ -115,6 +115,22 @@ fn role_set_of_a_builtin_writes_an_overlay_with_only_what_was_said() {
 }
 
 #[test]
+fn role_set_writes_to_the_layer_that_is_named() {
+    let env = TestEnv::new();
+    let (user, project) = ("home/.agentworkforce/workforce", "project/.agentworkforce/workforce");
+    env.run(["role", "set", "engineer", "--harness", "codex"]).succeeds();
+    env.run(["role", "set", "engineer", "--harness", "opencode", "--in", "project"]).succeeds();
+    let of = |dir: &str| json_of(&env, &format!("{dir}/roles/engineer.json"));
+    assert_eq!(of(user), json!({"defaultHarness": "codex"}));
+    assert_eq!(of(project), json!({"defaultHarness": "opencode"}));
+    // A higher layer is nothing that the user's own file inherits.
+    env.run(["role", "set", "engineer", "--harness", "", "--in", "user"]).succeeds();
+    assert_eq!(of(user), json!({}));
+    env.run(["role", "set", "engineer", "--model", "opus"]).succeeds();
+    assert_eq!(of(project), json!({"defaultHarness": "opencode", "defaultModel": "opus"}));
+}
+
+#[test]
 fn role_set_with_a_charter_replaces_a_charter_file() {
     let env = crew();
     let file = env.user_role("crew", &json!({"label": "Crew", "charterFile": "c.md"}));

@@ -1,6 +1,6 @@
 //! Git's format for binary content: deflated, in lines of base 85. It buffers no more than a line.
 
-use super::blob::Blob;
+use crate::mount::git::blob::Blob;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use std::io::{self, Write};

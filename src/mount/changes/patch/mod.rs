@@ -2,7 +2,6 @@
 //! said in comments in front. It reads both sides and decides nothing; for people there is `diff`.
 
 mod binary;
-mod blob;
 mod hunks;
 mod names;
 mod notes;
@@ -11,7 +10,6 @@ mod sections;
 
 pub use sections::{Section, comments, sections};
 
-use self::blob::{Blob, ObjectFormat};
 use self::notes::{COMMENT, Notes};
 use self::section::{Side, write_section};
 use super::change::{Change, Merged};
@@ -22,8 +20,10 @@ use crate::host::interruption;
 use crate::model::change_kind::ChangeKind;
 use crate::model::raw_path::RawPath;
 use crate::mount::changes::compare::After;
+use crate::mount::changes::merge;
 use crate::mount::fs::stat::Kind;
 use crate::mount::fs::tree::Tree;
+use crate::mount::git::blob::{Blob, ObjectFormat};
 use crate::mount::git::repository::LARGEST_SETTINGS;
 use anyhow::Context;
 use std::cell::OnceCell;
@@ -240,7 +240,7 @@ fn read(tree: &Tree, path: &Path, kind: Kind, mode: u32) -> anyhow::Result<Optio
     Ok(match kind {
         Kind::File => {
             let (file, _) = tree.open_file(path).with_context(cannot_read)?;
-            Some(Side::file(Blob::of_file(file).with_context(cannot_read)?, mode))
+            Some(Side::file(Blob::of_file(file, merge::LARGEST).with_context(cannot_read)?, mode))
         }
         Kind::Symlink => {
             let target = tree.read_link(path).with_context(cannot_read)?;

@@ -148,7 +148,7 @@ impl Notes {
             return;
         }
         self.about.push(format!(
-            "cut: {} missing in this patch, which is kept in bounded size:",
+            "truncated: {} left out of this patch, whose size is bounded:",
             counted(changes.len(), "path")
         ));
         self.about.extend(changes.iter().take(MOST_NAMED).map(|change| format!("  {}", name(&change.path))));

@@ -1,8 +1,8 @@
 //! The part of a patch that is about one file: names, modes, ids, and the way from one content to the other.
 
-use super::blob::{Blob, ObjectFormat};
 use super::names::quoted;
 use super::{binary, hunks};
+use crate::mount::git::blob::{Blob, ObjectFormat};
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;

@@ -2,13 +2,12 @@
 //! needed and never held in memory.
 
 use crate::host::interruption;
-use crate::mount::changes::merge;
 use sha1::Digest;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 
-pub(super) enum Blob {
+pub(in crate::mount) enum Blob {
     Bytes(Vec<u8>),
     /// Too large to be compared line by line.
     Large {
@@ -19,14 +18,14 @@ pub(super) enum Blob {
 
 /// How a repository names its objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ObjectFormat {
+pub(in crate::mount) enum ObjectFormat {
     Sha1,
     Sha256,
 }
 
 impl ObjectFormat {
     /// The name that stands for no file.
-    pub(super) fn null(self) -> String {
+    pub(in crate::mount) fn null(self) -> String {
         "0".repeat(match self {
             ObjectFormat::Sha1 => 40,
             ObjectFormat::Sha256 => 64,
@@ -35,15 +34,16 @@ impl ObjectFormat {
 }
 
 impl Blob {
-    pub(super) fn of_file(file: File) -> io::Result<Blob> {
+    /// Up to `largest` bytes are held in memory.
+    pub(in crate::mount) fn of_file(file: File, largest: u64) -> io::Result<Blob> {
         let size = file.metadata()?.len();
-        if size > merge::LARGEST {
+        if size > largest {
             return Ok(Blob::Large { file, size });
         }
-        crate::files::regular::content(file, merge::LARGEST).map(Blob::Bytes)
+        crate::files::regular::content(file, largest).map(Blob::Bytes)
     }
 
-    pub(super) fn size(&self) -> u64 {
+    pub(in crate::mount) fn size(&self) -> u64 {
         match self {
             Blob::Bytes(bytes) => bytes.len() as u64,
             Blob::Large { size, .. } => *size,
@@ -51,7 +51,7 @@ impl Blob {
     }
 
     /// The bytes, if they can be compared line by line.
-    pub(super) fn text(&self) -> Option<&[u8]> {
+    pub(in crate::mount) fn text(&self) -> Option<&[u8]> {
         match self {
             Blob::Bytes(bytes) if memchr::memchr(0, bytes).is_none() => Some(bytes),
             _ => None,
@@ -59,7 +59,7 @@ impl Blob {
     }
 
     /// What git calls it.
-    pub(super) fn id(&self, format: ObjectFormat) -> io::Result<String> {
+    pub(in crate::mount) fn id(&self, format: ObjectFormat) -> io::Result<String> {
         match format {
             ObjectFormat::Sha1 => self.digest(sha1::Sha1::new()),
             ObjectFormat::Sha256 => self.digest(sha2::Sha256::new()),
@@ -73,7 +73,7 @@ impl Blob {
     }
 
     /// Writes all of it. A file that changes meanwhile is an error: the patch would be wrong.
-    pub(super) fn copy_to(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(in crate::mount) fn copy_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let (file, size) = match self {
             Blob::Bytes(bytes) => return out.write_all(bytes),
             Blob::Large { file, size } => (file, *size),
