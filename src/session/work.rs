@@ -3,7 +3,7 @@
 
 use crate::host::own_project;
 use crate::model::inherit::Inherit;
-use crate::model::mount::PathRule;
+use crate::model::mount::{Backend, PathRule};
 use crate::model::mount_record::{INHERIT_FILE, MOUNT_RECORD_FILE, MountRecord, RULES_FILE};
 use crate::mount::apply::Context;
 use crate::mount::apply::journal::{Journal, State};
