@@ -2,6 +2,7 @@
 
 pub mod amounts;
 pub mod change_kind;
+pub mod contract;
 pub mod decided;
 pub mod demand;
 pub mod deprecations;
@@ -38,5 +39,7 @@ pub mod template;
 pub mod text_rules;
 pub mod tier;
 pub mod tool_rule;
+pub mod verdict;
 pub mod warning;
 pub mod words;
+pub mod worker_report;
