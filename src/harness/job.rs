@@ -6,6 +6,7 @@ use crate::model::limits::Limits;
 use crate::model::mount::HarnessConfig;
 use crate::model::persona::{HarnessSettings, McpServer, Permissions};
 use crate::model::plan::{Conversation, Enforcement, EnforcementLevel, FileBody, Mode, PlannedFile};
+use crate::model::run_extras::RunExtras;
 use crate::model::template::Template;
 use crate::model::warning::{Warning, WarningCode};
 use serde_json::{Map, Value};
@@ -14,6 +15,8 @@ use std::path::{Path, PathBuf};
 
 /// The system prompt in the session directory.
 pub const SYSTEM_PROMPT: &str = "system-prompt.md";
+/// The schema of the final answer, beside it.
+pub const OUTPUT_SCHEMA: &str = "output-schema.json";
 
 /// A run, decided, in terms of the persona.
 pub struct Job<'a> {
@@ -62,6 +65,8 @@ pub struct Job<'a> {
     /// The user's environment, for variables that say where a harness keeps its state. No value of a persona's variable may
     /// get from here into a plan.
     pub env: &'a BTreeMap<String, String>,
+    /// What the caller of the run adds.
+    pub extras: &'a RunExtras,
 }
 
 /// A run in the terms of one harness.
@@ -168,6 +173,13 @@ impl HarnessPlan {
             purpose: purpose.into(),
             body: FileBody::Directory(true),
         });
+    }
+
+    /// The schema of the final answer as a file; `None` where none is asked for.
+    pub fn schema_file(&mut self, job: &Job) -> Option<Template> {
+        let schema = job.extras.output_schema.as_ref().filter(|_| job.mode == Mode::Headless)?;
+        self.session_file(OUTPUT_SCHEMA, "schema of the answer", Template::text(format!("{schema:#}\n")));
+        Some(Template::session(OUTPUT_SCHEMA))
     }
 
     /// The system prompt as a file: large prompts do not fit on a command line.

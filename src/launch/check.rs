@@ -6,8 +6,15 @@ use crate::mount::process::attend::{Channel, ChildOutcome, Listener, TimeLimits}
 use crate::mount::{ChildCommand, ChildStdio, Ending, OpenMount, SignalInbox};
 use anyhow::Result;
 use sha2::{Digest, Sha256};
+use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::path::Path;
 use std::time::Instant;
+
+/// How much of the end of the output is looked at for its last lines.
+const TAIL: usize = 64 << 10;
+const MOST_LINES: usize = 60;
+const LONGEST_LINE: usize = 400;
 
 /// How a check ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +23,8 @@ pub struct CheckOutcome {
     pub seconds: f64,
     /// Hash of everything that it wrote, hexadecimal.
     pub sha256: String,
+    /// The last lines of its output, without colours and values of secrets.
+    pub tail: Vec<String>,
 }
 
 impl CheckOutcome {
@@ -34,37 +43,81 @@ impl CheckOutcome {
     }
 }
 
-/// Runs one command line with the shell; what it writes goes to `log`.
+/// A command line for the shell, and what happens to its output.
+pub struct CheckCommand<'a> {
+    pub line: &'a str,
+    /// Changes to our own environment.
+    pub env: &'a [(OsString, Option<OsString>)],
+    pub limits: TimeLimits,
+    pub log: &'a Path,
+    /// Gets everything that it writes, as it comes.
+    pub tap: &'a mut dyn FnMut(&[u8]),
+}
+
+/// Runs a command; what it writes goes to its log.
 pub fn run(
     view: &OpenMount,
-    line: &str,
-    env: &[(std::ffi::OsString, Option<std::ffi::OsString>)],
-    limits: TimeLimits,
-    log: &Path,
+    check: CheckCommand<'_>,
     secrets: &Secrets,
     signals: &mut SignalInbox,
 ) -> Result<CheckOutcome> {
+    let CheckCommand { line, env, limits, log, tap } = check;
     let command = ChildCommand { argv: ["sh", "-c", line].map(Into::into).to_vec(), env: env.to_vec() };
     let started = Instant::now();
-    let mut written =
-        Written { log: CappedLog::create(log)?, redactor: secrets.redactor(), hash: Sha256::new() };
+    let mut written = Written {
+        log: CappedLog::create(log)?,
+        redactor: secrets.redactor(),
+        hash: Sha256::new(),
+        tail: VecDeque::new(),
+        tap,
+    };
     let attended = view.run_with_listener(&command, ChildStdio::piped(), limits, signals, &mut written)?;
     let rest = written.redactor.finish();
-    written.log.write(&rest);
+    written.keep(&rest);
     written.log.finish();
+    let tail = last_lines(&Vec::from(written.tail));
     let sha256 = written.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(CheckOutcome { attended, seconds: started.elapsed().as_secs_f64(), sha256 })
+    Ok(CheckOutcome { attended, seconds: started.elapsed().as_secs_f64(), sha256, tail })
 }
 
 struct Written<'a> {
     log: CappedLog,
     redactor: Redactor<'a>,
     hash: Sha256,
+    tail: VecDeque<u8>,
+    tap: &'a mut dyn FnMut(&[u8]),
+}
+
+impl Written<'_> {
+    fn keep(&mut self, bytes: &[u8]) {
+        self.log.write(bytes);
+        let kept = &bytes[bytes.len().saturating_sub(TAIL)..];
+        let over = (self.tail.len() + kept.len()).saturating_sub(TAIL);
+        self.tail.drain(..over);
+        self.tail.extend(kept);
+    }
 }
 
 impl Listener for Written<'_> {
     fn output(&mut self, _: Channel, bytes: &[u8]) {
-        self.log.write(&self.redactor.write(bytes));
+        let redacted = self.redactor.write(bytes);
+        self.keep(&redacted);
         self.hash.update(bytes);
+        (self.tap)(bytes);
     }
+}
+
+/// The last lines of some output as plain text, each shortened.
+fn last_lines(bytes: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let plain = anstream::adapter::strip_str(&text).to_string();
+    let mut lines: Vec<String> = plain
+        .lines()
+        .rev()
+        .map(|line| line.trim_end().chars().filter(|c| !c.is_control() || *c == '\t').take(LONGEST_LINE).collect())
+        .skip_while(String::is_empty)
+        .take(MOST_LINES)
+        .collect();
+    lines.reverse();
+    lines
 }

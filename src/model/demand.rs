@@ -49,6 +49,10 @@ pub enum Demand {
     Variable(String),
     MonthlyBudget,
     WorkspaceManifest,
+    /// Of the caller: no other agents.
+    NoSubagents,
+    /// Of the caller: the form of the final answer.
+    OutputSchema,
 }
 
 impl Demand {
@@ -104,6 +108,8 @@ impl fmt::Display for Demand {
             Demand::Variable(name) => return write!(f, "env.{name}"),
             Demand::MonthlyBudget => "monthlyBudgetUsd",
             Demand::WorkspaceManifest => "workspace_manifest",
+            Demand::NoSubagents => "run.noSubagents",
+            Demand::OutputSchema => "run.outputSchema",
         })
     }
 }

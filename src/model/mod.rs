@@ -28,6 +28,7 @@ pub mod raw_path;
 pub mod reference;
 pub mod report;
 pub mod role;
+pub mod run_extras;
 mod secret_forms;
 pub mod secrets;
 pub mod selector;

@@ -7,6 +7,7 @@ use crate::model::limits::{LimitObstacles, Limits};
 use crate::model::mount_facts::MountFacts;
 use crate::model::persona::McpServer;
 use crate::model::plan::{ApplyPolicy, ChangePolicy, Conversation, PersonaRef, PlannedCheck};
+use crate::model::run_extras::RunExtras;
 use crate::model::settings::Settings;
 use crate::model::warning::Warning;
 use crate::resolve::persona::ResolvedPersona;
@@ -37,6 +38,8 @@ pub struct RunFlags {
     pub refresh_skills: bool,
     /// Whether a person at a terminal can answer questions.
     pub attended: bool,
+    /// What the caller adds to the persona.
+    pub extras: RunExtras,
 }
 
 impl RunFlags {

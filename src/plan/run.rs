@@ -48,7 +48,7 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
     warnings.extend(selection.warnings.iter().cloned());
 
     let values = by_name(parts.inputs);
-    let system_prompt = system_prompt(parts, &values);
+    let system_prompt = with_section(system_prompt(parts, &values), flags.extras.prompt_section.as_deref());
     let mut inherit = facts.inherit.clone();
     let inherit_origin = match inherit.from {
         Some(Level::Flag) => "--inherit".to_owned(),
@@ -140,10 +140,14 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         protects_config: mount.sandbox == Some(Sandbox::Strict),
         home: facts.home.as_ref(),
         env: &facts.env,
+        extras: &flags.extras,
     };
     let mode = job.mode;
     let mut adapted = (adapter(kind).plan)(&job);
     warnings.append(&mut adapted.warnings);
+    if let Some(name) = &flags.extras.lent_directory {
+        adapted.session_directory(name, "lent to the harness");
+    }
     let state_dir = adapted.config.first().map(|config| config.dir.clone());
     adapted.env.values_mut().for_each(|value| fill_in_inputs(value, &values));
     adapted.args.extend(flags.extra_args.iter().map(Template::text));
@@ -216,6 +220,17 @@ pub fn agent(parts: &RunParts, flags: &RunFlags, facts: &RunFacts) -> RunPlan {
         ..bare(PlannedSubject::Agent(Box::new(agent)), mount, parts.settings, flags, facts)
     };
     with_refusals(RunPlan { warnings, ..plan }, flags, facts)
+}
+
+/// The prompt with a section of the caller's after it.
+fn with_section(mut prompt: String, section: Option<&str>) -> String {
+    let Some(section) = section else { return prompt };
+    if !prompt.is_empty() {
+        prompt.truncate(prompt.trim_end().len());
+        prompt.push_str("\n\n");
+    }
+    prompt.push_str(section);
+    prompt
 }
 
 /// The plan of a command in a view without a persona.

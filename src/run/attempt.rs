@@ -41,6 +41,8 @@ pub struct Ask {
     /// The task; `None` for an interactive run or a command.
     pub prompt: Option<String>,
     pub conversation: ConversationChoice,
+    /// Variables of this attempt alone.
+    pub env: Vec<(String, OsString)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +59,7 @@ impl Ask {
     /// What the plan asks for.
     pub fn planned(plan: &RunPlan) -> Ask {
         let prompt = plan.agent().and_then(|agent| agent.prompt.clone());
-        Ask { prompt, conversation: ConversationChoice::Planned }
+        Ask { prompt, conversation: ConversationChoice::Planned, env: Vec::new() }
     }
 }
 
@@ -77,7 +79,7 @@ impl OpenRun<'_> {
         let replanned = self.replanned(ask);
         let agent = replanned.as_ref().or_else(|| self.run.plan.agent()).cloned();
         let begins = self.begin_conversation(agent.as_ref(), ask.conversation)?;
-        let command = match (&agent, &self.run.plan.subject) {
+        let mut command = match (&agent, &self.run.plan.subject) {
             (Some(agent), _) => {
                 if replanned.is_some() {
                     staging::write_files(agent, &self.session.dir)?;
@@ -90,6 +92,7 @@ impl OpenRun<'_> {
             }
             (None, PlannedSubject::Agent(_)) => unreachable!("an agent has its plan"),
         };
+        command.env.extend(ask.env.iter().map(|(name, value)| (name.into(), Some(value.clone()))));
         self.env.clone_from(&command.env);
         self.record(
             &dir,
@@ -152,7 +155,8 @@ impl OpenRun<'_> {
 
     /// The agent's part of the plan for another prompt or conversation; `None` where the plan itself holds.
     fn replanned(&self, ask: &Ask) -> Option<AgentPlan> {
-        if *ask == Ask::planned(&self.run.plan) {
+        let planned = Ask::planned(&self.run.plan);
+        if ask.prompt == planned.prompt && ask.conversation == planned.conversation {
             return None;
         }
         let parts = self.run.parts.as_ref()?;
@@ -255,6 +259,7 @@ impl OpenRun<'_> {
         let (session, mount, secrets, signals) =
             (&self.session, &self.mount, &self.secrets, &mut self.signals);
         let host = &engine.workforce.host;
+        let keeps_base = self.run.flags.extras.keeps_base;
         let permissions = self.run.parts.as_ref().map(|parts| &parts.found.resolved.persona.permissions);
         let permission_mode = permissions.and_then(|permissions| permissions.mode.as_deref());
         let conversation = &mut self.conversation;
@@ -315,7 +320,7 @@ impl OpenRun<'_> {
         };
         let mut outcome = if std::mem::take(&mut self.needs_base) {
             let ends = |outcome: &HarnessOutcome| {
-                outcome.succeeded() && plan.checks.is_empty() && !plan.changes.keep
+                outcome.succeeded() && plan.checks.is_empty() && !plan.changes.keep && !keeps_base
             };
             let with_base =
                 view::with_base(mount, session, host, &plan.mount, &engine.crash_points, run, ends);

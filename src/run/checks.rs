@@ -1,10 +1,9 @@
 //! The checks of a run: each in a view that is thrown away, so that no check alters what is applied.
 
-use super::error::RunError;
 use super::observer::{Observer, RunEvent};
 use super::open::OpenRun;
 use super::outcome::limits_reached;
-use crate::launch::check;
+use crate::launch::check::CheckCommand;
 use crate::model::amounts::counted;
 use crate::model::plan::PlannedCheck;
 use crate::model::raw_path::RawPath;
@@ -49,14 +48,11 @@ impl OpenRun<'_> {
         }
         let limits = TimeLimits { wall: check.timeout_seconds.and_then(limit_of), idle: None };
         let env = self.env.clone();
-        let signals = &mut self.signals;
-        let outcome = check::run(&view.mount, &check.command, &env, limits, &log, &self.secrets, signals);
+        let command = CheckCommand { line: &check.command, env: &env, limits, log: &log, tap: &mut |_| {} };
+        let outcome = self.attend(&view, command);
         drop(view);
         cleanup::remove_tree(&scratch)?;
         let outcome = outcome?;
-        if let Some(signal) = outcome.attended.interrupted_by {
-            return Err(RunError::CheckInterrupted { command: check.command.clone(), signal }.into());
-        }
         for warning in limits_reached(&outcome.attended, self.run.plan.limits) {
             let warning = Warning { message: format!("check {number}: {warning}"), ..warning };
             observer.event(&RunEvent::Warning(&warning));

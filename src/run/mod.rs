@@ -5,6 +5,7 @@
 mod above;
 pub mod attempt;
 pub mod checks;
+pub mod command_views;
 pub mod conversation;
 pub mod debug_log;
 mod denied_edits;

@@ -210,6 +210,7 @@ fn flags(request: &RunRequest) -> RunFlags {
         offline: request.offline,
         refresh_skills: request.refresh_skills,
         attended: request.attended,
+        extras: request.extras.clone(),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::model::limits::Limits;
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::plan::{ApplyPolicy, PlannedCheck};
 use crate::model::raw_path::RawPath;
+use crate::model::run_extras::RunExtras;
 use crate::model::selector::Selector;
 use crate::model::tier::Harness;
 use crate::model::warning::Warning;
@@ -54,6 +55,9 @@ pub struct RunRequest {
     pub warnings: Vec<Warning>,
     /// Whether stdout is the caller's own: what a command writes there goes to stderr then.
     pub reserve_stdout: bool,
+    /// What the caller adds to the persona.
+    #[serde(default)]
+    pub extras: RunExtras,
 }
 
 /// Which session goes on.
@@ -132,6 +136,7 @@ impl RunRequest {
             attended: false,
             warnings: Vec::new(),
             reserve_stdout: false,
+            extras: RunExtras::default(),
         }
     }
 

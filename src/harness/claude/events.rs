@@ -62,7 +62,12 @@ impl EventReader for Claude {
         let succeeded = result["is_error"] == false;
         conclusion.ok = succeeded && clean_exit;
         conclusion.result = if succeeded {
-            text(&result["result"]).map(str::to_owned).or_else(|| self.last_text.clone())
+            // An answer that was held to a schema is there by itself.
+            let structured = Some(&result["structured_output"]).filter(|value| value.is_object());
+            structured
+                .map(ToString::to_string)
+                .or_else(|| text(&result["result"]).map(str::to_owned))
+                .or_else(|| self.last_text.clone())
         } else {
             self.last_text.clone()
         };

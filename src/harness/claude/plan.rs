@@ -13,6 +13,9 @@ use serde_json::{Map, Value, json};
 
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
+/// The tools that start other agents, by their old and new name.
+const SUBAGENT_TOOLS: [&str; 2] = ["Task", "Agent"];
+
 pub fn plan(job: &Job) -> HarnessPlan {
     let mut plan = HarnessPlan::default();
     if job.mode == Mode::Headless {
@@ -40,6 +43,7 @@ pub fn plan(job: &Job) -> HarnessPlan {
         }
     }
     permissions(&mut plan, job);
+    extras(&mut plan, job);
     settings(&mut plan, job);
     limits(&mut plan, job);
     match job.resume {
@@ -229,6 +233,25 @@ fn permissions(plan: &mut HarnessPlan, job: &Job) {
     } else if permissions.allow.is_some() {
         // A list of what is allowed means little if the user's own default mode allows the rest.
         plan.value("--permission-mode", "default");
+    }
+}
+
+/// What the caller adds. A denied tool is removed, whatever the permission mode.
+fn extras(plan: &mut HarnessPlan, job: &Job) {
+    if job.extras.no_subagents {
+        for tool in SUBAGENT_TOOLS {
+            plan.value("--disallowedTools", tool);
+        }
+        plan.enforced(Demand::NoSubagents, "--disallowedTools Task, Agent: removed");
+    }
+    if let Some(name) = &job.extras.lent_directory {
+        plan.option_at("--add-dir", Template::session(name));
+        // Outside the project it would ask, and nobody could answer.
+        plan.args.push(Template::text("--allowedTools=Edit(/").then(Hole::Session).then_text(format!("/{name}/**)")));
+    }
+    if let Some(schema) = job.extras.output_schema.as_ref().filter(|_| job.mode == Mode::Headless) {
+        plan.value("--json-schema", &schema.to_string());
+        plan.enforced(Demand::OutputSchema, "--json-schema");
     }
 }
 

@@ -39,6 +39,10 @@ pub fn plan(job: &Job) -> HarnessPlan {
         plan.option("-c", setting("web_search", mode));
         plan.enforced(Demand::WebSearch, format!("web_search = {mode}"));
     }
+    if job.extras.no_subagents {
+        plan.option("-c", setting("features.multi_agent", false));
+        plan.advisory(Demand::NoSubagents, "features.multi_agent = false");
+    }
     if job.mode == Mode::Headless {
         // The approval flag is only accepted before `exec`.
         for arg in ["exec", "--json", "--skip-git-repo-check"] {
@@ -49,6 +53,10 @@ pub fn plan(job: &Job) -> HarnessPlan {
         Some(Conversation::Id(id)) => plan.option("resume", id),
         Some(Conversation::Latest) => plan.option("resume", "--last"),
         None => {}
+    }
+    if let Some(schema) = plan.schema_file(job) {
+        plan.option_at("--output-schema", schema);
+        plan.enforced(Demand::OutputSchema, "--output-schema");
     }
     if job.mode == Mode::Headless {
         plan.arg("-");
@@ -88,6 +96,10 @@ fn sandbox(plan: &mut HarnessPlan, job: &Job) {
     plan.has_sandbox = sandbox != "danger-full-access";
     if sandbox == "workspace-write" && job.mounted {
         keep_what_is_above(plan, job);
+    }
+    if let Some(name) = job.extras.lent_directory.as_deref().filter(|_| sandbox == "workspace-write") {
+        let roots = Template::text("sandbox_workspace_write.writable_roots=[\"").then(Hole::Session);
+        plan.option_at("-c", roots.then_text(format!("/{name}\"]")));
     }
     if let Some(said) = &settings.sandbox_mode {
         let note = if sandbox == said {

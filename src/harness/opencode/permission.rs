@@ -16,7 +16,9 @@ const NAMES_WITH_UNDERSCORE: [&str; 5] = ["apply", "doom", "external", "plan", "
 pub fn permission_map(plan: &mut HarnessPlan, job: &Job) -> Option<Map<String, Value>> {
     let permissions = job.permissions;
     if permissions.allow.is_none() && permissions.deny.is_empty() && permissions.mode.is_none() {
-        return None;
+        let mut table = Table { entries: Vec::new() };
+        add_extras(plan, job, &mut table);
+        return (!table.entries.is_empty()).then(|| table.into_map());
     }
     // Nobody can answer in a headless run: opencode would end it at the first question.
     let ask = if job.mode == Mode::Headless { "deny" } else { "ask" };
@@ -92,7 +94,16 @@ pub fn permission_map(plan: &mut HarnessPlan, job: &Job) -> Option<Map<String, V
         plan.enforced(Demand::PermissionMode, "permission map of the agent");
     }
     table.restrict_subagents(&subagent(&ADAPTER.agent_name(job.persona_id)));
+    add_extras(plan, job, &mut table);
     Some(table.into_map())
+}
+
+/// What the caller adds, last: the last match wins.
+fn add_extras(plan: &mut HarnessPlan, job: &Job, table: &mut Table) {
+    if job.extras.no_subagents {
+        table.set("task", "*", "deny");
+        plan.enforced(Demand::NoSubagents, "`task` is denied in the permission map of the agent");
+    }
 }
 
 /// The only agent that the agent of a persona may start. Any other has permissions of its own.

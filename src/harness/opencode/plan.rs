@@ -66,6 +66,9 @@ pub fn plan(job: &Job) -> HarnessPlan {
             "no CLAUDE.md and no skills of the user; opencode still reads its global config",
         );
     }
+    if job.extras.output_schema.is_some() && job.mode == Mode::Headless {
+        plan.unsupported(Demand::OutputSchema, "opencode has no schema for answers");
+    }
     enforcement(&mut plan, job);
     plan
 }
@@ -162,14 +165,15 @@ fn config(job: &Job, permission: Option<&Map<String, Value>>, session: &str, ope
     if let Some(turns) = job.limits.turns {
         agent.insert("steps".into(), turns.into());
     }
-    if let Some(permission) = permission {
+    let permission = with_lent_directory(job, permission, session);
+    if let Some(permission) = &permission {
         agent.insert("permission".into(), Value::Object(permission.clone()));
     }
     let name = ADAPTER.agent_name(job.persona_id);
     let helper = subagent(&name);
     let mut agents = Map::from_iter([(name, agent.into())]);
     if let Some(permission) =
-        permission.filter(|map| map.get("task").is_some_and(|task| task.get(&helper).is_some()))
+        permission.as_ref().filter(|map| map.get("task").is_some_and(|task| task.get(&helper).is_some()))
     {
         let about =
             "General-purpose agent for research and tasks of several steps, with your own permissions.";
@@ -191,6 +195,28 @@ fn config(job: &Job, permission: Option<&Map<String, Value>>, session: &str, ope
         config.insert("skills".into(), json!({"paths": [format!("{session}/{SKILLS}")]}));
     }
     serde_json::to_string_pretty(&config).expect("plain JSON") + "\n"
+}
+
+/// A directory outside the project is asked about, and in a headless run nobody answers.
+fn with_lent_directory(
+    job: &Job,
+    permission: Option<&Map<String, Value>>,
+    session: &str,
+) -> Option<Map<String, Value>> {
+    let Some(name) = &job.extras.lent_directory else { return permission.cloned() };
+    let mut permission = permission.cloned().unwrap_or_default();
+    let others = match job.mode {
+        Mode::Headless => "deny",
+        Mode::Interactive => "ask",
+    };
+    let others = permission.get("external_directory").cloned().unwrap_or_else(|| others.into());
+    let mut rules = match others {
+        Value::Object(rules) => rules,
+        action => Map::from_iter([("*".to_owned(), action)]),
+    };
+    rules.insert(format!("{session}/{name}/*"), "allow".into());
+    permission.insert("external_directory".into(), Value::Object(rules));
+    Some(permission)
 }
 
 fn server_json(server: &McpServer, open: &str) -> Value {

@@ -12,6 +12,7 @@ pub mod contents_take;
 mod copied;
 pub mod diff;
 pub mod earlier;
+pub mod frozen;
 mod git_settings;
 pub mod hunks;
 mod ignore_file;

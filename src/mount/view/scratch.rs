@@ -3,16 +3,18 @@
 
 use super::as_applied::NotApplied;
 use super::copy::open_copy;
-use super::inject::{InjectedFile, Upper};
+use super::inject::{InjectedFile, Upper, write_into};
 use super::layout::helper_spec;
 use super::open::OpenMount;
 use super::overlay::open_overlay;
 use super::request::{at, make_dir};
 use super::upper_state::{UpperState, state_of};
 use crate::files::regular;
-use crate::model::mount::Backend;
+use crate::model::mount::{Backend, Sandbox};
 use crate::model::mount_record::{InjectedRecord, LARGEST_INJECTED, MountRecord};
 use crate::model::raw_path::RawPath;
+use crate::mount::changes::Change;
+use crate::mount::changes::compare::After;
 use crate::mount::changes::manifest::{MOUNT_MANIFEST_FILE, Manifest};
 use crate::mount::changes::since_launch::{SinceLaunch, since_launch};
 use crate::mount::error::MountError;
@@ -21,11 +23,14 @@ use crate::mount::fs::duplicate::duplicate;
 use crate::mount::fs::tree::Tree;
 use crate::mount::process::child::Helper;
 use anyhow::Result;
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
+use rustix::io::Errno;
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// What a view shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum ViewOf<'a> {
     /// The project with all changes made in the mount so far.
     Result,
@@ -35,6 +40,9 @@ pub enum ViewOf<'a> {
     Base,
     /// The same, with these paths (and what is below them) taken from the result.
     BaseWith(&'a [RawPath]),
+    /// The project at launch with these changes of the result, each by itself and written just now, and without our injected files:
+    /// what an apply of them would have made of it then.
+    Measured(&'a [Change]),
 }
 
 /// A view that is thrown away.
@@ -44,13 +52,19 @@ pub struct ScratchView {
     /// Paths that the user changed since launch and whose state at launch is not available: the view shows them as they are
     /// in the project now.
     pub changed_by_user: Vec<RawPath>,
+    /// The topmost layer of the project in it, or all of it in a copy.
+    layer: PathBuf,
 }
 
 impl OpenMount {
     /// Makes a view whose files are in `scratch`, a new directory inside the session.
     pub fn view_of(&self, what: ViewOf, scratch: &Path) -> Result<ScratchView> {
         tracing::debug!(?what, scratch = %scratch.display(), "making a view");
-        let complete = |mount| ScratchView { mount, changed_by_user: Vec::new() };
+        let top = match self.record.backend {
+            Backend::Overlay => scratch.join("0/upper"),
+            _ => scratch.to_path_buf(),
+        };
+        let complete = |mount| ScratchView { mount, changed_by_user: Vec::new(), layer: top.clone() };
         let (base, paths) = match (what, self.record.backend) {
             (ViewOf::Result, Backend::Overlay) => {
                 return Ok(complete(self.overlay_of_result(scratch, None)?));
@@ -68,15 +82,24 @@ impl OpenMount {
                 return Ok(complete(self.same_view()?));
             }
             (_, Backend::Auto | Backend::None) => return Err(MountError::NoView.into()),
-            (ViewOf::Base, _) => (self.base_view(scratch)?, &[][..]),
-            (ViewOf::BaseWith(paths), _) => (self.base_view(scratch)?, paths),
+            (ViewOf::Base, _) => (self.base_view(scratch, self.injected_files()?)?, &[][..]),
+            (ViewOf::BaseWith(paths), _) => (self.base_view(scratch, self.injected_files()?)?, paths),
+            (ViewOf::Measured(changes), _) => {
+                let mut view = self.base_view(scratch, Vec::new())?;
+                view.mount.take_changes(self, changes)?;
+                let is_taken = |path: &RawPath| changes.iter().any(|change| change.path == *path);
+                view.changed_by_user.retain(|path| !is_taken(path));
+                return Ok(view);
+            }
         };
         for path in paths {
             base.mount.take_from(self, checked(path)?).map_err(|error| at(path, error))?;
         }
         let taken = |path: &RawPath| paths.iter().any(|taken| path.starts_with(&taken.0));
-        let changed_by_user = base.changed_by_user.into_iter().filter(|path| !taken(path)).collect();
-        Ok(ScratchView { mount: base.mount, changed_by_user })
+        let mut base = base;
+        let changed_by_user = std::mem::take(&mut base.changed_by_user);
+        let changed_by_user = changed_by_user.into_iter().filter(|path| !taken(path)).collect();
+        Ok(ScratchView { changed_by_user, ..base })
     }
 
     fn overlay_of_result(&self, scratch: &Path, refused: Option<&NotApplied>) -> Result<OpenMount> {
@@ -108,10 +131,9 @@ impl OpenMount {
 
     /// Opened like the mount itself, over the project as it is now; then as much as possible of what the user changed since
     /// is taken back.
-    fn base_view(&self, scratch: &Path) -> Result<ScratchView> {
+    fn base_view(&self, scratch: &Path, injected: Vec<InjectedFile>) -> Result<ScratchView> {
         make_dir(scratch).map_err(|error| at(scratch, error))?;
         let since = since_launch(&self.session_dir, &self.record, &self.inputs.spec.rules, scratch)?;
-        let injected = self.injected_files()?;
         let request = self.inputs.request(&self.helper, &injected, scratch);
         let mut record = MountRecord {
             containment: self.record.containment,
@@ -137,10 +159,11 @@ impl OpenMount {
         let helper =
             Helper { spec: helper_spec(&request, &record, &self.inputs.config), ..self.helper.try_clone()? };
         let inputs = Arc::clone(&self.inputs);
+        let layer = scratch.join(&record.data);
         let mount = OpenMount { record, session_dir: scratch.to_path_buf(), helper, inputs };
         let mut changed_by_user: Vec<RawPath> = changed.into_iter().map(RawPath).collect();
         changed_by_user.sort();
-        Ok(ScratchView { mount, changed_by_user })
+        Ok(ScratchView { mount, changed_by_user, layer })
     }
 
     /// Copy backend: the mount still has the state at launch of everything that the agent left alone. Returns the rest.
@@ -214,6 +237,36 @@ impl OpenMount {
         Ok(upper.finish()?)
     }
 
+    /// Makes this mount, in which nothing has run yet, show these changes of another mount of the same project.
+    pub fn take_changes(&self, result: &OpenMount, changes: &[Change]) -> Result<()> {
+        for change in changes {
+            self.take_change(result, change).map_err(|error| at(&change.path, error))?;
+        }
+        Ok(())
+    }
+
+    /// Makes one entry of this view what the change says, whatever else is below it.
+    fn take_change(&self, result: &OpenMount, change: &Change) -> Result<()> {
+        let path = checked(&change.path)?;
+        if !matches!(change.agents_after(), After::Dir { .. }) {
+            self.take_from(result, path)?;
+            return Ok(touch(&self.session_dir.join(&self.record.data).join(path))?);
+        }
+        let to = Tree::open(&self.session_dir.join(&self.record.data))?;
+        let inside = path.join("x");
+        match self.record.xattrs {
+            Some(xattrs) => {
+                let mut upper = Upper::new(&self.record.root, to.path(), xattrs)?;
+                upper.place(&inside)?;
+                Ok(upper.finish()?)
+            }
+            None => {
+                let from = Tree::open(&result.session_dir.join(&result.record.data))?;
+                Ok(make_parents(&from, &to, &inside)?)
+            }
+        }
+    }
+
     /// The injected files as they were recorded.
     pub(super) fn injected_files(&self) -> Result<Vec<InjectedFile>> {
         self.record.injected.iter().map(|record| self.injected_file(record)).collect()
@@ -233,6 +286,71 @@ impl OpenMount {
             return Err(MountError::InjectedFileLost { path: record.path.0.clone() }.into());
         };
         Ok(InjectedFile { path: record.path.0.clone(), bytes, mode: record.mode })
+    }
+}
+
+impl ScratchView {
+    /// The level that commands in it have.
+    pub fn sandbox(&self) -> Sandbox {
+        self.mount.record.sandbox
+    }
+
+    /// Puts files into the view before anything runs in it, replacing what is there.
+    pub fn lay_over(&self, files: &[InjectedFile]) -> Result<()> {
+        let data = &self.layer;
+        let Some(xattrs) = self.mount.record.xattrs else {
+            for file in files {
+                write_into(data, file).map_err(|error| at(&file.path, error))?;
+            }
+            return Ok(());
+        };
+        let mut upper = Upper::new(&self.mount.record.root, data, xattrs)?;
+        let tree = Tree::open(data)?;
+        for file in files {
+            checked(&file.path.as_path().into())?;
+            remove_entry(&tree, &file.path).or_else(|_| Ok::<(), std::io::Error>(()))?;
+            upper.inject(file).map_err(|error| at(&file.path, error))?;
+        }
+        Ok(upper.finish()?)
+    }
+
+    /// The files that are in the view's own layer: what was laid into it, and what commands have written since. At most so many;
+    /// none where the view is a copy.
+    pub fn own_files(&self, most: usize) -> BTreeSet<PathBuf> {
+        let mut found = BTreeSet::new();
+        if self.mount.record.xattrs.is_none() {
+            return found;
+        }
+        let data = &self.layer;
+        let mut waiting = vec![PathBuf::new()];
+        while let Some(below) = waiting.pop() {
+            let Ok(entries) = std::fs::read_dir(data.join(&below)) else { continue };
+            for entry in entries.flatten() {
+                let path = below.join(entry.file_name());
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => waiting.push(path),
+                    Ok(kind) if kind.is_file() || kind.is_symlink() => drop(found.insert(path)),
+                    _ => {}
+                }
+                if found.len() >= most {
+                    return found;
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Gives a file or link the times of now; build tools compare them.
+fn touch(path: &Path) -> std::io::Result<()> {
+    let now = Timestamps {
+        last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+        last_modification: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+    };
+    match utimensat(CWD, path, &now, AtFlags::SYMLINK_NOFOLLOW) {
+        // It was deleted, or cannot be shown.
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
+        done => Ok(done?),
     }
 }
 
