@@ -4,6 +4,7 @@
 
 mod above;
 pub mod attempt;
+pub mod base_files;
 pub mod checks;
 pub mod command_views;
 pub mod conversation;
@@ -15,6 +16,7 @@ pub mod error;
 mod export;
 mod facts;
 pub mod finish;
+pub mod frozen;
 mod inject;
 mod named_by_personas;
 pub mod observer;
@@ -24,6 +26,7 @@ pub mod persona_parts;
 mod places;
 pub mod prepare;
 mod recorder;
+pub mod repository_facts;
 mod records;
 pub mod report;
 pub mod request;

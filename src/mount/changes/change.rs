@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 /// How many examples of excluded paths are named.
 const EXAMPLES: usize = 20;
+/// How many are remembered.
+pub(super) const MOST_KEPT: usize = 2000;
 
 /// A change that the agent may make.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -178,6 +180,10 @@ pub struct KeptOut {
     #[serde(skip)]
     #[schemars(skip)]
     pub examples_outside_heavy: Vec<RawPath>,
+    /// Those outside such directories, as far as they are not too many.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub kept: Vec<RawPath>,
 }
 
 impl KeptOut {
@@ -188,6 +194,9 @@ impl KeptOut {
         }
         if !path.iter().any(is_heavy) {
             self.outside_heavy += 1;
+            if self.kept.len() < MOST_KEPT {
+                self.kept.push(path.into());
+            }
             if self.examples_outside_heavy.len() < EXAMPLES {
                 self.examples_outside_heavy.push(path.into());
             }
@@ -217,6 +226,10 @@ pub struct Review {
     pub dropped_git: Vec<RawPath>,
     /// Settings and hooks of a repository that the agent wrote; never applied.
     pub git_settings: Vec<RawPath>,
+    /// Files that the agent wrote and left as they were at launch, as far as they are not too many.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub unchanged: Vec<RawPath>,
 }
 
 impl Review {

@@ -1,7 +1,7 @@
 //! Judges what was touched: protected, excluded, or a change with its three-way verdict. The order matters: what must never be applied
 //! is sorted out before anything is compared.
 
-use super::change::{Change, Review};
+use super::change::{Change, MOST_KEPT, Review};
 use super::compare::{After, Base, ConflictReason, Now, Verdict, compare};
 use super::content::same_content;
 use super::ignored::{Asked, IgnoreView};
@@ -175,7 +175,12 @@ fn add(about_agents: &HashSet<PathBuf>, settled: Settled, judged: Judged, review
     let (kind, conflict) = match verdict {
         Verdict::Apply(kind) => (kind, None),
         Verdict::Conflict(kind, reason) => (kind, Some(reason)),
-        Verdict::KeepUsers | Verdict::Nothing => return,
+        Verdict::KeepUsers | Verdict::Nothing => {
+            if after.kind() != Some(Kind::Dir) && review.unchanged.len() < MOST_KEPT {
+                review.unchanged.push(one.path.into());
+            }
+            return;
+        }
     };
     let now = match now {
         Now::Present(stat) => Some(stat),

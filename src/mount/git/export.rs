@@ -88,6 +88,17 @@ pub struct HeldBranch {
     pub rule: Option<PathRule>,
 }
 
+/// The refs of the agent's that are not where the real ones are, by name; no git is run.
+pub fn moved_refs(session: &Path, record: &MountRecord) -> Vec<String> {
+    let mut moved = Vec::new();
+    for repository in &record.git {
+        let Ok(agents) = Tree::open(&session.join(&repository.data)) else { continue };
+        let found = candidates(repository, &agents).found;
+        moved.extend(found.iter().map(|candidate| candidate.name.to_string_lossy().into_owned()));
+    }
+    moved
+}
+
 /// Exports every branch on which the agent made commits. Can be repeated.
 pub fn export(
     session: &Path,
