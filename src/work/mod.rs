@@ -3,3 +3,6 @@
 
 pub mod evidence;
 pub mod path_kind;
+pub mod runners;
+pub mod source;
+pub mod verify_code;

@@ -1,0 +1,1 @@
+//! A little understanding of source text.
