@@ -42,12 +42,13 @@
 //! | [`session`] | the session directory: create, find and lock it; has `mount` apply, undo or recover its changes; prune |
 //! | [`launch`] | writes the plan's files, runs the harness in the mount, collects its events, enforces the plan's limits |
 //! | [`run`](mod@run) | the engine: prepare, open, attempt (again and again if need be), review, check, finish, report to an `Observer` |
+//! | [`work`] | work with a contract: what it demands, what is measured, what follows; `cycle` alone touches the world |
 //! | [`ui`] | the only writer to stdout and stderr: text, tables, JSON, colour, the progress line, logging (`-v`) |
 //! | [`cli`] | clap definitions only |
 //! | [`commands`] | one module per command: builds a request, calls into a room, shows the result. Its `explain` maps typed errors to exit codes and hints |
 //!
-//! `fuzz` exists only for tests and fuzzers. `model`, `rules`, `resolve`, `plan` and `convert` are pure: they touch no files,
-//! environment, clock or processes.
+//! `fuzz` exists only for tests and fuzzers. `model`, `rules`, `resolve`, `plan`, `convert`
+//! and `work` (but for `work::cycle`) are pure: they touch no files, environment, clock or processes.
 //!
 //! # Files on disk
 //!
@@ -105,6 +106,7 @@ pub mod session;
 pub mod skills;
 pub mod tool;
 pub mod ui;
+pub mod work;
 pub mod workforce;
 
 use error::CommandError;

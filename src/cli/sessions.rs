@@ -107,6 +107,9 @@ pub enum SessionsCommand {
         /// Keep the mount after its changes are applied
         #[arg(long)]
         keep: bool,
+        /// Apply the result of `work` although it was not approved
+        #[arg(long)]
+        unverified: bool,
     },
     /// Discard a session's changes, after a question on a terminal
     Discard {

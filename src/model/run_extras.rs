@@ -19,6 +19,7 @@ pub struct RunExtras {
     pub output_schema: Option<Value>,
     /// The result is measured: the state at launch is needed even if nothing changed.
     pub keeps_base: bool,
-    /// The session belongs to a piece of work with a contract: its result counts only once it is verified.
-    pub is_work: bool,
+    /// The id of the task, if this is work with a contract: its result counts only once it is approved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<String>,
 }

@@ -54,6 +54,19 @@ pub enum Ruling {
     Skipped,
 }
 
+impl Ruling {
+    /// As people read it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Ruling::Approve => "approved",
+            Ruling::RequestChanges => "changes are requested",
+            Ruling::Escalated => "it was escalated",
+            Ruling::Advisor => "advice is needed",
+            Ruling::Skipped => "it was skipped",
+        }
+    }
+}
+
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {

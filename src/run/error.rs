@@ -41,6 +41,8 @@ pub enum RunError {
     OtherRules { session: String, change: String },
     #[error("session `{session}` began with `--inherit {was}`, and this run has `{now}`")]
     OtherInherit { session: String, was: String, now: String },
+    #[error("session `{session}` {}", if *is_work { "is work with a contract, which goes on under it" } else { "is no work with a contract" })]
+    OtherKind { session: String, is_work: bool },
     #[error("an apply of session `{session}` was cut off")]
     UnfinishedApply { session: String },
     #[error("skills are missing, and a strict run does not start without them")]

@@ -7,6 +7,7 @@ use super::review::merging;
 use crate::exit::Exit;
 use crate::model::mount::{Backend, LayerChanges};
 use crate::model::plan::{ApplyPolicy, Mode};
+use crate::model::verdict::Ruling;
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::SignalInbox;
 use crate::mount::apply::Selection;
@@ -173,6 +174,7 @@ impl OpenRun<'_> {
                     selection,
                     include_ignored: policy.include_ignored,
                     keep: policy.keep,
+                    unverified: true,
                 };
                 let sessions = Sessions {
                     store: &engine.store,
@@ -200,7 +202,7 @@ impl OpenRun<'_> {
     }
 
     /// Notes in the session what became of the run.
-    pub(super) fn note_end(&self, changes: &Changes) -> Result<()> {
+    pub fn note_end(&self, changes: &Changes) -> Result<()> {
         self.session.update_status(|status| {
             let Some(run) = status.runs.last_mut() else { return };
             self.note_run(run);
@@ -215,6 +217,18 @@ impl OpenRun<'_> {
                     ApplyPolicy::Ask | ApplyPolicy::Auto => HeldBecause::Kept,
                 };
                 run.held = run.held.or(Some(why));
+            }
+        })
+    }
+
+    /// Notes in the session what its work was found to be.
+    pub fn note_verdict(&self, ruling: Ruling) -> Result<()> {
+        self.session.update_status(|status| {
+            if let Some(work) = &mut status.work {
+                work.verdict = Some(ruling);
+            }
+            if let Some(run) = status.runs.last_mut().filter(|_| ruling != Ruling::Approve) {
+                run.held = Some(HeldBecause::NotApproved);
             }
         })
     }

@@ -24,7 +24,7 @@ use crate::model::plan::{AgentPlan, PlannedSubject, RunPlan};
 use crate::model::raw_path::RawPath;
 use crate::model::secrets::Secrets;
 use crate::mount::{ChildCommand, InjectedFile, OpenMount, SignalInbox, catch_runner_signals};
-use crate::session::status::SessionRun;
+use crate::session::status::{SessionRun, SessionWork};
 use crate::session::{Session, SessionState};
 use anyhow::Result;
 use std::ffi::OsString;
@@ -116,6 +116,9 @@ impl<'a> Engine<'a> {
         let begun = session_run(&run, host, &secrets);
         session.update_status(|status| {
             status.begin(begun);
+            if let Some(task_id) = run.flags.extras.work.clone() {
+                status.work = Some(SessionWork { task_id, verdict: None });
+            }
             // A session that goes on keeps its state until the harness starts: nothing is lost if that fails.
             if is_new {
                 status.enter(SessionState::Running, host.now());

@@ -117,6 +117,11 @@ pub fn prepare(
         plan = self::plan(workforce, &request.subject, parts.as_ref(), &flags, &facts);
     }
     if let Some(resumed) = &resumed {
+        let is_work = resumed.session.status()?.is_some_and(|status| status.work.is_some());
+        if is_work != flags.extras.work.is_some() {
+            let session = resumed.session.id.to_string();
+            return Err(RunError::OtherKind { session, is_work }.into());
+        }
         can_continue(&resumed.session, &plan)?;
         plan.continues = Some(resumed.session.id.to_string());
     }

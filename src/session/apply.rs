@@ -24,6 +24,8 @@ pub struct ApplyRequest {
     pub include_ignored: bool,
     /// Keep the mount after all is applied.
     pub keep: bool,
+    /// Also work with a contract that was not approved.
+    pub unverified: bool,
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -55,6 +57,9 @@ impl Sessions<'_> {
     pub fn apply(&self, request: &ApplyRequest) -> Result<Applied> {
         let mut session = self.store.find(&request.session)?;
         session.lock()?;
+        if !request.unverified {
+            session.expect_approved()?;
+        }
         self.apply_locked(&session, request)
     }
 

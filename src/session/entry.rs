@@ -229,6 +229,7 @@ mod tests {
             ended_at: None,
             pid: 1,
             runs,
+            work: None,
         };
         SessionEntry::new(&SessionId::parse("x").unwrap(), false, Some(status))
     }

@@ -25,6 +25,8 @@ pub enum SessionError {
     /// Something has it, but no run that could be told to end.
     #[error("session `{id}` is in use by a process that is not its runner")]
     NoRunner { id: SessionId },
+    #[error("the work of session `{id}` is not approved: {verdict}")]
+    NotApproved { id: SessionId, verdict: &'static str },
     /// Without the rules a secret could be taken for an ordinary file.
     #[error("{} is missing", .path.display())]
     RulesMissing {

@@ -54,7 +54,8 @@ fn matches(wanted: SessionOutcome, entry: &SessionEntry) -> bool {
         | HeldBecause::NeedsApproval
         | HeldBecause::Requested
         | HeldBecause::Kept
-        | HeldBecause::Recovered => None,
+        | HeldBecause::Recovered
+        | HeldBecause::NotApproved => None,
     });
     let last = entry.status.as_ref().and_then(|status| status.runs.last());
     let has_completed =

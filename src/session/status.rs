@@ -3,6 +3,7 @@
 use crate::model::raw_path::RawPath;
 use crate::model::report::{Status, Usage};
 use crate::model::tier::Harness;
+use crate::model::verdict::Ruling;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,25 @@ pub struct SessionStatus {
     /// The runs in it, the last one last: more than one where a session was resumed, none in sessions of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<SessionRun>,
+    /// Of a piece of work with a contract: its result counts only once it is approved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<SessionWork>,
+}
+
+/// The work that a session is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionWork {
+    pub task_id: String,
+    /// None until it is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Ruling>,
+}
+
+impl SessionWork {
+    pub fn is_approved(&self) -> bool {
+        self.verdict == Some(Ruling::Approve)
+    }
 }
 
 /// One run of a harness or command in a session, as lists show it.
@@ -85,6 +105,8 @@ pub enum HeldBecause {
     Kept,
     /// The runner died, and its work was recovered.
     Recovered,
+    /// It is work with a contract, and was not approved.
+    NotApproved,
 }
 
 impl HeldBecause {
@@ -99,6 +121,7 @@ impl HeldBecause {
             HeldBecause::Requested => "apply never",
             HeldBecause::Kept => "kept for later",
             HeldBecause::Recovered => "recovered",
+            HeldBecause::NotApproved => "not approved",
         }
     }
 }

@@ -5,6 +5,7 @@ use super::error::{SessionError, at};
 use crate::files::atomic::{self, FileMode};
 use crate::files::owned;
 use crate::host::Host;
+use crate::model::verdict::Ruling;
 use crate::mount::fs::cleanup;
 use crate::mount::fs::tree::{self, Tree};
 use crate::mount::process::disk_meter::disk_use;
@@ -93,6 +94,7 @@ impl SessionStore {
                 ended_at: None,
                 pid: std::process::id(),
                 runs: Vec::new(),
+                work: None,
             };
             let made = session
                 .lock()
@@ -319,6 +321,18 @@ impl Session {
 
     pub fn status(&self) -> Result<Option<SessionStatus>> {
         self.read_json(STATUS_FILE)
+    }
+
+    /// Fails if this is work with a contract and nobody has approved it.
+    pub fn expect_approved(&self) -> Result<()> {
+        let work = self.status()?.and_then(|status| status.work);
+        match work.filter(|work| !work.is_approved()) {
+            Some(work) => {
+                let verdict = work.verdict.map_or("it was not verified", Ruling::text);
+                Err(SessionError::NotApproved { id: self.id.clone(), verdict }.into())
+            }
+            None => Ok(()),
+        }
     }
 
     pub fn write_status(&self, status: &SessionStatus) -> Result<()> {

@@ -102,6 +102,9 @@ pub(super) fn session(error: &SessionError) -> Advice {
         SessionError::NoMount { id, .. } => {
             Advice::usage().hint(format!("`agentworkforce sessions show {id}` shows what is known of it"))
         }
+        SessionError::NotApproved { id, .. } => Advice::exit(Exit::Refused)
+            .hint(format!("`agentworkforce work --resume {id}` goes on with it"))
+            .hint("`--unverified` applies it all the same"),
         SessionError::RulesMissing { data, .. } => {
             Advice::exit(Exit::Internal).hint(format!("the work itself is in {}", data.display()))
         }

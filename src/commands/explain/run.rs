@@ -77,6 +77,12 @@ pub(super) fn run(error: &RunError) -> Advice {
         RunError::OtherInherit { was, .. } => {
             Advice::exit(Exit::Refused).hint(format!("go on with `--inherit {was}`, or start a new session"))
         }
+        RunError::OtherKind { session, is_work: true } => {
+            advice.hint(format!("`agentworkforce work --resume {session}` goes on with it"))
+        }
+        RunError::OtherKind { session, is_work: false } => {
+            advice.hint(format!("`agentworkforce agent PERSONA --resume {session}` goes on with it"))
+        }
         RunError::UnfinishedApply { session } => {
             advice.hint(format!("`agentworkforce sessions recover {session}` first"))
         }

@@ -22,7 +22,7 @@ use crate::ui::text::shell_word;
 use std::path::{Path, PathBuf};
 
 pub(super) fn run(command: &SessionsCommand, sessions: &Sessions, ui: &mut Ui) -> Result<Exit> {
-    let SessionsCommand::Apply { id, only, theirs, ours, markers, include_ignored, keep, .. } = command
+    let SessionsCommand::Apply { id, only, theirs, ours, markers, include_ignored, keep, unverified, .. } = command
     else {
         unreachable!("it is called for this command alone");
     };
@@ -55,6 +55,7 @@ pub(super) fn run(command: &SessionsCommand, sessions: &Sessions, ui: &mut Ui) -
         },
         include_ignored,
         keep: *keep,
+        unverified: *unverified,
     };
     let apply = |request: &ApplyRequest, is_json: bool| {
         let _bar = if is_json { None } else { Bar::start(sessions.host, "applying", progress::now) };

@@ -12,6 +12,8 @@ use crate::mount::changes::ProtectedWhy;
 use crate::mount::changes::diff::printable_name;
 use crate::run::attempt::last_log;
 use crate::run::conversation::ConversationNote;
+use crate::model::verdict::Ruling;
+use crate::session::status::SessionWork;
 use crate::session::kept_report::{KeptReport, REPORT_FILE};
 use crate::session::{JournalEntry, SessionEntry, SessionOutcome, SessionState, Sessions, Shown};
 use crate::ui::{BOLD, DIM, Ui, patch, printable};
@@ -104,6 +106,9 @@ fn facts(shown: &Shown, report: Option<&KeptReport>, sessions: &Sessions, ui: &m
     for task in tasks(entry, report) {
         row("task", indented(&task));
     }
+    let work = status.and_then(|status| status.work.as_ref());
+    let verdict = |work: &SessionWork| work.verdict.map_or("not verified", Ruling::text);
+    row("verdict", work.map(|work| format!("{} ({})", verdict(work), work.task_id)).unwrap_or_default());
     let harness = report.map(|report| &report.harness);
     let words = [
         status.map(|status| status.persona.clone()),
