@@ -64,23 +64,14 @@ pub fn run(
     let CheckCommand { line, env, limits, log, tap } = check;
     let command = ChildCommand { argv: ["sh", "-c", line].map(Into::into).to_vec(), env: env.to_vec() };
     let started = Instant::now();
-    let mut written = Written {
-        log: CappedLog::create(log)?,
-        redactor: secrets.redactor(),
-        hash: Sha256::new(),
-        tail: VecDeque::new(),
-        tap,
-    };
-    let attended = view.run_with_listener(&command, ChildStdio::piped(), limits, signals, &mut written)?;
-    let rest = written.redactor.finish();
-    written.keep(&rest);
-    written.log.finish();
-    let tail = last_lines(&Vec::from(written.tail));
-    let sha256 = written.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut output = Output::to(log, secrets, tap)?;
+    let attended = view.run_with_listener(&command, ChildStdio::piped(), limits, signals, &mut output)?;
+    let OutputEnd { sha256, tail } = output.finish();
     Ok(CheckOutcome { attended, seconds: started.elapsed().as_secs_f64(), sha256, tail })
 }
 
-struct Written<'a> {
+/// What a check writes, on its way into the log.
+pub struct Output<'a> {
     log: CappedLog,
     redactor: Redactor<'a>,
     hash: Sha256,
@@ -88,23 +79,51 @@ struct Written<'a> {
     tap: &'a mut dyn FnMut(&[u8]),
 }
 
-impl Written<'_> {
-    fn keep(&mut self, bytes: &[u8]) {
-        self.log.write(bytes);
-        let kept = &bytes[bytes.len().saturating_sub(TAIL)..];
-        let over = (self.tail.len() + kept.len()).saturating_sub(TAIL);
-        self.tail.drain(..over);
-        self.tail.extend(kept);
-    }
+/// What is kept of it besides the log.
+pub struct OutputEnd {
+    pub sha256: String,
+    pub tail: Vec<String>,
 }
 
-impl Listener for Written<'_> {
-    fn output(&mut self, _: Channel, bytes: &[u8]) {
+impl<'a> Output<'a> {
+    pub fn to(log: &Path, secrets: &'a Secrets, tap: &'a mut dyn FnMut(&[u8])) -> Result<Output<'a>> {
+        let log = CappedLog::create(log)?;
+        Ok(Output { log, redactor: secrets.redactor(), hash: Sha256::new(), tail: VecDeque::new(), tap })
+    }
+
+    pub fn take(&mut self, bytes: &[u8]) {
         let redacted = self.redactor.write(bytes);
         self.keep(&redacted);
         self.hash.update(bytes);
         (self.tap)(bytes);
     }
+
+    pub fn finish(mut self) -> OutputEnd {
+        let rest = self.redactor.finish();
+        self.log.write(&rest);
+        keep_tail(&mut self.tail, &rest);
+        self.log.finish();
+        let sha256 = self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        OutputEnd { sha256, tail: last_lines(&Vec::from(self.tail)) }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.log.write(bytes);
+        keep_tail(&mut self.tail, bytes);
+    }
+}
+
+impl Listener for Output<'_> {
+    fn output(&mut self, _: Channel, bytes: &[u8]) {
+        self.take(bytes);
+    }
+}
+
+fn keep_tail(tail: &mut VecDeque<u8>, bytes: &[u8]) {
+    let kept = &bytes[bytes.len().saturating_sub(TAIL)..];
+    let over = (tail.len() + kept.len()).saturating_sub(TAIL);
+    tail.drain(..over);
+    tail.extend(kept);
 }
 
 /// The last lines of some output as plain text, each shortened.

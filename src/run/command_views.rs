@@ -6,7 +6,8 @@ use super::open::OpenRun;
 use crate::launch::check::{self, CheckCommand, CheckOutcome};
 use crate::model::mount::{Backend, Sandbox};
 use crate::model::mount_record::LARGEST_INJECTED;
-use crate::mount::changes::{Change, Review};
+use crate::mount::changes::frozen::{AtLaunch, at_launch};
+use crate::mount::changes::{Change, Merging, Review};
 use crate::mount::fs::cleanup;
 use crate::mount::process::attend::{TimeLimits, limit_of};
 use crate::mount::{InjectedFile, NotApplied, ScratchView, ViewOf};
@@ -104,10 +105,7 @@ impl CommandView {
 
     /// The variables that a command gets: the user's without those of harnesses and of ours.
     fn env(&self, users: impl Iterator<Item = String>) -> Vec<(OsString, Option<OsString>)> {
-        let is_foreign = |name: &String| NOT_THE_PROJECTS.iter().any(|prefix| name.starts_with(prefix));
-        let mut env: Vec<(OsString, Option<OsString>)> =
-            users.filter(is_foreign).map(|name| (OsString::from(name), None)).collect();
-        env.extend(FRESH_ANSWERS.map(|(name, value)| (name.into(), Some(value.into()))));
+        let mut env = project_environment(users);
         // A mount at the level `strict` has temporary directories of its own, new for every command.
         let temp = self.temp.as_ref().map_or_else(|| OsString::from("/tmp"), |dir| dir.path().into());
         env.push(("TMPDIR".into(), Some(temp)));
@@ -115,7 +113,15 @@ impl CommandView {
     }
 }
 
-#[cfg(unix)]
+/// Changes to the user's environment for a command of the project, by the names of the user's variables.
+pub fn project_environment(users: impl Iterator<Item = String>) -> Vec<(OsString, Option<OsString>)> {
+    let is_foreign = |name: &String| NOT_THE_PROJECTS.iter().any(|prefix| name.starts_with(prefix));
+    let mut env: Vec<(OsString, Option<OsString>)> =
+        users.filter(is_foreign).map(|name| (OsString::from(name), None)).collect();
+    env.extend(FRESH_ANSWERS.map(|(name, value)| (name.into(), Some(value.into()))));
+    env
+}
+
 fn mode_of(path: &Path) -> u32 {
     use std::os::unix::fs::MetadataExt;
     path.symlink_metadata().map_or(0o644, |meta| meta.mode() & 0o777)
@@ -145,7 +151,8 @@ impl OpenRun<'_> {
         if self.mount.record.backend == Backend::None {
             bail!("there is no mount whose result could be measured");
         }
-        let view = self.mount.view_of(of, &scratch)?;
+        let mut view = self.mount.view_of(of, &scratch)?;
+        self.lay_back(&mut view)?;
         let has_own_temp = view.sandbox() == Sandbox::Strict;
         let temp = (!has_own_temp)
             .then(|| tempfile::Builder::new().prefix("aw-").tempdir())
@@ -153,6 +160,28 @@ impl OpenRun<'_> {
             .context("no temporary directory can be made")?;
         let before = view.own_files(MOST_OWN_FILES);
         Ok(CommandView { view, scratch, temp, before })
+    }
+
+    /// Makes the view show what was there at launch where the user has changed it since, as far as that is known.
+    fn lay_back(&self, view: &mut ScratchView) -> Result<()> {
+        if view.changed_by_user.is_empty() || view.changed_by_user.len() > MOST_LAID_OVER {
+            return Ok(());
+        }
+        let Some(work) = self.session.work()? else { return Ok(()) };
+        let sides = work.three_way(Merging::Off)?;
+        let mut unknown = Vec::new();
+        for path in std::mem::take(&mut view.changed_by_user) {
+            match at_launch(&sides, &path)? {
+                AtLaunch::Absent => view.hide(&path)?,
+                AtLaunch::File { bytes, mode } => {
+                    view.lay_over(&[InjectedFile { path: path.0.clone(), bytes, mode }])?;
+                }
+                AtLaunch::Directory => {}
+                AtLaunch::Unknown => unknown.push(path),
+            }
+        }
+        view.changed_by_user = unknown;
+        Ok(())
     }
 
     /// Runs a command in a view, as the user would run it in their project.

@@ -81,6 +81,36 @@ fn before(sides: &ThreeWay<'_>, path: &Path, largest: u64) -> anyhow::Result<(Op
     })
 }
 
+/// What a path was at launch, with the content of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AtLaunch {
+    Absent,
+    File {
+        bytes: Vec<u8>,
+        mode: u32,
+    },
+    Directory,
+    /// Nobody kept it.
+    Unknown,
+}
+
+/// What a path was at launch, whatever the user has made of it since.
+pub fn at_launch(sides: &ThreeWay<'_>, path: &Path) -> anyhow::Result<AtLaunch> {
+    let base = base_of(sides, path)?;
+    let entry = match base {
+        Base::Absent => return Ok(AtLaunch::Absent),
+        Base::Unknown => return Ok(AtLaunch::Unknown),
+        Base::Known(entry) => entry,
+    };
+    if entry.kind == Kind::Dir {
+        return Ok(AtLaunch::Directory);
+    }
+    let kept = base_content(sides, path, &base).and_then(|(_, content): (_, BaseContent)| {
+        content.bytes(sides.contents?, sides.project.path())
+    });
+    Ok(kept.map_or(AtLaunch::Unknown, |bytes| AtLaunch::File { bytes, mode: entry.mode & PERMISSIONS }))
+}
+
 fn directory(mode: u32) -> FrozenSide {
     let mode = mode & PERMISSIONS;
     FrozenSide { kind: Kind::Dir, mode, hash: String::new(), size: 0, text: None, target: None }

@@ -314,6 +314,18 @@ impl ScratchView {
         Ok(upper.finish()?)
     }
 
+    /// Makes the view show nothing at a path.
+    pub fn hide(&self, path: &Path) -> Result<()> {
+        let tree = Tree::open(&self.layer)?;
+        remove_entry(&tree, checked(&path.into())?).map_err(|error| at(path, error))?;
+        if let Some(xattrs) = self.mount.record.xattrs {
+            let mut upper = Upper::new(&self.mount.record.root, &self.layer, xattrs)?;
+            upper.hide(path).map_err(|error| at(path, error))?;
+            upper.finish()?;
+        }
+        Ok(())
+    }
+
     /// The files that are in the view's own layer: what was laid into it, and what commands have written since. At most so many;
     /// none where the view is a copy.
     pub fn own_files(&self, most: usize) -> BTreeSet<PathBuf> {
