@@ -3,3 +3,5 @@
 
 pub mod evidence;
 pub mod path_kind;
+pub mod testimony;
+pub mod verify;
