@@ -6,4 +6,6 @@ pub mod evidence;
 pub mod path_kind;
 pub mod runners;
 pub mod source;
+pub mod testimony;
+pub mod verify;
 pub mod verify_code;
