@@ -5,15 +5,18 @@ use super::error::{Place, RunError};
 use super::observer::{Live, Observer, RunEvent};
 use super::open::OpenRun;
 use super::outcome::HarnessOutcome;
+use super::persona_parts::PersonaParts;
 use super::recorder::Recorder;
 use super::records::{RunRecords, Seen};
 use super::version::VersionQuestion;
 use super::view::{self, Base};
 use crate::harness::adapter;
 use crate::harness::transcript::Span;
+use crate::files::regular;
 use crate::host::Host;
-use crate::launch::record::LOG_FILE;
+use crate::launch::record::{EVENTS_FILE, LOG_FILE};
 use crate::launch::{headless, staging};
+use crate::model::event::RecordedEvent;
 use crate::model::plan::{AgentPlan, Mode, PlannedSubject, RunPlan};
 use crate::model::raw_path::RawPath;
 use crate::model::template::Hole;
@@ -33,6 +36,8 @@ use std::time::Instant;
 pub(super) const ATTEMPTS_DIR: &str = "attempts";
 pub(super) const TASK_FILE: &str = "task.md";
 pub(super) const COMMAND_FILE: &str = "command.json";
+/// Larger records of events are not read as a whole.
+const MOST_EVENTS: u64 = 80 << 20;
 pub(super) const OUTCOME_FILE: &str = "outcome.json";
 
 /// What an attempt asks of the harness.
@@ -350,6 +355,57 @@ impl OpenRun<'_> {
             }
         }
         outcome
+    }
+
+    /// Limits every attempt from now on to what is left of these.
+    pub fn limit_attempts(&mut self, wall_seconds: Option<f64>, usd: Option<f64>) {
+        let plan = &mut self.run.plan.limits;
+        let flags = &mut self.run.flags.limits;
+        if let Some(seconds) = wall_seconds {
+            plan.wall_seconds = Some(plan.wall_seconds.map_or(seconds, |own| own.min(seconds)));
+            flags.wall_seconds = plan.wall_seconds;
+        }
+        if let Some(usd) = usd {
+            plan.usd = Some(plan.usd.map_or(usd, |own| own.min(usd)));
+            flags.usd = plan.usd;
+        }
+    }
+
+    /// What was recorded of all attempts of the session, in order.
+    pub fn recorded_events(&self) -> Vec<RecordedEvent> {
+        let all = self.session.dir.join(ATTEMPTS_DIR);
+        let mut events = Vec::new();
+        for number in 1.. {
+            let dir = all.join(number.to_string());
+            if !dir.is_dir() {
+                break;
+            }
+            let Ok(bytes) = regular::read(&dir.join(EVENTS_FILE), MOST_EVENTS) else { continue };
+            let lines = bytes.split(|byte| *byte == b'\n');
+            events.extend(lines.filter_map(|line| serde_json::from_slice::<RecordedEvent>(line).ok()));
+        }
+        events
+    }
+
+    /// Takes values of secrets out of the files that the runs of this session needed.
+    pub fn redact_files(&self) {
+        if let Some(agent) = self.run.plan.agent()
+            && let Err(error) = staging::redact_files(agent, &self.session.dir, &self.secrets)
+        {
+            tracing::warn!("values of secrets are left in the session: {error:#}");
+        }
+    }
+
+    /// A value without values of secrets.
+    pub fn redacted(&self, value: &impl serde::Serialize) -> Result<serde_json::Value> {
+        let mut value = serde_json::to_value(value)?;
+        self.secrets.redact_json(&mut value);
+        Ok(value)
+    }
+
+    /// The persona that runs, with its texts.
+    pub fn persona(&self) -> Option<&PersonaParts> {
+        self.run.parts.as_ref()
     }
 
     /// Whether the last attempt did what it was to do.

@@ -96,6 +96,10 @@ impl OpenRun<'_> {
         if let (Decision::Apply(selection), Some(reviewed)) = (&mut decision, &self.reviewed) {
             let paths = reviewed.review.changes.iter().map(|change| change.path.0.clone());
             selection.shown = Some(paths.collect());
+            // What was verified holds for what was looked at, too.
+            if self.run.flags.extras.work.is_some() && selection.seen.is_empty() {
+                selection.seen = seen(&reviewed.work.three_way(reviewed.merging)?, &reviewed.review)?;
+            }
         }
         Ok(decision)
     }
@@ -242,7 +246,7 @@ impl OpenRun<'_> {
     }
 
     /// Keeps the report of an agent in the session.
-    pub(super) fn write_report(&self, exit: Exit, name: &str) -> Result<()> {
+    pub fn write_report(&self, exit: Exit, name: &str) -> Result<()> {
         if let Some(agent) = self.run.plan.agent() {
             let report = self.report.report(&self.run.plan, agent, exit);
             self.session.write_json(name, &without_secrets(&report, &self.secrets))?;

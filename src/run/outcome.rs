@@ -36,6 +36,9 @@ pub struct HarnessOutcome {
     pub denied_edits: Vec<PathBuf>,
     /// Variables whose values the harness wrote.
     pub leaked: Vec<String>,
+    /// It was ended because nothing happened for too long.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_stalled: bool,
 }
 
 impl HarnessOutcome {
@@ -78,6 +81,7 @@ impl HarnessOutcome {
             denied: conclusion.denials,
             denied_edits: conclusion.denied_edits,
             leaked: Vec::new(),
+            is_stalled: attended.reached == Some(ReachedLimit::Idle),
         }
     }
 
@@ -108,6 +112,7 @@ impl HarnessOutcome {
             denied: Vec::new(),
             denied_edits: Vec::new(),
             leaked: Vec::new(),
+            is_stalled: false,
         }
     }
 

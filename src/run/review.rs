@@ -59,7 +59,7 @@ impl OpenRun<'_> {
     }
 
     /// Reviews the changes for the report, with what must not be in them.
-    pub(super) fn review_for_report(&mut self) -> Result<()> {
+    pub fn review_for_report(&mut self) -> Result<()> {
         let _step = tracing::info_span!("review").entered();
         self.report_harness_config();
         self.reviewed()?;
