@@ -1,14 +1,21 @@
 //! Work: a task with a contract, and an answer that is measured. Everything here but `cycle` is pure: contracts, evidence, checks,
 //! the signal, what to do next, and what each role is told.
 
+pub mod advice;
+pub mod context;
 pub mod correction;
 pub mod evidence;
 pub mod history;
+pub mod last_object;
 pub mod next;
 pub mod out_of_scope;
 pub mod path_kind;
+pub mod race;
+pub mod review;
 pub mod signal;
 pub mod signature;
+pub mod task_plan;
 pub mod tokens;
+
 #[cfg(test)]
 pub mod tests_support;

@@ -95,6 +95,23 @@ pub fn before_launch(contract: &Contract, history: &History) -> Option<AdvisorRe
     (!answered).then_some(request)
 }
 
+/// What stands before the first attempt: a question, or an end. None: it may begin, with [`first_prompt`].
+pub fn launch_step(contract: &Contract, history: &History) -> Option<Next> {
+    if let Some(stop) = stopped_by_advice(history) {
+        return Some(Next::Stop(stop));
+    }
+    let request = before_launch(contract, history)?;
+    if can_consult(contract, history) && !history.was_asked(&request.trigger_hash) {
+        return Some(Next::Consult(request));
+    }
+    Some(Stop::asking(request, "the contract asks for advice before the work begins, and no advisor can give it", false))
+}
+
+/// The prompt of the first attempt, with the advice that was given.
+pub fn first_prompt(contract: &Contract, history: &History) -> String {
+    correction::with_advice(history, &correction::first(contract))
+}
+
 /// Whether the advice that was given before the work began forbids it.
 pub fn stopped_by_advice(history: &History) -> Option<Stop> {
     let stopped = history.new_advice().find(|advice| advice.decision == AdvisorDecision::Stop)?;
