@@ -3,6 +3,7 @@
 use super::tier::Tier;
 use super::words::nearest;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selector {
@@ -30,6 +31,13 @@ impl Selector {
         }
         let tier = tier.map(parse_tier).transpose()?;
         Ok(Selector { name: name.to_owned(), tier })
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        self.tier.map_or(Ok(()), |tier| write!(f, "@{}", tier.name()))
     }
 }
 

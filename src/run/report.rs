@@ -146,6 +146,11 @@ impl ReportBuilder {
         }
     }
 
+    /// What became of the changes, as far as that is known.
+    pub fn applied(&self) -> ReportedApply {
+        ReportedApply { status: self.apply }
+    }
+
     /// What became of the changes.
     pub fn finished(&mut self, applied: Option<&Applied>, state: SessionState) {
         self.apply = match (applied.map(|applied| applied.outcome.status), state) {
