@@ -360,6 +360,48 @@ const MOUNT_CONFIG: [Field; 9] = [
     ),
 ];
 
+const SELF_REVIEW_CONFIG: [Field; 2] = [
+    Field::new(
+        "default_rules",
+        TEXTS,
+        "The rules that a worker's self-review answers, in order; replaces the built-in ones.",
+    ),
+    Field::new("extra_rules", TEXTS, "Rules that come after those."),
+];
+
+const WORKER_CONFIG: [Field; 1] =
+    [Field::new("self_review", Shape::Object(&SELF_REVIEW_CONFIG), "What a worker's self-review answers.")];
+
+const TDD_ENFORCE_CONFIG: [Field; 1] = [Field::new(
+    "enabled",
+    Shape::Flag,
+    "Whether a contract's `tdd_required` is enforced by running the tests on the base; default true.",
+)];
+
+const TDD_CONFIG: [Field; 1] =
+    [Field::new("enforce", Shape::Object(&TDD_ENFORCE_CONFIG), "Whether red tests are required.")];
+
+const CONTEXT_BUDGETS_CONFIG: [Field; 4] = [
+    Field::new("directive", Shape::Whole(1), "Tokens for the directive; default 500."),
+    Field::new("conversation", Shape::Whole(1), "Tokens for the summary of the conversation; default 300."),
+    Field::new("messages", Shape::Whole(1), "Tokens for the recent messages; default 800."),
+    Field::new("validation", Shape::Whole(1), "Tokens for the verifier's validation context; default 400."),
+];
+
+const CONTEXT_CONFIG: [Field; 3] = [
+    Field::new(
+        "threshold",
+        Shape::Whole(1),
+        "Number of messages of a task from which on they are shortened; default 12.",
+    ),
+    Field::new(
+        "summarizer",
+        NOT_BLANK,
+        "The persona that sums up older messages; without one they are left out.",
+    ),
+    Field::new("budgets", Shape::Object(&CONTEXT_BUDGETS_CONFIG), "How long each section may be, in tokens."),
+];
+
 /// `config.json` in the workforce home.
 pub const CONFIG: &[Field] = &[
     Field::new("personaDirs", TEXTS, "Directories of personas, highest first; replaces the user directory."),
@@ -392,6 +434,10 @@ pub const CONFIG: &[Field] = &[
     ),
     Field::new("secrets", Shape::Object(&SECRETS_CONFIG), "What counts as a secret in logs and reports."),
     Field::new("sessions", Shape::Object(&SESSIONS_CONFIG), "How long finished sessions are kept."),
+    Field::new("worker", Shape::Object(&WORKER_CONFIG), "What `work` asks of workers."),
+    Field::new("tdd", Shape::Object(&TDD_CONFIG), "Test-driven development in `work`."),
+    Field::new("plans_file", NOT_BLANK, "The plan file, relative to the project; default `Plans.md`."),
+    Field::new("context", Shape::Object(&CONTEXT_CONFIG), "What `work` tells agents besides the task."),
     Field::new(
         "features",
         Shape::Map(TextRule::NotBlank, &Shape::Flag),

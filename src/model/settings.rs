@@ -30,6 +30,12 @@ pub struct Settings {
     pub notify: Option<Notify>,
     /// From which length of a run on.
     pub notify_after_seconds: Option<f64>,
+    pub worker: WorkerSettings,
+    pub tdd: TddSettings,
+    /// The plan file, relative to the project.
+    #[serde(rename = "plans_file")]
+    pub plans_file: Option<String>,
+    pub context: ContextSettings,
     pub features: BTreeMap<String, bool>,
 }
 
@@ -91,6 +97,88 @@ pub struct SecretSettings {
     pub min_length: Option<usize>,
 }
 
+/// What `work` asks of workers. Its keys are those of the contract format: snake_case.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct WorkerSettings {
+    pub self_review: SelfReviewSettings,
+}
+
+/// The rules that a self-review answers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct SelfReviewSettings {
+    /// Instead of the built-in ones.
+    pub default_rules: Option<Vec<String>>,
+    pub extra_rules: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct TddSettings {
+    pub enforce: TddEnforceSettings,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct TddEnforceSettings {
+    pub enabled: Option<bool>,
+}
+
+impl TddSettings {
+    /// Whether `tdd_required` of a contract counts. It does unless the config says no: a contract that asks for red tests means it.
+    pub fn is_enforced(&self) -> bool {
+        self.enforce.enabled.unwrap_or(true)
+    }
+}
+
+/// How much context an attempt gets.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ContextSettings {
+    /// Number of messages from which on they are shortened.
+    pub threshold: Option<usize>,
+    /// The persona that sums up older messages.
+    pub summarizer: Option<String>,
+    pub budgets: ContextBudgets,
+}
+
+impl ContextSettings {
+    /// Where the config does not say.
+    pub const THRESHOLD: usize = 12;
+
+    pub fn threshold(&self) -> usize {
+        self.threshold.unwrap_or(ContextSettings::THRESHOLD)
+    }
+}
+
+/// Lengths of the sections of a context, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ContextBudgets {
+    pub directive: usize,
+    /// The summary of the conversation.
+    pub conversation: usize,
+    /// The recent messages.
+    pub messages: usize,
+    pub validation: usize,
+}
+
+impl Default for ContextBudgets {
+    fn default() -> ContextBudgets {
+        ContextBudgets { directive: 500, conversation: 300, messages: 800, validation: 400 }
+    }
+}
+
+impl Settings {
+    pub const PLANS_FILE: &str = "Plans.md";
+
+    /// The plan file, relative to the project.
+    pub fn plans_file(&self) -> &str {
+        self.plans_file.as_deref().unwrap_or(Settings::PLANS_FILE)
+    }
+}
+
 /// How long finished sessions are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -121,5 +209,31 @@ impl SidecarSettings {
     /// Whether the user wants this harness to get none.
     pub fn skips(&self, harness: Harness) -> bool {
         self.0.get(harness.name()).and_then(Value::as_str) == Some("skip")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn settings_of_work_have_the_names_of_its_formats() {
+        let settings: Settings = serde_json::from_value(json!({
+            "worker": {"self_review": {"default_rules": ["a"], "extra_rules": ["b"]}},
+            "tdd": {"enforce": {"enabled": false}},
+            "plans_file": "docs/Plan.md",
+            "context": {"threshold": 3, "summarizer": "writer", "budgets": {"directive": 9}},
+        }))
+        .unwrap();
+        assert_eq!(settings.worker.self_review.default_rules, Some(vec!["a".to_owned()]));
+        assert_eq!(settings.worker.self_review.extra_rules, ["b"]);
+        assert!(!settings.tdd.is_enforced() && Settings::default().tdd.is_enforced());
+        assert_eq!((settings.plans_file(), Settings::default().plans_file()), ("docs/Plan.md", "Plans.md"));
+        assert_eq!((settings.context.threshold(), Settings::default().context.threshold()), (3, 12));
+        assert_eq!(
+            settings.context.budgets,
+            ContextBudgets { directive: 9, conversation: 300, messages: 800, validation: 400 }
+        );
     }
 }

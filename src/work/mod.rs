@@ -3,6 +3,7 @@
 
 pub mod advice;
 pub mod context;
+pub mod contract;
 pub mod correction;
 pub mod cycle;
 pub mod evidence;
