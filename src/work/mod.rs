@@ -12,10 +12,12 @@ pub mod out_of_scope;
 pub mod path_kind;
 pub mod race;
 pub mod review;
+pub mod role_prompts;
 pub mod signal;
 pub mod signature;
 pub mod task_plan;
 pub mod tokens;
+pub mod worker_prompt;
 
 #[cfg(test)]
 pub mod tests_support;
