@@ -6,6 +6,7 @@ use crate::model::event::{Event, RecordedEvent};
 use crate::model::warning::{Warning, WarningCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Who reads it.
@@ -217,7 +218,7 @@ pub fn serialize(context: &AgentContext, role: Role) -> String {
 fn conversation_text(conversation: &Conversation, budgets: &ContextBudgets) -> String {
     let mut parts = Vec::new();
     if let Some(summary) = &conversation.summary {
-        parts.push(format!("[Conversation Summary]\n{}", tokens::end_cut(summary.trim_end(), budgets.summary)));
+        parts.push(format!("[Conversation Summary]\n{}", tokens::end_cut(quoted(summary.trim_end()).trim_end(), budgets.summary)));
     }
     let recent = recent_text(&conversation.messages, budgets.messages);
     if !recent.is_empty() {
@@ -246,9 +247,33 @@ fn recent_text(messages: &[ContextMessage], budget: usize) -> String {
             Speaker::Assistant => "[ASSISTANT]:",
             Speaker::Tool => "[TOOL]:",
         };
-        format!("{label} {}", tokens::middle_cut(message.text.trim_end(), granted.saturating_sub(LABEL)))
+        let cut = tokens::middle_cut(message.text.trim_end(), granted.saturating_sub(LABEL)).into_owned();
+        format!("{label} {}", quoted(&cut))
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A message cannot pretend to be a section or another speaker.
+fn quoted(text: &str) -> Cow<'_, str> {
+    const HEADINGS: [(&str, &str); 3] = [
+        ("=== DIRECTIVE ===", "== DIRECTIVE =="),
+        ("=== CONVERSATION CONTEXT ===", "== CONVERSATION CONTEXT =="),
+        ("=== VALIDATION CONTEXT ===", "== VALIDATION CONTEXT =="),
+    ];
+    const LABELS: [(&str, &str); 5] = [
+        ("\n[USER]:", "\n [USER]:"),
+        ("\n[ASSISTANT]:", "\n [ASSISTANT]:"),
+        ("\n[TOOL]:", "\n [TOOL]:"),
+        ("\n[Recent Messages]", "\n [Recent Messages]"),
+        ("\n[Conversation Summary]", "\n [Conversation Summary]"),
+    ];
+    let mut text = Cow::Borrowed(text);
+    for (mark, instead) in HEADINGS.into_iter().chain(LABELS) {
+        if text.contains(mark) {
+            text = Cow::Owned(text.replace(mark, instead));
+        }
+    }
+    text
 }
 
 /// What a label takes, in tokens.
