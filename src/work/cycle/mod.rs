@@ -2,7 +2,18 @@
 //! touches the world; what is decided is decided by the pure parts.
 
 pub mod bench;
+mod base;
 mod changes;
+pub mod drive;
 mod executions;
+mod judge;
+mod measure;
 mod outside;
+pub mod plan;
+pub mod prepare;
+mod project;
+pub mod record;
+pub mod request;
+pub mod roles;
+pub mod settle;
 mod tree_bench;
