@@ -4,6 +4,7 @@
 pub mod advice;
 pub mod context;
 pub mod correction;
+pub mod display;
 pub mod evidence;
 pub mod history;
 pub mod last_object;
