@@ -6,6 +6,7 @@ pub mod context;
 pub mod contract;
 pub mod correction;
 pub mod cycle;
+pub mod display;
 pub mod evidence;
 pub mod history;
 pub mod last_object;
