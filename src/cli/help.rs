@@ -5,15 +5,15 @@ use clap::builder::StyledStr;
 use std::fmt::Write as _;
 
 pub const GROUPS: [(&str, &[&str]); 5] = [
-    ("Run", &["agent", "mount", "sessions"]),
-    ("Look", &["list", "show", "pick", "lint"]),
-    ("Make", &["create", "persona", "role", "schema"]),
+    ("Run", &["agent", "work", "mount", "sessions"]),
+    ("Look", &["list", "show", "pick", "lint", "verify"]),
+    ("Make", &["create", "persona", "role", "contract", "schema"]),
     ("Share", &["install", "update", "uninstall", "pack", "import", "export", "sources"]),
     ("Set up", &["doctor", "config", "completions", "man", "help"]),
 ];
 
 /// What people type first, below the help of the command.
-pub const EXAMPLES: [(&str, &[(&str, &str)]); 12] = [
+pub const EXAMPLES: [(&str, &[(&str, &str)]); 15] = [
     (
         "agent",
         &[
@@ -22,6 +22,24 @@ pub const EXAMPLES: [(&str, &[(&str, &str)]); 12] = [
             ("agent debugger \"explain this\" < build.log", "with the log as context"),
             ("agent engineer -p \"fix it\" --check \"make test\"", "apply only if the check passes"),
             ("agent engineer --dry-run", "print the plan"),
+        ],
+    ),
+    (
+        "work",
+        &[
+            ("work \"fix the login lockout\" --check \"npm test\"", "applied only if the check passes"),
+            ("work contract.json --as engineer@best --json", "under a contract file, in a script"),
+            ("work contract.json --as engineer,debugger", "a race: the best verified result is applied"),
+            ("work \"add a cache\" --review code-reviewer", "with a persona that judges the rest"),
+            ("work --resume engineer-2026 --attempts 2", "go on with what was not approved"),
+        ],
+    ),
+    ("verify", &[("verify --report report.json --base origin/main --contract contract.json", "in CI")]),
+    (
+        "contract",
+        &[
+            ("contract new T1 --task \"fix the login\" --check \"npm test\"", "write a draft"),
+            ("contract check contract.json", "all its problems"),
         ],
     ),
     (

@@ -16,6 +16,7 @@ mod runs;
 mod sessions;
 mod settings;
 mod values;
+mod work;
 
 pub use catalogue::{CreateArgs, PickArgs};
 pub use completion::AskingShell;
@@ -28,6 +29,7 @@ pub use runs::{
 };
 pub use sessions::{SessionsCommand, SessionsListArgs};
 pub use settings::{ConfigCommand, SourcesCommand};
+pub use work::{ContractArgs, ContractCommand, ContractNewArgs, ModeArg, SpecSkipArg, VerifyArgs, WorkArgs};
 
 /// Run claude, opencode or codex as a persona, in a private copy-on-write mount of your project.
 #[derive(Debug, Parser)]
@@ -49,6 +51,15 @@ pub struct Cli {
 pub enum Command {
     /// Run a persona
     Agent(Box<AgentArgs>),
+    /// Run a persona under a contract: its result is measured, corrected, and applied only if it is approved
+    Work(Box<WorkArgs>),
+    /// Measure a working tree against a git ref under a contract, for CI
+    Verify(VerifyArgs),
+    /// Write, check or approve contracts
+    Contract {
+        #[command(subcommand)]
+        action: ContractCommand,
+    },
     /// Run any command in a private view of the project, then review and apply its changes
     Mount(Box<MountArgs>),
     /// List, search, show, apply, undo, recover or prune sessions

@@ -72,7 +72,7 @@ pub enum ModeArg {
 #[derive(Debug, Args)]
 pub struct WorkArgs {
     /// What to do, or a contract: a JSON file
-    #[arg(value_name = "TASK|CONTRACT.json", required_unless_present = "resume")]
+    #[arg(value_name = "TASK|CONTRACT.json", required_unless_present_any = ["resume", "decided"])]
     pub task: Vec<String>,
     #[command(flatten)]
     pub contract: ContractArgs,
@@ -129,6 +129,9 @@ pub struct WorkArgs {
     pub offline: bool,
     #[command(flatten)]
     pub from: ProjectFrom,
+    /// A contract that this program has decided itself, for a racer
+    #[arg(long, hide = true, value_name = "FILE")]
+    pub decided: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -21,6 +21,8 @@ use crate::run::LaunchError;
 use crate::run::RunError;
 use crate::session::SessionError;
 use crate::skills::error::SkillError;
+use crate::work::cycle::plan::NeedsMount;
+use crate::work::cycle::prepare::InvalidContract;
 use crate::workforce::WorkforceError;
 use std::error::Error;
 
@@ -116,6 +118,12 @@ fn advice(error: &(dyn Error + 'static)) -> Option<Advice> {
     }
     if let Some(error) = error.downcast_ref() {
         return Some(skill(error));
+    }
+    if let Some(InvalidContract { problems, hints }) = error.downcast_ref() {
+        return Some(Advice { exit: Exit::Usage, causes: problems.clone(), hints: hints.clone() });
+    }
+    if error.downcast_ref::<NeedsMount>().is_some() {
+        return Some(Advice::usage().hint("leave `--mount none` out"));
     }
     None
 }

@@ -16,6 +16,7 @@ mod agent;
 mod banner;
 mod complete;
 mod config;
+mod contract;
 mod create;
 mod doctor;
 mod edit;
@@ -44,6 +45,9 @@ mod show;
 mod sources;
 mod target;
 mod unknown;
+mod verify;
+mod work;
+mod work_observer;
 
 pub use unknown::persona_instead;
 
@@ -51,6 +55,9 @@ pub fn run(cli: &Cli, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
     let _home = closed_home(cli, host);
     match &cli.command {
         Some(Command::Agent(args)) => agent::run(args, host, log, ui),
+        Some(Command::Work(args)) => work::run(args, host, log, ui),
+        Some(Command::Verify(args)) => verify::run(args, host, ui),
+        Some(Command::Contract { action }) => contract::run(action, host, ui),
         Some(Command::Mount(args)) => mount::run(args, host, log, ui),
         Some(Command::Sessions { action }) => sessions::run(action, host, ui),
         Some(Command::List(args)) => list::run(args, host, ui),
@@ -99,7 +106,7 @@ fn closed_home(cli: &Cli, host: &Host) -> Option<PrivateHome> {
 
 /// Whether this command may run something, and so keeps a log of it.
 pub fn keeps_log(cli: &Cli) -> bool {
-    matches!(cli.command, Some(Command::Agent(_) | Command::Mount(_) | Command::Pick(_)) | None)
+    matches!(cli.command, Some(Command::Agent(_) | Command::Work(_) | Command::Mount(_) | Command::Pick(_)) | None)
 }
 
 /// On a terminal a picker, otherwise the help.

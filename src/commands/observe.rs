@@ -120,6 +120,19 @@ impl<'a> RunObserver<'a> {
         RunObserver { greets_command, ..self }
     }
 
+    /// Says something between the steps.
+    pub fn say(&mut self, text: &str) {
+        self.ui.end_progress();
+        self.ui.say(text);
+        self.progress.interrupted(self.shown.draws());
+    }
+
+    /// One line of a stream.
+    pub fn json_line(&mut self, line: &str) {
+        self.ui.json_line(line);
+        self.progress.interrupted(self.shown.draws());
+    }
+
     /// The end of a run that was not told already, because nobody was asked about its changes.
     pub fn notify_of(&mut self, finished: Result<&FinishedRun, ()>) {
         match finished {

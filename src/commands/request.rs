@@ -142,16 +142,19 @@ pub fn reveal(args: &ShownArgs) -> Result<Vec<String>> {
 }
 
 fn changes(args: &ChangesArgs) -> ChangesRequest {
-    let policy = |apply| match apply {
-        ApplyArg::Auto => ApplyPolicy::Auto,
-        ApplyArg::Ask => ApplyPolicy::Ask,
-        ApplyArg::Never => ApplyPolicy::Never,
-    };
     ChangesRequest {
-        apply: args.apply.map(policy),
+        apply: args.apply.map(apply_policy),
         include_ignored: args.include_ignored,
         no_merge: args.no_merge,
         keep: args.keep,
+    }
+}
+
+pub fn apply_policy(apply: ApplyArg) -> ApplyPolicy {
+    match apply {
+        ApplyArg::Auto => ApplyPolicy::Auto,
+        ApplyArg::Ask => ApplyPolicy::Ask,
+        ApplyArg::Never => ApplyPolicy::Never,
     }
 }
 
@@ -163,7 +166,7 @@ fn resume(args: &AgentArgs) -> Option<Resume> {
     }
 }
 
-fn backend(arg: BackendArg) -> Backend {
+pub fn backend(arg: BackendArg) -> Backend {
     match arg {
         BackendArg::Auto => Backend::Auto,
         BackendArg::Overlay => Backend::Overlay,
@@ -172,7 +175,7 @@ fn backend(arg: BackendArg) -> Backend {
     }
 }
 
-fn sandbox(arg: SandboxArg) -> Sandbox {
+pub fn sandbox(arg: SandboxArg) -> Sandbox {
     match arg {
         SandboxArg::Off => Sandbox::Off,
         SandboxArg::Project => Sandbox::Project,
