@@ -38,10 +38,6 @@ impl Names {
         self.tests.values().filter(|known| **known == outcome).count() as u64
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.tests.is_empty()
-    }
-
     pub fn into_map(self) -> BTreeMap<String, TestOutcome> {
         self.tests
     }

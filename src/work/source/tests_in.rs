@@ -19,7 +19,7 @@ pub fn test_cases(text: &str, language: Language) -> Vec<TestCase> {
         return script_tests(text);
     }
     let code = mask::masked(text, language);
-    let plain = text_without_comments(text, language);
+    let plain = without_comments(text, language);
     let found = functions(text, language).into_iter().filter(|function| {
         let name = &function.name;
         match language {
@@ -89,7 +89,7 @@ fn attributes(code: &str, at: usize) -> Option<&str> {
 /// `it("name", () => { … })` and `test(…)`, with `.only`, `.skip` and the like.
 fn script_tests(text: &str) -> Vec<TestCase> {
     let code = mask::masked(text, Language::Script);
-    let plain = text_without_comments(text, Language::Script);
+    let plain = without_comments(text, Language::Script);
     let pairs = brackets::pairs(&code);
     let bytes = code.as_bytes();
     let mut budget = budget(text);
@@ -125,7 +125,8 @@ fn script_tests(text: &str) -> Vec<TestCase> {
     found
 }
 
-fn text_without_comments(text: &str, language: Language) -> String {
+/// The text with comments as spaces; strings stay.
+pub fn without_comments(text: &str, language: Language) -> String {
     let comments = mask::comments(text, language);
     let bytes: Vec<u8> = text
         .bytes()
