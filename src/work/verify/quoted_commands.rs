@@ -90,9 +90,11 @@ fn quotes_of_prose(text: &str, quotes: &mut Vec<Quote>) {
             continue;
         }
         // What is denied, planned, conditional or about another time accuses nobody.
-        let is_plain = !has_doubt(line);
         let parts: Vec<&str> = line.split('`').collect();
-        let says_passed = is_plain && says_pass(line) && parts.len() == 3;
+        let words: Vec<&str> = parts.iter().step_by(2).copied().collect();
+        let words = words.join(" ");
+        let is_plain = !has_doubt(&words);
+        let says_passed = is_plain && says_pass(&words) && parts.len() == 3;
         for quoted in parts.iter().skip(1).step_by(2) {
             if is_plain && parts.len() % 2 == 1 {
                 quotes.extend(known_command(quoted).map(|command| Quote { command, says_passed }));
