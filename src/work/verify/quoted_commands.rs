@@ -9,7 +9,7 @@ use crate::model::worker_report::{WorkerReport, WorkerStatus};
 use crate::work::evidence::{CommandEnd, Evidence, ReportSource, View};
 use crate::work::path_kind::is_document;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 const EXPECTED: &str = "quoted commands were run, and came out as claimed";
 
@@ -385,8 +385,8 @@ pub fn stale(evidence: &Evidence) -> Check {
         .map(|words| canonical(&words))
         .filter(|words| words.first().is_some_and(|first| first != "cd"))
         .collect();
-    let changed: BTreeMap<String, ()> =
-        evidence.changes.files.iter().map(|file| (file.name().into_owned(), ())).collect();
+    let changed: BTreeSet<String> =
+        evidence.changes.files.iter().map(|file| file.name().into_owned()).collect();
     let (mut last_run, mut last_edit): (Option<usize>, Option<(usize, &str)>) = (None, None);
     for (index, recorded) in evidence.events.iter().enumerate() {
         let Event::ToolStarted { name, subject: Some(subject), .. } = &recorded.event else { continue };
@@ -415,8 +415,7 @@ pub fn stale(evidence: &Evidence) -> Check {
 }
 
 /// Whether a path, absolute or not, is one that changed.
-fn ends_in_change(path: &str, changed: &BTreeMap<String, ()>) -> bool {
+fn ends_in_change(path: &str, changed: &BTreeSet<String>) -> bool {
     let path = path.trim_start_matches("./");
-    changed.contains_key(path)
-        || path.match_indices('/').any(|(slash, _)| changed.contains_key(&path[slash + 1..]))
+    changed.contains(path) || path.match_indices('/').any(|(slash, _)| changed.contains(&path[slash + 1..]))
 }

@@ -82,7 +82,7 @@ fn plan_files(evidence: &Evidence) -> Vec<&ChangedFile> {
     let target = by_name.and_then(|file| match file.before.as_ref().map(|state| &state.node) {
         Some(Node::Link(target)) => {
             let parent = plan.rsplit_once('/').map_or("", |(parent, _)| parent);
-            normal(&format!("{parent}/{}", target.0.to_string_lossy()).trim_start_matches('/').to_owned())
+            normal(format!("{parent}/{}", target.0.to_string_lossy()).trim_start_matches('/'))
         }
         _ => None,
     });

@@ -160,7 +160,7 @@ impl Named {
 }
 
 fn joined(here: &str, path: &str) -> String {
-    normal(&format!("{here}/{path}").trim_start_matches('/').to_owned()).unwrap_or_default()
+    normal(format!("{here}/{path}").trim_start_matches('/')).unwrap_or_default()
 }
 
 fn insert(paths: &mut BTreeSet<String>, here: &str, word: &str) {
