@@ -116,11 +116,11 @@ pub fn canonical(words: &[String]) -> Vec<String> {
         let first = words.first().map_or("", |word| program(word));
         let second = words.get(1).copied().unwrap_or_default();
         let dropped = match (first, second) {
-            ("npx" | "bunx" | "pnpx", "--yes" | "-y" | "--no-install") => 2,
+            ("npx" | "bunx" | "pnpx", "--yes" | "-y" | "--no-install")
+            | ("python" | "python3" | "py", "-m")
+            | ("uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye", "run")
+            | ("bundle" | "npm" | "pnpm" | "yarn", "exec") => 2,
             ("npx" | "bunx" | "pnpx" | "timeout", _) if words.len() > 1 => 1,
-            ("python" | "python3" | "py", "-m")
-            | ("uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye", "run") => 2,
-            ("bundle" | "npm" | "pnpm" | "yarn", "exec") => 2,
             (number, _)
                 if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b's') =>
             {
@@ -143,10 +143,10 @@ pub fn canonical(words: &[String]) -> Vec<String> {
         result.remove(1);
     }
     if is_npm && result.get(1).is_some_and(|word| matches!(word.as_str(), "t" | "tst")) {
-        result[1] = "test".to_owned();
+        "test".clone_into(&mut result[1]);
     }
     if result.first().is_some_and(|first| first == "python3") {
-        result[0] = "python".to_owned();
+        "python".clone_into(&mut result[0]);
     }
     result
 }

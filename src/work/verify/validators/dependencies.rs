@@ -29,6 +29,7 @@ fn extension_is(name: &str, ending: &str) -> bool {
 }
 
 pub fn lines(edit: &Edit, name: &str, findings: &mut Findings) {
+    const OVERRIDES: [&str; 3] = ["overrides:", "patchedDependencies:", "packageExtensions:"];
     if matches!(edit.after, Side::Unreadable) {
         // Lock files are often larger than what is read.
         if !extension_is(name, "lock") && !matches!(name, "package-lock.json" | "npm-shrinkwrap.json") {
@@ -36,7 +37,6 @@ pub fn lines(edit: &Edit, name: &str, findings: &mut Findings) {
         }
         return;
     }
-    const OVERRIDES: [&str; 3] = ["overrides:", "patchedDependencies:", "packageExtensions:"];
     if name == "pnpm-workspace.yaml"
         && yaml_section(edit.before.text(), &OVERRIDES) != yaml_section(edit.after.text(), &OVERRIDES)
     {

@@ -131,12 +131,12 @@ pub fn shadows_runner(path: &str) -> bool {
 /// A file that a command runs: named as the program or given to a shell; given to another interpreter only if it is no code of the
 /// project itself.
 pub fn is_script(path: &str, named: &Named) -> bool {
-    if named.programs.contains(path) {
-        return true;
-    }
     const DIRECTORIES: [&str; 12] =
         ["scripts", "script", "bin", "tools", "tool", "hack", "ci", "dev", "test", "tests", "build", "tasks"];
     const WORDS: [&str; 8] = ["check", "test", "verify", "lint", "validat", "runner", "setup", "assert"];
+    if named.programs.contains(path) {
+        return true;
+    }
     let lower = path.to_lowercase();
     let mut parts: Vec<&str> = lower.split('/').collect();
     let name = parts.pop().unwrap_or_default();
