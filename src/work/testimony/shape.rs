@@ -20,7 +20,8 @@ pub fn recognise(value: Value, source: ReportSource, nonce: Option<&str>) -> Tes
             match shape_of(object) {
                 Some(Shape::Request) => testimony.request = request(&mut fields, nonce),
                 Some(Shape::Report) => testimony.report = report(&mut fields, nonce),
-                None => fields.problem("it is neither a worker report nor an advisor request: there is no `status`"),
+                None => fields
+                    .problem("it is neither a worker report nor an advisor request: there is no `status`"),
             }
             testimony.problems = fields.into_problems();
         }

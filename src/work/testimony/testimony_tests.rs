@@ -44,12 +44,17 @@ fn what_is_no_report_is_one_problem() {
         ("done!", "the report is not valid JSON: expected value at line 1 column 1"),
         ("[]", "the report must be an object, not a list"),
         ("{}", "it is neither a worker report nor an advisor request: there is no `status`"),
-        (twice, "the report is not valid JSON: duplicate key `status` at line 1 column 67"),
-        (&deep, "the report is not valid JSON: recursion limit exceeded at line 1 column 152"),
+        (twice, "the report is not valid JSON: duplicate key `status` at line 1 column 66"),
+        (&deep, "the report is not valid JSON: recursion limit exceeded at line 1 column 153"),
     ];
     for (text, problem) in cases {
         let found = file(text);
-        assert_eq!((found.problems, found.report), (vec![problem.to_owned()], None), "{}", &text[..text.len().min(80)]);
+        assert_eq!(
+            (found.problems, found.report),
+            (vec![problem.to_owned()], None),
+            "{}",
+            &text[..text.len().min(80)]
+        );
     }
     for (bytes, problem) in [
         (&b"\xff\xfe{\0"[..], "the report is UTF-16, not UTF-8"),
@@ -58,7 +63,10 @@ fn what_is_no_report_is_one_problem() {
         assert_eq!(collect(Some(bytes), None, Some(NONCE)).problems, [problem]);
     }
     let large = vec![b' '; LARGEST_REPORT + 1];
-    assert_eq!(collect(Some(&large), None, None).problems, ["the report has 1048577 bytes, more than 1048576"]);
+    assert_eq!(
+        collect(Some(&large), None, None).problems,
+        ["the report has 1048577 bytes, more than 1048576"]
+    );
 }
 
 #[test]
@@ -104,7 +112,9 @@ fn the_small_failure_and_the_nonce() {
 
 #[test]
 fn an_advisor_request_is_recognised() {
-    let found = file(r#"{"schema_version":"advisor-request.v1","reason_code":"needs-spike","question":"which?","attempt":2}"#);
+    let found = file(
+        r#"{"schema_version":"advisor-request.v1","reason_code":"needs-spike","question":"which?","attempt":2}"#,
+    );
     let request = found.request.unwrap();
     assert_eq!((request.reason_code, request.attempt, found.report), (AdvisorReason::NeedsSpike, 2, None));
     let bad = file(r#"{"reason_code":"bored","question":""}"#);
@@ -128,7 +138,10 @@ fn the_last_object_of_the_answer_that_has_the_nonce_counts() {
     }
     assert_eq!(answer("all tests pass"), Testimony::default());
     assert_eq!(answer(&good().replace(NONCE, "n-1")), Testimony::default());
-    assert_eq!(answer("my nonce is n-4711").problems, ["the final answer names the nonce, but not in a complete JSON object"]);
+    assert_eq!(
+        answer("my nonce is n-4711").problems,
+        ["the final answer names the nonce, but not in a complete JSON object"]
+    );
     let twice = answer(&good().replacen('{', "{\"status\":\"failed\",", 1));
     assert_eq!((twice.source, twice.report), (ReportSource::FinalAnswer, None));
     assert!(twice.problems[0].contains("duplicate key"), "{:?}", twice.problems);
@@ -155,7 +168,8 @@ fn hostile_answers_take_bounded_time() {
 fn the_schemas_hold_what_they_say() {
     let strict = worker_report_schema(true);
     let keys: Vec<&String> = strict["properties"].as_object().unwrap().keys().collect();
-    let required: Vec<&str> = strict["required"].as_array().unwrap().iter().map(|key| key.as_str().unwrap()).collect();
+    let required: Vec<&str> =
+        strict["required"].as_array().unwrap().iter().map(|key| key.as_str().unwrap()).collect();
     assert_eq!(keys, required);
     assert_eq!(strict["additionalProperties"], json!(false));
     assert_eq!(strict["properties"]["self_review"]["items"]["additionalProperties"], json!(false));
@@ -177,7 +191,11 @@ fn the_schemas_hold_what_they_say() {
         (json!({}), false),
     ] {
         assert_eq!(is_valid(&format, &value), expected, "{value}");
-        assert_eq!(collect(Some(value.to_string().as_bytes()), None, None).problems.is_empty(), expected, "{value}");
+        assert_eq!(
+            collect(Some(value.to_string().as_bytes()), None, None).problems.is_empty(),
+            expected,
+            "{value}"
+        );
     }
     let request = json!({"reason_code": "needs-spike", "question": "?"});
     assert!(is_valid(&advisor_request_schema(), &request));

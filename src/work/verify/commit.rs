@@ -58,7 +58,20 @@ pub fn commit(evidence: &Evidence) -> Check {
 /// What is said in place of nothing is no claim.
 fn claim(text: &str) -> Option<&str> {
     let text = text.trim();
-    let nothing = ["", "none", "null", "nil", "n/a", "na", "-", "no", "no commit", "not committed", "uncommitted", "undefined"];
+    let nothing = [
+        "",
+        "none",
+        "null",
+        "nil",
+        "n/a",
+        "na",
+        "-",
+        "no",
+        "no commit",
+        "not committed",
+        "uncommitted",
+        "undefined",
+    ];
     (!nothing.contains(&text.to_lowercase().as_str())).then_some(text)
 }
 
@@ -106,7 +119,8 @@ pub fn git_plumbing(evidence: &Evidence) -> Check {
     }
     if !lines.is_empty() {
         let observed = format!("{observed}; not taken over");
-        return Check::failed(CheckName::GitPlumbing, CheckSeverity::Minor, None, expected, observed).with_evidence(lines);
+        return Check::failed(CheckName::GitPlumbing, CheckSeverity::Minor, None, expected, observed)
+            .with_evidence(lines);
     }
     if !git.is_repository {
         return Check::skipped(CheckName::GitPlumbing, "the project is in no repository");

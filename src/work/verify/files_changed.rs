@@ -44,11 +44,15 @@ pub fn files_changed(evidence: &Evidence) -> Check {
     let unlisted = known.unlisted(&listed);
     let total = evidence.changes.files.iter().filter(|file| !is_directory(file)).count();
     let mut lines = Vec::new();
-    for (title, paths) in [("never changed", &invented), ("not part of the work", &harmless), ("not reported", &unlisted)] {
-        lines.extend(excerpt::names(paths.iter().copied()).into_iter().map(|path| format!("{title}: {path}")));
+    for (title, paths) in
+        [("never changed", &invented), ("not part of the work", &harmless), ("not reported", &unlisted)]
+    {
+        lines
+            .extend(excerpt::names(paths.iter().copied()).into_iter().map(|path| format!("{title}: {path}")));
     }
     let failed = |severity, blocker, observed: String| {
-        Check::failed(CheckName::FilesChanged, severity, blocker, EXPECTED, observed).with_evidence(lines.clone())
+        Check::failed(CheckName::FilesChanged, severity, blocker, EXPECTED, observed)
+            .with_evidence(lines.clone())
     };
     if !invented.is_empty() {
         let observed = format!("{} listed that never changed", excerpt::count(invented.len(), "file"));
@@ -59,10 +63,15 @@ pub fn files_changed(evidence: &Evidence) -> Check {
         return failed(CheckSeverity::Major, Some(Blocker::Partial), observed);
     }
     if !harmless.is_empty() {
-        let observed = format!("{} listed that is no part of the work", excerpt::count(harmless.len(), "path"));
+        let observed =
+            format!("{} listed that is no part of the work", excerpt::count(harmless.len(), "path"));
         return failed(CheckSeverity::Minor, None, observed);
     }
-    Check::passed(CheckName::FilesChanged, EXPECTED, format!("{} of {}", total, excerpt::count(total, "file")))
+    Check::passed(
+        CheckName::FilesChanged,
+        EXPECTED,
+        format!("{} of {}", total, excerpt::count(total, "file")),
+    )
 }
 
 enum Meaning {
@@ -128,9 +137,14 @@ impl<'e> Known<'e> {
             }
         }
         let git = &evidence.git.settings_written;
-        for list in
-            [&changes.by_products, &changes.ignored, &changes.protected, &changes.restored, &changes.unknown_base, git]
-        {
+        for list in [
+            &changes.by_products,
+            &changes.ignored,
+            &changes.protected,
+            &changes.restored,
+            &changes.unknown_base,
+            git,
+        ] {
             known.apart.extend(list.iter().map(|path| path.trim_end_matches('/')));
         }
         known

@@ -168,7 +168,13 @@ mod tests {
 
     #[test]
     fn other_names_stay_apart() {
-        for (left, right) in [("v1.rs", "vl.rs"), ("cafe.txt", "café.txt"), ("o.js", "0.js"), ("мир.txt", "мара.txt"), ("日.md", "曰.md")] {
+        for (left, right) in [
+            ("v1.rs", "vl.rs"),
+            ("cafe.txt", "café.txt"),
+            ("o.js", "0.js"),
+            ("мир.txt", "мара.txt"),
+            ("日.md", "曰.md"),
+        ] {
             assert_ne!(look(left), look(right), "{left} {right}");
         }
         assert_ne!(same_letters("lоgin.js"), same_letters("login.js"));

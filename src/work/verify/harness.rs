@@ -7,7 +7,13 @@ use crate::work::evidence::{Evidence, HarnessEnd};
 pub fn harness(evidence: &Evidence) -> Check {
     let failed = |blocker, why: &str| {
         let observed = excerpt::quote(why);
-        Check::failed(CheckName::Harness, CheckSeverity::Critical, Some(blocker), "ends without an error", observed)
+        Check::failed(
+            CheckName::Harness,
+            CheckSeverity::Critical,
+            Some(blocker),
+            "ends without an error",
+            observed,
+        )
     };
     match &evidence.harness {
         HarnessEnd::Completed => Check::passed(CheckName::Harness, "ends without an error", "completed"),

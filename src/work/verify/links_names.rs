@@ -26,7 +26,8 @@ pub fn links_names(evidence: &Evidence) -> Check {
     let total = lines.len();
     let failed = |severity, blocker| {
         let observed = excerpt::count(total, "finding");
-        Check::failed(CheckName::LinksNames, severity, blocker, EXPECTED, observed).with_evidence(lines.clone())
+        Check::failed(CheckName::LinksNames, severity, blocker, EXPECTED, observed)
+            .with_evidence(lines.clone())
     };
     if findings.contains_key(&CheckSeverity::Major) {
         failed(CheckSeverity::Major, Some(Blocker::ScopeDrift))
@@ -62,7 +63,8 @@ fn links(evidence: &Evidence, add: &mut dyn FnMut(CheckSeverity, String)) -> boo
         inside.insert(path);
         inside.extend(path.match_indices('/').map(|(end, _)| &path[..end]));
     }
-    let names: Vec<_> = changes.files.iter().filter(|file| file.after.is_some()).map(ChangedFile::name).collect();
+    let names: Vec<_> =
+        changes.files.iter().filter(|file| file.after.is_some()).map(ChangedFile::name).collect();
     for name in &names {
         inside.insert(name);
         inside.extend(name.match_indices('/').map(|(end, _)| &name[..end]));
@@ -90,7 +92,12 @@ fn links(evidence: &Evidence, add: &mut dyn FnMut(CheckSeverity, String)) -> boo
                 if is_hidden(&path) || (!is_known && is_cache(&path)) {
                     add(CheckSeverity::Major, format!("{shown} leads to a hidden or ignored path"));
                 } else if !is_known && !evidence.base.paths.is_empty() {
-                    add(CheckSeverity::Major, format!("{shown} leads to nothing that the project shows: a hidden, ignored or missing path"));
+                    add(
+                        CheckSeverity::Major,
+                        format!(
+                            "{shown} leads to nothing that the project shows: a hidden, ignored or missing path"
+                        ),
+                    );
                 }
             }
         }
@@ -170,7 +177,8 @@ fn names(evidence: &Evidence, add: &mut dyn FnMut(CheckSeverity, String)) {
     let mut alike: HashMap<String, BTreeSet<String>> = HashMap::new();
     for path in base.iter().filter(|path| !deleted.contains(*path)) {
         let folded = look(path);
-        let ends = |text: &str| text.match_indices('/').map(|(end, _)| end).chain([text.len()]).collect::<Vec<_>>();
+        let ends =
+            |text: &str| text.match_indices('/').map(|(end, _)| end).chain([text.len()]).collect::<Vec<_>>();
         // Folding keeps the number of slashes but for letters that look like one; then only the whole is compared.
         let (old, new) = (ends(path), ends(&folded));
         if old.len() != new.len() {
@@ -206,8 +214,20 @@ fn is_bidi(c: char) -> bool {
 
 /// Joiners belong to emoji and to Persian; where they are not between Latin letters, they may be meant.
 fn is_zero_width(c: char) -> bool {
-    matches!(c, '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{ad}' | '\u{3164}'
-        | '\u{ffa0}' | '\u{115f}' | '\u{1160}')
+    matches!(
+        c,
+        '\u{200b}' | '\u{2060}'
+            ..='\u{2064}'
+                | '\u{feff}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{61c}'
+                | '\u{ad}'
+                | '\u{3164}'
+                | '\u{ffa0}'
+                | '\u{115f}'
+                | '\u{1160}'
+    )
 }
 
 fn characters(evidence: &Evidence, add: &mut dyn FnMut(CheckSeverity, String)) {

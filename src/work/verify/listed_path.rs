@@ -86,7 +86,8 @@ pub fn ends(listed: &str) -> Vec<String> {
 pub fn is_elsewhere(listed: &str) -> bool {
     let plain = listed.trim().trim_matches(['"', '\'', '`']);
     let temporary = ["/tmp/", "/var/tmp/", "/private/tmp/", "/dev/", "~/", "$HOME/", "$TMPDIR/"];
-    temporary.iter().any(|start| plain.starts_with(start)) || (!plain.starts_with('/') && normal(plain).is_none())
+    temporary.iter().any(|start| plain.starts_with(start))
+        || (!plain.starts_with('/') && normal(plain).is_none())
 }
 
 /// A name as git quotes it: `a\303\244.txt`.

@@ -9,7 +9,7 @@ use crate::model::worker_report::{WorkerReport, WorkerStatus};
 use crate::work::evidence::{CommandEnd, Evidence, ReportSource, View};
 use crate::work::path_kind::is_document;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 const EXPECTED: &str = "quoted commands were run, and came out as claimed";
 
@@ -56,12 +56,17 @@ pub fn quoted_commands(evidence: &Evidence) -> Check {
     if !lines.is_empty() {
         let observed = format!("{} not borne out", excerpt::count(lines.len(), "quoted command"));
         let blocker = Some(Blocker::Hallucination);
-        return Check::failed(CheckName::Evidence, CheckSeverity::Major, blocker, EXPECTED, observed).with_evidence(lines);
+        return Check::failed(CheckName::Evidence, CheckSeverity::Major, blocker, EXPECTED, observed)
+            .with_evidence(lines);
     }
     if decided == 0 {
         return Check::skipped(CheckName::Evidence, "what is quoted cannot be decided");
     }
-    Check::passed(CheckName::Evidence, EXPECTED, format!("{} found", excerpt::count(decided, "quoted command")))
+    Check::passed(
+        CheckName::Evidence,
+        EXPECTED,
+        format!("{} found", excerpt::count(decided, "quoted command")),
+    )
 }
 
 fn quotes(report: &WorkerReport) -> Vec<Quote> {
@@ -85,9 +90,11 @@ fn quotes_of_prose(text: &str, quotes: &mut Vec<Quote>) {
             continue;
         }
         // What is denied, planned, conditional or about another time accuses nobody.
-        let is_plain = !has_doubt(line);
         let parts: Vec<&str> = line.split('`').collect();
-        let says_passed = is_plain && says_pass(line) && parts.len() == 3;
+        let words: Vec<&str> = parts.iter().step_by(2).copied().collect();
+        let words = words.join(" ");
+        let is_plain = !has_doubt(&words);
+        let says_passed = is_plain && says_pass(&words) && parts.len() == 3;
         for quoted in parts.iter().skip(1).step_by(2) {
             if is_plain && parts.len() % 2 == 1 {
                 quotes.extend(known_command(quoted).map(|command| Quote { command, says_passed }));
@@ -97,20 +104,59 @@ fn quotes_of_prose(text: &str, quotes: &mut Vec<Quote>) {
 }
 
 fn lower_words(text: &str) -> impl Iterator<Item = String> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’').filter(|word| !word.is_empty()).map(str::to_lowercase)
+    text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’')
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
 }
 
 fn has_doubt(line: &str) -> bool {
     const DOUBT: [&str; 38] = [
-        "not", "never", "without", "cannot", "unable", "skip", "skipped", "should", "would", "could", "will", "can", "may", "might", "must",
-        "if", "before", "unless", "todo", "next", "instead", "equivalent", "like", "similar", "e", "example", "reviewer", "runner", "ci", "you",
-        "please", "no", "fails", "failed", "failing", "red", "blocked", "denied",
+        "not",
+        "never",
+        "without",
+        "cannot",
+        "unable",
+        "skip",
+        "skipped",
+        "should",
+        "would",
+        "could",
+        "will",
+        "can",
+        "may",
+        "might",
+        "must",
+        "if",
+        "before",
+        "unless",
+        "todo",
+        "next",
+        "instead",
+        "equivalent",
+        "like",
+        "similar",
+        "e",
+        "example",
+        "reviewer",
+        "runner",
+        "ci",
+        "you",
+        "please",
+        "no",
+        "fails",
+        "failed",
+        "failing",
+        "red",
+        "blocked",
+        "denied",
     ];
-    lower_words(line).any(|word| DOUBT.contains(&word.as_str()) || word.ends_with("n't") || word.ends_with("n’t"))
+    lower_words(line)
+        .any(|word| DOUBT.contains(&word.as_str()) || word.ends_with("n't") || word.ends_with("n’t"))
 }
 
 fn says_pass(line: &str) -> bool {
-    const PASS: [&str; 9] = ["pass", "passes", "passed", "passing", "green", "succeeded", "succeeds", "success", "ok"];
+    const PASS: [&str; 9] =
+        ["pass", "passes", "passed", "passing", "green", "succeeded", "succeeds", "success", "ok"];
     let has_zero = line.to_lowercase().contains("exit 0") || line.to_lowercase().contains("exit code 0");
     has_zero || lower_words(line).any(|word| PASS.contains(&word.as_str()))
 }
@@ -129,11 +175,17 @@ fn quotes_of_fields(value: &Value, quotes: &mut Vec<Quote>) {
             Value::Object(object) => {
                 let command = ["command", "cmd"].iter().find_map(|key| object.get(*key)?.as_str());
                 if let Some(command) = command.and_then(known_command) {
-                    let code = ["exit_code", "exitCode", "exit"].iter().find_map(|key| object.get(*key)?.as_i64());
-                    let word = ["status", "result", "outcome"].iter().find_map(|key| object.get(*key)?.as_str());
+                    let code =
+                        ["exit_code", "exitCode", "exit"].iter().find_map(|key| object.get(*key)?.as_i64());
+                    let word =
+                        ["status", "result", "outcome"].iter().find_map(|key| object.get(*key)?.as_str());
                     let flag = ["passed", "ok", "success"].iter().find_map(|key| object.get(*key)?.as_bool());
-                    let says_passed = code == Some(0) || flag == Some(true) || word.is_some_and(|word| says_pass(word) && !has_doubt(word));
-                    let was_run = code.is_some() || flag.is_some() || word.is_some_and(|word| !has_doubt(word) && says_pass(word));
+                    let says_passed = code == Some(0)
+                        || flag == Some(true)
+                        || word.is_some_and(|word| says_pass(word) && !has_doubt(word));
+                    let was_run = code.is_some()
+                        || flag.is_some()
+                        || word.is_some_and(|word| !has_doubt(word) && says_pass(word));
                     if was_run {
                         quotes.push(Quote { command, says_passed });
                     }
@@ -148,15 +200,59 @@ fn quotes_of_fields(value: &Value, quotes: &mut Vec<Quote>) {
 /// The text, if it is a call of a program that tests, checks or builds; anything else between backticks may be a name.
 fn known_command(text: &str) -> Option<String> {
     const PROGRAMS: [&str; 46] = [
-        "npm", "pnpm", "yarn", "bun", "cargo", "pytest", "python", "go", "make", "just", "jest", "vitest", "mocha", "ava", "node", "deno", "tsc",
-        "eslint", "ruff", "mypy", "flake8", "tox", "nox", "unittest", "rspec", "rake", "gradle", "gradlew", "mvn", "mvnw", "dotnet", "mix",
-        "phpunit", "composer", "golangci-lint", "clippy", "prettier", "biome", "pyright", "ctest", "cmake", "bats", "swift", "sbt", "stack", "cabal",
+        "npm",
+        "pnpm",
+        "yarn",
+        "bun",
+        "cargo",
+        "pytest",
+        "python",
+        "go",
+        "make",
+        "just",
+        "jest",
+        "vitest",
+        "mocha",
+        "ava",
+        "node",
+        "deno",
+        "tsc",
+        "eslint",
+        "ruff",
+        "mypy",
+        "flake8",
+        "tox",
+        "nox",
+        "unittest",
+        "rspec",
+        "rake",
+        "gradle",
+        "gradlew",
+        "mvn",
+        "mvnw",
+        "dotnet",
+        "mix",
+        "phpunit",
+        "composer",
+        "golangci-lint",
+        "clippy",
+        "prettier",
+        "biome",
+        "pyright",
+        "ctest",
+        "cmake",
+        "bats",
+        "swift",
+        "sbt",
+        "stack",
+        "cabal",
     ];
     if text.len() > 2000 || text.contains('…') || text.contains("...") && !text.contains("./...") {
         return None;
     }
     let commands = simple_commands(text);
-    let words = canonical(commands.iter().find(|words| !matches!(words[0].as_str(), "cd" | "export" | "set"))?);
+    let words =
+        canonical(commands.iter().find(|words| !matches!(words[0].as_str(), "cd" | "export" | "set"))?);
     let first = words.first()?;
     // One word, `cargo` or `jest`, is as often the name of the tool.
     let is_call = words.len() > 1 || matches!(first.as_str(), "pytest" | "tsc" | "tox" | "mypy");
@@ -208,11 +304,16 @@ impl Called {
             return None;
         }
         let commands = simple_commands(quoted);
-        let main = canonical(commands.iter().find(|words| !matches!(words[0].as_str(), "cd" | "export" | "set"))?);
+        let main =
+            canonical(commands.iter().find(|words| !matches!(words[0].as_str(), "cd" | "export" | "set"))?);
         let wanted = format!(" {} ", main.join(" "));
         let plain = wanted.trim();
         let is_in_calls = self.calls.iter().any(|call| call.contains(&wanted));
-        let is_in_outputs = || self.outputs.iter().any(|output| output.contains(plain) || output.contains(one_line(quoted).trim()));
+        let is_in_outputs = || {
+            self.outputs
+                .iter()
+                .any(|output| output.contains(plain) || output.contains(one_line(quoted).trim()))
+        };
         // The call may have been made with fewer words: then the quote is inexact, no lie.
         let program_called = || {
             let start = main.iter().take(2).map(String::as_str).collect::<Vec<_>>().join(" ");
@@ -249,7 +350,9 @@ fn is_shell(tool: &str) -> bool {
 
 fn is_editor(tool: &str) -> bool {
     let tool = tool.to_lowercase();
-    ["edit", "write", "patch", "file_change", "str_replace", "create_file"].iter().any(|part| tool.contains(part))
+    ["edit", "write", "patch", "file_change", "str_replace", "create_file"]
+        .iter()
+        .any(|part| tool.contains(part))
         && !tool.starts_with("todo")
 }
 
@@ -258,13 +361,15 @@ fn is_editor(tool: &str) -> bool {
 fn disagrees(evidence: &Evidence, quoted: &str) -> bool {
     let wanted: Vec<Vec<String>> = simple_commands(quoted).iter().map(|words| canonical(words)).collect();
     evidence.contract.validation_commands.iter().enumerate().any(|(index, command)| {
-        let own: Vec<Vec<String>> = simple_commands(&command.command).iter().map(|words| canonical(words)).collect();
+        let own: Vec<Vec<String>> =
+            simple_commands(&command.command).iter().map(|words| canonical(words)).collect();
         let is_same = !own.is_empty() && own.iter().all(|words| wanted.contains(words));
         let of = |view: View| {
             let mut runs = evidence.executions.iter().filter(|run| run.command == index && run.on == view);
             runs.next_back()
         };
-        let fails = of(View::Result).is_some_and(|run| matches!(run.end, CommandEnd::Exited(code) if code != 0));
+        let fails =
+            of(View::Result).is_some_and(|run| matches!(run.end, CommandEnd::Exited(code) if code != 0));
         let passes = |view: View| of(view).is_some_and(crate::work::evidence::Execution::passed);
         is_same && fails && passes(View::Base) && !passes(View::ResultAgain) && !passes(View::WithIgnored)
     })
@@ -280,8 +385,8 @@ pub fn stale(evidence: &Evidence) -> Check {
         .map(|words| canonical(&words))
         .filter(|words| words.first().is_some_and(|first| first != "cd"))
         .collect();
-    let changed: BTreeMap<String, ()> =
-        evidence.changes.files.iter().map(|file| (file.name().into_owned(), ())).collect();
+    let changed: BTreeSet<String> =
+        evidence.changes.files.iter().map(|file| file.name().into_owned()).collect();
     let (mut last_run, mut last_edit): (Option<usize>, Option<(usize, &str)>) = (None, None);
     for (index, recorded) in evidence.events.iter().enumerate() {
         let Event::ToolStarted { name, subject: Some(subject), .. } = &recorded.event else { continue };
@@ -297,16 +402,20 @@ pub fn stale(evidence: &Evidence) -> Check {
     }
     match (last_run, last_edit) {
         (None, _) => Check::skipped(CheckName::Stale, "the worker is not known to have run a command"),
-        (Some(run), Some((edit, path))) if edit > run => {
-            Check::failed(CheckName::Stale, CheckSeverity::Minor, None, expected, "edited after the last run of a command")
-                .with_evidence([excerpt::name(path)])
-        }
+        (Some(run), Some((edit, path))) if edit > run => Check::failed(
+            CheckName::Stale,
+            CheckSeverity::Minor,
+            None,
+            expected,
+            "edited after the last run of a command",
+        )
+        .with_evidence([excerpt::name(path)]),
         _ => Check::passed(CheckName::Stale, expected, "run after the last edit"),
     }
 }
 
 /// Whether a path, absolute or not, is one that changed.
-fn ends_in_change(path: &str, changed: &BTreeMap<String, ()>) -> bool {
+fn ends_in_change(path: &str, changed: &BTreeSet<String>) -> bool {
     let path = path.trim_start_matches("./");
-    changed.contains_key(path) || path.match_indices('/').any(|(slash, _)| changed.contains_key(&path[slash + 1..]))
+    changed.contains(path) || path.match_indices('/').any(|(slash, _)| changed.contains(&path[slash + 1..]))
 }

@@ -11,7 +11,8 @@ const EXPECTED: &str = "a valid report of this attempt";
 
 pub fn report(evidence: &Evidence) -> Check {
     let testimony = &evidence.testimony;
-    let is_missing = testimony.report.is_none() && testimony.request.is_none() && testimony.problems.is_empty();
+    let is_missing =
+        testimony.report.is_none() && testimony.request.is_none() && testimony.problems.is_empty();
     let claimed = claimed_files(evidence);
     let failed = |severity, blocker, observed: String| {
         Check::failed(CheckName::Report, severity, Some(blocker), EXPECTED, observed)
@@ -31,7 +32,10 @@ pub fn report(evidence: &Evidence) -> Check {
             return Check::skipped(CheckName::Report, "no report was given");
         }
         if evidence.contract.form == ContractForm::Short {
-            return Check::skipped(CheckName::Report, "the worker wrote none; the runner says what it measured");
+            return Check::skipped(
+                CheckName::Report,
+                "the worker wrote none; the runner says what it measured",
+            );
         }
         return failed(CheckSeverity::Major, Blocker::Partial, "no report".to_owned());
     }

@@ -42,13 +42,25 @@ pub fn scope(evidence: &Evidence, allows: &dyn Fn(&str) -> bool) -> Check {
     }
     if !outside.is_empty() {
         let observed = format!("{} of {} not allowed", outside.len(), excerpt::count(files.len(), "change"));
-        return Check::failed(CheckName::Scope, CheckSeverity::Critical, Some(Blocker::ScopeDrift), expected, observed)
-            .with_evidence(excerpt::names(outside.iter().map(String::as_str)));
+        return Check::failed(
+            CheckName::Scope,
+            CheckSeverity::Critical,
+            Some(Blocker::ScopeDrift),
+            expected,
+            observed,
+        )
+        .with_evidence(excerpt::names(outside.iter().map(String::as_str)));
     }
     if !empty_directories.is_empty() {
         let count = excerpt::count_of(empty_directories.len(), "empty directory", "empty directories");
-        return Check::failed(CheckName::Scope, CheckSeverity::Minor, None, expected, format!("{count} not allowed"))
-            .with_evidence(excerpt::names(empty_directories.iter().map(String::as_str)));
+        return Check::failed(
+            CheckName::Scope,
+            CheckSeverity::Minor,
+            None,
+            expected,
+            format!("{count} not allowed"),
+        )
+        .with_evidence(excerpt::names(empty_directories.iter().map(String::as_str)));
     }
     Check::passed(CheckName::Scope, expected, format!("{} of {} allowed", files.len(), files.len()))
 }
@@ -107,7 +119,10 @@ pub fn not_empty(evidence: &Evidence) -> Check {
                 .with_evidence(red.iter().map(|command| excerpt::quote(command)))
                 .with_evidence([format!("its reason: {}", excerpt::quote(reason))]);
         }
-        return Check::skipped(CheckName::NotEmpty, format!("nothing had to change: {}", excerpt::quote(reason)));
+        return Check::skipped(
+            CheckName::NotEmpty,
+            format!("nothing had to change: {}", excerpt::quote(reason)),
+        );
     }
     let lines = [
         ("changed back", &changes.restored),
@@ -125,7 +140,9 @@ pub fn not_empty(evidence: &Evidence) -> Check {
 
 /// Commands that must pass and fail before the work begins.
 fn red_on_base(evidence: &Evidence) -> BTreeSet<&str> {
-    let is_red = |end: &CommandEnd| matches!(end, CommandEnd::Exited(code) if *code != 0) || matches!(end, CommandEnd::Signalled(_));
+    let is_red = |end: &CommandEnd| {
+        matches!(end, CommandEnd::Exited(code) if *code != 0) || matches!(end, CommandEnd::Signalled(_))
+    };
     let mut red = BTreeSet::new();
     for execution in &evidence.executions {
         // Nothing changed, so the result is the base.

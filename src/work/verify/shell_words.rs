@@ -40,7 +40,9 @@ fn split_at_operators(line: &str) -> Vec<String> {
     let mut rest = line.chars().peekable();
     while let Some(c) = rest.next() {
         let is_redirection = c == '&' && (previous == '>' || rest.peek() == Some(&'>'));
-        let ends = quote.is_none() && !is_redirection && matches!(c, ';' | '&' | '|' | '\n' | '(' | ')' | '{' | '}' | '`');
+        let ends = quote.is_none()
+            && !is_redirection
+            && matches!(c, ';' | '&' | '|' | '\n' | '(' | ')' | '{' | '}' | '`');
         // Braces are part of words as often as they are groups.
         let is_group = !matches!(c, '{' | '}') || previous.is_whitespace() || previous == ';';
         if ends && is_group && previous != '$' {
@@ -74,7 +76,20 @@ fn stripped(words: Vec<String>) -> Vec<String> {
         });
         let is_prefix = matches!(
             word.as_str(),
-            "env" | "time" | "sudo" | "exec" | "command" | "nice" | "nohup" | "then" | "do" | "if" | "!" | "else" | "while" | "cross-env"
+            "env"
+                | "time"
+                | "sudo"
+                | "exec"
+                | "command"
+                | "nice"
+                | "nohup"
+                | "then"
+                | "do"
+                | "if"
+                | "!"
+                | "else"
+                | "while"
+                | "cross-env"
         );
         if result.is_empty() && (is_assignment || is_prefix) {
             continue;
@@ -101,11 +116,16 @@ pub fn canonical(words: &[String]) -> Vec<String> {
         let first = words.first().map_or("", |word| program(word));
         let second = words.get(1).copied().unwrap_or_default();
         let dropped = match (first, second) {
-            ("npx" | "bunx" | "pnpx", "--yes" | "-y" | "--no-install") => 2,
+            ("npx" | "bunx" | "pnpx", "--yes" | "-y" | "--no-install")
+            | ("python" | "python3" | "py", "-m")
+            | ("uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye", "run")
+            | ("bundle" | "npm" | "pnpm" | "yarn", "exec") => 2,
             ("npx" | "bunx" | "pnpx" | "timeout", _) if words.len() > 1 => 1,
-            ("python" | "python3" | "py", "-m") | ("uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye", "run") => 2,
-            ("bundle" | "npm" | "pnpm" | "yarn", "exec") => 2,
-            (number, _) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b's') => 1,
+            (number, _)
+                if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b's') =>
+            {
+                1
+            }
             _ => 0,
         };
         if dropped == 0 {
@@ -117,15 +137,16 @@ pub fn canonical(words: &[String]) -> Vec<String> {
     if let Some(first) = result.first_mut() {
         *first = program(first).to_owned();
     }
-    let is_npm = result.first().is_some_and(|first| matches!(first.as_str(), "npm" | "pnpm" | "yarn" | "bun"));
+    let is_npm =
+        result.first().is_some_and(|first| matches!(first.as_str(), "npm" | "pnpm" | "yarn" | "bun"));
     if is_npm && result.get(1).is_some_and(|word| matches!(word.as_str(), "run" | "run-script")) {
         result.remove(1);
     }
     if is_npm && result.get(1).is_some_and(|word| matches!(word.as_str(), "t" | "tst")) {
-        result[1] = "test".to_owned();
+        "test".clone_into(&mut result[1]);
     }
     if result.first().is_some_and(|first| first == "python3") {
-        result[0] = "python".to_owned();
+        "python".clone_into(&mut result[0]);
     }
     result
 }

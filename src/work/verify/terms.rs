@@ -43,7 +43,9 @@ pub fn plan_markers(evidence: &Evidence) -> Check {
             None => "",
             Some(state) => match &state.node {
                 Node::File(Some(text)) => text,
-                Node::File(None) if file.before.as_ref().is_some_and(|before| before.hash == state.hash) => before,
+                Node::File(None) if file.before.as_ref().is_some_and(|before| before.hash == state.hash) => {
+                    before
+                }
                 Node::File(None) => {
                     let observed = format!("{} is no readable text any more", excerpt::name(&file.name()));
                     return Check::inconclusive(CheckName::PlanMarkers, expected, observed);
@@ -54,8 +56,10 @@ pub fn plan_markers(evidence: &Evidence) -> Check {
         let (old, new) = (marker_lines(before), marker_lines(after));
         // Where the sequences are the same, there is a diff without a marker; where they differ, every diff has one.
         if old != new {
-            let changed = old.iter().zip(&new).position(|(old, new)| old != new).unwrap_or(old.len().min(new.len()));
-            let quote = |sign: char, line: Option<&&str>| line.map(|line| format!("{sign}{}", excerpt::quote(line)));
+            let changed =
+                old.iter().zip(&new).position(|(old, new)| old != new).unwrap_or(old.len().min(new.len()));
+            let quote =
+                |sign: char, line: Option<&&str>| line.map(|line| format!("{sign}{}", excerpt::quote(line)));
             let lines = [quote('-', old.get(changed)), quote('+', new.get(changed))];
             return Check::failed(
                 CheckName::PlanMarkers,
@@ -78,7 +82,7 @@ fn plan_files(evidence: &Evidence) -> Vec<&ChangedFile> {
     let target = by_name.and_then(|file| match file.before.as_ref().map(|state| &state.node) {
         Some(Node::Link(target)) => {
             let parent = plan.rsplit_once('/').map_or("", |(parent, _)| parent);
-            normal(&format!("{parent}/{}", target.0.to_string_lossy()).trim_start_matches('/').to_owned())
+            normal(format!("{parent}/{}", target.0.to_string_lossy()).trim_start_matches('/'))
         }
         _ => None,
     });
@@ -179,7 +183,9 @@ pub fn spec(evidence: &Evidence, allows: &dyn Fn(&str) -> bool) -> Check {
     for file in &evidence.changes.files {
         let is_directory = |state: &FileState| state.node == Node::Directory;
         let name = file.name();
-        if !file.after.as_ref().or(file.before.as_ref()).is_some_and(is_directory) && !belongs_to_documents(&name) {
+        if !file.after.as_ref().or(file.before.as_ref()).is_some_and(is_directory)
+            && !belongs_to_documents(&name)
+        {
             others.insert(name.into_owned());
         }
     }
@@ -195,7 +201,10 @@ fn spec_changes(evidence: &Evidence, spec: &str) -> BTreeSet<String> {
     let file_alone = whole.split('#').next().unwrap_or_default().to_owned();
     let is_spec = |name: &str| {
         [&whole, &file_alone].iter().any(|spec| {
-            !spec.is_empty() && name.strip_prefix(spec.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            !spec.is_empty()
+                && name
+                    .strip_prefix(spec.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
     };
     let mut changed = BTreeSet::new();

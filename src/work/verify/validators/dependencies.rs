@@ -5,12 +5,22 @@ use crate::work::verify::lines::added_lines;
 
 /// Whether a file, by its name in lower case, is read line by line.
 pub fn looks_at(name: &str) -> bool {
-    let is_requirements = name.starts_with("requirements") && (extension_is(name, "txt") || extension_is(name, "in"));
+    let is_requirements =
+        name.starts_with("requirements") && (extension_is(name, "txt") || extension_is(name, "in"));
     is_requirements
         || matches!(
             name,
-            "setup.py" | "go.mod" | "go.work" | "gemfile" | "pnpm-workspace.yaml" | "pom.xml" | "build.gradle" | "build.gradle.kts"
-                | "package-lock.json" | "npm-shrinkwrap.json" | "cargo.lock"
+            "setup.py"
+                | "go.mod"
+                | "go.work"
+                | "gemfile"
+                | "pnpm-workspace.yaml"
+                | "pom.xml"
+                | "build.gradle"
+                | "build.gradle.kts"
+                | "package-lock.json"
+                | "npm-shrinkwrap.json"
+                | "cargo.lock"
         )
 }
 
@@ -19,6 +29,7 @@ fn extension_is(name: &str, ending: &str) -> bool {
 }
 
 pub fn lines(edit: &Edit, name: &str, findings: &mut Findings) {
+    const OVERRIDES: [&str; 3] = ["overrides:", "patchedDependencies:", "packageExtensions:"];
     if matches!(edit.after, Side::Unreadable) {
         // Lock files are often larger than what is read.
         if !extension_is(name, "lock") && !matches!(name, "package-lock.json" | "npm-shrinkwrap.json") {
@@ -26,7 +37,6 @@ pub fn lines(edit: &Edit, name: &str, findings: &mut Findings) {
         }
         return;
     }
-    const OVERRIDES: [&str; 3] = ["overrides:", "patchedDependencies:", "packageExtensions:"];
     if name == "pnpm-workspace.yaml"
         && yaml_section(edit.before.text(), &OVERRIDES) != yaml_section(edit.after.text(), &OVERRIDES)
     {
@@ -38,7 +48,8 @@ pub fn lines(edit: &Edit, name: &str, findings: &mut Findings) {
             continue;
         }
         if is_foreign(name, plain) {
-            findings.major(edit.path, &format!("a dependency from elsewhere, or a switch for tests: {plain}"));
+            findings
+                .major(edit.path, &format!("a dependency from elsewhere, or a switch for tests: {plain}"));
         }
     }
 }
@@ -47,12 +58,22 @@ fn is_foreign(name: &str, line: &str) -> bool {
     let has = |parts: &[&str]| parts.iter().any(|part| line.contains(part));
     match name {
         "go.mod" | "go.work" => line.contains("=>"),
-        "gemfile" => line.starts_with("gem ") && has(&["path:", "git:", "github:", ":path =>", ":git =>", ":github =>"]),
+        "gemfile" => {
+            line.starts_with("gem ")
+                && has(&["path:", "git:", "github:", ":path =>", ":git =>", ":github =>"])
+        }
         "pnpm-workspace.yaml" => false,
         "pom.xml" => has(&["skipTests", "maven.test.skip", "testFailureIgnore", "<systemPath>", "skipITs"]),
         "build.gradle" | "build.gradle.kts" => {
-            has(&["ignoreFailures", "isIgnoreFailures", "failOnNoMatchingTests", "onlyIf", "enabled = false", "files(", "fileTree("])
-                || (line.contains("exclude") && line.to_lowercase().contains("test"))
+            has(&[
+                "ignoreFailures",
+                "isIgnoreFailures",
+                "failOnNoMatchingTests",
+                "onlyIf",
+                "enabled = false",
+                "files(",
+                "fileTree(",
+            ]) || (line.contains("exclude") && line.to_lowercase().contains("test"))
         }
         "package-lock.json" | "npm-shrinkwrap.json" => {
             line.starts_with("\"resolved\"") && has(&["git+", "git://", "\"file:", "\"http://"])
@@ -66,7 +87,16 @@ fn is_foreign(name: &str, line: &str) -> bool {
 
 fn is_requirement_from_elsewhere(line: &str) -> bool {
     let own_project = matches!(line, "-e ." | "--editable ." | "-e ./" | ".");
-    let option = ["-e ", "--editable", "-i ", "--index-url", "--extra-index-url", "-f ", "--find-links", "--trusted-host"];
+    let option = [
+        "-e ",
+        "--editable",
+        "-i ",
+        "--index-url",
+        "--extra-index-url",
+        "-f ",
+        "--find-links",
+        "--trusted-host",
+    ];
     !own_project && (option.iter().any(|start| line.starts_with(start)) || is_foreign_python(line))
 }
 
@@ -75,7 +105,9 @@ pub fn is_foreign_python(requirement: &str) -> bool {
     let requirement = requirement.trim_matches(['"', '\'', ',', ' ']);
     let source = requirement.split_once('@').map_or(requirement, |(_, source)| source.trim());
     let starts = ["git+", "hg+", "svn+", "bzr+", "file:", "http://", "https://", "./", "../", "/", "${"];
-    starts.iter().any(|start| source.starts_with(start)) || requirement.contains("@ git+") || requirement.contains("@ file:")
+    starts.iter().any(|start| source.starts_with(start))
+        || requirement.contains("@ git+")
+        || requirement.contains("@ file:")
 }
 
 /// The lines below some keys at the left edge.

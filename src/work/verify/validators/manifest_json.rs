@@ -6,8 +6,23 @@ use serde_json::{Map, Value};
 
 /// Sections that configure a runner, a linter or a compiler.
 const SECTIONS: [&str; 17] = [
-    "jest", "mocha", "ava", "nyc", "c8", "vitest", "tap", "jasmine", "karma", "babel", "eslintConfig", "eslintIgnore", "xo", "standard",
-    "tsd", "wireit", "lint-staged",
+    "jest",
+    "mocha",
+    "ava",
+    "nyc",
+    "c8",
+    "vitest",
+    "tap",
+    "jasmine",
+    "karma",
+    "babel",
+    "eslintConfig",
+    "eslintIgnore",
+    "xo",
+    "standard",
+    "tsd",
+    "wireit",
+    "lint-staged",
 ];
 
 /// Keys that put other packages in the place of those that were asked for.
@@ -44,7 +59,9 @@ pub fn package(edit: &Edit, is_new_package: bool, findings: &mut Findings) {
         return;
     }
     for script in &edit.named.scripts {
-        let of = |object: &Map<String, Value>| object.get("scripts").and_then(|scripts| scripts.get(script)).cloned();
+        let of = |object: &Map<String, Value>| {
+            object.get("scripts").and_then(|scripts| scripts.get(script)).cloned()
+        };
         if of(&before) != of(&after) {
             findings.major(edit.path, &format!("script `{script}` changed"));
         }
@@ -80,8 +97,25 @@ fn was_there(before: &Map<String, Value>, name: &str) -> bool {
 
 fn is_foreign(edit: &Edit, name: &str, source: &str, was_there: bool) -> bool {
     const STARTS: [&str; 19] = [
-        "git:", "git+", "git@", "http:", "https:", "ssh:", "github:", "gitlab:", "bitbucket:", "gist:", "patch:", "exec:", "file:", "link:",
-        "portal:", "./", "../", "/", "~/",
+        "git:",
+        "git+",
+        "git@",
+        "http:",
+        "https:",
+        "ssh:",
+        "github:",
+        "gitlab:",
+        "bitbucket:",
+        "gist:",
+        "patch:",
+        "exec:",
+        "file:",
+        "link:",
+        "portal:",
+        "./",
+        "../",
+        "/",
+        "~/",
     ];
     let source = source.trim();
     // Another package of the same workspace, which was there.

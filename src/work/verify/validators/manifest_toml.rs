@@ -41,8 +41,23 @@ fn compare(edit: &Edit, before: &Table, after: &Table, paths: &[&str], findings:
 
 pub fn cargo(edit: &Edit, is_new_package: bool, findings: &mut Findings) {
     const JUDGING: [&str; 17] = [
-        "test", "profile.test", "profile.dev", "patch", "replace", "lints", "workspace.lints", "lib.test", "lib.harness", "lib.doctest", "lib.path",
-        "package.build", "package.autotests", "package.metadata.nextest", "workspace.exclude", "workspace.default-members", "badges.ci",
+        "test",
+        "profile.test",
+        "profile.dev",
+        "patch",
+        "replace",
+        "lints",
+        "workspace.lints",
+        "lib.test",
+        "lib.harness",
+        "lib.doctest",
+        "lib.path",
+        "package.build",
+        "package.autotests",
+        "package.metadata.nextest",
+        "workspace.exclude",
+        "workspace.default-members",
+        "badges.ci",
     ];
     let Some((before, after)) = sides(edit, findings) else { return };
     let old = cargo_dependencies(&before);
@@ -59,7 +74,10 @@ pub fn cargo(edit: &Edit, is_new_package: bool, findings: &mut Findings) {
         if !was_there && local.is_some_and(|path| is_old_crate(edit, path)) {
             continue;
         }
-        findings.major(edit.path, &format!("dependency `{}` comes from a path, a repository or another registry", name.1));
+        findings.major(
+            edit.path,
+            &format!("dependency `{}` comes from a path, a repository or another registry", name.1),
+        );
     }
     // What a new package says about itself is about new code.
     if is_new_package {
@@ -71,7 +89,9 @@ pub fn cargo(edit: &Edit, is_new_package: bool, findings: &mut Findings) {
     }
     for kind in ["bin", "example", "bench"] {
         let silent = |table: &Table| -> BTreeSet<String> {
-            let is_off = |value: &&Value| ["test", "harness"].iter().any(|key| value.get(*key).and_then(Value::as_bool) == Some(false));
+            let is_off = |value: &&Value| {
+                ["test", "harness"].iter().any(|key| value.get(*key).and_then(Value::as_bool) == Some(false))
+            };
             let entries = table.get(kind).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
             entries.iter().filter(is_off).map(ToString::to_string).collect()
         };
@@ -95,7 +115,9 @@ fn cargo_dependencies(table: &Table) -> BTreeMap<(String, String), &Value> {
     let mut groups: Vec<(String, &Value)> = Vec::new();
     for kind in KINDS {
         groups.extend(table.get(kind).map(|group| (kind.to_owned(), group)));
-        groups.extend(at(table, &format!("workspace.{kind}")).map(|group| (format!("workspace.{kind}"), group)));
+        groups.extend(
+            at(table, &format!("workspace.{kind}")).map(|group| (format!("workspace.{kind}"), group)),
+        );
         for (target, value) in table.get("target").and_then(Value::as_table).into_iter().flatten() {
             groups.extend(value.get(kind).map(|group| (format!("{target}.{kind}"), group)));
         }
@@ -117,10 +139,31 @@ fn is_old_crate(edit: &Edit, path: &str) -> bool {
 
 pub fn pyproject(edit: &Edit, is_new_package: bool, findings: &mut Findings) {
     const JUDGING: [&str; 25] = [
-        "tool.pytest", "tool.ruff", "tool.mypy", "tool.coverage", "tool.pyright", "tool.basedpyright", "tool.flake8", "tool.pylint", "tool.tox",
-        "tool.nox", "tool.poe", "tool.taskipy", "tool.pdm.scripts", "tool.hatch.envs", "tool.isort", "tool.black", "tool.bandit", "tool.ty",
-        "tool.pyrefly", "build-system.backend-path", "build-system.build-backend", "project.entry-points.pytest11",
-        "tool.poetry.plugins.pytest11", "tool.uv.override-dependencies", "tool.poetry.source",
+        "tool.pytest",
+        "tool.ruff",
+        "tool.mypy",
+        "tool.coverage",
+        "tool.pyright",
+        "tool.basedpyright",
+        "tool.flake8",
+        "tool.pylint",
+        "tool.tox",
+        "tool.nox",
+        "tool.poe",
+        "tool.taskipy",
+        "tool.pdm.scripts",
+        "tool.hatch.envs",
+        "tool.isort",
+        "tool.black",
+        "tool.bandit",
+        "tool.ty",
+        "tool.pyrefly",
+        "build-system.backend-path",
+        "build-system.build-backend",
+        "project.entry-points.pytest11",
+        "tool.poetry.plugins.pytest11",
+        "tool.uv.override-dependencies",
+        "tool.poetry.source",
     ];
     let Some((before, after)) = sides(edit, findings) else { return };
     let old = python_requirements(&before);
@@ -129,7 +172,10 @@ pub fn pyproject(edit: &Edit, is_new_package: bool, findings: &mut Findings) {
             findings.major(edit.path, &format!("a dependency from elsewhere: {requirement}"));
         }
     }
-    let mut places: Vec<String> = ["tool.uv.sources", "tool.poetry.dependencies", "tool.poetry.dev-dependencies"].map(str::to_owned).into();
+    let mut places: Vec<String> =
+        ["tool.uv.sources", "tool.poetry.dependencies", "tool.poetry.dev-dependencies"]
+            .map(str::to_owned)
+            .into();
     for (group, _) in at(&after, "tool.poetry.group").and_then(Value::as_table).into_iter().flatten() {
         places.push(format!("tool.poetry.group.{group}.dependencies"));
     }
@@ -146,7 +192,8 @@ fn table_sources(edit: &Edit, before: Option<&Value>, after: Option<&Value>, fin
     for (name, value) in after.and_then(Value::as_table).into_iter().flatten() {
         let is_foreign = ["path", "git", "url", "file"].iter().any(|key| value.get(*key).is_some());
         if is_foreign && before.and_then(|old| old.get(name)) != Some(value) {
-            findings.major(edit.path, &format!("dependency `{name}` comes from a path, a repository or a url"));
+            findings
+                .major(edit.path, &format!("dependency `{name}` comes from a path, a repository or a url"));
         }
     }
 }

@@ -94,7 +94,8 @@ pub fn validators(evidence: &Evidence) -> Check {
     }
     if findings.0.contains_key(&CheckSeverity::Major) {
         let blocker = Some(Blocker::ScopeDrift);
-        return Check::failed(CheckName::Validators, CheckSeverity::Major, blocker, expected, observed).with_evidence(lines);
+        return Check::failed(CheckName::Validators, CheckSeverity::Major, blocker, expected, observed)
+            .with_evidence(lines);
     }
     Check::failed(CheckName::Validators, CheckSeverity::Minor, None, expected, observed).with_evidence(lines)
 }
@@ -102,7 +103,11 @@ pub fn validators(evidence: &Evidence) -> Check {
 /// Paths that `files` names one by one: naming a validator permits to edit it.
 fn listed_literally(evidence: &Evidence) -> HashSet<String> {
     let files = evidence.contract.files.as_deref().unwrap_or_default();
-    files.iter().filter(|path| !path.contains(['*', '?', '[']) && !path.ends_with('/')).filter_map(|path| normal(path)).collect()
+    files
+        .iter()
+        .filter(|path| !path.contains(['*', '?', '[']) && !path.ends_with('/'))
+        .filter_map(|path| normal(path))
+        .collect()
 }
 
 /// All directories of the base: a validator in a new one judges only what is new.

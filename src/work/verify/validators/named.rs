@@ -84,7 +84,8 @@ impl Named {
         self.words.insert(first.clone());
         let arguments: Vec<&String> = plain[1..].iter().filter(|word| !word.starts_with('-')).collect();
         match first.as_str() {
-            "npm" | "pnpm" | "yarn" | "bun" | "npm-run-all" | "run-s" | "run-p" | "concurrently" | "wireit" => {
+            "npm" | "pnpm" | "yarn" | "bun" | "npm-run-all" | "run-s" | "run-p" | "concurrently"
+            | "wireit" => {
                 for word in arguments {
                     let name = word.strip_prefix("npm:").unwrap_or(word);
                     for name in [name.to_owned(), format!("pre{name}"), format!("post{name}")] {
@@ -134,8 +135,22 @@ impl Named {
             };
             let names_file = matches!(
                 option,
-                "-c" | "--config" | "--config-file" | "-r" | "--require" | "--import" | "--loader" | "--rcfile" | "--rootdir" | "-f"
-                    | "--file" | "--makefile" | "--setup-file" | "--globalSetup" | "--project" | "--settings" | "--manifest-path"
+                "-c" | "--config"
+                    | "--config-file"
+                    | "-r"
+                    | "--require"
+                    | "--import"
+                    | "--loader"
+                    | "--rcfile"
+                    | "--rootdir"
+                    | "-f"
+                    | "--file"
+                    | "--makefile"
+                    | "--setup-file"
+                    | "--globalSetup"
+                    | "--project"
+                    | "--settings"
+                    | "--manifest-path"
             );
             if names_file {
                 insert(&mut self.options, here, value);
@@ -145,7 +160,7 @@ impl Named {
 }
 
 fn joined(here: &str, path: &str) -> String {
-    normal(&format!("{here}/{path}").trim_start_matches('/').to_owned()).unwrap_or_default()
+    normal(format!("{here}/{path}").trim_start_matches('/')).unwrap_or_default()
 }
 
 fn insert(paths: &mut BTreeSet<String>, here: &str, word: &str) {
@@ -157,7 +172,8 @@ fn insert(paths: &mut BTreeSet<String>, here: &str, word: &str) {
 /// The scripts of the package at the root, as they were at launch.
 fn base_scripts(evidence: &Evidence) -> BTreeMap<String, String> {
     let text = base_text(evidence, "package.json").unwrap_or_default();
-    let value: Value = serde_json::from_str(text.strip_prefix('\u{feff}').unwrap_or(text)).unwrap_or_default();
+    let value: Value =
+        serde_json::from_str(text.strip_prefix('\u{feff}').unwrap_or(text)).unwrap_or_default();
     let scripts = value.get("scripts").and_then(Value::as_object);
     let of_text = |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
     scripts.map(|scripts| scripts.iter().filter_map(of_text).collect()).unwrap_or_default()

@@ -6,8 +6,21 @@ use std::collections::BTreeMap;
 /// The lines of each section that configures a runner or a linter.
 fn sections(text: &str) -> BTreeMap<String, Vec<&str>> {
     const TOOLS: [&str; 15] = [
-        "pytest", "tool:pytest", "tox", "testenv", "flake8", "mypy", "coverage", "pylint", "isort", "pycodestyle", "pydocstyle", "ruff", "nosetests",
-        "options.entry_points", "bandit",
+        "pytest",
+        "tool:pytest",
+        "tox",
+        "testenv",
+        "flake8",
+        "mypy",
+        "coverage",
+        "pylint",
+        "isort",
+        "pycodestyle",
+        "pydocstyle",
+        "ruff",
+        "nosetests",
+        "options.entry_points",
+        "bandit",
     ];
     let mut found: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut current: Option<String> = None;

@@ -54,7 +54,11 @@ impl Tasks {
             current = match kind {
                 TaskFile::Make => names.split_whitespace().map(str::to_owned).collect(),
                 // Parameters follow the name.
-                TaskFile::Just => names.split_whitespace().take(1).map(|name| name.trim_start_matches('@').to_owned()).collect(),
+                TaskFile::Just => names
+                    .split_whitespace()
+                    .take(1)
+                    .map(|name| name.trim_start_matches('@').to_owned())
+                    .collect(),
             };
             for name in &current {
                 if !name.starts_with('.') && self.first.is_none() {
@@ -91,7 +95,10 @@ impl Tasks {
     pub fn recipe_lines(&self, target: &str) -> Vec<String> {
         let closure = self.closure(target);
         let lines = closure.values().flat_map(|target| &target.lines);
-        lines.map(|line| line.trim_start_matches(['@', '-', '+']).replace("$(MAKE)", "make")).take(500).collect()
+        lines
+            .map(|line| line.trim_start_matches(['@', '-', '+']).replace("$(MAKE)", "make"))
+            .take(500)
+            .collect()
     }
 }
 
@@ -120,7 +127,18 @@ pub fn named_file(edit: &Edit, name: &str, findings: &mut Findings) {
     if !edit.named.targets.is_empty() {
         let is_setting = |line: &&String| {
             let start = line.split([' ', ':', '=', '?', '+']).next().unwrap_or_default();
-            matches!(start, "SHELL" | ".SHELLFLAGS" | "MAKEFLAGS" | "include" | "-include" | "sinclude" | "set" | "override" | "export")
+            matches!(
+                start,
+                "SHELL"
+                    | ".SHELLFLAGS"
+                    | "MAKEFLAGS"
+                    | "include"
+                    | "-include"
+                    | "sinclude"
+                    | "set"
+                    | "override"
+                    | "export"
+            )
         };
         let variables = |tasks: &Tasks| -> BTreeSet<String> { tasks.common.iter().cloned().collect() };
         let (old, new) = (variables(&before), variables(&after));
@@ -139,7 +157,10 @@ pub fn conftest(edit: &Edit, findings: &mut Findings) {
     let (before, after) = (powers(edit.before.text()), powers(edit.after.text()));
     for power in after.difference(&before) {
         let first = power.lines().next().unwrap_or_default();
-        findings.major(edit.path, &format!("a hook, a fixture for every test, or code that ends the run: {first}"));
+        findings.major(
+            edit.path,
+            &format!("a hook, a fixture for every test, or code that ends the run: {first}"),
+        );
     }
     if before.difference(&after).next().is_some() && after.is_subset(&before) {
         findings.major(edit.path, "a hook or a fixture for every test was removed");
@@ -149,8 +170,18 @@ pub fn conftest(edit: &Edit, findings: &mut Findings) {
 /// Blocks of a conftest that act on tests that do not ask for them, with their whole text.
 fn powers(text: &str) -> BTreeSet<String> {
     const IMPORTED: [&str; 12] = [
-        "pytest_runtest", "pytest_collection", "pytest_session", "pytest_configure", "pytest_unconfigure", "pytest_report", "pytest_terminal",
-        "pytest_pyfunc_call", "pytest_generate_tests", "pytest_ignore_collect", "pytest_exception_interact", "pytest_itemcollected",
+        "pytest_runtest",
+        "pytest_collection",
+        "pytest_session",
+        "pytest_configure",
+        "pytest_unconfigure",
+        "pytest_report",
+        "pytest_terminal",
+        "pytest_pyfunc_call",
+        "pytest_generate_tests",
+        "pytest_ignore_collect",
+        "pytest_exception_interact",
+        "pytest_itemcollected",
     ];
     let lines: Vec<&str> = text.lines().collect();
     let mut found = BTreeSet::new();
@@ -159,12 +190,18 @@ fn powers(text: &str) -> BTreeSet<String> {
         let line = lines[index];
         let plain = line.trim_start();
         let starts_block = !line.starts_with([' ', '\t'])
-            && (plain.starts_with('@') || plain.starts_with("def ") || plain.starts_with("async def ") || plain.starts_with("class "));
+            && (plain.starts_with('@')
+                || plain.starts_with("def ")
+                || plain.starts_with("async def ")
+                || plain.starts_with("class "));
         if !starts_block {
-            let is_import = (plain.starts_with("from ") || plain.starts_with("import ")) && IMPORTED.iter().any(|hook| plain.contains(hook));
+            let is_import = (plain.starts_with("from ") || plain.starts_with("import "))
+                && IMPORTED.iter().any(|hook| plain.contains(hook));
             let is_setting = ["pytest_plugins", "collect_ignore"].iter().any(|name| plain.starts_with(name));
             let is_assigned = plain.starts_with("pytest_") && plain.contains('=');
-            let ends = ["os._exit(", "sys.exit(", "pytest.exit(", "atexit.register("].iter().any(|call| plain.contains(call));
+            let ends = ["os._exit(", "sys.exit(", "pytest.exit(", "atexit.register("]
+                .iter()
+                .any(|call| plain.contains(call));
             if is_import || is_setting || is_assigned || ends && !plain.starts_with('#') {
                 found.insert(plain.trim_end().to_owned());
             }
@@ -176,7 +213,8 @@ fn powers(text: &str) -> BTreeSet<String> {
         let mut has_definition = false;
         while index < lines.len() {
             let line = lines[index];
-            let is_definition = line.starts_with("def ") || line.starts_with("async def ") || line.starts_with("class ");
+            let is_definition =
+                line.starts_with("def ") || line.starts_with("async def ") || line.starts_with("class ");
             let belongs = line.is_empty() || line.starts_with([' ', '\t', ')', ']', '#']);
             if index > start && !belongs && (has_definition || !(is_definition || line.starts_with('@'))) {
                 break;
@@ -184,7 +222,8 @@ fn powers(text: &str) -> BTreeSet<String> {
             has_definition |= is_definition;
             index += 1;
         }
-        let block: Vec<&str> = lines[start..index].iter().map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect();
+        let block: Vec<&str> =
+            lines[start..index].iter().map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect();
         let block = block.join("\n");
         let squeezed: String = block.chars().filter(|c| !c.is_whitespace()).collect();
         let is_hook = block.lines().any(|line| {
