@@ -126,7 +126,7 @@ pub fn verdict_lines(verdict: &Verdict, contract: &Contract, facts: &DisplayFact
         }
     } else if verdict.attempts.len() > 1 {
         lines.push(empty());
-        lines.extend(verdict.attempts.iter().map(|attempt| attempt_line(attempt)));
+        lines.extend(verdict.attempts.iter().map(attempt_line));
     }
     lines.push(empty());
     lines.extend(what_became(verdict));
@@ -340,7 +340,7 @@ fn what_became(verdict: &Verdict) -> Vec<DisplayLine> {
                 }
             }
             ApplyStatus::Applied => {
-                commands.push(("undo", format!("agentworkforce sessions undo {session}")))
+                commands.push(("undo", format!("agentworkforce sessions undo {session}")));
             }
             ApplyStatus::Discarded | ApplyStatus::Nothing => {}
         }

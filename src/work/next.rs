@@ -59,7 +59,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    fn new(ruling: Ruling, reason: impl Into<String>, held: bool) -> Next {
+    fn because(ruling: Ruling, reason: impl Into<String>, held: bool) -> Next {
         let warn = ruling == Ruling::Skipped;
         Next::Stop(Stop { ruling, reason: reason.into(), held, request: None, warn })
     }
@@ -195,13 +195,13 @@ pub fn next(
 ) -> Next {
     let has_work = has_work_in_scope(evidence, checks);
     if gave_up(evidence) {
-        return Stop::new(Ruling::Escalated, worker_reason(evidence), true);
+        return Stop::because(Ruling::Escalated, worker_reason(evidence), true);
     }
     if let Some(stop) = stopped_by_advice(history) {
         return Next::Stop(stop);
     }
     if signal.blocker_type == Some(Blocker::CapabilityGap) {
-        return Stop::new(Ruling::Escalated, capability_reason(evidence, checks), has_work);
+        return Stop::because(Ruling::Escalated, capability_reason(evidence, checks), has_work);
     }
     if let Some(step) = asked(contract, evidence, checks, history, has_work) {
         return step;
@@ -213,7 +213,7 @@ pub fn next(
     if history.stalls >= 2 && matches!(evidence.harness, HarnessEnd::Failed(_)) {
         let seconds = contract.budgets.stall_seconds;
         let reason = format!("no output, no change and no processor time for {seconds} seconds, twice");
-        return Stop::new(Ruling::Escalated, reason, true);
+        return Stop::because(Ruling::Escalated, reason, true);
     }
     if let Some(over) = over_budget(contract, history) {
         return exhausted(contract, evidence, checks, history, Some(over));
@@ -237,7 +237,7 @@ pub fn next(
             "the same failure with the same changes again: skipped\n{}",
             escalation_tail(evidence, checks, history)
         );
-        return Stop::new(Ruling::Skipped, reason, has_work);
+        return Stop::because(Ruling::Skipped, reason, has_work);
     }
     if history.attempts_used() >= contract.budgets.attempts {
         return exhausted(contract, evidence, checks, history, None);
@@ -251,14 +251,14 @@ pub fn next(
     {
         return Next::Decompose;
     }
-    Next::Attempt(attempt(contract, evidence, checks, signal, history))
+    Next::Attempt(attempt(contract, evidence, checks, *signal, history))
 }
 
 fn attempt(
     contract: &Contract,
     evidence: &Evidence,
     checks: &[Check],
-    signal: &Signal,
+    signal: Signal,
     history: &History,
 ) -> NextAttempt {
     let put_back = out_of_scope::paths(evidence, checks);
@@ -366,7 +366,7 @@ fn repeated_failure(contract: &Contract, checks: &[Check], history: &History) ->
         return None;
     }
     let failed = checks.iter().filter(|check| check.blocks());
-    let last_error = failed.clone().last().map(super::signature::error_line).unwrap_or_default();
+    let last_error = failed.clone().next_back().map(super::signature::error_line).unwrap_or_default();
     let names: Vec<String> = failed.take(10).map(|check| check.id.to_string()).collect();
     let question = format!("The same failure twice ({}). What should be done differently?", names.join(", "));
     let request = request(contract, history, AdvisorReason::RetryThreshold, signature, question, last_error);
@@ -386,7 +386,7 @@ fn review_again(contract: &Contract, checks: &[Check], history: &History) -> Opt
                 history.reviews,
                 plain(&review.observed)
             );
-            Some(Stop::new(Ruling::RequestChanges, reason, true))
+            Some(Stop::because(Ruling::RequestChanges, reason, true))
         }
         (CheckStatus::Inconclusive, true) => Some(Next::Review),
         _ => None,
@@ -416,7 +416,11 @@ fn exhausted(
         Some(why) => format!("{why}\n{}", escalation_tail(evidence, checks, history)),
         None => correction::escalation(contract, evidence, checks, history),
     };
-    Stop::new(if progress { Ruling::RequestChanges } else { Ruling::Skipped }, reason.trim_end(), progress)
+    Stop::because(
+        if progress { Ruling::RequestChanges } else { Ruling::Skipped },
+        reason.trim_end(),
+        progress,
+    )
 }
 
 /// The same as an escalation without its first line.

@@ -192,8 +192,10 @@ pub fn grounds(evidence: &Evidence, checks: &[Check]) -> Grounds {
         checks.iter().filter(of_name).any(|check| check.status == CheckStatus::Passed)
     };
     let on = |view: View| evidence.executions.iter().filter(move |run| run.on == view);
-    let counted: Vec<u64> =
-        on(View::Result).filter_map(|run| run.summary.as_ref()).map(|summary| summary.ran()).collect();
+    let counted: Vec<u64> = on(View::Result)
+        .filter_map(|run| run.summary.as_ref())
+        .map(super::evidence::TestSummary::ran)
+        .collect();
     let no_test_ran = !counted.is_empty() && counted.iter().all(|ran| *ran == 0);
     Grounds {
         discriminates: passed(CheckName::Discriminates)

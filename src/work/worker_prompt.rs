@@ -97,7 +97,7 @@ fn spec(contract: &Contract) -> String {
         )),
         (None, Some(SpecSkip::DocsOnly)) => lines.push("Only documents change; there is no spec.".into()),
         (None, Some(SpecSkip::MechanicalChange)) => {
-            lines.push("The change is mechanical; behaviour stays as it is.".into())
+            lines.push("The change is mechanical; behaviour stays as it is.".into());
         }
         (None, Some(SpecSkip::ExistingSpecSufficient) | None) => {}
     }
