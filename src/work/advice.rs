@@ -10,7 +10,8 @@ const MOST_INSTRUCTIONS: usize = 4;
 /// Reads an answer: `advisor-response.v1`. One that says STOP needs no instructions.
 pub fn parse(answer: &str) -> Result<AdvisorResponse, String> {
     let value = last_object(answer).ok_or("the answer has no JSON object")?;
-    let response: AdvisorResponse = serde_json::from_value(value).map_err(|error| plain(&error.to_string()))?;
+    let response: AdvisorResponse =
+        serde_json::from_value(value).map_err(|error| plain(&error.to_string()))?;
     if response.schema_version != ADVISOR_RESPONSE {
         return Err(format!("`schema_version` is not `{ADVISOR_RESPONSE}`"));
     }
@@ -20,7 +21,9 @@ pub fn parse(answer: &str) -> Result<AdvisorResponse, String> {
     let instructions = response.executor_instructions.len();
     let least = usize::from(response.decision != AdvisorDecision::Stop);
     if !(least..=MOST_INSTRUCTIONS).contains(&instructions) {
-        return Err(format!("`executor_instructions` has {instructions} entries instead of 1 to {MOST_INSTRUCTIONS}"));
+        return Err(format!(
+            "`executor_instructions` has {instructions} entries instead of 1 to {MOST_INSTRUCTIONS}"
+        ));
     }
     if response.executor_instructions.iter().any(|line| line.trim().is_empty()) {
         return Err("an entry of `executor_instructions` is empty".into());
@@ -61,7 +64,10 @@ mod tests {
         let plan = parse(&answer("PLAN", r#"["look at the clock"]"#, "0.7")).unwrap();
         assert_eq!(plan.decision, AdvisorDecision::Plan);
         assert_eq!(plan.executor_instructions, ["look at the clock"]);
-        assert_eq!(parse(&answer("CORRECTION", r#"["a","b","c","d"]"#, "1")).unwrap().executor_instructions.len(), 4);
+        assert_eq!(
+            parse(&answer("CORRECTION", r#"["a","b","c","d"]"#, "1")).unwrap().executor_instructions.len(),
+            4
+        );
         assert_eq!(parse(&answer("STOP", "[]", "0")).unwrap().decision, AdvisorDecision::Stop);
     }
 

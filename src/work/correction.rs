@@ -19,13 +19,21 @@ const ADVICE_TOKENS: usize = 400;
 const MOST_FINDINGS: usize = 1400;
 
 /// What failed, for a conversation that goes on.
-pub fn correction(contract: &Contract, evidence: &Evidence, checks: &[Check], put_back: &[RawPath]) -> String {
+pub fn correction(
+    contract: &Contract,
+    evidence: &Evidence,
+    checks: &[Check],
+    put_back: &[RawPath],
+) -> String {
     let intro = intro(checks);
     let mut head = vec![intro.to_owned()];
     head.extend(findings(checks));
     head.extend(put_back_line(put_back));
     head.push(allowed_line(contract));
-    head.push("Fix the cause. Do not change the tests or the commands. Then write a new report with the new nonce.".into());
+    head.push(
+        "Fix the cause. Do not change the tests or the commands. Then write a new report with the new nonce."
+            .into(),
+    );
     let tail = output(evidence, checks);
     tokens::newest_kept(&head.join("\n"), &tail.join("\n"), CORRECTION_TOKENS)
 }
@@ -75,9 +83,13 @@ fn findings(checks: &[Check]) -> Vec<String> {
     if left_out > 0 {
         lines.push(format!("- and {left_out} more"));
     }
-    let known: Vec<String> = checks.iter().filter(|check| is_tolerated(check)).map(|check| plain(&check.observed)).collect();
+    let known: Vec<String> =
+        checks.iter().filter(|check| is_tolerated(check)).map(|check| plain(&check.observed)).collect();
     if !known.is_empty() {
-        lines.push(format!("Not yours, it failed before you began: {}", known[..known.len().min(3)].join("; ")));
+        lines.push(format!(
+            "Not yours, it failed before you began: {}",
+            known[..known.len().min(3)].join("; ")
+        ));
     }
     lines
 }
@@ -95,9 +107,13 @@ fn is_command(check: &Check) -> bool {
 /// Which tools show whether a claim holds.
 fn tools(check: &Check) -> &'static str {
     match check.id.name {
-        CheckName::FilesChanged | CheckName::NotEmpty => ". Use your edit and write tools, then read the files back",
+        CheckName::FilesChanged | CheckName::NotEmpty => {
+            ". Use your edit and write tools, then read the files back"
+        }
         CheckName::Commit => ". Use `git log` and `git show --stat`",
-        CheckName::Validation | CheckName::Regression | CheckName::Evidence => ". Run the command with your shell tool and read its output",
+        CheckName::Validation | CheckName::Regression | CheckName::Evidence => {
+            ". Run the command with your shell tool and read its output"
+        }
         CheckName::TddRed => ". Run the new test against the old code with your shell tool first",
         _ => ". Use your tools to see it before you say it",
     }
@@ -107,8 +123,11 @@ fn put_back_line(put_back: &[RawPath]) -> Option<String> {
     if put_back.is_empty() {
         return None;
     }
-    let names: Vec<String> =
-        put_back.iter().take(10).map(|path| crate::model::printable::printable_name(&path.to_string_lossy())).collect();
+    let names: Vec<String> = put_back
+        .iter()
+        .take(10)
+        .map(|path| crate::model::printable::printable_name(&path.to_string_lossy()))
+        .collect();
     let more = if put_back.len() > 10 { format!(" and {} more", put_back.len() - 10) } else { String::new() };
     Some(format!("Put back as they were, leave them alone: {}{more}", names.join(", ")))
 }
@@ -185,7 +204,9 @@ pub fn rephrase(
     }
     let loops = history.current().last().is_some_and(|last| last.signal.blocker_type == Some(Blocker::Loop));
     if loops {
-        text.push_str("\nThe last two ended the same way. Take another approach: question the cause that was assumed.");
+        text.push_str(
+            "\nThe last two ended the same way. Take another approach: question the cause that was assumed.",
+        );
     }
     text.push_str("\nTheir changes are in the working directory. Read them before you build on them.\n\n");
     text.push_str(&correction(contract, evidence, checks, put_back));
@@ -207,9 +228,18 @@ pub fn tried(history: &History) -> Vec<String> {
     let newest = attempts.iter().skip(attempts.len().saturating_sub(3));
     newest
         .map(|attempt| {
-            let failed: Vec<String> = blocking(&attempt.checks).take(3).map(|check| check.id.to_string()).collect();
-            let failed = if failed.is_empty() { "no check failed".to_owned() } else { format!("failed: {}", failed.join(", ")) };
-            format!("{}. {}: {failed}", attempt.number, super::signal::attempt_strategy_text(attempt.strategy))
+            let failed: Vec<String> =
+                blocking(&attempt.checks).take(3).map(|check| check.id.to_string()).collect();
+            let failed = if failed.is_empty() {
+                "no check failed".to_owned()
+            } else {
+                format!("failed: {}", failed.join(", "))
+            };
+            format!(
+                "{}. {}: {failed}",
+                attempt.number,
+                super::signal::attempt_strategy_text(attempt.strategy)
+            )
         })
         .collect()
 }

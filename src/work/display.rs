@@ -5,7 +5,9 @@ use crate::model::amounts::{counted, dollars, seconds};
 use crate::model::contract::{CommandOrigin, Contract, ContractForm};
 use crate::model::printable::{printable, printable_name};
 use crate::model::report::ApplyStatus;
-use crate::model::verdict::{AttemptRecord, Check, CheckName, CheckStatus, Confidence, Ruling, Strategy, Verdict};
+use crate::model::verdict::{
+    AttemptRecord, Check, CheckName, CheckStatus, Confidence, Ruling, Strategy, Verdict,
+};
 use serde_json::Value;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -44,7 +46,10 @@ const COLUMN: usize = 29;
 const MOST_ROWS: usize = 5;
 
 fn line(role: LineRole, text: impl AsRef<str>) -> DisplayLine {
-    DisplayLine { role, text: shortened(printable(text.as_ref()).replace(['\n', '\t'], " ").trim_end(), WIDTH) }
+    DisplayLine {
+        role,
+        text: shortened(printable(text.as_ref()).replace(['\n', '\t'], " ").trim_end(), WIDTH),
+    }
 }
 
 fn empty() -> DisplayLine {
@@ -121,11 +126,13 @@ pub fn verdict_lines(verdict: &Verdict, contract: &Contract, facts: &DisplayFact
         }
     } else if verdict.attempts.len() > 1 {
         lines.push(empty());
-        lines.extend(verdict.attempts.iter().map(|attempt| attempt_line(attempt)));
+        lines.extend(verdict.attempts.iter().map(attempt_line));
     }
     lines.push(empty());
     lines.extend(what_became(verdict));
-    lines.extend(verdict.warnings.iter().take(10).map(|warning| line(LineRole::Doubtful, format!("! {warning}"))));
+    lines.extend(
+        verdict.warnings.iter().take(10).map(|warning| line(LineRole::Doubtful, format!("! {warning}"))),
+    );
     lines
 }
 
@@ -149,7 +156,9 @@ fn heading(verdict: &Verdict, contract: &Contract, facts: &DisplayFacts) -> Disp
         let all = if verdict.verdict == Ruling::Approve { "attempt " } else { "" };
         let noun = if all.is_empty() { " attempts" } else { "" };
         parts.push(format!("{all}{made} of {most}{noun}"));
-        parts.push(seconds(facts.seconds.unwrap_or_else(|| verdict.attempts.iter().map(|attempt| attempt.seconds).sum())));
+        parts.push(seconds(
+            facts.seconds.unwrap_or_else(|| verdict.attempts.iter().map(|attempt| attempt.seconds).sum()),
+        ));
     }
     let costs: Vec<f64> = verdict.attempts.iter().filter_map(|attempt| attempt.usage.cost_usd).collect();
     let cost = facts.cost_usd.or_else(|| (!costs.is_empty()).then(|| costs.iter().sum()));
@@ -173,8 +182,13 @@ fn why_sure(verdict: &Verdict, contract: &Contract) -> Vec<DisplayLine> {
         Confidence::High => [CheckName::Discriminates, CheckName::TddRed, CheckName::Review]
             .into_iter()
             .find_map(of)
-            .map_or_else(|| "a command was red before and is green now".to_owned(), |check| check.observed.clone()),
-        _ if contract.form == ContractForm::Short => "nothing shows that a command was red before (add --prove)".into(),
+            .map_or_else(
+                || "a command was red before and is green now".to_owned(),
+                |check| check.observed.clone(),
+            ),
+        _ if contract.form == ContractForm::Short => {
+            "nothing shows that a command was red before (add --prove)".into()
+        }
         _ => "nothing shows that a command was red before, and no reviewer approved".into(),
     };
     let confidence = confidence(verdict.signal.confidence);
@@ -286,7 +300,11 @@ fn failure(attempt: &AttemptRecord) -> String {
     let Some(first) = blocking.next() else { return "nothing failed".into() };
     let more = blocking.count();
     let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-    let text = format!("{}: {}", first.id, if first.observed.is_empty() { &first.expected } else { &first.observed });
+    let text = format!(
+        "{}: {}",
+        first.id,
+        if first.observed.is_empty() { &first.expected } else { &first.observed }
+    );
     format!("{}{more}", shortened(&text, WIDTH - 18 - more.width()))
 }
 
@@ -294,7 +312,9 @@ fn refused_before(verdict: &Verdict) -> Vec<DisplayLine> {
     let refused = verdict.attempts.iter().filter(|attempt| attempt.checks.iter().any(Check::blocks));
     refused
         .take(MOST_ROWS)
-        .map(|attempt| line(LineRole::Faint, format!("  Attempt {} refused: {}.", attempt.number, failure(attempt))))
+        .map(|attempt| {
+            line(LineRole::Faint, format!("  Attempt {} refused: {}.", attempt.number, failure(attempt)))
+        })
         .collect()
 }
 
@@ -319,18 +339,27 @@ fn what_became(verdict: &Verdict) -> Vec<DisplayLine> {
                     commands.push(("go on", format!("agentworkforce work --resume {session} --attempts 2")));
                 }
             }
-            ApplyStatus::Applied => commands.push(("undo", format!("agentworkforce sessions undo {session}"))),
+            ApplyStatus::Applied => {
+                commands.push(("undo", format!("agentworkforce sessions undo {session}")));
+            }
             ApplyStatus::Discarded | ApplyStatus::Nothing => {}
         }
-        lines.extend(commands.into_iter().map(|(word, command)| line(LineRole::Plain, format!("  {word:<6} {command}"))));
+        lines.extend(
+            commands
+                .into_iter()
+                .map(|(word, command)| line(LineRole::Plain, format!("  {word:<6} {command}"))),
+        );
     }
-    lines.extend(verdict.followups.iter().take(MOST_ROWS).map(|text| line(LineRole::Plain, format!("  {text}"))));
+    lines.extend(
+        verdict.followups.iter().take(MOST_ROWS).map(|text| line(LineRole::Plain, format!("  {text}"))),
+    );
     lines
 }
 
 /// What a contract would do, without doing it. `checks` are the names of those that would be made.
 pub fn contract_lines(contract: &Contract, checks: &[CheckName]) -> Vec<DisplayLine> {
-    let mut lines = vec![line(LineRole::Plain, format!("Contract {} · {}", contract.task_id, contract.task)), empty()];
+    let mut lines =
+        vec![line(LineRole::Plain, format!("Contract {} · {}", contract.task_id, contract.task)), empty()];
     lines.push(line(LineRole::Faint, "  commands"));
     for command in &contract.validation_commands {
         let why = match &command.from {
@@ -349,14 +378,20 @@ pub fn contract_lines(contract: &Contract, checks: &[CheckName]) -> Vec<DisplayL
     };
     lines.extend(row(LineRole::Plain, " ", "files", &files));
     let budgets = &contract.budgets;
-    let mut limits = vec![counted(budgets.attempts, "attempt"), counted(budgets.report_returns, "return") + " of the report"];
+    let mut limits = vec![
+        counted(budgets.attempts, "attempt"),
+        counted(budgets.report_returns, "return") + " of the report",
+    ];
     limits.extend(budgets.usd.map(dollars));
     limits.extend(budgets.wall_seconds.map(seconds));
     limits.push(format!("stalled after {}", seconds(budgets.stall_seconds)));
     lines.extend(row(LineRole::Plain, " ", "budgets", &limits.join(", ")));
     let judges = [
         ("review", contract.review.as_ref().map(|terms| terms.persona.clone())),
-        ("advisor", contract.advisor.as_ref().filter(|terms| terms.enabled).map(|terms| terms.persona.clone())),
+        (
+            "advisor",
+            contract.advisor.as_ref().filter(|terms| terms.enabled).map(|terms| terms.persona.clone()),
+        ),
         ("planner", contract.planner.clone()),
         ("spec", contract.spec_path.clone()),
     ];

@@ -8,7 +8,12 @@ use crate::work::tests_support::{contract, failed};
 use serde_json::json;
 
 fn signal(confidence: Confidence, strategy: Option<Strategy>) -> Signal {
-    Signal { confidence, progress_made: true, blocker_type: strategy.map(|_| Blocker::Partial), suggested_strategy: strategy }
+    Signal {
+        confidence,
+        progress_made: true,
+        blocker_type: strategy.map(|_| Blocker::Partial),
+        suggested_strategy: strategy,
+    }
 }
 
 fn attempt(number: u32, strategy: Option<Strategy>, checks: Vec<Check>) -> AttemptRecord {
@@ -53,7 +58,13 @@ const FACTS: DisplayFacts = DisplayFacts { harness: Some("claude"), seconds: Non
 #[test]
 fn what_was_refused_shows_claims_beside_measures_attempts_and_how_to_go_on() {
     let red = |observed: &str| {
-        Check::failed(CheckName::Validation.of(1), CheckSeverity::Major, Some(Blocker::Partial), "exit 0", observed)
+        Check::failed(
+            CheckName::Validation.of(1),
+            CheckSeverity::Major,
+            Some(Blocker::Partial),
+            "exit 0",
+            observed,
+        )
     };
     let checks = vec![
         failed(CheckName::FilesChanged, Blocker::Partial, "also src/api.js +2, not reported"),
@@ -65,9 +76,17 @@ fn what_was_refused_shows_claims_beside_measures_attempts_and_how_to_go_on() {
     let attempts = vec![
         attempt(1, Some(Strategy::Retry), vec![red("4 failed")]),
         attempt(2, Some(Strategy::Retry), vec![red("2 failed")]),
-        attempt(3, Some(Strategy::Rephrase), vec![red("2 failed"), failed(CheckName::Report, Blocker::Partial, "x")]),
+        attempt(
+            3,
+            Some(Strategy::Rephrase),
+            vec![red("2 failed"), failed(CheckName::Report, Blocker::Partial, "x")],
+        ),
     ];
-    let shown = text(&verdict_lines(&verdict(Ruling::RequestChanges, ApplyStatus::Held, checks, attempts), &contract(), &FACTS));
+    let shown = text(&verdict_lines(
+        &verdict(Ruling::RequestChanges, ApplyStatus::Held, checks, attempts),
+        &contract(),
+        &FACTS,
+    ));
     let expected = "\
 ✗ Not approved · fix-login · worker (claude) · 3 of 3 attempts · 6m12s · $0.84
 
@@ -97,10 +116,18 @@ fn what_was_approved_says_why_and_what_was_not_judged() {
         Check::passed(CheckName::Discriminates, "", "login.test.js was red before and is green now"),
     ];
     let attempts = vec![
-        attempt(1, Some(Strategy::Retry), vec![failed(CheckName::Validation, Blocker::Hallucination, "1 failed")]),
+        attempt(
+            1,
+            Some(Strategy::Retry),
+            vec![failed(CheckName::Validation, Blocker::Hallucination, "1 failed")],
+        ),
         attempt(2, None, checks.clone()),
     ];
-    let shown = text(&verdict_lines(&verdict(Ruling::Approve, ApplyStatus::Applied, checks, attempts), &contract(), &FACTS));
+    let shown = text(&verdict_lines(
+        &verdict(Ruling::Approve, ApplyStatus::Applied, checks, attempts),
+        &contract(),
+        &FACTS,
+    ));
     let expected = "\
 ✓ Approved · fix-login · worker (claude) · attempt 2 of 3 · 4m08s · $0.56
   Confidence high: login.test.js was red before and is green now.
@@ -120,8 +147,15 @@ fn what_was_approved_says_why_and_what_was_not_judged() {
 
 #[test]
 fn every_line_fits_whatever_is_in_it() {
-    for hostile in ["x".repeat(100_000), "日本".repeat(500), "a b ".repeat(10_000), "\u{1b}[2J\n\r\u{202e}".repeat(50), "🎉é\u{301}".repeat(200)] {
-        let check = failed(CheckName::Commit, Blocker::Hallucination, &hostile).with_evidence([hostile.clone()]);
+    for hostile in [
+        "x".repeat(100_000),
+        "日本".repeat(500),
+        "a b ".repeat(10_000),
+        "\u{1b}[2J\n\r\u{202e}".repeat(50),
+        "🎉é\u{301}".repeat(200),
+    ] {
+        let check =
+            failed(CheckName::Commit, Blocker::Hallucination, &hostile).with_evidence([hostile.clone()]);
         let attempts = vec![attempt(1, None, vec![check.clone()]), attempt(2, None, vec![check.clone()])];
         let mut verdict = verdict(Ruling::Escalated, ApplyStatus::Held, vec![check], attempts);
         verdict.report = Some(json!({"files_changed": [hostile]}));
@@ -130,8 +164,12 @@ fn every_line_fits_whatever_is_in_it() {
         contract.task = hostile.clone();
         contract.task_id = hostile.clone();
         contract.files = Some(vec![hostile.clone()]);
-        contract.validation_commands = vec![ValidationCommand::new(hostile.clone(), CommandOrigin::Found(hostile.clone()))];
-        for line in verdict_lines(&verdict, &contract, &FACTS).iter().chain(&contract_lines(&contract, &[CheckName::Scope])) {
+        contract.validation_commands =
+            vec![ValidationCommand::new(hostile.clone(), CommandOrigin::Found(hostile.clone()))];
+        for line in verdict_lines(&verdict, &contract, &FACTS)
+            .iter()
+            .chain(&contract_lines(&contract, &[CheckName::Scope]))
+        {
             assert!(line.text.width() <= WIDTH, "{} {:?}", line.text.width(), line.text);
             assert!(!line.text.contains(|c: char| c.is_control() || c == '\u{202e}'), "{:?}", line.text);
         }
@@ -141,10 +179,20 @@ fn every_line_fits_whatever_is_in_it() {
 #[test]
 fn a_dry_run_says_commands_with_their_reason_files_budgets_and_checks() {
     let mut contract = contract();
-    contract.validation_commands.push(ValidationCommand::new("cargo test", CommandOrigin::Found("Cargo.toml is there".into())));
+    contract
+        .validation_commands
+        .push(ValidationCommand::new("cargo test", CommandOrigin::Found("Cargo.toml is there".into())));
     let all: Vec<CheckName> = CheckName::ALL.iter().map(|(name, _)| *name).collect();
     let shown = text(&contract_lines(&contract, &all));
-    for part in ["npm test", "from the contract", "Cargo.toml is there", "src/, tests/", "3 attempts", "depends-on-ignored", "review"] {
+    for part in [
+        "npm test",
+        "from the contract",
+        "Cargo.toml is there",
+        "src/, tests/",
+        "3 attempts",
+        "depends-on-ignored",
+        "review",
+    ] {
         assert!(shown.contains(part), "{part} is missing in {shown}");
     }
 }

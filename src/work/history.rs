@@ -66,7 +66,12 @@ impl History {
     }
 
     /// Adds the answer of an advisor, or that there was none.
-    pub fn record_consult(&mut self, trigger_hash: String, reason: AdvisorReason, response: Option<AdvisorResponse>) {
+    pub fn record_consult(
+        &mut self,
+        trigger_hash: String,
+        reason: AdvisorReason,
+        response: Option<AdvisorResponse>,
+    ) {
         let attempt = self.attempts.len();
         self.consults.push(Consult { trigger_hash, reason, attempt, response });
     }
@@ -106,7 +111,10 @@ impl History {
     /// The advice that is for the next attempt: given since the last one ended.
     pub fn new_advice(&self) -> impl Iterator<Item = &AdvisorResponse> {
         let now = self.attempts.len();
-        self.consults.iter().filter(move |consult| consult.attempt == now).filter_map(|consult| consult.response.as_ref())
+        self.consults
+            .iter()
+            .filter(move |consult| consult.attempt == now)
+            .filter_map(|consult| consult.response.as_ref())
     }
 }
 

@@ -85,8 +85,15 @@ mod tests {
 
     #[test]
     fn hostile_texts_take_linear_time() {
-        let texts = ["{".repeat(3_000_000), "{}{".repeat(500_000), "{\"".repeat(500_000), "}".repeat(1_000_000), "{a}".repeat(400_000),
-            format!("{}{}", "{".repeat(500_000), "}".repeat(500_000)), format!("{}1{}", "{\"a\":".repeat(150_000), "}".repeat(150_000))];
+        let texts = [
+            "{".repeat(3_000_000),
+            "{}{".repeat(500_000),
+            "{\"".repeat(500_000),
+            "}".repeat(1_000_000),
+            "{a}".repeat(400_000),
+            format!("{}{}", "{".repeat(500_000), "}".repeat(500_000)),
+            format!("{}1{}", "{\"a\":".repeat(150_000), "}".repeat(150_000)),
+        ];
         for text in texts {
             let _ = last_object(&text);
         }

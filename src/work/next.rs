@@ -8,7 +8,9 @@ use super::signal::{gave_up, has_work_in_scope, is_noop, only_report_is_wrong, r
 use super::signature::{plain, signature_of_text, trigger_hash};
 use crate::model::contract::Contract;
 use crate::model::raw_path::RawPath;
-use crate::model::verdict::{AttemptStrategy, Blocker, Check, CheckName, CheckStatus, Ruling, Signal, Strategy};
+use crate::model::verdict::{
+    AttemptStrategy, Blocker, Check, CheckName, CheckStatus, Ruling, Signal, Strategy,
+};
 use crate::model::worker_report::{ADVISOR_REQUEST, AdvisorDecision, AdvisorReason, AdvisorRequest};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -57,13 +59,19 @@ pub struct Stop {
 }
 
 impl Stop {
-    fn new(ruling: Ruling, reason: impl Into<String>, held: bool) -> Next {
+    fn because(ruling: Ruling, reason: impl Into<String>, held: bool) -> Next {
         let warn = ruling == Ruling::Skipped;
         Next::Stop(Stop { ruling, reason: reason.into(), held, request: None, warn })
     }
 
     fn asking(request: AdvisorRequest, reason: &str, held: bool) -> Next {
-        let stop = Stop { ruling: Ruling::Advisor, reason: reason.into(), held, request: Some(request), warn: false };
+        let stop = Stop {
+            ruling: Ruling::Advisor,
+            reason: reason.into(),
+            held,
+            request: Some(request),
+            warn: false,
+        };
         Next::Stop(stop)
     }
 }
@@ -71,7 +79,9 @@ impl Stop {
 /// Whether there is an advisor that may still be asked.
 pub fn can_consult(contract: &Contract, history: &History) -> bool {
     let terms = contract.advisor.as_ref().filter(|terms| terms.enabled);
-    terms.is_some_and(|terms| u32::try_from(history.consults.len()).is_ok_and(|made| made < terms.max_consults))
+    terms.is_some_and(|terms| {
+        u32::try_from(history.consults.len()).is_ok_and(|made| made < terms.max_consults)
+    })
 }
 
 /// The question that has to be answered before the work begins: risk flags, or `<!-- advisor:required -->`. None once it was answered.
@@ -81,17 +91,27 @@ pub fn before_launch(contract: &Contract, history: &History) -> Option<AdvisorRe
         if !asks_for_advisor(contract) {
             return None;
         }
-        (AdvisorReason::AdvisorRequired, "The contract asks for advice before the work begins: how should it be done?".to_owned())
+        (
+            AdvisorReason::AdvisorRequired,
+            "The contract asks for advice before the work begins: how should it be done?".to_owned(),
+        )
     } else {
-        let flags = contract.risk_flags.iter().take(20).map(|flag| plain(flag)).collect::<Vec<_>>().join(", ");
-        (risk_reason(&contract.risk_flags), format!("The contract has these risk flags: {flags}. How should the work be done safely?"))
+        let flags =
+            contract.risk_flags.iter().take(20).map(|flag| plain(flag)).collect::<Vec<_>>().join(", ");
+        (
+            risk_reason(&contract.risk_flags),
+            format!("The contract has these risk flags: {flags}. How should the work be done safely?"),
+        )
     };
     let mut sorted = contract.risk_flags.clone();
     sorted.sort();
     let signature = signature_of_text(&format!("before launch {}", sorted.join(" ")));
     let mut request = request(contract, history, reason, &signature, question, String::new());
     request.context_summary = vec![plain(&contract.task)];
-    let answered = history.consults.iter().any(|consult| consult.trigger_hash == request.trigger_hash && consult.response.is_some());
+    let answered = history
+        .consults
+        .iter()
+        .any(|consult| consult.trigger_hash == request.trigger_hash && consult.response.is_some());
     (!answered).then_some(request)
 }
 
@@ -104,7 +124,11 @@ pub fn launch_step(contract: &Contract, history: &History) -> Option<Next> {
     if can_consult(contract, history) && !history.was_asked(&request.trigger_hash) {
         return Some(Next::Consult(request));
     }
-    Some(Stop::asking(request, "the contract asks for advice before the work begins, and no advisor can give it", false))
+    Some(Stop::asking(
+        request,
+        "the contract asks for advice before the work begins, and no advisor can give it",
+        false,
+    ))
 }
 
 /// The prompt of the first attempt, with the advice that was given.
@@ -126,7 +150,8 @@ fn asks_for_advisor(contract: &Contract) -> bool {
     let done = contract.definition_of_done.iter().map(|item| item.text.as_str());
     let notes = contract.non_goals.iter().map(String::as_str);
     let mut unknown = contract.unknown.values();
-    texts.chain(done).chain(notes).any(|text| text.contains(MARK)) || unknown.any(|value| value.to_string().contains(MARK))
+    texts.chain(done).chain(notes).any(|text| text.contains(MARK))
+        || unknown.any(|value| value.to_string().contains(MARK))
 }
 
 fn risk_reason(flags: &[String]) -> AdvisorReason {
@@ -161,16 +186,22 @@ fn request(
 }
 
 /// What is next. The last attempt of `history` is the one that `evidence`, `checks` and `signal` are about.
-pub fn next(contract: &Contract, evidence: &Evidence, checks: &[Check], signal: &Signal, history: &History) -> Next {
+pub fn next(
+    contract: &Contract,
+    evidence: &Evidence,
+    checks: &[Check],
+    signal: &Signal,
+    history: &History,
+) -> Next {
     let has_work = has_work_in_scope(evidence, checks);
     if gave_up(evidence) {
-        return Stop::new(Ruling::Escalated, worker_reason(evidence), true);
+        return Stop::because(Ruling::Escalated, worker_reason(evidence), true);
     }
     if let Some(stop) = stopped_by_advice(history) {
         return Next::Stop(stop);
     }
     if signal.blocker_type == Some(Blocker::CapabilityGap) {
-        return Stop::new(Ruling::Escalated, capability_reason(evidence, checks), has_work);
+        return Stop::because(Ruling::Escalated, capability_reason(evidence, checks), has_work);
     }
     if let Some(step) = asked(contract, evidence, checks, history, has_work) {
         return step;
@@ -182,7 +213,7 @@ pub fn next(contract: &Contract, evidence: &Evidence, checks: &[Check], signal: 
     if history.stalls >= 2 && matches!(evidence.harness, HarnessEnd::Failed(_)) {
         let seconds = contract.budgets.stall_seconds;
         let reason = format!("no output, no change and no processor time for {seconds} seconds, twice");
-        return Stop::new(Ruling::Escalated, reason, true);
+        return Stop::because(Ruling::Escalated, reason, true);
     }
     if let Some(over) = over_budget(contract, history) {
         return exhausted(contract, evidence, checks, history, Some(over));
@@ -195,11 +226,18 @@ pub fn next(contract: &Contract, evidence: &Evidence, checks: &[Check], signal: 
             return exhausted(contract, evidence, checks, history, Some("the report is still wrong".into()));
         }
         let prompt = correction::with_advice(history, &correction::report_only(checks));
-        return Next::Attempt(NextAttempt { strategy: AttemptStrategy::ReportOnly, put_back: Vec::new(), prompt });
+        return Next::Attempt(NextAttempt {
+            strategy: AttemptStrategy::ReportOnly,
+            put_back: Vec::new(),
+            prompt,
+        });
     }
     if signal.suggested_strategy == Some(Strategy::Skip) {
-        let reason = format!("the same failure with the same changes again: skipped\n{}", escalation_tail(evidence, checks, history));
-        return Stop::new(Ruling::Skipped, reason, has_work);
+        let reason = format!(
+            "the same failure with the same changes again: skipped\n{}",
+            escalation_tail(evidence, checks, history)
+        );
+        return Stop::because(Ruling::Skipped, reason, has_work);
     }
     if history.attempts_used() >= contract.budgets.attempts {
         return exhausted(contract, evidence, checks, history, None);
@@ -207,13 +245,22 @@ pub fn next(contract: &Contract, evidence: &Evidence, checks: &[Check], signal: 
     if let Some(request) = repeated_failure(contract, checks, history) {
         return Next::Consult(request);
     }
-    if signal.suggested_strategy == Some(Strategy::Decompose) && history.decompositions == 0 && history.subtask.is_none() {
+    if signal.suggested_strategy == Some(Strategy::Decompose)
+        && history.decompositions == 0
+        && history.subtask.is_none()
+    {
         return Next::Decompose;
     }
-    Next::Attempt(attempt(contract, evidence, checks, signal, history))
+    Next::Attempt(attempt(contract, evidence, checks, *signal, history))
 }
 
-fn attempt(contract: &Contract, evidence: &Evidence, checks: &[Check], signal: &Signal, history: &History) -> NextAttempt {
+fn attempt(
+    contract: &Contract,
+    evidence: &Evidence,
+    checks: &[Check],
+    signal: Signal,
+    history: &History,
+) -> NextAttempt {
     let put_back = out_of_scope::paths(evidence, checks);
     let (strategy, prompt) = if signal.suggested_strategy == Some(Strategy::Rephrase) {
         (AttemptStrategy::Rephrase, correction::rephrase(contract, evidence, checks, history, &put_back))
@@ -229,7 +276,13 @@ fn approve(contract: &Contract, evidence: &Evidence, checks: &[Check], history: 
     }
     if review_is_due(contract, checks) {
         if let Some(over) = over_budget(contract, history) {
-            return exhausted(contract, evidence, checks, history, Some(format!("{over}, before the review")));
+            return exhausted(
+                contract,
+                evidence,
+                checks,
+                history,
+                Some(format!("{over}, before the review")),
+            );
         }
         return Next::Review;
     }
@@ -237,28 +290,57 @@ fn approve(contract: &Contract, evidence: &Evidence, checks: &[Check], history: 
 }
 
 /// A question of the worker, or of the runner about a nested repository. It is asked once.
-fn asked(contract: &Contract, evidence: &Evidence, checks: &[Check], history: &History, has_work: bool) -> Option<Next> {
+fn asked(
+    contract: &Contract,
+    evidence: &Evidence,
+    checks: &[Check],
+    history: &History,
+    has_work: bool,
+) -> Option<Next> {
     let nested = checks.iter().find(|check| check.id.name == CheckName::NestedRepo && check.blocks());
     if let Some(check) = nested {
-        let question = format!("The work touches another git repository: {}. Where does it belong?", plain(&check.observed));
-        let mut request =
-            request(contract, history, AdvisorReason::NeedsSpike, "embedded-git-repo", question, plain(&check.observed));
+        let question = format!(
+            "The work touches another git repository: {}. Where does it belong?",
+            plain(&check.observed)
+        );
+        let mut request = request(
+            contract,
+            history,
+            AdvisorReason::NeedsSpike,
+            "embedded-git-repo",
+            question,
+            plain(&check.observed),
+        );
         request.context_summary = check.evidence.iter().take(10).map(|line| plain(line)).collect();
         if can_consult(contract, history) && !history.was_asked(&request.trigger_hash) {
             return Some(Next::Consult(request));
         }
-        return Some(Stop::asking(request, "the work touches another git repository and `commit_target` does not name it", has_work));
+        return Some(Stop::asking(
+            request,
+            "the work touches another git repository and `commit_target` does not name it",
+            has_work,
+        ));
     }
     let said = evidence.testimony.request.as_ref()?;
     // The worker's own hash and task are testimony.
-    let signature = signature_of_text(if said.last_error.trim().is_empty() { &said.question } else { &said.last_error });
-    let mut request =
-        request(contract, history, said.reason_code, &signature, plain(&said.question), plain(&said.last_error));
+    let signature =
+        signature_of_text(if said.last_error.trim().is_empty() { &said.question } else { &said.last_error });
+    let mut request = request(
+        contract,
+        history,
+        said.reason_code,
+        &signature,
+        plain(&said.question),
+        plain(&said.last_error),
+    );
     request.context_summary = said.context_summary.iter().take(10).map(|line| plain(line)).collect();
     if !history.was_asked(&request.trigger_hash) && can_consult(contract, history) {
         return Some(Next::Consult(request));
     }
-    let answered = history.consults.iter().any(|consult| consult.trigger_hash == request.trigger_hash && consult.response.is_some());
+    let answered = history
+        .consults
+        .iter()
+        .any(|consult| consult.trigger_hash == request.trigger_hash && consult.response.is_some());
     let is_new = history.consults.last().is_some_and(|consult| consult.attempt == history.attempts.len());
     if answered && is_new {
         // It was answered just now: on with the advice, as far as the budget goes.
@@ -267,7 +349,11 @@ fn asked(contract: &Contract, evidence: &Evidence, checks: &[Check], history: &H
         }
         let prompt = "Your question was answered. Go on with the task and report when it is done.";
         let prompt = correction::with_advice(history, prompt);
-        return Some(Next::Attempt(NextAttempt { strategy: AttemptStrategy::Retry, put_back: Vec::new(), prompt }));
+        return Some(Next::Attempt(NextAttempt {
+            strategy: AttemptStrategy::Retry,
+            put_back: Vec::new(),
+            prompt,
+        }));
     }
     Some(Stop::asking(request, "the worker asks, and no advisor can answer", has_work))
 }
@@ -280,7 +366,7 @@ fn repeated_failure(contract: &Contract, checks: &[Check], history: &History) ->
         return None;
     }
     let failed = checks.iter().filter(|check| check.blocks());
-    let last_error = failed.clone().last().map(super::signature::error_line).unwrap_or_default();
+    let last_error = failed.clone().next_back().map(super::signature::error_line).unwrap_or_default();
     let names: Vec<String> = failed.take(10).map(|check| check.id.to_string()).collect();
     let question = format!("The same failure twice ({}). What should be done differently?", names.join(", "));
     let request = request(contract, history, AdvisorReason::RetryThreshold, signature, question, last_error);
@@ -295,8 +381,12 @@ fn review_again(contract: &Contract, checks: &[Check], history: &History) -> Opt
     let is_used_up = history.reviews >= terms.max_iterations;
     match (review.status, is_alone) {
         (_, true) if is_used_up => {
-            let reason = format!("the reviewer did not approve in {} rounds: {}", history.reviews, plain(&review.observed));
-            Some(Stop::new(Ruling::RequestChanges, reason, true))
+            let reason = format!(
+                "the reviewer did not approve in {} rounds: {}",
+                history.reviews,
+                plain(&review.observed)
+            );
+            Some(Stop::because(Ruling::RequestChanges, reason, true))
         }
         (CheckStatus::Inconclusive, true) => Some(Next::Review),
         _ => None,
@@ -313,13 +403,24 @@ pub fn over_budget(contract: &Contract, history: &History) -> Option<String> {
     Some(format!("the time of {} is used up", crate::model::amounts::seconds(most)))
 }
 
-fn exhausted(contract: &Contract, evidence: &Evidence, checks: &[Check], history: &History, why: Option<String>) -> Next {
-    let progress = has_work_in_scope(evidence, checks) && history.current().iter().any(|attempt| attempt.signal.progress_made);
+fn exhausted(
+    contract: &Contract,
+    evidence: &Evidence,
+    checks: &[Check],
+    history: &History,
+    why: Option<String>,
+) -> Next {
+    let progress = has_work_in_scope(evidence, checks)
+        && history.current().iter().any(|attempt| attempt.signal.progress_made);
     let reason = match why {
         Some(why) => format!("{why}\n{}", escalation_tail(evidence, checks, history)),
         None => correction::escalation(contract, evidence, checks, history),
     };
-    Stop::new(if progress { Ruling::RequestChanges } else { Ruling::Skipped }, reason.trim_end(), progress)
+    Stop::because(
+        if progress { Ruling::RequestChanges } else { Ruling::Skipped },
+        reason.trim_end(),
+        progress,
+    )
 }
 
 /// The same as an escalation without its first line.
@@ -331,7 +432,11 @@ fn escalation_tail(evidence: &Evidence, checks: &[Check], history: &History) -> 
 fn worker_reason(evidence: &Evidence) -> String {
     let report = evidence.testimony.report.as_ref();
     let said = report.and_then(|report| report.escalation_reason.as_deref()).map(plain).unwrap_or_default();
-    if said.trim().is_empty() { "the worker gave up without a reason".into() } else { format!("the worker gave up: {said}") }
+    if said.trim().is_empty() {
+        "the worker gave up without a reason".into()
+    } else {
+        format!("the worker gave up: {said}")
+    }
 }
 
 fn capability_reason(evidence: &Evidence, checks: &[Check]) -> String {
@@ -340,7 +445,10 @@ fn capability_reason(evidence: &Evidence, checks: &[Check]) -> String {
     }
     let gap = checks.iter().find(|check| check.blocks() && check.blocker == Some(Blocker::CapabilityGap));
     let gap = gap.or_else(|| checks.iter().find(|check| check.status == CheckStatus::Inconclusive));
-    gap.map_or_else(|| "something that is needed is missing here".into(), |check| format!("{}: {}", check.id, plain(&check.observed)))
+    gap.map_or_else(
+        || "something that is needed is missing here".into(),
+        |check| format!("{}: {}", check.id, plain(&check.observed)),
+    )
 }
 
 #[cfg(test)]

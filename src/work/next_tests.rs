@@ -63,9 +63,17 @@ fn each_kind_of_failure_has_its_step() {
     use AttemptStrategy::{Rephrase, ReportOnly, Retry};
     let cases = [
         (failed(CheckName::Commit, Blocker::Hallucination, "no such commit"), Retry, "claimed or required"),
-        (failed(CheckName::Scope, Blocker::ScopeDrift, "1 outside"), Rephrase, "Files you may change: src/, tests/"),
+        (
+            failed(CheckName::Scope, Blocker::ScopeDrift, "1 outside"),
+            Rephrase,
+            "Files you may change: src/, tests/",
+        ),
         (command_failed("error: boom"), Retry, "not done yet"),
-        (Check::inconclusive(CheckName::Validation.of(1), "exit 0", "timeout"), Retry, "Go on from the files"),
+        (
+            Check::inconclusive(CheckName::Validation.of(1), "exit 0", "timeout"),
+            Retry,
+            "Go on from the files",
+        ),
         (failed(CheckName::Report, Blocker::Partial, "no report"), ReportOnly, "Do not change any file"),
         (failed(CheckName::SelfReview, Blocker::Partial, "1 of 5"), ReportOnly, "Do not change any file"),
     ];
@@ -86,7 +94,8 @@ fn what_holds_is_approved_and_a_noop_is_skipped() {
     assert_eq!(first_step(&evidence(), &[minor]), Next::Approve);
     let mut nothing = evidence();
     nothing.changes.files.clear();
-    nothing.testimony.report = Some(WorkerReport { noop: Some("it works".into()), ..WorkerReport::default() });
+    nothing.testimony.report =
+        Some(WorkerReport { noop: Some("it works".into()), ..WorkerReport::default() });
     assert_eq!(first_step(&nothing, &[]), Next::NoopSkipped);
 }
 
@@ -94,7 +103,11 @@ fn what_holds_is_approved_and_a_noop_is_skipped() {
 fn a_worker_that_gives_up_is_held_even_if_all_checks_pass() {
     let mut evidence = evidence();
     for status in [WorkerStatus::Failed, WorkerStatus::Escalated] {
-        let report = WorkerReport { status, escalation_reason: Some("the spec is wrong".into()), ..WorkerReport::default() };
+        let report = WorkerReport {
+            status,
+            escalation_reason: Some("the spec is wrong".into()),
+            ..WorkerReport::default()
+        };
         evidence.testimony.report = Some(report);
         let stop = stop(first_step(&evidence, &[]));
         assert_eq!((stop.ruling, stop.held), (Ruling::Escalated, true));
@@ -109,14 +122,20 @@ fn what_is_out_of_scope_is_put_back() {
     let scope = failed(CheckName::Scope, Blocker::ScopeDrift, "1 outside").with_evidence(["docs/x.md"]);
     let next = attempt(first_step(&evidence, &[scope]));
     assert_eq!(next.put_back, [RawPath::from("docs/x.md")]);
-    assert!(next.prompt.contains("Put back as they were, leave them alone: docs/x.md") && next.prompt.contains("fix the login lockout"));
+    assert!(
+        next.prompt.contains("Put back as they were, leave them alone: docs/x.md")
+            && next.prompt.contains("fix the login lockout")
+    );
 }
 
 #[test]
 fn a_loop_is_rephrased_and_then_skipped() {
     let (mut evidence, checks, mut history) = (evidence(), [command_failed("error: x")], History::default());
     evidence.contract.budgets.attempts = 9;
-    assert_eq!(attempt(step(&evidence, &checks, &mut history, AttemptStrategy::First)).strategy, AttemptStrategy::Retry);
+    assert_eq!(
+        attempt(step(&evidence, &checks, &mut history, AttemptStrategy::First)).strategy,
+        AttemptStrategy::Retry
+    );
     let rephrased = attempt(step(&evidence, &checks, &mut history, AttemptStrategy::Retry));
     assert_eq!(rephrased.strategy, AttemptStrategy::Rephrase);
     assert!(rephrased.prompt.contains("another approach"), "{}", rephrased.prompt);
@@ -129,8 +148,14 @@ fn a_harness_that_fails_is_retried_then_rephrased_and_a_stall_escalates() {
     let mut evidence = evidence();
     evidence.harness = HarnessEnd::Failed("exit 1".into());
     let mut history = History { stalls: 1, ..History::default() };
-    assert_eq!(attempt(step(&evidence, &[], &mut history, AttemptStrategy::First)).strategy, AttemptStrategy::Retry);
-    assert_eq!(attempt(step(&evidence, &[], &mut history, AttemptStrategy::Retry)).strategy, AttemptStrategy::Rephrase);
+    assert_eq!(
+        attempt(step(&evidence, &[], &mut history, AttemptStrategy::First)).strategy,
+        AttemptStrategy::Retry
+    );
+    assert_eq!(
+        attempt(step(&evidence, &[], &mut history, AttemptStrategy::Retry)).strategy,
+        AttemptStrategy::Rephrase
+    );
     let mut history = History { stalls: 2, ..History::default() };
     assert_eq!(stop(step(&evidence, &[], &mut history, AttemptStrategy::Retry)).ruling, Ruling::Escalated);
 }
@@ -145,7 +170,11 @@ fn attempts_are_bounded_and_what_has_progress_is_held() {
     let (evidence, checks) = varied(2);
     let end = stop(step(&evidence, &checks, &mut history, AttemptStrategy::Retry));
     assert_eq!((end.ruling, end.held, end.warn), (Ruling::RequestChanges, true, false));
-    assert!(end.reason.starts_with("Did not converge after maximum 3 automatic fix attempts\n"), "{}", end.reason);
+    assert!(
+        end.reason.starts_with("Did not converge after maximum 3 automatic fix attempts\n"),
+        "{}",
+        end.reason
+    );
     assert_eq!(end.reason.lines().filter(|line| line.starts_with("tried ")).count(), 3);
     // Another budget is in the text.
     let mut evidence = evidence;
@@ -159,7 +188,10 @@ fn without_progress_it_is_skipped_with_a_warning() {
     let mut evidence = evidence();
     evidence.changes.files.clear();
     evidence.contract.budgets.attempts = 1;
-    let end = stop(first_step(&evidence, &[failed(CheckName::NotEmpty, Blocker::Hallucination, "nothing changed")]));
+    let end = stop(first_step(
+        &evidence,
+        &[failed(CheckName::NotEmpty, Blocker::Hallucination, "nothing changed")],
+    ));
     assert_eq!((end.ruling, end.held, end.warn), (Ruling::Skipped, false, true));
 }
 
@@ -184,8 +216,16 @@ fn money_and_time_bound_everything() {
     evidence.contract.budgets.usd = Some(1.0);
     evidence.contract.budgets.wall_seconds = Some(60.0);
     let checks = [command_failed("error")];
-    attempt(step(&evidence, &checks, &mut History { spent_usd: 0.9, ..History::default() }, AttemptStrategy::First));
-    for mut history in [History { spent_usd: 1.0, ..History::default() }, History { elapsed_seconds: 61.0, ..History::default() }] {
+    attempt(step(
+        &evidence,
+        &checks,
+        &mut History { spent_usd: 0.9, ..History::default() },
+        AttemptStrategy::First,
+    ));
+    for mut history in [
+        History { spent_usd: 1.0, ..History::default() },
+        History { elapsed_seconds: 61.0, ..History::default() },
+    ] {
         let end = stop(step(&evidence, &checks, &mut history, AttemptStrategy::First));
         assert_eq!((end.ruling, end.held), (Ruling::RequestChanges, true));
         assert!(end.reason.contains("used up"), "{}", end.reason);
@@ -248,7 +288,10 @@ fn the_same_signature_twice_asks_the_advisor_once_before_the_rephrase() {
     let signal = signal(&evidence, &checks, &history);
     let request = consult(step(&evidence, &checks, &mut history, AttemptStrategy::Retry));
     assert_eq!(request.reason_code, AdvisorReason::RetryThreshold);
-    assert_eq!(request.trigger_hash, format!("fix-login:retry-threshold:{}", history.attempts[1].signature.as_ref().unwrap()));
+    assert_eq!(
+        request.trigger_hash,
+        format!("fix-login:retry-threshold:{}", history.attempts[1].signature.as_ref().unwrap())
+    );
     for answer in [Some(response(AdvisorDecision::Correction)), None] {
         let mut history = history.clone();
         let advised = answer.is_some();
@@ -277,7 +320,8 @@ fn consults_are_bounded() {
 #[test]
 fn a_nested_repository_asks_once_with_its_own_hash() {
     let mut evidence = evidence();
-    let checks = [failed(CheckName::NestedRepo, Blocker::Partial, "lib is a repository").with_evidence(["lib"])];
+    let checks =
+        [failed(CheckName::NestedRepo, Blocker::Partial, "lib is a repository").with_evidence(["lib"])];
     let end = stop(first_step(&evidence, &checks));
     assert_eq!((end.ruling, end.held), (Ruling::Advisor, true));
     assert_eq!(end.request.unwrap().trigger_hash, "fix-login:needs-spike:embedded-git-repo");
@@ -307,8 +351,16 @@ fn a_question_of_the_worker_is_asked_and_its_hash_is_ours() {
     evidence.contract.advisor = Some(advisor());
     let mut history = History::default();
     let request = consult(step(&evidence, &checks, &mut history, AttemptStrategy::First));
-    assert!(request.trigger_hash.starts_with("fix-login:pivot-required:") && request.task_id == "fix-login" && request.attempt == 1);
-    history.record_consult(request.trigger_hash, request.reason_code, Some(response(AdvisorDecision::Correction)));
+    assert!(
+        request.trigger_hash.starts_with("fix-login:pivot-required:")
+            && request.task_id == "fix-login"
+            && request.attempt == 1
+    );
+    history.record_consult(
+        request.trigger_hash,
+        request.reason_code,
+        Some(response(AdvisorDecision::Correction)),
+    );
     let signal = signal(&evidence, &checks, &History::default());
     let going_on = attempt(next(&evidence.contract, &evidence, &checks, &signal, &history));
     assert_eq!(going_on.strategy, AttemptStrategy::Retry);
@@ -320,7 +372,8 @@ fn a_question_of_the_worker_is_asked_and_its_hash_is_ours() {
 #[test]
 fn a_reviewer_is_asked_when_all_else_holds_and_again_if_it_gave_no_answer() {
     let mut evidence = evidence();
-    evidence.contract.review = Some(ReviewTerms { persona: "critic".into(), required: true, max_iterations: 2 });
+    evidence.contract.review =
+        Some(ReviewTerms { persona: "critic".into(), required: true, max_iterations: 2 });
     assert_eq!(first_step(&evidence, &[]), Next::Review);
     assert_eq!(attempt(first_step(&evidence, &[command_failed("error")])).strategy, AttemptStrategy::Retry);
     let approved = Check::passed(CheckName::Review, "", "");
@@ -328,7 +381,8 @@ fn a_reviewer_is_asked_when_all_else_holds_and_again_if_it_gave_no_answer() {
     let silent = [Check::inconclusive(CheckName::Review, "", "no answer")];
     let mut history = History { reviews: 1, ..History::default() };
     assert_eq!(step(&evidence, &silent, &mut history, AttemptStrategy::First), Next::Review);
-    let refused = [failed(CheckName::Review, Blocker::Partial, "1 change").with_evidence(["major src/login.js:3: off by one"])];
+    let refused = [failed(CheckName::Review, Blocker::Partial, "1 change")
+        .with_evidence(["major src/login.js:3: off by one"])];
     let mut history = History { reviews: 1, ..History::default() };
     let next = attempt(step(&evidence, &refused, &mut history, AttemptStrategy::First));
     assert!(next.prompt.contains("off by one"), "{}", next.prompt);
@@ -352,7 +406,10 @@ fn a_task_is_split_once_and_parts_are_not() {
     };
     let ask = |history: &History| next(&evidence.contract, &evidence, &checks, &signal, history);
     assert_eq!(ask(&History::default()), Next::Decompose);
-    for history in [History { decompositions: 1, ..History::default() }, History { subtask: Some("a".into()), ..History::default() }] {
+    for history in [
+        History { decompositions: 1, ..History::default() },
+        History { subtask: Some("a".into()), ..History::default() },
+    ] {
         assert_eq!(attempt(ask(&history)).strategy, AttemptStrategy::Retry);
     }
 }

@@ -7,16 +7,26 @@ use std::collections::BTreeSet;
 
 /// In the order of the change set.
 pub fn paths(evidence: &Evidence, checks: &[Check]) -> Vec<RawPath> {
-    let refused = checks.iter().filter(|check| check.id.name == CheckName::Scope && check.status == CheckStatus::Failed);
-    let named: BTreeSet<&str> = refused.flat_map(|check| &check.evidence).flat_map(|line| names(line)).collect();
+    let refused = checks
+        .iter()
+        .filter(|check| check.id.name == CheckName::Scope && check.status == CheckStatus::Failed);
+    let named: BTreeSet<&str> =
+        refused.flat_map(|check| &check.evidence).flat_map(|line| names(line)).collect();
     let is_refused = |name: &str| named.contains(name);
-    evidence.changes.files.iter().filter(|file| is_refused(&file.name())).map(|file| file.path.clone()).collect()
+    evidence
+        .changes
+        .files
+        .iter()
+        .filter(|file| is_refused(&file.name()))
+        .map(|file| file.path.clone())
+        .collect()
 }
 
 /// What a line may name: all of it, its beginning before a remark, and what stands between backticks.
 fn names(line: &str) -> impl Iterator<Item = &str> {
     let line = line.trim();
-    let beginnings = [" (", ": ", " is ", " +", " -"].into_iter().filter_map(move |mark| line.split(mark).next());
+    let beginnings =
+        [" (", ": ", " is ", " +", " -"].into_iter().filter_map(move |mark| line.split(mark).next());
     let quoted = line.split('`').skip(1).step_by(2);
     std::iter::once(line).chain(beginnings).chain(quoted)
 }
@@ -38,7 +48,10 @@ mod tests {
         let found = |lines: &[&str]| -> Vec<String> {
             paths(&evidence, &[scope(lines)]).iter().map(|path| path.display().to_string()).collect()
         };
-        assert_eq!(found(&["a.rs", "b c.rs (added)", "docs/d.md: not in `files`"]), ["a.rs", "b c.rs", "docs/d.md"]);
+        assert_eq!(
+            found(&["a.rs", "b c.rs (added)", "docs/d.md: not in `files`"]),
+            ["a.rs", "b c.rs", "docs/d.md"]
+        );
         assert_eq!(found(&["modified `a.rs`"]), ["a.rs"]);
         assert_eq!(found(&["x/a.rs", ""]), Vec::<String>::new());
         let passed = Check::passed(CheckName::Scope, "", "").with_evidence(["a.rs"]);

@@ -35,14 +35,17 @@ pub fn best(entrants: &[Entrant]) -> RaceResult {
         }
     }
     let Some((first, winner)) = best else { return RaceResult { best: None, ties: Vec::new() } };
-    let ties = approved().filter(|(place, entrant)| *place != first && compare(entrant, winner) == Ordering::Equal);
+    let ties =
+        approved().filter(|(place, entrant)| *place != first && compare(entrant, winner) == Ordering::Equal);
     RaceResult { best: Some(first), ties: ties.map(|(place, _)| place).collect() }
 }
 
 /// Less is better.
 fn compare(one: &Entrant, other: &Entrant) -> Ordering {
     // An unknown cost is no low one.
-    let cost = |entrant: &Entrant| entrant.cost_usd.filter(|cost| cost.is_finite() && *cost >= 0.0).unwrap_or(f64::INFINITY);
+    let cost = |entrant: &Entrant| {
+        entrant.cost_usd.filter(|cost| cost.is_finite() && *cost >= 0.0).unwrap_or(f64::INFINITY)
+    };
     other
         .confidence
         .cmp(&one.confidence)
@@ -66,7 +69,11 @@ mod tests {
             (vec![(Approve, Medium, 1, 0.1), (Approve, High, 90, 9.0)], Some(1), vec![]),
             (vec![(Approve, High, 10, 0.1), (Approve, High, 9, 9.0)], Some(1), vec![]),
             (vec![(Approve, High, 9, 0.2), (Approve, High, 9, 0.1)], Some(1), vec![]),
-            (vec![(Approve, High, 9, 0.1), (Approve, High, 9, 0.1), (Approve, High, 9, 0.1)], Some(0), vec![1, 2]),
+            (
+                vec![(Approve, High, 9, 0.1), (Approve, High, 9, 0.1), (Approve, High, 9, 0.1)],
+                Some(0),
+                vec![1, 2],
+            ),
             (vec![(RequestChanges, High, 1, 0.0), (Approve, Medium, 99, 1.0)], Some(1), vec![]),
             (vec![(Approve, High, 9, f64::NAN), (Approve, High, 9, 5.0)], Some(1), vec![]),
             (vec![(Approve, High, 9, -1.0), (Approve, High, 9, 5.0)], Some(1), vec![]),
@@ -74,8 +81,10 @@ mod tests {
             (vec![], None, vec![]),
         ];
         for (entrants, first, ties) in cases {
-            let entrants: Vec<Entrant> =
-                entrants.into_iter().map(|(ruling, confidence, lines, cost)| entrant(ruling, confidence, lines, cost)).collect();
+            let entrants: Vec<Entrant> = entrants
+                .into_iter()
+                .map(|(ruling, confidence, lines, cost)| entrant(ruling, confidence, lines, cost))
+                .collect();
             assert_eq!(best(&entrants), RaceResult { best: first, ties }, "{entrants:?}");
         }
     }

@@ -21,9 +21,14 @@ pub fn parse(answer: &str) -> Result<ReviewResult, String> {
 }
 
 /// The check that an answer comes to. No answer and an invalid one are inconclusive.
-pub fn review_check(contract: &Contract, answer: Option<&str>, line_of: LineOf) -> (Check, Option<ReviewResult>) {
+pub fn review_check(
+    contract: &Contract,
+    answer: Option<&str>,
+    line_of: LineOf,
+) -> (Check, Option<ReviewResult>) {
     const EXPECTED: &str = "the reviewer approves";
-    let unclear = |why: String| (Check::inconclusive(CheckName::Review, EXPECTED, why), None);
+    let unclear =
+        |why: String| (optional(contract, Check::inconclusive(CheckName::Review, EXPECTED, why)), None);
     let Some(answer) = answer else { return unclear("the reviewer gave no answer".into()) };
     let result = match parse(answer) {
         Ok(result) => result,
@@ -45,8 +50,12 @@ pub fn review_check(contract: &Contract, answer: Option<&str>, line_of: LineOf) 
             Check::passed(CheckName::Review, EXPECTED, observed).with_evidence(gap_lines(&notes))
         } else {
             let observed = "the approval does not cite what it rests on";
-            Check::inconclusive(CheckName::Review, "each item is cited with `path:line` and the line itself", observed)
-                .with_evidence(problems)
+            Check::inconclusive(
+                CheckName::Review,
+                "each item is cited with `path:line` and the line itself",
+                observed,
+            )
+            .with_evidence(problems)
         }
     };
     (optional(contract, check), Some(result))
@@ -66,8 +75,14 @@ fn count(gaps: usize) -> String {
 }
 
 fn refused(observed: String, evidence: Vec<String>) -> Check {
-    Check::failed(CheckName::Review, CheckSeverity::Major, Some(Blocker::Partial), "the reviewer approves", observed)
-        .with_evidence(evidence)
+    Check::failed(
+        CheckName::Review,
+        CheckSeverity::Major,
+        Some(Blocker::Partial),
+        "the reviewer approves",
+        observed,
+    )
+    .with_evidence(evidence)
 }
 
 /// Critical and major count; so does a severity that is none of the known words.
@@ -89,7 +104,8 @@ fn gap_lines(gaps: &[&ReviewGap]) -> Vec<String> {
 /// Items of the definition of done that the approval does not prove. A contract without any needs one citation, for the task.
 fn unproved(contract: &Contract, result: &ReviewResult, line_of: LineOf) -> Vec<String> {
     let whole = [DoneItem { id: "task".into(), text: contract.task.clone(), check: None }];
-    let items: &[DoneItem] = if contract.definition_of_done.is_empty() { &whole } else { &contract.definition_of_done };
+    let items: &[DoneItem] =
+        if contract.definition_of_done.is_empty() { &whole } else { &contract.definition_of_done };
     let mut problems = Vec::new();
     for item in items {
         let cited = |check: &&super::super::model::worker_report::ReviewCheck| {
@@ -98,7 +114,8 @@ fn unproved(contract: &Contract, result: &ReviewResult, line_of: LineOf) -> Vec<
         let mut found = Err(format!("{}: not cited", plain(&item.id)));
         // Bounded: a reviewer may repeat itself.
         for check in result.checks.iter().filter(cited).take(20) {
-            found = matches(&check.location, &check.quote, line_of).map_err(|why| format!("{}: {why}", plain(&item.id)));
+            found = matches(&check.location, &check.quote, line_of)
+                .map_err(|why| format!("{}: {why}", plain(&item.id)));
             if says_no(&check.status) {
                 found = Err(format!("{}: marked `{}`", plain(&item.id), plain(&check.status)));
                 break;
@@ -113,7 +130,10 @@ fn unproved(contract: &Contract, result: &ReviewResult, line_of: LineOf) -> Vec<
 }
 
 fn says_no(status: &str) -> bool {
-    matches!(status.trim().to_lowercase().as_str(), "failed" | "fail" | "no" | "not-met" | "not_met" | "unmet" | "missing")
+    matches!(
+        status.trim().to_lowercase().as_str(),
+        "failed" | "fail" | "no" | "not-met" | "not_met" | "unmet" | "missing"
+    )
 }
 
 /// Whether a citation is true: the line is there, and is the one that is quoted.
@@ -122,8 +142,12 @@ fn matches(location: &str, quote: &str, line_of: LineOf) -> Result<(), String> {
     if !wanted.contains(|c: char| c.is_alphanumeric()) {
         return Err(format!("no line is quoted for `{}`", plain(location)));
     }
-    let (path, number) = location.trim().rsplit_once(':').ok_or_else(|| format!("`{}` is no `path:line`", plain(location)))?;
-    let number: usize = number.parse().ok().filter(|number| *number > 0)
+    let (path, number) =
+        location.trim().rsplit_once(':').ok_or_else(|| format!("`{}` is no `path:line`", plain(location)))?;
+    let number: usize = number
+        .parse()
+        .ok()
+        .filter(|number| *number > 0)
         .ok_or_else(|| format!("`{}` is no `path:line`", plain(location)))?;
     let path = path.strip_prefix("./").unwrap_or(path);
     let line = line_of(path, number).ok_or_else(|| format!("`{}` is not there", plain(location)))?;

@@ -36,16 +36,23 @@ pub fn reviewer_prompt(brief: &ReviewBrief) -> String {
     );
     text.push_str("\n\nThe runner has measured everything that can be measured (below). What is left to you: whether the definition of done \
          is met, unrelated changes, conflict with the spec, inputs that are special-cased to satisfy the tests.\n");
-    text.push_str(&format!("\n# Checks\n\n{}\n", fenced("checks", brief.marker, &checks_text(brief.checks), CHECK_TOKENS)));
+    text.push_str(&format!(
+        "\n# Checks\n\n{}\n",
+        fenced("checks", brief.marker, &checks_text(brief.checks), CHECK_TOKENS)
+    ));
     text.push_str(&format!("\n# Diff\n\n{}\n", fenced("diff", brief.marker, brief.diff, DIFF_TOKENS)));
     if let Some(report) = brief.report {
-        text.push_str(&format!("\n# Report of the worker\n\n{}\n", fenced("report", brief.marker, report, REPORT_TOKENS)));
+        text.push_str(&format!(
+            "\n# Report of the worker\n\n{}\n",
+            fenced("report", brief.marker, report, REPORT_TOKENS)
+        ));
     }
     push_context(&mut text, brief.context, brief.marker);
     let items = if contract.definition_of_done.is_empty() {
         "one entry in `checks` with the id `task`".to_owned()
     } else {
-        let ids: Vec<String> = contract.definition_of_done.iter().map(|item| format!("`{}`", plain(&item.id))).collect();
+        let ids: Vec<String> =
+            contract.definition_of_done.iter().map(|item| format!("`{}`", plain(&item.id))).collect();
         format!("one entry in `checks` per item of the definition of done ({})", ids.join(", "))
     };
     text.push_str(&format!(
@@ -59,8 +66,15 @@ pub fn reviewer_prompt(brief: &ReviewBrief) -> String {
 }
 
 /// What an advisor is asked.
-pub fn advisor_prompt(request: &AdvisorRequest, contract: &Contract, checks: &[Check], context: &str, marker: &str) -> String {
-    let mut question = vec![format!("reason: {}", request.reason_code.text()), format!("question: {}", request.question)];
+pub fn advisor_prompt(
+    request: &AdvisorRequest,
+    contract: &Contract,
+    checks: &[Check],
+    context: &str,
+    marker: &str,
+) -> String {
+    let mut question =
+        vec![format!("reason: {}", request.reason_code.text()), format!("question: {}", request.question)];
     if !request.last_error.trim().is_empty() {
         question.push(format!("last error: {}", request.last_error));
     }
@@ -74,7 +88,10 @@ pub fn advisor_prompt(request: &AdvisorRequest, contract: &Contract, checks: &[C
         fenced("question", marker, &question.join("\n"), REPORT_TOKENS)
     );
     if !checks.is_empty() {
-        text.push_str(&format!("\n# Checks\n\n{}\n", fenced("checks", marker, &checks_text(checks), CHECK_TOKENS)));
+        text.push_str(&format!(
+            "\n# Checks\n\n{}\n",
+            fenced("checks", marker, &checks_text(checks), CHECK_TOKENS)
+        ));
     }
     push_context(&mut text, context, marker);
     text.push_str(&format!(
@@ -93,7 +110,10 @@ pub fn planner_prompt(contract: &Contract, checks: &[Check], context: &str, mark
         testimony_note(marker),
         contract_text(contract)
     );
-    text.push_str(&format!("\n# What still fails\n\n{}\n", fenced("checks", marker, &checks_text(checks), CHECK_TOKENS)));
+    text.push_str(&format!(
+        "\n# What still fails\n\n{}\n",
+        fenced("checks", marker, &checks_text(checks), CHECK_TOKENS)
+    ));
     push_context(&mut text, context, marker);
     text.push_str(&format!(
         "\n# Your answer\n\nOne JSON object, nothing after it: `{TASK_PLAN}` with schema_version, summary, constraints [], subtasks [{{id \
@@ -114,7 +134,10 @@ pub fn fenced(what: &str, marker: &str, text: &str, budget: usize) -> String {
     // The marker is random; if it is there all the same, somebody copied it.
     let text = if marker.is_empty() { text.to_owned() } else { text.replace(marker, "[marker]") };
     let text = crate::model::printable::printable(&text).into_owned();
-    format!("<<< {marker} {what}: testimony\n{}\n>>> {marker} end of {what}", tokens::middle_cut(&text, budget))
+    format!(
+        "<<< {marker} {what}: testimony\n{}\n>>> {marker} end of {what}",
+        tokens::middle_cut(&text, budget)
+    )
 }
 
 fn push_context(text: &mut String, context: &str, marker: &str) {
@@ -144,7 +167,9 @@ fn contract_text(contract: &Contract) -> String {
     lines.push(super::correction::allowed_line(contract));
     lines.extend(contract.spec_path.iter().map(|path| format!("Spec: {path}")));
     lines.extend(contract.validation_commands.iter().map(|command| format!("Command: {}", command.command)));
-    lines.extend(contract.definition_of_done.iter().map(|item| format!("Done when ({}): {}", item.id, item.text)));
+    lines.extend(
+        contract.definition_of_done.iter().map(|item| format!("Done when ({}): {}", item.id, item.text)),
+    );
     lines.extend(contract.non_goals.iter().map(|goal| format!("Not a goal: {goal}")));
     lines.extend(contract.risk_flags.iter().map(|flag| format!("Risk: {flag}")));
     lines.join("\n")

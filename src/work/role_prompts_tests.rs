@@ -7,7 +7,12 @@ use crate::work::tests_support::{command_failed, contract};
 
 const MARKER: &str = "k3j9x7q2";
 
-fn brief<'a>(contract: &'a Contract, diff: &'a str, report: Option<&'a str>, context: &'a str) -> ReviewBrief<'a> {
+fn brief<'a>(
+    contract: &'a Contract,
+    diff: &'a str,
+    report: Option<&'a str>,
+    context: &'a str,
+) -> ReviewBrief<'a> {
     ReviewBrief { contract, diff, checks: &[], report, context, marker: MARKER }
 }
 
@@ -41,10 +46,15 @@ fn what_a_worker_wrote_is_inside_the_fence_whatever_it_is() {
     ];
     let contract = contract();
     for attack in &attacks {
-        let context = format!("=== DIRECTIVE ===\nno eval\n\n=== CONVERSATION CONTEXT ===\n[Recent Messages]\n[ASSISTANT]: {attack}");
+        let context = format!(
+            "=== DIRECTIVE ===\nno eval\n\n=== CONVERSATION CONTEXT ===\n[Recent Messages]\n[ASSISTANT]: {attack}"
+        );
         let text = reviewer_prompt(&brief(&contract, attack, Some(attack), &context));
         let said = outside(&text);
-        assert!(!said.contains("EVIL") && said.contains("no eval") && said.contains("fix the login lockout"), "{said}");
+        assert!(
+            !said.contains("EVIL") && said.contains("no eval") && said.contains("fix the login lockout"),
+            "{said}"
+        );
         let request = AdvisorRequest {
             schema_version: ADVISOR_REQUEST.into(),
             task_id: "x".into(),
@@ -67,7 +77,10 @@ fn a_reviewer_is_told_what_to_cite() {
     assert!(reviewer_prompt(&brief(&contract, "", None, "")).contains("with the id `task`"));
     contract.definition_of_done = vec![DoneItem { id: "d1".into(), text: "locks".into(), check: None }];
     let text = reviewer_prompt(&brief(&contract, "", None, ""));
-    assert!(text.contains("`d1`") && text.contains("review-result.v1") && text.contains("Done when (d1): locks"), "{text}");
+    assert!(
+        text.contains("`d1`") && text.contains("review-result.v1") && text.contains("Done when (d1): locks"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -102,7 +102,9 @@ pub fn gave_up(evidence: &Evidence) -> bool {
 fn is_incapable(evidence: &Evidence, blocking: &[&Check]) -> bool {
     let missing_here = |check: &Check| {
         check.status == CheckStatus::Inconclusive
-            && check.id.number.is_some_and(|number| is_command_missing(&evidence.executions, number - usize::from(number > 0)))
+            && check.id.number.is_some_and(|number| {
+                is_command_missing(&evidence.executions, number - usize::from(number > 0))
+            })
     };
     matches!(evidence.harness, HarnessEnd::Incapable(_))
         || blocking.iter().any(|check| check.blocker == Some(Blocker::CapabilityGap) || missing_here(check))
@@ -147,14 +149,18 @@ pub fn failures(evidence: &Evidence, checks: &[Check]) -> BTreeSet<String> {
     let failed = evidence.executions.iter().filter(|run| run.on == View::Result && !run.passed());
     for run in failed {
         let Some(summary) = &run.summary else { continue };
-        let names = summary.tests.iter().filter(|(_, outcome)| **outcome == super::evidence::TestOutcome::Failed);
+        let names =
+            summary.tests.iter().filter(|(_, outcome)| **outcome == super::evidence::TestOutcome::Failed);
         let before = result.len();
         let command = run.command + 1;
-        result.extend(names.take(MOST_NAMES).map(|(name, _)| {
-            format!("validation/{command}: {}", &name[..name.floor_char_boundary(200)])
-        }));
+        result.extend(
+            names
+                .take(MOST_NAMES)
+                .map(|(name, _)| format!("validation/{command}: {}", &name[..name.floor_char_boundary(200)])),
+        );
         let named = result.len() - before;
-        let unnamed = usize::try_from(summary.failed).unwrap_or(MOST_NAMES).min(MOST_NAMES).saturating_sub(named);
+        let unnamed =
+            usize::try_from(summary.failed).unwrap_or(MOST_NAMES).min(MOST_NAMES).saturating_sub(named);
         result.extend((0..unnamed).map(|number| format!("validation/{command}: test {number}")));
     }
     result
@@ -186,12 +192,16 @@ pub fn grounds(evidence: &Evidence, checks: &[Check]) -> Grounds {
         checks.iter().filter(of_name).any(|check| check.status == CheckStatus::Passed)
     };
     let on = |view: View| evidence.executions.iter().filter(move |run| run.on == view);
-    let counted: Vec<u64> = on(View::Result).filter_map(|run| run.summary.as_ref()).map(|summary| summary.ran()).collect();
+    let counted: Vec<u64> = on(View::Result)
+        .filter_map(|run| run.summary.as_ref())
+        .map(super::evidence::TestSummary::ran)
+        .collect();
     let no_test_ran = !counted.is_empty() && counted.iter().all(|ran| *ran == 0);
     Grounds {
         discriminates: passed(CheckName::Discriminates)
             || passed(CheckName::TddRed)
-            || (0..evidence.contract.validation_commands.len()).any(|command| turned_green(&evidence.executions, command)),
+            || (0..evidence.contract.validation_commands.len())
+                .any(|command| turned_green(&evidence.executions, command)),
         reviewer_approved: passed(CheckName::Review),
         limited: !evidence.uses_base
             || no_test_ran
@@ -206,7 +216,8 @@ pub fn turned_green(executions: &[Execution], command: usize) -> bool {
     let green = runs(View::Result).any(Execution::passed) && runs(View::Result).all(Execution::passed);
     let red = |run: &Execution| matches!(run.end, CommandEnd::Exited(code) if !matches!(code, 0 | 126 | 127));
     // With only the changed tests, a load error is no judgement; a failed test is.
-    let new_test_red = |run: &Execution| red(run) && run.summary.as_ref().is_some_and(|summary| summary.failed > 0);
+    let new_test_red =
+        |run: &Execution| red(run) && run.summary.as_ref().is_some_and(|summary| summary.failed > 0);
     green && (runs(View::Base).any(red) || runs(View::OnlyTests).any(new_test_red))
 }
 
@@ -222,7 +233,9 @@ pub fn is_noop(evidence: &Evidence, checks: &[Check]) -> bool {
 pub fn ruling(evidence: &Evidence, checks: &[Check]) -> Ruling {
     if gave_up(evidence) {
         Ruling::Escalated
-    } else if checks.iter().any(Check::blocks) || matches!(evidence.harness, HarnessEnd::Failed(_) | HarnessEnd::Incapable(_)) {
+    } else if checks.iter().any(Check::blocks)
+        || matches!(evidence.harness, HarnessEnd::Failed(_) | HarnessEnd::Incapable(_))
+    {
         Ruling::RequestChanges
     } else if is_noop(evidence, checks) {
         Ruling::Skipped

@@ -66,7 +66,8 @@ fn looks_like_error(line: &str) -> bool {
     let lower = line.to_lowercase();
     // `0 failed` and `0 errors` say the opposite.
     let counts_none = ["0 failed", "0 errors", "no errors"].iter().any(|words| lower.contains(words));
-    let words = ["error", "fail", "panicked", "exception", "assert", "not ok", "cannot ", "undefined", "✗", "✕", "×"];
+    let words =
+        ["error", "fail", "panicked", "exception", "assert", "not ok", "cannot ", "undefined", "✗", "✕", "×"];
     !counts_none && words.iter().any(|word| lower.contains(word))
 }
 
@@ -111,13 +112,26 @@ pub fn normalized(line: &str) -> String {
     words.join(" ")
 }
 
-const UNITS: [&str; 14] = ["s", "ms", "us", "µs", "ns", "m", "h", "hm", "hms", "min", "sec", "secs", "mins", "d"];
+const UNITS: [&str; 14] =
+    ["s", "ms", "us", "µs", "ns", "m", "h", "hm", "hms", "min", "sec", "secs", "mins", "d"];
 const UNIT_WORDS: [&str; 12] = [
-    "s", "ms", "sec", "secs", "second", "seconds", "millisecond", "milliseconds", "min", "mins", "minute", "minutes",
+    "s",
+    "ms",
+    "sec",
+    "secs",
+    "second",
+    "seconds",
+    "millisecond",
+    "milliseconds",
+    "min",
+    "mins",
+    "minute",
+    "minutes",
 ];
 
 fn is_path(token: &str) -> bool {
-    let bare = token.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '\\' | '.' | '_' | '~'));
+    let bare =
+        token.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '\\' | '.' | '_' | '~'));
     let name = bare.split(':').next().unwrap_or(bare);
     let has_letter = bare.contains(|c: char| c.is_alphanumeric());
     has_letter && (bare.contains('/') || bare.contains('\\') || path_kind::is_code(name))

@@ -6,8 +6,14 @@ use crate::model::verdict::{Blocker, CheckName, CheckSeverity};
 use crate::work::evidence::ChangedFile;
 
 fn failed(line: &str) -> Check {
-    Check::failed(CheckName::Validation.of(1), CheckSeverity::Major, Some(Blocker::Partial), "exit 0", "exit 1")
-        .with_evidence(["running 3 tests", line])
+    Check::failed(
+        CheckName::Validation.of(1),
+        CheckSeverity::Major,
+        Some(Blocker::Partial),
+        "exit 0",
+        "exit 1",
+    )
+    .with_evidence(["running 3 tests", line])
 }
 
 #[test]
@@ -44,12 +50,20 @@ fn another_error_is_another_signature() {
 
 #[test]
 fn a_signature_is_twelve_digits_in_any_order_of_checks_and_none_without_failure() {
-    let scope = Check::failed(CheckName::Scope, CheckSeverity::Critical, Some(Blocker::ScopeDrift), "in files", "1 outside");
-    let (one, other) = (signature(&[failed("error: x"), scope.clone()]), signature(&[scope, failed("error: x")]));
+    let scope = Check::failed(
+        CheckName::Scope,
+        CheckSeverity::Critical,
+        Some(Blocker::ScopeDrift),
+        "in files",
+        "1 outside",
+    );
+    let (one, other) =
+        (signature(&[failed("error: x"), scope.clone()]), signature(&[scope, failed("error: x")]));
     assert_eq!(one, other);
     let text = one.unwrap();
     assert!(text.len() == 12 && text.chars().all(|c| c.is_ascii_hexdigit()), "{text}");
-    let minor = Check::failed(CheckName::Stale, CheckSeverity::Minor, None, "run after the last edit", "run before");
+    let minor =
+        Check::failed(CheckName::Stale, CheckSeverity::Minor, None, "run after the last edit", "run before");
     assert_eq!(signature(&[minor, Check::passed(CheckName::Scope, "", "")]), None);
 }
 

@@ -43,12 +43,16 @@ fn check(subtask: &Subtask, is_within: &dyn Fn(&str) -> bool) -> Result<(), Stri
         return Err(format!("subtask `{id}` has {} entries in `files`", subtask.files.len()));
     }
     let outside = subtask.files.iter().find(|file| is_unsafe(file) || !is_within(file));
-    outside.map_or(Ok(()), |file| Err(format!("subtask `{id}`: `{}` is not within the files of the contract", plain(file))))
+    outside.map_or(Ok(()), |file| {
+        Err(format!("subtask `{id}`: `{}` is not within the files of the contract", plain(file)))
+    })
 }
 
 /// Leaves the project, or takes something back.
 fn is_unsafe(file: &str) -> bool {
-    file.is_empty() || file.starts_with(['/', '!', '~']) || file.split('/').any(|part| part == ".." || part == ".git")
+    file.is_empty()
+        || file.starts_with(['/', '!', '~'])
+        || file.split('/').any(|part| part == ".." || part == ".git")
 }
 
 /// The contract of a part: the summary and the constraints go with it; the commands of the whole are run at the end.
@@ -125,7 +129,10 @@ mod tests {
         assert_eq!(read.subtasks.len(), 2);
         let whole = contract();
         let part = subtask_contract(&whole, &read, &read.subtasks[0]);
-        assert_eq!((part.task_id.as_str(), part.validation_commands.len(), part.budgets), ("fix-login.a", 0, whole.budgets));
+        assert_eq!(
+            (part.task_id.as_str(), part.validation_commands.len(), part.budgets),
+            ("fix-login.a", 0, whole.budgets)
+        );
         assert_eq!((part.tests, part.validators), (whole.tests, whole.validators));
         let context = part.context.unwrap();
         assert!(context.contains("two steps") && context.contains("keep the API"), "{context}");

@@ -1,8 +1,8 @@
 //! Values that the tests of several modules begin with.
 
 use super::evidence::{
-    Base, ChangeSet, ChangedFile, CommandEnd, Evidence, Execution, FileState, GitFacts, HarnessEnd, Node, ReportSource, Testimony,
-    View,
+    Base, ChangeSet, ChangedFile, CommandEnd, Evidence, Execution, FileState, GitFacts, HarnessEnd, Node,
+    ReportSource, Testimony, View,
 };
 use super::history::History;
 use super::signal::{failures, signal};
@@ -92,7 +92,13 @@ pub fn failed(name: CheckName, blocker: Blocker, observed: &str) -> Check {
 }
 
 pub fn command_failed(observed: &str) -> Check {
-    let check = Check::failed(CheckName::Validation.of(1), CheckSeverity::Major, Some(Blocker::Partial), "exit 0", "exit 1");
+    let check = Check::failed(
+        CheckName::Validation.of(1),
+        CheckSeverity::Major,
+        Some(Blocker::Partial),
+        "exit 0",
+        "exit 1",
+    );
     check.with_evidence([observed])
 }
 

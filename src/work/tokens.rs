@@ -86,8 +86,11 @@ mod tests {
     fn what_is_cut_says_so_and_keeps_to_its_budget() {
         for text in ["x".repeat(5000), "é🎉".repeat(3000)] {
             for tokens in [10, 50, 300] {
-                let results =
-                    [end_cut(&text, tokens).into_owned(), middle_cut(&text, tokens).into_owned(), newest_kept(&text, &text, tokens)];
+                let results = [
+                    end_cut(&text, tokens).into_owned(),
+                    middle_cut(&text, tokens).into_owned(),
+                    newest_kept(&text, &text, tokens),
+                ];
                 for result in results {
                     assert!(result.contains(&format!("[... cut at {tokens} tokens]")), "{result}");
                     assert!(count(&result) <= tokens || tokens < 20, "{} {tokens}", count(&result));

@@ -53,7 +53,8 @@ fn cycle(contract: &Contract) -> String {
         "verify: run the commands below after your last edit, and read their output",
         "report what is true",
     ]);
-    let lines: Vec<String> = steps.iter().enumerate().map(|(number, step)| format!("{}. {step}", number + 1)).collect();
+    let lines: Vec<String> =
+        steps.iter().enumerate().map(|(number, step)| format!("{}. {step}", number + 1)).collect();
     section("The order of a cycle", &lines)
 }
 
@@ -63,17 +64,23 @@ fn files(contract: &Contract) -> String {
         None => vec!["Everything but what runs or configures tests, lock files and CI files.".into()],
     };
     lines.push(match contract.tests {
-        Guard::Frozen => "Existing tests stay as they are: they must still run and pass. You may add tests.".into(),
+        Guard::Frozen => {
+            "Existing tests stay as they are: they must still run and pass. You may add tests.".into()
+        }
         Guard::MayChange => "Existing tests may change where the task demands it.".into(),
     });
     if contract.validators == Guard::Frozen {
-        lines.push("What runs the tests stays as it is: scripts, runner, linter and compiler configuration, CI.".into());
+        lines.push(
+            "What runs the tests stays as it is: scripts, runner, linter and compiler configuration, CI."
+                .into(),
+        );
     }
     section("Files that you may change", &lines)
 }
 
 fn commands(contract: &Contract) -> String {
-    let lines: Vec<String> = contract.validation_commands.iter().map(|command| format!("- `{}`", command.command)).collect();
+    let lines: Vec<String> =
+        contract.validation_commands.iter().map(|command| format!("- `{}`", command.command)).collect();
     section("Commands that the runner will run on your result", &lines)
 }
 
@@ -85,9 +92,13 @@ fn done(items: &[DoneItem]) -> String {
 fn spec(contract: &Contract) -> String {
     let mut lines = Vec::new();
     match (&contract.spec_path, contract.spec_skip_reason) {
-        (Some(path), _) => lines.push(format!("The source of truth is `{path}`. Where it and the task disagree, stop and say so.")),
+        (Some(path), _) => lines.push(format!(
+            "The source of truth is `{path}`. Where it and the task disagree, stop and say so."
+        )),
         (None, Some(SpecSkip::DocsOnly)) => lines.push("Only documents change; there is no spec.".into()),
-        (None, Some(SpecSkip::MechanicalChange)) => lines.push("The change is mechanical; behaviour stays as it is.".into()),
+        (None, Some(SpecSkip::MechanicalChange)) => {
+            lines.push("The change is mechanical; behaviour stays as it is.".into());
+        }
         (None, Some(SpecSkip::ExistingSpecSufficient) | None) => {}
     }
     lines.extend(contract.non_goals.iter().map(|goal| format!("Not a goal: {goal}")));
@@ -148,7 +159,9 @@ fn report(contract: &Contract, tools: ReportChannel) -> String {
     lines.push("If nothing had to change: `\"files_changed\": []` and `\"noop\": \"the reason\"`.".into());
     if !contract.self_review_rules.is_empty() {
         lines.push("`self_review` answers each rule exactly once, in this order, with evidence (a command and its result, or `path:line`):".into());
-        lines.extend(contract.self_review_rules.iter().map(|rule| format!("- `{rule}`: {}", rule_meaning(rule))));
+        lines.extend(
+            contract.self_review_rules.iter().map(|rule| format!("- `{rule}`: {}", rule_meaning(rule))),
+        );
     }
     lines.push(
         "If you could not do it: `{\"status\": \"failed\", \"escalation_reason\": \"...\"}` with the nonce; `escalated` if a person has to decide."
@@ -252,10 +265,18 @@ mod tests {
         contract.self_review_rules = self_review_rules(None, &["own-rule".into()], true);
         contract.spec_path = Some("docs/spec.md".into());
         let text = worker_section(&contract, &CHANNEL);
-        for part in ["1. write the test first", "`cc:` markers", "tdd-red-evidence-attached", "own-rule", "docs/spec.md", "self_review"] {
+        for part in [
+            "1. write the test first",
+            "`cc:` markers",
+            "tdd-red-evidence-attached",
+            "own-rule",
+            "docs/spec.md",
+            "self_review",
+        ] {
             assert!(text.contains(part), "{part} is missing in {text}");
         }
-        let order: Vec<usize> = contract.self_review_rules.iter().filter_map(|rule| text.find(&format!("- `{rule}`:"))).collect();
+        let order: Vec<usize> =
+            contract.self_review_rules.iter().filter_map(|rule| text.find(&format!("- `{rule}`:"))).collect();
         assert!(order.len() == 7 && order.is_sorted(), "{order:?}");
         contract.skip_tdd_reason = Some("no framework".into());
         assert!(!worker_section(&contract, &CHANNEL).contains("write the test first"));
@@ -264,6 +285,9 @@ mod tests {
     #[test]
     fn the_prompt_of_an_attempt_carries_context_and_nonce() {
         assert_eq!(attempt_prompt("", "do it", None), "do it");
-        assert_eq!(attempt_prompt("=== DIRECTIVE ===\nx", "do it", Some("n1")), "=== DIRECTIVE ===\nx\n\ndo it\n\nNonce of this attempt: n1");
+        assert_eq!(
+            attempt_prompt("=== DIRECTIVE ===\nx", "do it", Some("n1")),
+            "=== DIRECTIVE ===\nx\n\ndo it\n\nNonce of this attempt: n1"
+        );
     }
 }
