@@ -200,7 +200,11 @@ impl Lexer {
     /// Takes `2>&1`, `> file`, `&> file`, `<<< text` away. Here-documents are not understood.
     fn redirection(&mut self, skip: usize) -> Option<()> {
         // The number in front belongs to it.
-        if self.word.as_ref().is_some_and(|word| !word.is_quoted && word.text.chars().all(|c| c.is_ascii_digit())) {
+        if self
+            .word
+            .as_ref()
+            .is_some_and(|word| !word.is_quoted && word.text.chars().all(|c| c.is_ascii_digit()))
+        {
             self.word = None;
         }
         self.end_word();
