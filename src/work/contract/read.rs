@@ -268,7 +268,7 @@ fn files(object: &Object, is_hidden: &dyn Fn(&str) -> bool, problems: &mut Probl
         let path = path.trim().to_owned();
         match project_path::problem(&path, is_hidden) {
             Some((message, fix)) => {
-                problems.error(at, format!("`{}` {message}", problems::shown(&path)), fix)
+                problems.error(at, format!("`{}` {message}", problems::shown(&path)), fix);
             }
             None => files.push(path),
         }

@@ -59,6 +59,12 @@ impl Lexer {
         self.word.get_or_insert_default()
     }
 
+    /// Whether the command goes on in the next line.
+    fn continues(&self) -> bool {
+        let joins = |operator| matches!(operator, Operator::And | Operator::Or | Operator::Pipe);
+        self.word.is_none() && matches!(self.tokens.last(), Some(Token::Operator(last)) if joins(*last))
+    }
+
     fn end_word(&mut self) {
         if let Some(word) = self.word.take() {
             self.tokens.push(Token::Word(word));
@@ -98,6 +104,7 @@ impl Lexer {
                 }
                 '"' => self.double_quoted()?,
                 '$' | '`' => self.expansion()?,
+                '\n' if self.continues() => self.at += 1,
                 '\n' | ';' => self.operator(Operator::Then, 1),
                 '&' if self.peek(1) == Some('&') => self.operator(Operator::And, 2),
                 '&' if self.peek(1) == Some('>') => self.redirection(1)?,

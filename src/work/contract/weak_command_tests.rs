@@ -77,6 +77,17 @@ fn commands_that_cannot_fail_are_found() {
         "npm test || (echo failed; exit 0)",
         "npm test | sed 's/x/y/'",
         "# nothing",
+        "npm test ||\n true",
+        "npm test |\n  tee log",
+        "npm test||true",
+        "{ npm test; } || true",
+        "npm test || { echo failed; }",
+        "npm test || true && true",
+        "npm test || echo x >&2",
+        "nohup npm test &",
+        "ls | wc -l",
+        "(exit 0)",
+        "bash -c \"npm test\" || true",
     ];
     for command in weak {
         assert!(weak_command(command).is_some(), "{command}");
@@ -161,6 +172,15 @@ fn honest_commands_pass() {
         "trap 'rm -f x' EXIT; npm test",
         "npm ci && npm test",
         "npm ci; npm test",
+        "pytest ||\n exit 1",
+        "npm test |\n grep -q ok",
+        "npm test && exit 0 || exit 1",
+        "grep -q ok x && exit 0; echo missing; exit 1",
+        "npm test || (exit 1)",
+        "npm test; test $? -eq 0",
+        "set -o pipefail; npm test | tee log || exit 1",
+        "echo \"$out\" | grep -q PASS",
+        "bash -c \"set -o pipefail; npm test | tee log\"",
         "false",
     ];
     for command in honest {
