@@ -18,7 +18,10 @@ pub fn found_commands(project: &ProjectFiles) -> Vec<ValidationCommand> {
     if found.is_empty() {
         found.extend(make(project).or_else(|| just(project)));
     }
-    found.into_iter().map(|(command, why)| ValidationCommand::new(command, CommandOrigin::Found(why))).collect()
+    found
+        .into_iter()
+        .map(|(command, why)| ValidationCommand::new(command, CommandOrigin::Found(why)))
+        .collect()
 }
 
 /// Fills in the commands of a contract that has none, and says in one line each which they are and why.
@@ -38,11 +41,12 @@ pub fn with_found_commands(contract: &mut Contract, project: &ProjectFiles) -> V
 
 /// The package manager of a JavaScript project: as it says, else by its lock file.
 pub(super) fn package_manager(project: &ProjectFiles) -> &'static str {
-    let named = package(project).and_then(|package| package.get("packageManager")?.as_str().map(str::to_owned));
+    let named =
+        package(project).and_then(|package| package.get("packageManager")?.as_str().map(str::to_owned));
     let named = named.unwrap_or_default();
-    let by_name = ["pnpm", "yarn", "bun", "npm"].into_iter().find(|name| {
-        named.strip_prefix(*name).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
-    });
+    let by_name = ["pnpm", "yarn", "bun", "npm"]
+        .into_iter()
+        .find(|name| named.strip_prefix(*name).is_some_and(|rest| rest.is_empty() || rest.starts_with('@')));
     let locks = [
         ("pnpm-lock.yaml", "pnpm"),
         ("yarn.lock", "yarn"),
@@ -64,9 +68,9 @@ pub(super) fn package(project: &ProjectFiles) -> Option<Map<String, Value>> {
 fn npm(project: &ProjectFiles) -> Option<(String, String)> {
     let package = package(project)?;
     let scripts = package.get("scripts")?.as_object()?;
-    let name = SCRIPTS.into_iter().find(|name| {
-        scripts.get(*name).and_then(Value::as_str).is_some_and(proves_something)
-    })?;
+    let name = SCRIPTS
+        .into_iter()
+        .find(|name| scripts.get(*name).and_then(Value::as_str).is_some_and(proves_something))?;
     let manager = package_manager(project);
     let command = match (manager, name) {
         ("bun", _) => format!("bun run {name}"),
@@ -78,13 +82,16 @@ fn npm(project: &ProjectFiles) -> Option<(String, String)> {
 
 /// A script that can fail, that is not the one `npm init` writes, and that ends by itself.
 fn proves_something(script: &str) -> bool {
-    let watches = script.split_whitespace().any(|word| matches!(word, "--watch" | "--watchAll" | "--watch=true" | "--watchAll=true"));
+    let watches = script
+        .split_whitespace()
+        .any(|word| matches!(word, "--watch" | "--watchAll" | "--watch=true" | "--watchAll=true"));
     !script.contains("no test specified") && !watches && weak_command(script).is_none()
 }
 
 fn cargo(project: &ProjectFiles) -> Option<(String, String)> {
     let text = project.text("Cargo.toml")?;
-    let has_table = |name: &str| text.lines().any(|line| line.split('#').next().unwrap_or_default().trim() == name);
+    let has_table =
+        |name: &str| text.lines().any(|line| line.split('#').next().unwrap_or_default().trim() == name);
     if has_table("[workspace]") {
         return Some(("cargo test --workspace".into(), "Cargo.toml is a workspace".into()));
     }
@@ -96,9 +103,12 @@ fn go(project: &ProjectFiles) -> Option<(String, String)> {
 }
 
 fn python(project: &ProjectFiles) -> Option<(String, String)> {
-    let says = |file: &str, word: &str| project.text(file).is_some_and(|text| text.lines().any(|line| line.trim().starts_with(word)));
+    let says = |file: &str, word: &str| {
+        project.text(file).is_some_and(|text| text.lines().any(|line| line.trim().starts_with(word)))
+    };
     let mentions = |file: &str| project.text(file).is_some_and(|text| text.contains("pytest"));
-    let manifests = ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "requirements-dev.txt", "tox.ini"];
+    let manifests =
+        ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "requirements-dev.txt", "tox.ini"];
     let tests = ["tests", "test"].into_iter().find(|name| project.names.contains(*name));
     let why = if let Some(file) = ["pytest.ini", ".pytest.ini"].into_iter().find(|file| project.has(file)) {
         format!("{file} configures pytest")
@@ -110,7 +120,9 @@ fn python(project: &ProjectFiles) -> Option<(String, String)> {
         "tox.ini configures pytest".to_owned()
     } else if project.has("conftest.py") {
         "conftest.py belongs to pytest".to_owned()
-    } else if let Some(file) = ["pyproject.toml", "requirements.txt", "setup.cfg", "tox.ini"].into_iter().find(|file| mentions(file)) {
+    } else if let Some(file) =
+        ["pyproject.toml", "requirements.txt", "setup.cfg", "tox.ini"].into_iter().find(|file| mentions(file))
+    {
         format!("{file} names pytest")
     } else if let Some(tests) = tests.filter(|_| manifests.into_iter().any(|file| project.has(file))) {
         format!("it is a Python project with `{tests}/`")
@@ -130,7 +142,8 @@ fn python(project: &ProjectFiles) -> Option<(String, String)> {
 
 fn make(project: &ProjectFiles) -> Option<(String, String)> {
     // In the order in which make looks for them.
-    let name = ["GNUmakefile", "makefile", "Makefile"].into_iter().find(|name| project.text(name).is_some())?;
+    let name =
+        ["GNUmakefile", "makefile", "Makefile"].into_iter().find(|name| project.text(name).is_some())?;
     let text = project.text(name)?;
     let target = TARGETS.into_iter().find(|target| has_target(text, target, true))?;
     Some((format!("make {target}"), format!("{name} has a `{target}` target")))
@@ -166,7 +179,9 @@ fn has_target(text: &str, target: &str, is_make: bool) -> bool {
         let (needs, inline) = rest.split_once(';').unwrap_or((rest, ""));
         let needs = needs.trim_start_matches(':').split('#').next().unwrap_or_default();
         let mut recipe: Vec<&str> = Some(inline.trim()).filter(|line| !line.is_empty()).into_iter().collect();
-        while let Some(line) = lines.peek().filter(|line| line.trim().is_empty() || line.starts_with(char::is_whitespace)) {
+        while let Some(line) =
+            lines.peek().filter(|line| line.trim().is_empty() || line.starts_with(char::is_whitespace))
+        {
             recipe.extend(Some(line.trim()).filter(|line| !line.is_empty()));
             lines.next();
         }
@@ -186,6 +201,9 @@ fn has_target(text: &str, target: &str, is_make: bool) -> bool {
 mod tests {
     use super::*;
 
+    /// Files with their texts, and the commands that follow from them.
+    type Case = (&'static [(&'static str, &'static str)], &'static [&'static str]);
+
     fn project(files: &[(&str, &str)]) -> ProjectFiles {
         let mut project = ProjectFiles::default();
         for (name, text) in files {
@@ -201,25 +219,41 @@ mod tests {
         found_commands(&project(files)).into_iter().map(|command| command.command).collect()
     }
 
+    const JEST: &str = "{\"scripts\": {\"test\": \"jest\"}}";
+
     #[test]
     fn every_kind_of_project_has_its_command() {
-        let test = "{\"scripts\": {\"test\": \"jest\"}}";
-        let cases: [(&[(&str, &str)], &[&str]); 24] = [
-            (&[("package.json", test)], &["npm test"]),
-            (&[("package.json", test), ("pnpm-lock.yaml", "")], &["pnpm test"]),
-            (&[("package.json", test), ("yarn.lock", "")], &["yarn test"]),
-            (&[("package.json", test), ("bun.lock", "")], &["bun run test"]),
-            (&[("package.json", "{\"packageManager\": \"pnpm@9\", \"scripts\": {\"check\": \"tsc\"}}")], &["pnpm run check"]),
-            (&[("package.json", "{\"scripts\": {\"test\": \"echo \\\"Error: no test specified\\\" && exit 1\"}}")], &[]),
+        let cases: [Case; 24] = [
+            (&[("package.json", JEST)], &["npm test"]),
+            (&[("package.json", JEST), ("pnpm-lock.yaml", "")], &["pnpm test"]),
+            (&[("package.json", JEST), ("yarn.lock", "")], &["yarn test"]),
+            (&[("package.json", JEST), ("bun.lock", "")], &["bun run test"]),
+            (
+                &[("package.json", "{\"packageManager\": \"pnpm@9\", \"scripts\": {\"check\": \"tsc\"}}")],
+                &["pnpm run check"],
+            ),
+            (
+                &[(
+                    "package.json",
+                    "{\"scripts\": {\"test\": \"echo \\\"Error: no test specified\\\" && exit 1\"}}",
+                )],
+                &[],
+            ),
             (&[("package.json", "{\"scripts\": {\"test\": \"echo ok\"}}")], &[]),
-            (&[("package.json", "{\"scripts\": {\"test\": \"jest --watch\", \"test:ci\": \"jest\"}}")], &["npm run test:ci"]),
+            (
+                &[("package.json", "{\"scripts\": {\"test\": \"jest --watch\", \"test:ci\": \"jest\"}}")],
+                &["npm run test:ci"],
+            ),
             (&[("package.json", "{")], &[]),
             (&[("package.json", "[]")], &[]),
             (&[("Cargo.toml", "[package]\nname = \"a\"")], &["cargo test"]),
             (&[("Cargo.toml", "[workspace] # all\nmembers = []")], &["cargo test --workspace"]),
-            (&[("Cargo.toml", ""), ("package.json", test)], &["npm test", "cargo test"]),
+            (&[("Cargo.toml", ""), ("package.json", JEST)], &["npm test", "cargo test"]),
             (&[("pytest.ini", "")], &["python3 -m pytest"]),
-            (&[("pyproject.toml", "[tool.pytest.ini_options]"), ("uv.lock", "")], &["uv run python -m pytest"]),
+            (
+                &[("pyproject.toml", "[tool.pytest.ini_options]"), ("uv.lock", "")],
+                &["uv run python -m pytest"],
+            ),
             (&[("setup.cfg", "[tool:pytest]")], &["python3 -m pytest"]),
             (&[("pyproject.toml", "[project]"), ("tests", "")], &["python3 -m pytest"]),
             (&[("pyproject.toml", "[project]")], &[]),

@@ -6,7 +6,10 @@ enum Token {
     Char(char),
     /// Any character but `/`.
     Any,
-    Class { negated: bool, ranges: Vec<(char, char)> },
+    Class {
+        negated: bool,
+        ranges: Vec<(char, char)>,
+    },
     /// Any number of characters but `/`.
     Star,
     /// `**/`: any number of whole directories; this and the next token belong together.
@@ -76,13 +79,12 @@ impl Glob {
             for (index, token) in self.0.iter().enumerate().filter(|(index, _)| here[*index]) {
                 match token {
                     Token::Char(wanted) => next[index + 1] |= c == *wanted,
-                    Token::Any => next[index + 1] |= c != '/',
+                    Token::Any | Token::Directories => next[index + 1] |= c != '/',
                     Token::Class { negated, ranges } => {
                         let is_in = ranges.iter().any(|(from, to)| (*from..=*to).contains(&c));
                         next[index + 1] |= c != '/' && is_in != *negated;
                     }
                     Token::Star => next[index] |= c != '/',
-                    Token::Directories => next[index + 1] |= c != '/',
                     Token::InDirectory if c == '/' => next[index - 1] = true,
                     Token::InDirectory => next[index] = true,
                     Token::Below => {
@@ -166,8 +168,8 @@ mod tests {
 
     #[test]
     fn a_hostile_pattern_takes_no_longer_than_its_length() {
-        let glob = Glob::new(&"*a".repeat(300));
-        assert!(!glob.matches(&"a".repeat(3000).replace("aaa", "aab").replace('a', "b")));
-        assert!(!Glob::new(&"**/".repeat(300)).matches(&"x/".repeat(1000).replace('x', "y").repeat(1)[..1]));
+        assert!(!Glob::new(&"*a".repeat(300)).matches(&"ab".repeat(1500)));
+        assert!(Glob::new(&"*a".repeat(300)).matches(&"a".repeat(3000)));
+        assert!(!Glob::new(&format!("{}b", "**/".repeat(300))).matches(&"a/".repeat(1000)));
     }
 }

@@ -57,7 +57,12 @@ pub fn needs_advice_first(contract: &Contract) -> bool {
     let other = contract.unknown.values().filter_map(serde_json::Value::as_str);
     let texts = [contract.task.as_str(), contract.context.as_deref().unwrap_or_default()];
     !contract.risk_flags.is_empty()
-        || texts.into_iter().chain(done).chain(contract.non_goals.iter().map(String::as_str)).chain(other).any(has_advisor_mark)
+        || texts
+            .into_iter()
+            .chain(done)
+            .chain(contract.non_goals.iter().map(String::as_str))
+            .chain(other)
+            .any(has_advisor_mark)
 }
 
 /// Whether TDD counts for a contract: it asks for it, the config does not switch it off, and nothing skips it.
@@ -95,7 +100,8 @@ fn fallback_id(task: &str) -> String {
 }
 
 fn without_marks(task: &str) -> String {
-    let first_line = task.lines().map(str::trim).find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or_default();
+    let first_line =
+        task.lines().map(str::trim).find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or_default();
     let mut plain = String::new();
     let mut rest = first_line;
     while let Some(start) = rest.find("[tdd:skip").or_else(|| rest.find("[skip:tdd")) {
@@ -121,7 +127,10 @@ pub fn id_problem(id: &str) -> Option<String> {
     }
     let ends_badly = id.ends_with('.') || id.to_ascii_lowercase().ends_with(".lock");
     if id.starts_with(['-', '.']) || id.contains("..") || ends_badly {
-        return Some("must not begin with `-` or `.`, contain `..`, or end in `.` or `.lock`: it becomes a branch".into());
+        return Some(
+            "must not begin with `-` or `.`, contain `..`, or end in `.` or `.lock`: it becomes a branch"
+                .into(),
+        );
     }
     None
 }
@@ -149,7 +158,11 @@ mod tests {
 
     #[test]
     fn the_mark_for_advice_is_a_comment_not_a_word() {
-        for text in ["a <!-- advisor:required --> b", "<!--advisor:required-->", "<!-- x --><!--  advisor: required  -->"] {
+        for text in [
+            "a <!-- advisor:required --> b",
+            "<!--advisor:required-->",
+            "<!-- x --><!--  advisor: required  -->",
+        ] {
             assert!(has_advisor_mark(text), "{text}");
         }
         for text in ["advisor:required", "<!-- advisor:optional -->", "<!-- advisor:required", "<!--", ""] {
@@ -164,7 +177,10 @@ mod tests {
             ("  don't   break\nmore", "dont-break"),
             ("rename [tdd:skip:docs only] it", "rename-it"),
             ("add <!-- advisor:required --> x", "add-x"),
-            ("a very long task text that goes on and on and on for ever", "a-very-long-task-text-that-goes-on-and-on-and"),
+            (
+                "a very long task text that goes on and on and on for ever",
+                "a-very-long-task-text-that-goes-on-and-on-and",
+            ),
             ("../../etc/passwd", "etc-passwd"),
         ];
         for (task, expected) in cases {

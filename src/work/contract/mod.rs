@@ -6,6 +6,7 @@ mod marks;
 mod parts;
 mod plan_file;
 mod problems;
+mod programs;
 mod project_files;
 mod project_path;
 mod read;
@@ -19,7 +20,9 @@ mod sprint;
 mod weak_command;
 
 pub use found_commands::{found_commands, with_found_commands};
-pub use marks::{TddMark, has_advisor_mark, id_problem, needs_advice_first, task_id_of, tdd_counts, tdd_mark};
+pub use marks::{
+    TddMark, has_advisor_mark, id_problem, needs_advice_first, task_id_of, tdd_counts, tdd_mark,
+};
 pub use plan_file::{PlanRow, find_row, mark_done};
 pub use problems::MAX_BYTES;
 pub use project_files::ProjectFiles;

@@ -5,8 +5,8 @@ use super::problems::{Problems, present, shown};
 use super::project_path;
 use super::sprint::Sprint;
 use crate::model::contract::{
-    AdvisorTerms, Baseline, Budgets, CommandOrigin, CommitTarget, DEFAULT_TIMEOUT_SECONDS, DoneItem, ReviewTerms,
-    ValidationCommand,
+    AdvisorTerms, Baseline, Budgets, CommandOrigin, CommitTarget, DEFAULT_TIMEOUT_SECONDS, DoneItem,
+    ReviewTerms, ValidationCommand,
 };
 use crate::model::shape::{KeyPath, Object};
 use serde_json::Value;
@@ -100,7 +100,11 @@ pub fn commit_target(object: &Object, problems: &mut Problems) -> Option<CommitT
 /// What git takes for the name of a branch, without its rarer characters.
 fn is_branch_name(name: &str) -> bool {
     let allowed = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | '#' | '@');
-    let part_is_fine = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
+    let part_is_fine = |part: &str| {
+        !part.is_empty()
+            && !part.starts_with('.')
+            && part.rsplit_once('.').is_none_or(|(_, end)| end != "lock")
+    };
     name.len() <= 200
         && name.chars().all(allowed)
         && !name.starts_with('-')
@@ -144,7 +148,8 @@ pub fn review(object: &Object, sprint: Option<&Sprint>, problems: &mut Problems)
         problems.missing(at.key("persona"), "name the persona that reviews");
     }
     let required = problems.flag(value, &at, "required").unwrap_or(true);
-    let max_iterations = problems.whole(value, &at, "max_iterations", 1, MAX_RETURNS).unwrap_or(default_iterations);
+    let max_iterations =
+        problems.whole(value, &at, "max_iterations", 1, MAX_RETURNS).unwrap_or(default_iterations);
     problems.unknown(value, &at, &["persona", "required", "max_iterations"]);
     Some(ReviewTerms { persona: name?, required, max_iterations })
 }
@@ -181,8 +186,12 @@ pub fn budgets(object: &Object, problems: &mut Problems) -> Budgets {
     let at = root.key("budgets");
     let budgets = Budgets {
         attempts: problems.whole(value, &at, "attempts", 1, MAX_ATTEMPTS).unwrap_or(default.attempts),
-        report_returns: problems.whole(value, &at, "report_returns", 0, MAX_RETURNS).unwrap_or(default.report_returns),
-        stall_seconds: problems.amount(value, &at, "stall_seconds", MAX_SECONDS).unwrap_or(default.stall_seconds),
+        report_returns: problems
+            .whole(value, &at, "report_returns", 0, MAX_RETURNS)
+            .unwrap_or(default.report_returns),
+        stall_seconds: problems
+            .amount(value, &at, "stall_seconds", MAX_SECONDS)
+            .unwrap_or(default.stall_seconds),
         wall_seconds: problems.amount(value, &at, "wall_seconds", MAX_WALL_SECONDS),
         usd: problems.amount(value, &at, "usd", MAX_USD),
     };

@@ -29,9 +29,8 @@ fn column(heading: &str) -> Option<Column> {
     match name.as_str() {
         "task" | "id" | "taskid" | "#" | "no" | "nr" => Some(Column::Task),
         "title" | "content" | "contents" | "description" | "summary" | "what" => Some(Column::Title),
-        "dod" | "definitionofdone" | "done" | "doneswhen" | "donewhen" | "acceptance" | "acceptancecriteria" => {
-            Some(Column::Done)
-        }
+        "dod" | "definitionofdone" | "done" | "doneswhen" | "donewhen" | "acceptance"
+        | "acceptancecriteria" => Some(Column::Done),
         "depends" | "dependson" | "dependencies" | "deps" | "dependency" => Some(Column::Depends),
         "status" | "state" | "marker" => Some(Column::Status),
         _ => None,
@@ -174,7 +173,11 @@ fn plain(cell: &str) -> &str {
 
 fn ids(cell: &str) -> Vec<String> {
     let words = cell.split([',', ';', ' ']).map(plain);
-    words.filter(|word| !word.is_empty() && word.chars().any(char::is_alphanumeric)).filter(|word| !word.eq_ignore_ascii_case("none")).map(str::to_owned).collect()
+    words
+        .filter(|word| !word.is_empty() && word.chars().any(char::is_alphanumeric))
+        .filter(|word| !word.eq_ignore_ascii_case("none"))
+        .map(str::to_owned)
+        .collect()
 }
 
 #[cfg(test)]
@@ -197,12 +200,16 @@ mod tests {
         };
         assert_eq!(find_row(PLAN, "1.1"), Ok(row));
         let row = find_row(PLAN, "1.2").unwrap();
-        assert_eq!((row.depends_on, row.definition_of_done), (vec!["1.1".to_owned(), "1.0".to_owned()], None));
+        assert_eq!(
+            (row.depends_on, row.definition_of_done),
+            (vec!["1.1".to_owned(), "1.0".to_owned()], None)
+        );
     }
 
     #[test]
     fn headings_have_other_names_and_any_order() {
-        let text = "status|ID|Title|Definition of Done|Depends on\n--|--|--|--|--\ncc:TODO|a|Do it|works|none\n";
+        let text =
+            "status|ID|Title|Definition of Done|Depends on\n--|--|--|--|--\ncc:TODO|a|Do it|works|none\n";
         let row = find_row(text, "a").unwrap();
         assert_eq!((row.title.as_str(), row.definition_of_done.as_deref()), ("Do it", Some("works")));
         assert_eq!((row.status.as_str(), row.depends_on.len()), ("cc:TODO", 0));

@@ -1,10 +1,10 @@
 //! Reads values out of a JSON object and collects everything that is wrong with them. Knows no format.
 
+use crate::files::strict_json;
 use crate::model::file_problem::FileProblem;
 use crate::model::locate::{Locator, Place};
 use crate::model::shape::{KeyPath, Object, Problem, Severity, is_free_key};
 use crate::model::words::nearest;
-use crate::files::strict_json;
 use serde_json::Value;
 use std::path::Path;
 
@@ -17,7 +17,8 @@ const MAX_PROBLEMS: usize = 100;
 /// The object that a text is.
 pub fn object_of(file: &Path, text: &str) -> Result<Object, FileProblem> {
     if text.len() > MAX_BYTES {
-        let message = format!("is too large: {} KB, at most {} KB are read", text.len() / 1024, MAX_BYTES / 1024);
+        let message =
+            format!("is too large: {} KB, at most {} KB are read", text.len() / 1024, MAX_BYTES / 1024);
         return Err(FileProblem::whole_file(file, message));
     }
     let text = without_mark(text);
@@ -29,7 +30,10 @@ pub fn object_of(file: &Path, text: &str) -> Result<Object, FileProblem> {
         Ok(Value::Object(object)) => Ok(object),
         Ok(other) => {
             let message = format!("must be an object, not {}", kind(&other));
-            Err(FileProblem { place: Some(Place { line: 1, column: 1 }), ..FileProblem::whole_file(file, message) })
+            Err(FileProblem {
+                place: Some(Place { line: 1, column: 1 }),
+                ..FileProblem::whole_file(file, message)
+            })
         }
         Err(error) => {
             let (line, column) = (error.line().max(1), error.column().max(1));
@@ -57,7 +61,9 @@ impl Problems {
     fn add(&mut self, problem: Problem) {
         if self.list.len() < MAX_PROBLEMS {
             self.list.push(problem);
-        } else if problem.severity == Severity::Error && self.list.iter().all(|one| one.severity != Severity::Error) {
+        } else if problem.severity == Severity::Error
+            && self.list.iter().all(|one| one.severity != Severity::Error)
+        {
             // An error must never be lost behind warnings.
             self.list[MAX_PROBLEMS - 1] = problem;
         } else {
@@ -140,7 +146,8 @@ impl Problems {
         match amount {
             Some(amount) if amount > 0.0 && amount <= most => Some(amount),
             _ => {
-                let message = format!("must be above 0 and at most {most}, not {}", shown(&number.to_string()));
+                let message =
+                    format!("must be above 0 and at most {most}, not {}", shown(&number.to_string()));
                 self.error(at.key(key), message, "leave the key out for the default");
                 None
             }
@@ -154,12 +161,17 @@ impl Problems {
             self.wrong_type(at.key(key), "a whole number", value);
             return None;
         };
-        let whole = number.as_u64().or_else(|| whole_of(number.as_f64()?)).and_then(|whole| u32::try_from(whole).ok());
+        let whole = number
+            .as_u64()
+            .or_else(|| whole_of(number.as_f64()?))
+            .and_then(|whole| u32::try_from(whole).ok());
         match whole {
             Some(whole) if (least..=most).contains(&whole) => Some(whole),
             _ => {
-                let message =
-                    format!("must be a whole number from {least} to {most}, not {}", shown(&number.to_string()));
+                let message = format!(
+                    "must be a whole number from {least} to {most}, not {}",
+                    shown(&number.to_string())
+                );
                 self.error(at.key(key), message, "leave the key out for the default");
                 None
             }

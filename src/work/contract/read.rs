@@ -6,8 +6,8 @@ use super::problems::{self, Problems, present};
 use super::project_path;
 use super::sprint::Sprint;
 use crate::model::contract::{
-    CommandOrigin, Contract, ContractForm, DoneItem, Guard, SELF_REVIEW_RULES, SpecSkip, TDD_RULE, ValidationCommand,
-    WorkMode,
+    CommandOrigin, Contract, ContractForm, DoneItem, Guard, SELF_REVIEW_RULES, SpecSkip, TDD_RULE,
+    ValidationCommand, WorkMode,
 };
 use crate::model::file_problem::FileProblem;
 use crate::model::settings::Settings;
@@ -103,7 +103,11 @@ pub fn read(
     let mut problems = Problems::default();
     if object.get("schema_version").and_then(Value::as_str) == Some(super::sprint::SPRINT_CONTRACT) {
         let at = KeyPath::default().key("schema_version");
-        problems.error(at, "is a sprint contract, not a contract", "name it as `contract_path` in a contract with `files`");
+        problems.error(
+            at,
+            "is a sprint contract, not a contract",
+            "name it as `contract_path` in a contract with `files`",
+        );
     }
     let mut errors = Vec::new();
     let mut warnings = Vec::new();
@@ -186,7 +190,8 @@ fn contract_of(
     let files = files(object, is_hidden, problems);
     let mode = problems.choice(object, root, "mode", &MODES).unwrap_or_default();
     let spec_path = problems.text(object, root, "spec_path");
-    if let Some((message, fix)) = spec_path.as_deref().and_then(|path| project_path::problem(path, is_hidden)) {
+    if let Some((message, fix)) = spec_path.as_deref().and_then(|path| project_path::problem(path, is_hidden))
+    {
         problems.error(root.key("spec_path"), message, fix);
     }
     let spec_skip_reason = problems.choice(object, root, "spec_skip_reason", &SPEC_SKIPS);
@@ -262,7 +267,9 @@ fn files(object: &Object, is_hidden: &dyn Fn(&str) -> bool, problems: &mut Probl
         let Some(path) = problems.text_value(value, &at) else { continue };
         let path = path.trim().to_owned();
         match project_path::problem(&path, is_hidden) {
-            Some((message, fix)) => problems.error(at, format!("`{}` {message}", problems::shown(&path)), fix),
+            Some((message, fix)) => {
+                problems.error(at, format!("`{}` {message}", problems::shown(&path)), fix);
+            }
             None => files.push(path),
         }
     }

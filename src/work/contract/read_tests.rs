@@ -19,14 +19,18 @@ fn lines(problems: &[FileProblem]) -> Vec<String> {
     problems.iter().map(ToString::to_string).collect()
 }
 
-const SMALL: &str = r#"{"task": "fix it", "task_id": "fix", "files": ["src/"], "spec_skip_reason": "docs-only"}"#;
+const SMALL: &str =
+    r#"{"task": "fix it", "task_id": "fix", "files": ["src/"], "spec_skip_reason": "docs-only"}"#;
 
 #[test]
 fn a_small_contract_has_every_default() {
     let found = read_text(SMALL).unwrap();
     let contract = found.contract;
     assert_eq!((found.standing, found.warnings), (Standing::Ready, Vec::new()));
-    assert_eq!((contract.mode, contract.tests, contract.validators), (WorkMode::Solo, Guard::Frozen, Guard::Frozen));
+    assert_eq!(
+        (contract.mode, contract.tests, contract.validators),
+        (WorkMode::Solo, Guard::Frozen, Guard::Frozen)
+    );
     assert_eq!(contract.budgets, crate::model::contract::Budgets::default());
     assert_eq!((contract.form, contract.self_review_rules.len()), (ContractForm::File, 5));
 }
@@ -52,15 +56,33 @@ fn every_field_is_read() {
         ..ValidationCommand::new("lint", CommandOrigin::Contract)
     };
     let check = ValidationCommand::new("check me", CommandOrigin::DefinitionOfDone("d".into()));
-    assert_eq!(contract.validation_commands, [ValidationCommand::new("npm test", CommandOrigin::Contract), lint, check]);
-    assert_eq!(contract.definition_of_done[1], DoneItem { id: "dod-2".into(), text: "plain".into(), check: None });
-    assert_eq!(contract.review, Some(ReviewTerms { persona: "code-reviewer".into(), required: true, max_iterations: 3 }));
-    assert_eq!(contract.advisor, Some(AdvisorTerms { persona: "architect".into(), enabled: true, max_consults: 1 }));
-    assert_eq!((contract.budgets.attempts, contract.budgets.report_returns, contract.budgets.usd), (1, 2, Some(0.5)));
+    assert_eq!(
+        contract.validation_commands,
+        [ValidationCommand::new("npm test", CommandOrigin::Contract), lint, check]
+    );
+    assert_eq!(
+        contract.definition_of_done[1],
+        DoneItem { id: "dod-2".into(), text: "plain".into(), check: None }
+    );
+    assert_eq!(
+        contract.review,
+        Some(ReviewTerms { persona: "code-reviewer".into(), required: true, max_iterations: 3 })
+    );
+    assert_eq!(
+        contract.advisor,
+        Some(AdvisorTerms { persona: "architect".into(), enabled: true, max_consults: 1 })
+    );
+    assert_eq!(
+        (contract.budgets.attempts, contract.budgets.report_returns, contract.budgets.usd),
+        (1, 2, Some(0.5))
+    );
     assert_eq!(contract.unknown.keys().collect::<Vec<_>>(), ["team", "$schema"]);
     assert_eq!(contract.self_review_rules.last().map(String::as_str), Some(TDD_RULE));
     assert_eq!(lines(&found.warnings).len(), 1);
-    assert_eq!(serde_json::from_value::<Contract>(serde_json::to_value(&contract).unwrap()).unwrap(), contract);
+    assert_eq!(
+        serde_json::from_value::<Contract>(serde_json::to_value(&contract).unwrap()).unwrap(),
+        contract
+    );
 }
 
 #[test]
@@ -90,8 +112,8 @@ fn all_problems_are_listed_at_once_with_their_places() {
         "contract.json:5:3: tdd_required: must be true or false, not a text",
         "contract.json:6:39: validation_commands[1]: must be a text or an object, not a number",
         "contract.json:6:42: validation_commands[2].command: missing-input: `validation_commands[2].command` is not given",
-        "contract.json:6:74: validation_commands[3].timeout_seconds: must be above 0 and at most 86400, not -1",
-        "contract.json:7:58: definition_of_done[1].id: the id `a` is there twice",
+        "contract.json:6:76: validation_commands[3].timeout_seconds: must be above 0 and at most 86400, not -1",
+        "contract.json:7:53: definition_of_done[1].id: the id `a` is there twice",
         "contract.json:8:15: budgets.attempts: must be a whole number from 1 to 50, not 0",
         "contract.json:8:30: budgets.usd: must be above 0 and at most 1000000, not -1",
     ];
@@ -128,7 +150,10 @@ fn texts_that_are_no_contract_are_said_to_be_none() {
     let deep = format!("{{\"x\": {}", "[".repeat(100_000));
     assert!(lines(&read_text(&deep).unwrap_err())[0].contains("recursion limit"));
     let huge = "x".repeat(50 * 1024 * 1024);
-    assert_eq!(lines(&read_text(&huge).unwrap_err()), ["contract.json: is too large: 51200 KB, at most 1024 KB are read"]);
+    assert_eq!(
+        lines(&read_text(&huge).unwrap_err()),
+        ["contract.json: is too large: 51200 KB, at most 1024 KB are read"]
+    );
     assert!(read_text(&format!("\u{feff}{SMALL}")).is_ok());
     assert!(read_text("{\"task\": NaN}").is_err());
 }
@@ -154,10 +179,15 @@ fn without_a_spec_it_is_not_run() {
 #[test]
 fn tdd_is_skipped_only_with_a_reason() {
     let with = |task: &str, more: &str| {
-        read_text(&format!(r#"{{"task": "{task}", "task_id": "x", "files": ["a"], "tdd_required": true{more}}}"#))
+        read_text(&format!(
+            r#"{{"task": "{task}", "task_id": "x", "files": ["a"], "tdd_required": true{more}}}"#
+        ))
     };
     assert_eq!(with("a [tdd:skip:docs]", "").unwrap().contract.skip_tdd_reason.as_deref(), Some("docs"));
-    assert_eq!(with("[skip:tdd] a", r#", "skip_tdd_reason": "why""#).unwrap().contract.self_review_rules.len(), 5);
+    assert_eq!(
+        with("[skip:tdd] a", r#", "skip_tdd_reason": "why""#).unwrap().contract.self_review_rules.len(),
+        5
+    );
     assert_eq!(
         lines(&with("[skip:tdd] a", "").unwrap_err()),
         ["contract.json:1:2: task: missing-input: `[skip:tdd]` needs a reason"]
@@ -195,10 +225,19 @@ fn a_sprint_contract_is_merged_under_the_contract() {
     let text = r#"{"contract_path": "s.json", "files": ["a"], "spec_skip_reason": "docs-only", "task_id": "own", "tdd_required": false}"#;
     let found = read_both(text, Some(&sprint("approved"))).unwrap();
     let contract = found.contract;
-    assert_eq!((found.standing, contract.task_id.as_str(), contract.task.as_str()), (Standing::Ready, "own", "lock the login"));
-    assert_eq!(contract.definition_of_done, [DoneItem { id: "dod-primary".into(), text: "it locks".into(), check: None }]);
+    assert_eq!(
+        (found.standing, contract.task_id.as_str(), contract.task.as_str()),
+        (Standing::Ready, "own", "lock the login")
+    );
+    assert_eq!(
+        contract.definition_of_done,
+        [DoneItem { id: "dod-primary".into(), text: "it locks".into(), check: None }]
+    );
     assert_eq!((contract.validation_commands[0].name(), contract.tdd_required), ("unit", false));
-    assert_eq!(contract.review, Some(ReviewTerms { persona: "code-reviewer".into(), required: true, max_iterations: 2 }));
+    assert_eq!(
+        contract.review,
+        Some(ReviewTerms { persona: "code-reviewer".into(), required: true, max_iterations: 2 })
+    );
     assert_eq!(contract.non_goals, ["api"]);
     assert_eq!(contract_path(text).as_deref(), Some("s.json"));
     assert_eq!(contract_path(r#"{"contract_path": "../s.json"}"#), None);

@@ -30,10 +30,12 @@ pub fn refusals(contract: &Contract) -> Vec<Refusal> {
                 own += 1;
                 format!("validation_commands[{}]", own - 1)
             }
-            CommandOrigin::DefinitionOfDone(id) => match contract.definition_of_done.iter().position(|item| item.id == *id) {
-                Some(index) => format!("definition_of_done[{index}].check"),
-                None => "definition_of_done".into(),
-            },
+            CommandOrigin::DefinitionOfDone(id) => {
+                match contract.definition_of_done.iter().position(|item| item.id == *id) {
+                    Some(index) => format!("definition_of_done[{index}].check"),
+                    None => "definition_of_done".into(),
+                }
+            }
             CommandOrigin::Found(_) => "validation_commands".into(),
         };
         if let Some(reason) = weak_command(&command.command) {
@@ -45,7 +47,8 @@ pub fn refusals(contract: &Contract) -> Vec<Refusal> {
         }
     }
     if contract.review.is_none() {
-        let judged_by_nobody = contract.definition_of_done.iter().enumerate().filter(|(_, item)| item.check.is_none());
+        let judged_by_nobody =
+            contract.definition_of_done.iter().enumerate().filter(|(_, item)| item.check.is_none());
         for (index, item) in judged_by_nobody {
             refusals.push(Refusal {
                 key: format!("definition_of_done[{index}]"),
@@ -97,16 +100,20 @@ mod tests {
         let mut contract = contract(&["npm test"]);
         contract.definition_of_done = vec![item("a", None), item("b", Some("npm run b"))];
         assert_eq!(keys(&contract), ["definition_of_done[0]"]);
-        contract.review = Some(ReviewTerms { persona: "code-reviewer".into(), required: true, max_iterations: 3 });
+        contract.review =
+            Some(ReviewTerms { persona: "code-reviewer".into(), required: true, max_iterations: 3 });
         assert_eq!(keys(&contract), Vec::<String>::new());
     }
 
     #[test]
     fn the_check_of_an_item_must_be_able_to_fail() {
         let mut contract = contract(&[]);
-        contract.definition_of_done = vec![DoneItem { id: "a".into(), text: "works".into(), check: Some(":".into()) }];
-        contract.validation_commands =
-            vec![crate::model::contract::ValidationCommand::new(":", CommandOrigin::DefinitionOfDone("a".into()))];
+        contract.definition_of_done =
+            vec![DoneItem { id: "a".into(), text: "works".into(), check: Some(":".into()) }];
+        contract.validation_commands = vec![crate::model::contract::ValidationCommand::new(
+            ":",
+            CommandOrigin::DefinitionOfDone("a".into()),
+        )];
         assert_eq!(keys(&contract), ["definition_of_done[0].check"]);
     }
 }

@@ -12,7 +12,8 @@ pub fn contract_schema() -> Value {
         schema
     };
     let id = || json!({"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9._-]*$", "maxLength": 128});
-    let guard = |doc: &str| json!({"enum": ["frozen", "may-change"], "default": "frozen", "description": doc});
+    let guard =
+        |doc: &str| json!({"enum": ["frozen", "may-change"], "default": "frozen", "description": doc});
     let seconds = |most: f64| json!({"type": "number", "exclusiveMinimum": 0, "maximum": most});
     let whole = |least: u32, most: u32, default: u32| json!({"type": "integer", "minimum": least, "maximum": most, "default": default});
     let command = json!({"anyOf": [text(), {
@@ -34,9 +35,7 @@ pub fn contract_schema() -> Value {
         "required": ["id", "text"],
         "properties": {"id": id(), "text": text(), "check": described(text(), "A command that shows it.")},
     }]});
-    let terms = |properties: Value, doc: &str| {
-        json!({"anyOf": [text(), {"type": "object", "properties": properties}], "description": doc})
-    };
+    let terms = |properties: Value, doc: &str| json!({"anyOf": [text(), {"type": "object", "properties": properties}], "description": doc});
     let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "agentworkforce contract",
@@ -153,7 +152,8 @@ mod tests {
 
     #[test]
     fn mistakes_do_not() {
-        let good = json!({"task": "x", "task_id": "x", "files": ["src/"], "validation_commands": ["npm test"]});
+        let good =
+            json!({"task": "x", "task_id": "x", "files": ["src/"], "validation_commands": ["npm test"]});
         let mistakes = [
             ("task", json!(" ")),
             ("task_id", json!("a b")),

@@ -112,7 +112,9 @@ impl Scope {
             }
             Rules::Ordinary => {
                 let plan = self.plan_file.as_ref().map(|file| format!(", and {file}")).unwrap_or_default();
-                format!("everything except configuration of test runners and linters, lock files and CI files{plan}")
+                format!(
+                    "everything except configuration of test runners and linters, lock files and CI files{plan}"
+                )
             }
         }
     }
@@ -124,18 +126,30 @@ mod tests {
     use crate::work::contract::{ShortForm, short};
 
     fn scope(files: Option<&[&str]>) -> Scope {
-        let form = ShortForm { task: "x".into(), files: files.unwrap_or_default().iter().map(|file| (*file).to_owned()).collect(), ..ShortForm::default() };
+        let form = ShortForm {
+            task: "x".into(),
+            files: files.unwrap_or_default().iter().map(|file| (*file).to_owned()).collect(),
+            ..ShortForm::default()
+        };
         Scope::of(&short(&form, &|_| false).unwrap().contract)
     }
 
     #[test]
     fn entries_are_paths_directories_and_patterns() {
         let cases: [(&str, &[&str], &[&str]); 7] = [
-            ("src/login.js", &["src/login.js"], &["login.js", "a/src/login.js", "src/login.js/x", "src/login.jsx"]),
+            (
+                "src/login.js",
+                &["src/login.js"],
+                &["login.js", "a/src/login.js", "src/login.js/x", "src/login.jsx"],
+            ),
             ("README.md", &["README.md"], &["docs/README.md", "readme.md"]),
             ("./tests/", &["tests/a.js", "tests/a/b.js"], &["tests", "tests2/a.js", "src/tests/a.js"]),
             ("src/*.js", &["src/a.js"], &["src/a/b.js"]),
-            ("packages/*/src/", &["packages/a/src/x", "packages/a/src/x/y"], &["packages/a/b/src/x", "packages/a/src"]),
+            (
+                "packages/*/src/",
+                &["packages/a/src/x", "packages/a/src/x/y"],
+                &["packages/a/b/src/x", "packages/a/src"],
+            ),
             ("app/[id]/page.tsx", &["app/[id]/page.tsx", "app/i/page.tsx"], &["app/x/page.tsx"]),
             ("./", &["a", "src/b"], &[".git/config", "a/.git/x", "../a", "/etc/passwd", ""]),
         ];
@@ -156,7 +170,13 @@ mod tests {
         for path in ["src/a.js", "package.json", "tests/test_a.py", "Plans.md"] {
             assert!(scope.allows(path), "{path}");
         }
-        for path in ["jest.config.js", "package-lock.json", ".github/workflows/ci.yml", "a/conftest.py", ".git/hooks/x"] {
+        for path in [
+            "jest.config.js",
+            "package-lock.json",
+            ".github/workflows/ci.yml",
+            "a/conftest.py",
+            ".git/hooks/x",
+        ] {
             assert!(!scope.allows(path), "{path}");
         }
     }

@@ -16,14 +16,27 @@ pub struct Setup {
     pub files: &'static [&'static str],
 }
 
-const NODE: &[&str] = &["package.json", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb"];
+const NODE: &[&str] = &[
+    "package.json",
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "pnpm-lock.yaml",
+    "yarn.lock",
+    "bun.lock",
+    "bun.lockb",
+];
 const PYTHON: &[&str] = &["pyproject.toml", "uv.lock", "poetry.lock"];
 
 /// What the lock files of a project ask for. Only what writes into the project: `pip install` without an environment of its own would
 /// change the user's, and cargo and go fetch what they need themselves.
 pub fn setup_commands(project: &ProjectFiles) -> Vec<Setup> {
     let mut setup: Vec<Setup> = node(project).into_iter().collect();
-    let python = |command, lock: &str| Setup { command, why: format!("{lock} pins its dependencies"), directory: ".venv", files: PYTHON };
+    let python = |command, lock: &str| Setup {
+        command,
+        why: format!("{lock} pins its dependencies"),
+        directory: ".venv",
+        files: PYTHON,
+    };
     if project.has("uv.lock") {
         setup.push(python("uv sync --frozen", "uv.lock"));
     } else if project.has("poetry.lock") {
@@ -50,7 +63,12 @@ fn node(project: &ProjectFiles) -> Option<Setup> {
         "bun" => ("bun install --frozen-lockfile", lock(&["bun.lock", "bun.lockb"])?),
         _ => ("npm ci", lock(&["package-lock.json", "npm-shrinkwrap.json"])?),
     };
-    Some(Setup { command, why: format!("{lock} pins its dependencies"), directory: "node_modules", files: NODE })
+    Some(Setup {
+        command,
+        why: format!("{lock} pins its dependencies"),
+        directory: "node_modules",
+        files: NODE,
+    })
 }
 
 /// The first yarn has another word for it than the later ones.
@@ -86,7 +104,16 @@ pub fn changes_dependencies(path: &str, before: Option<&str>, after: Option<&str
     }
     let relevant = |text: Option<&str>| -> Option<Vec<Value>> {
         let package: Value = serde_json::from_str(text?).ok()?;
-        let keys = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "overrides", "resolutions", "workspaces", "packageManager"];
+        let keys = [
+            "dependencies",
+            "devDependencies",
+            "optionalDependencies",
+            "peerDependencies",
+            "overrides",
+            "resolutions",
+            "workspaces",
+            "packageManager",
+        ];
         Some(keys.iter().map(|key| package.get(key).cloned().unwrap_or_default()).collect())
     };
     match (relevant(before), relevant(after)) {
@@ -99,16 +126,22 @@ pub fn changes_dependencies(path: &str, before: Option<&str>, after: Option<&str
 mod tests {
     use super::*;
 
+    /// Files with their texts, and the commands that follow from them.
+    type Case = (&'static [(&'static str, &'static str)], &'static [&'static str]);
+
     fn commands(files: &[(&str, &str)]) -> Vec<&'static str> {
         let texts = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
-        setup_commands(&ProjectFiles { texts, ..ProjectFiles::default() }).into_iter().map(|setup| setup.command).collect()
+        setup_commands(&ProjectFiles { texts, ..ProjectFiles::default() })
+            .into_iter()
+            .map(|setup| setup.command)
+            .collect()
     }
 
     const NEEDS: (&str, &str) = ("package.json", "{\"devDependencies\": {\"jest\": \"1\"}}");
 
     #[test]
     fn the_lock_file_says_how_to_install() {
-        let cases: [(&[(&str, &str)], &[&str]); 10] = [
+        let cases: [Case; 10] = [
             (&[NEEDS, ("package-lock.json", "")], &["npm ci"]),
             (&[NEEDS, ("pnpm-lock.yaml", "")], &["pnpm install --frozen-lockfile"]),
             (&[NEEDS, ("yarn.lock", "# yarn lockfile v1")], &["yarn install --frozen-lockfile"]),
@@ -127,10 +160,14 @@ mod tests {
 
     #[test]
     fn it_is_run_only_where_it_is_needed() {
-        let texts = [NEEDS, ("package-lock.json", "")].map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        let texts =
+            [NEEDS, ("package-lock.json", "")].map(|(name, text)| (name.to_owned(), text.to_owned())).into();
         let setup = setup_commands(&ProjectFiles { texts, ..ProjectFiles::default() }).remove(0);
         assert_eq!(setup_reason(&setup, &["src/a.js"], &|_| true), None);
-        assert_eq!(setup_reason(&setup, &["package.json"], &|_| true).as_deref(), Some("package.json changed"));
+        assert_eq!(
+            setup_reason(&setup, &["package.json"], &|_| true).as_deref(),
+            Some("package.json changed")
+        );
         assert_eq!(setup_reason(&setup, &[], &|_| false).as_deref(), Some("node_modules/ is missing"));
     }
 
@@ -142,6 +179,9 @@ mod tests {
         assert!(!changes_dependencies("package.json", before, script));
         assert!(changes_dependencies("app/package.json", before, dependency));
         assert!(changes_dependencies("package.json", before, Some("{")));
-        assert!(changes_dependencies("uv.lock", None, Some("")) && !changes_dependencies("src/a.js", None, Some("")));
+        assert!(
+            changes_dependencies("uv.lock", None, Some(""))
+                && !changes_dependencies("src/a.js", None, Some(""))
+        );
     }
 }

@@ -59,6 +59,12 @@ impl Lexer {
         self.word.get_or_insert_default()
     }
 
+    /// Whether the command goes on in the next line.
+    fn continues(&self) -> bool {
+        let joins = |operator| matches!(operator, Operator::And | Operator::Or | Operator::Pipe);
+        self.word.is_none() && matches!(self.tokens.last(), Some(Token::Operator(last)) if joins(*last))
+    }
+
     fn end_word(&mut self) {
         if let Some(word) = self.word.take() {
             self.tokens.push(Token::Word(word));
@@ -98,6 +104,7 @@ impl Lexer {
                 }
                 '"' => self.double_quoted()?,
                 '$' | '`' => self.expansion()?,
+                '\n' if self.continues() => self.at += 1,
                 '\n' | ';' => self.operator(Operator::Then, 1),
                 '&' if self.peek(1) == Some('&') => self.operator(Operator::And, 2),
                 '&' if self.peek(1) == Some('>') => self.redirection(1)?,
@@ -200,7 +207,11 @@ impl Lexer {
     /// Takes `2>&1`, `> file`, `&> file`, `<<< text` away. Here-documents are not understood.
     fn redirection(&mut self, skip: usize) -> Option<()> {
         // The number in front belongs to it.
-        if self.word.as_ref().is_some_and(|word| !word.is_quoted && word.text.chars().all(|c| c.is_ascii_digit())) {
+        if self
+            .word
+            .as_ref()
+            .is_some_and(|word| !word.is_quoted && word.text.chars().all(|c| c.is_ascii_digit()))
+        {
             self.word = None;
         }
         self.end_word();

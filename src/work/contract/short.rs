@@ -6,7 +6,8 @@ use super::problems::shown;
 use super::project_path;
 use super::read::{MODES, SPEC_SKIPS};
 use crate::model::contract::{
-    AdvisorTerms, Budgets, CommandOrigin, Contract, ContractForm, Guard, ReviewTerms, SpecSkip, ValidationCommand, WorkMode,
+    AdvisorTerms, Budgets, CommandOrigin, Contract, ContractForm, Guard, ReviewTerms, SpecSkip,
+    ValidationCommand, WorkMode,
 };
 use crate::model::words::nearest;
 use serde_json::Map;
@@ -56,7 +57,11 @@ pub fn short(form: &ShortForm, is_hidden: &dyn Fn(&str) -> bool) -> Result<Short
     let mut assumed = Vec::new();
 
     if form.task.trim().is_empty() {
-        problem("task", "missing-input: the task is blank".into(), "say what to do: `agentworkforce work \"fix the login\"`");
+        problem(
+            "task",
+            "missing-input: the task is blank".into(),
+            "say what to do: `agentworkforce work \"fix the login\"`",
+        );
     } else if form.task.contains('\0') {
         problem("task", "contains a NUL character".into(), "remove it");
     }
@@ -131,7 +136,8 @@ pub fn short(form: &ShortForm, is_hidden: &dyn Fn(&str) -> bool) -> Result<Short
     if !problems.is_empty() {
         return Err(problems);
     }
-    let files = (!form.files.is_empty()).then(|| form.files.iter().map(|path| path.trim().to_owned()).collect());
+    let files =
+        (!form.files.is_empty()).then(|| form.files.iter().map(|path| path.trim().to_owned()).collect());
     if files.is_none() {
         assumed.push("may change: everything except validators, lock files and CI files".into());
     }
@@ -183,7 +189,8 @@ fn word<T: Copy>(
     let all: Vec<String> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
     let short: String = given.chars().take(64).collect();
     let hint = nearest(&short, words.iter().map(|(word, _)| *word));
-    let hint = hint.map_or_else(|| format!("write {}", all.join(" or ")), |word| format!("did you mean `{word}`?"));
+    let hint =
+        hint.map_or_else(|| format!("write {}", all.join(" or ")), |word| format!("did you mean `{word}`?"));
     problem(flag, format!("must be one of {}, not `{}`", all.join(", "), shown(given)), &hint);
     None
 }
@@ -229,7 +236,10 @@ mod tests {
         assert_eq!((contract.spec_path.as_deref(), contract.spec_skip_reason), (Some("docs/spec.md"), None));
         assert_eq!(contract.skip_tdd_reason.as_deref(), Some("mechanical"));
         assert_eq!(contract.review.unwrap().persona, "code-reviewer");
-        assert_eq!(contract.validation_commands, [ValidationCommand::new("npm test", CommandOrigin::Contract)]);
+        assert_eq!(
+            contract.validation_commands,
+            [ValidationCommand::new("npm test", CommandOrigin::Contract)]
+        );
         assert_eq!((contract.budgets.attempts, made.assumed), (5, Vec::new()));
     }
 
@@ -245,7 +255,10 @@ mod tests {
         };
         let problems = short(&given, &|path| path == ".env").unwrap_err();
         let flags: Vec<&str> = problems.iter().map(|problem| problem.flag).collect();
-        assert_eq!(flags, ["task", "--task-id", "--files", "--files", "--files", "--spec", "--mode", "--attempts"]);
+        assert_eq!(
+            flags,
+            ["task", "--task-id", "--files", "--files", "--files", "--spec", "--mode", "--attempts"]
+        );
         assert_eq!(problems[6].hint, "did you mean `breezing`?");
         assert_eq!(short(&form("[skip:tdd] x"), &|_| false).unwrap_err()[0].flag, "task");
     }

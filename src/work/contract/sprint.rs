@@ -75,7 +75,11 @@ fn sprint_of(object: &Object, problems: &mut Problems) -> Sprint {
         Some(version) if version == SPRINT_CONTRACT => {}
         Some(version) => {
             let message = format!("must be `{SPRINT_CONTRACT}`, not `{}`", shown(&version));
-            problems.error(root.key("schema_version"), message, "`agentworkforce work contract new` writes one");
+            problems.error(
+                root.key("schema_version"),
+                message,
+                "`agentworkforce work contract new` writes one",
+            );
         }
         None if present(object, "schema_version").is_none() => {
             problems.missing(root.key("schema_version"), &format!("write `\"{SPRINT_CONTRACT}\"`"));
@@ -107,8 +111,9 @@ fn sprint_of(object: &Object, problems: &mut Problems) -> Sprint {
     checks(terms, at, &mut sprint.definition_of_done, problems);
     let commands = problems.list(terms, at, "runtime_validation").unwrap_or_default().iter().enumerate();
     let commands_at = at.key("runtime_validation");
-    sprint.commands =
-        commands.filter_map(|(index, value)| parts::command(value, &commands_at.index(index), problems)).collect();
+    sprint.commands = commands
+        .filter_map(|(index, value)| parts::command(value, &commands_at.index(index), problems))
+        .collect();
     if problems.list(terms, at, "browser_validation").is_some_and(|list| !list.is_empty()) {
         problems.warning(at.key("browser_validation"), "is not run by this runner");
     }
@@ -148,7 +153,9 @@ fn task_done(task: &Object, at: &KeyPath, problems: &mut Problems) -> Vec<DoneIt
     match present(task, "definition_of_done") {
         Some(Value::Array(list)) => {
             let entries = list.iter().enumerate();
-            entries.filter_map(|(index, value)| parts::done_item(value, index, &at.index(index), problems)).collect()
+            entries
+                .filter_map(|(index, value)| parts::done_item(value, index, &at.index(index), problems))
+                .collect()
         }
         Some(Value::String(text)) if !text.trim().is_empty() => {
             vec![DoneItem { id: "dod-1".into(), text: text.clone(), check: None }]
@@ -222,9 +229,16 @@ pub fn new_sprint(new: &NewSprint) -> Result<Value, String> {
         return Err(format!("the id `{}` {message}", shown(&new.id)));
     }
     let row = new.plan.as_ref().map(|(_, row)| row);
-    let title = new.title.clone().or_else(|| row.map(|row| row.title.clone())).filter(|title| !title.trim().is_empty());
+    let title = new
+        .title
+        .clone()
+        .or_else(|| row.map(|row| row.title.clone()))
+        .filter(|title| !title.trim().is_empty());
     let Some(title) = title else {
-        return Err(format!("missing-input: no title for `{}`, and no row of that id in the plan file", new.id));
+        return Err(format!(
+            "missing-input: no title for `{}`, and no row of that id in the plan file",
+            new.id
+        ));
     };
     let done = if new.definition_of_done.is_empty() {
         row.and_then(|row| row.definition_of_done.clone()).into_iter().collect()
@@ -240,7 +254,8 @@ pub fn new_sprint(new: &NewSprint) -> Result<Value, String> {
         Some(super::marks::TddMark::Skip(reason)) => Some(reason),
         _ => None,
     });
-    let commands: Vec<Value> = new.checks.iter().map(|command| json!({"label": command, "command": command})).collect();
+    let commands: Vec<Value> =
+        new.checks.iter().map(|command| json!({"label": command, "command": command})).collect();
     let mut advisor = Map::new();
     advisor.insert("enabled".into(), new.advisor.is_some().into());
     if let Some(persona) = &new.advisor {
@@ -304,13 +319,17 @@ pub fn lint_sprint(file: &Path, text: &str) -> Vec<FileProblem> {
         }
     }
     if sprint.commands.is_empty() {
-        problems.warning(at.key("runtime_validation"), "no command: the runner picks from what the project has");
+        problems
+            .warning(at.key("runtime_validation"), "no command: the runner picks from what the project has");
     }
     if sprint.definition_of_done.is_empty() {
         problems.warning(KeyPath::default().key("task"), "has no definition of done");
     } else if sprint.review.is_none() && sprint.definition_of_done.iter().any(|item| item.check.is_none()) {
         let at = KeyPath::default().key("review").key("reviewer_profile");
-        problems.warning(at, "nobody judges the definition of done: the contract that names this one needs `review`");
+        problems.warning(
+            at,
+            "nobody judges the definition of done: the contract that names this one needs `review`",
+        );
     }
     let (mut errors, warnings) = problems.into_file_problems(file, text);
     errors.extend(warnings);

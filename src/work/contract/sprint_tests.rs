@@ -44,8 +44,15 @@ fn a_row_of_the_plan_supplies_what_the_flags_do_not() {
     assert_eq!(made["task"]["title"], "from the plan");
     assert_eq!(made["task"]["depends_on"], json!(["T0"]));
     assert_eq!(made["source"], json!({"plans_file": "Plans.md", "task_id": "T1"}));
-    assert_eq!(made["contract"]["checks"], json!([{"id": "dod-1", "source": "plan", "description": "tests pass"}]));
-    assert!(new_sprint(&NewSprint { id: "T1".into(), ..NewSprint::default() }).unwrap_err().contains("missing-input"));
+    assert_eq!(
+        made["contract"]["checks"],
+        json!([{"id": "dod-1", "source": "plan", "description": "tests pass"}])
+    );
+    assert!(
+        new_sprint(&NewSprint { id: "T1".into(), ..NewSprint::default() })
+            .unwrap_err()
+            .contains("missing-input")
+    );
     assert!(new_sprint(&NewSprint { id: "../x".into(), ..new() }).is_err());
 }
 
@@ -65,6 +72,9 @@ fn approving_keeps_what_it_does_not_know() {
     let approved = approve_sprint(Path::new("s.json"), text, "now").unwrap();
     let value: Value = serde_json::from_str(&approved).unwrap();
     assert_eq!(value["review"], json!({"gaps": [], "status": "approved", "approved_at": "now"}));
-    assert_eq!(value.as_object().unwrap().keys().collect::<Vec<_>>(), ["zeta", "schema_version", "review", "task"]);
+    assert_eq!(
+        value.as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["zeta", "schema_version", "review", "task"]
+    );
     assert!(approve_sprint(Path::new("s.json"), "{}", "now").is_err());
 }

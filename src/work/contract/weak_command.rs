@@ -1,5 +1,8 @@
 //! Finds commands that cannot fail: they would prove nothing. In doubt a command is taken for honest.
 
+use super::programs::{
+    constant_test, exits_with_zero, inline_code, lenient_flag, only_shows, without_wrappers,
+};
 use super::shell::{Operator, Token, Word, tokens};
 
 /// How deep `sh -c`, groups and conditions are followed.
@@ -18,7 +21,7 @@ pub fn weak_command(command: &str) -> Option<String> {
 
 /// How a command can end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Ending {
+pub(super) enum Ending {
     /// Always with 0, for this reason.
     Passes(String),
     Either,
@@ -26,7 +29,7 @@ enum Ending {
     Fails,
 }
 
-fn passes(reason: impl Into<String>) -> Ending {
+pub(super) fn passes(reason: impl Into<String>) -> Ending {
     Ending::Passes(reason.into())
 }
 
@@ -75,12 +78,7 @@ impl Script {
                 last = passes("its command runs in the background, and nobody waits for its result");
                 continue;
             }
-            if stops_before && ending != Ending::Either && !matches!(ending, Ending::Passes(_)) {
-                self.may_stop = true;
-            }
-            if stops_before && ending == Ending::Either {
-                self.may_stop = true;
-            }
+            self.may_stop |= stops_before && !matches!(ending, Ending::Passes(_));
             last = match ending {
                 Ending::Passes(reason) if count > 1 && before == Ending::Either => {
                     Ending::Passes(format!("its last command cannot fail: {reason}"))
@@ -100,7 +98,8 @@ impl Script {
         let mut joint = None;
         for (part, next) in split(tokens, &[Operator::And, Operator::Or]) {
             let runs_always = match (&ending, joint) {
-                (Some(Ending::Passes(_)), Some(Operator::Or)) | (Some(Ending::Fails), Some(Operator::And)) => None,
+                (Some(Ending::Passes(_)), Some(Operator::Or))
+                | (Some(Ending::Fails), Some(Operator::And)) => None,
                 (Some(Ending::Either), _) => Some(false),
                 _ => Some(true),
             };
@@ -118,7 +117,6 @@ impl Script {
                     self.may_stop = true;
                 }
                 ending = Some(match (ending, joint, own) {
-                    (Some(Ending::Either), Some(Operator::And), _) => Ending::Either,
                     (Some(Ending::Either), Some(Operator::Or), Ending::Passes(reason)) => {
                         Ending::Passes(format!("its failure is thrown away by `||`: {reason}"))
                     }
@@ -172,7 +170,8 @@ impl Script {
         match tokens.first() {
             None => return passes("it is empty"),
             Some(Token::Operator(Operator::Open)) => {
-                let Some(end) = tokens.iter().rposition(|token| *token == Token::Operator(Operator::Close)) else {
+                let Some(end) = tokens.iter().rposition(|token| *token == Token::Operator(Operator::Close))
+                else {
                     return Ending::Either;
                 };
                 // A shell of its own.
@@ -249,7 +248,9 @@ impl Script {
                 let ending = match arguments.first() {
                     None => before.clone(),
                     Some(code) if code.is_expanded => Ending::Either,
-                    Some(code) if code.text.chars().all(|c| c == '0') => passes(format!("it ends in `{name} 0`")),
+                    Some(code) if code.text.chars().all(|c| c == '0') => {
+                        passes(format!("it ends in `{name} 0`"))
+                    }
                     Some(_) => Ending::Fails,
                 };
                 self.exited = Some(ending.clone());
@@ -259,20 +260,23 @@ impl Script {
                 self.set(&texts);
                 passes("`set` always succeeds")
             }
-            "trap" if texts.first().is_some_and(|action| exits_with_zero(action)) && texts.iter().any(|text| matches!(*text, "EXIT" | "0" | "ERR")) => {
+            "trap"
+                if texts.first().is_some_and(|action| exits_with_zero(action))
+                    && texts.iter().any(|text| matches!(*text, "EXIT" | "0" | "ERR")) =>
+            {
                 self.lenient.get_or_insert("its `trap` turns a failure into a success".into());
                 passes("`trap` always succeeds")
             }
-            "export" | "unset" | "umask" | "trap" | "sleep" | "shopt" | "alias" | "local" | "readonly" | "declare" => {
-                passes(format!("`{name}` hardly ever fails"))
-            }
-            "pwd" | "date" | "whoami" | "hostname" | "uname" | "uptime" | "ls" | "env" | "clear" | "yes" | "wait" | "jobs"
+            "export" | "unset" | "umask" | "trap" | "sleep" | "shopt" | "alias" | "local" | "readonly"
+            | "declare" => passes(format!("`{name}` hardly ever fails")),
+            "pwd" | "date" | "whoami" | "hostname" | "uname" | "uptime" | "ls" | "env" | "clear" | "yes"
+            | "wait" | "jobs"
                 if arguments.is_empty() =>
             {
                 passes(format!("`{name}` always succeeds"))
             }
-            "tee" | "cat" | "head" | "tail" | "sort" | "uniq" | "wc" | "tr" | "cut" | "nl" | "column" | "less" | "more"
-            | "fold" | "rev" | "tac" | "ts"
+            "tee" | "cat" | "head" | "tail" | "sort" | "uniq" | "wc" | "tr" | "cut" | "nl" | "column"
+            | "less" | "more" | "fold" | "rev" | "tac" | "ts"
                 if ends_pipe =>
             {
                 passes(format!("it ends in `{name}`, which succeeds whatever comes before it"))
@@ -316,9 +320,8 @@ impl Script {
         while let Some(word) = words.next() {
             let text = word.text.as_str();
             if is_code && !text.starts_with('-') {
-                if word.is_expanded || depth >= MAX_DEPTH {
-                    // What the variables hold is not known; how it ends may be.
-                    return if depth >= MAX_DEPTH { Ending::Either } else { inner.read(text, depth + 1) };
+                if depth >= MAX_DEPTH {
+                    return Ending::Either;
                 }
                 return inner.read(text, depth + 1);
             }
@@ -388,7 +391,9 @@ fn split<'t>(tokens: &'t [Token], at: &[Operator]) -> Vec<(&'t [Token], Option<O
         begins = match token {
             Token::Operator(_) => true,
             Token::Word(word) => {
-                begins && ["{", "!", "then", "do", "else", "elif", "if", "while", "until", "time"].contains(&word.text.as_str())
+                begins
+                    && ["{", "!", "then", "do", "else", "elif", "if", "while", "until", "time"]
+                        .contains(&word.text.as_str())
             }
         };
     }
@@ -408,119 +413,6 @@ fn split_flat(tokens: &[Token]) -> Vec<(&[Token], Option<Operator>)> {
     }
     parts.push((&tokens[start..], None));
     parts
-}
-
-/// A command without variables in front, and without programs that end as what they start.
-fn without_wrappers<'w>(words: &'w [&'w Word]) -> &'w [&'w Word] {
-    let mut words = words;
-    loop {
-        while words.first().is_some_and(|word| is_assignment(word)) {
-            words = &words[1..];
-        }
-        let Some(first) = words.first() else { return words };
-        let name = first.text.rsplit('/').next().unwrap_or_default();
-        let with_value: &[&str] = match name {
-            "env" => &["-u", "-C", "-S", "--unset", "--chdir"],
-            "nice" => &["-n"],
-            "stdbuf" => &["-i", "-o", "-e"],
-            "timeout" => &["-s", "-k", "--signal", "--kill-after"],
-            "sudo" => &["-u", "-g"],
-            "command" | "exec" | "nohup" | "setsid" | "time" | "builtin" | "busybox" | "xvfb-run" | "chronic" => &[],
-            _ => return words,
-        };
-        let mut rest = &words[1..];
-        while let Some(option) = rest.first().filter(|word| word.text.starts_with('-')) {
-            let takes_value = with_value.contains(&option.text.as_str());
-            rest = rest.get(1 + usize::from(takes_value)..).unwrap_or_default();
-        }
-        if name == "timeout" {
-            rest = rest.get(1..).unwrap_or_default();
-        }
-        // `env` alone prints variables; `command -v x` looks a program up.
-        let is_lookup = name == "command" && words.get(1).is_some_and(|word| matches!(word.text.as_str(), "-v" | "-V"));
-        if rest.is_empty() || is_lookup {
-            return words;
-        }
-        words = rest;
-    }
-}
-
-fn is_assignment(word: &Word) -> bool {
-    let Some((name, _)) = word.text.split_once('=') else { return false };
-    let name = name.strip_suffix('+').unwrap_or(name);
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-/// Flags with which a runner passes although nothing was tested, or although something failed.
-fn lenient_flag(name: &str, arguments: &[&str]) -> Option<String> {
-    if matches!(name, "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "git" | "echo" | "printf" | "test" | "[" | "[[") {
-        return None;
-    }
-    for argument in arguments {
-        let (flag, value) = argument.split_once('=').unwrap_or((argument, "true"));
-        let is_off = matches!(value, "false" | "0" | "no");
-        if matches!(flag, "--passWithNoTests" | "--pass-with-no-tests") && !is_off {
-            return Some(format!("`{flag}` passes without any test"));
-        }
-        if flag == "--exit-zero" && matches!(name, "ruff" | "flake8" | "pylint" | "python" | "python3" | "uv" | "uvx" | "poetry") {
-            return Some("`--exit-zero` passes whatever is found".into());
-        }
-    }
-    let ignores = |short: &str, long: &str| arguments.iter().any(|argument| *argument == short || *argument == long);
-    match name {
-        "make" | "gmake" if ignores("-i", "--ignore-errors") => Some("`make -i` ignores errors".into()),
-        "make" | "gmake" if ignores("-n", "--dry-run") => Some("`make -n` runs nothing".into()),
-        "mvn" if ignores("-fn", "--fail-never") => Some("`mvn -fn` never fails".into()),
-        _ => None,
-    }
-}
-
-fn exits_with_zero(action: &str) -> bool {
-    let words: Vec<&str> = action.split(|c: char| c.is_whitespace() || c == ';').filter(|word| !word.is_empty()).collect();
-    words.windows(2).any(|pair| pair == ["exit", "0"])
-}
-
-/// `[ 1 = 1 ]`, `test x`: nothing in it depends on the project.
-fn constant_test(arguments: &[&Word]) -> Ending {
-    let words: Vec<&&Word> = arguments.iter().filter(|word| !matches!(word.text.as_str(), "]" | "]]")).collect();
-    if words.iter().any(|word| word.is_expanded) {
-        return Ending::Either;
-    }
-    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-    let is_true = match texts.as_slice() {
-        [text] => !text.is_empty(),
-        ["-n", text] => !text.is_empty(),
-        ["-z", text] => text.is_empty(),
-        [a, "=" | "==" | "-eq" | "-le" | "-ge", b] => a == b,
-        [a, "!=" | "-ne", b] => a != b,
-        _ => false,
-    };
-    if is_true { passes("it compares nothing of the project") } else { Ending::Either }
-}
-
-/// `python -c pass`, `node -e ""`.
-fn inline_code(name: &str, arguments: &[&str]) -> Ending {
-    let [flag, code] = arguments else {
-        return if only_shows(name, arguments) { passes("it only shows a version or help") } else { Ending::Either };
-    };
-    let code = code.trim().trim_end_matches(';').replace(' ', "");
-    let is_nothing = ["", "pass", "0", "1", "true", "exit(0)", "exit()", "process.exit(0)", "process.exit()", "importsys;sys.exit(0)", "exit0"];
-    if matches!(*flag, "-c" | "-e" | "--eval" | "-r") && is_nothing.contains(&code.as_str()) {
-        passes(format!("the code for `{name}` does nothing"))
-    } else {
-        Ending::Either
-    }
-}
-
-fn only_shows(name: &str, arguments: &[&str]) -> bool {
-    const KNOWN: [&str; 22] = [
-        "npm", "npx", "pnpm", "yarn", "bun", "node", "deno", "jest", "vitest", "mocha", "tsc", "eslint", "pytest", "python", "python3",
-        "tox", "uv", "cargo", "rustc", "go", "make", "git",
-    ];
-    let shows = |argument: &str| matches!(argument, "--version" | "--help" | "-V" | "-h" | "version" | "help");
-    KNOWN.contains(&name) && matches!(arguments, [only] if shows(only) || (*only == "-v" && name != "pytest" && name != "go"))
-        // `vitest -v` and the like show a version; `mocha help` does not exist and fails.
-        && !(matches!(name, "make" | "tox" | "pytest" | "mocha") && matches!(arguments, ["help" | "version"]))
 }
 
 #[cfg(test)]
