@@ -43,6 +43,9 @@ pub struct ShowArgs {
     /// Print the system prompt exactly as the harness gets it
     #[arg(long)]
     pub prompt: bool,
+    /// Print what it is told under this contract, besides its system prompt
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["origins", "prompt", "files", "enforcement"])]
+    pub contract: Option<PathBuf>,
     /// Show the path rules and what they match, or the decision for one path
     #[arg(long, value_name = "PATH", num_args = 0..=1)]
     #[allow(clippy::option_option)]
@@ -99,4 +102,12 @@ pub enum SchemaFormat {
     Report,
     /// config.json
     Config,
+    /// Contract files, for `work`
+    Contract,
+    /// What `work --json` prints
+    Verdict,
+    /// What a worker hands in
+    WorkerReport,
+    /// What a reviewer answers
+    ReviewResult,
 }

@@ -33,7 +33,8 @@ fn root_of(workforce: &Workforce) -> PathBuf {
 fn new(args: &ContractNewArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let workforce = Workforce::open(host)?;
     let root = root_of(&workforce);
-    let plan_file = args.plan.clone().unwrap_or_else(|| PathBuf::from(workforce.config.settings.plans_file()));
+    let plan_file =
+        args.plan.clone().unwrap_or_else(|| PathBuf::from(workforce.config.settings.plans_file()));
     let plan_path = if args.plan.is_some() { host.absolute(&plan_file) } else { root.join(&plan_file) };
     let row = match std::fs::read_to_string(&plan_path) {
         Ok(text) => match find_row(&text, &args.id) {
@@ -105,7 +106,11 @@ fn check(file: &Path, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let (errors, warnings, hints) = if is_sprint(&text) {
         let problems = lint_sprint(&path, &text);
         let of = |severity: Severity| -> Vec<String> {
-            problems.iter().filter(|problem| problem.severity == severity).map(FileProblem::to_string).collect()
+            problems
+                .iter()
+                .filter(|problem| problem.severity == severity)
+                .map(FileProblem::to_string)
+                .collect()
         };
         let hints: Vec<String> = problems.iter().filter_map(|problem| problem.fix.clone()).take(5).collect();
         let errors = of(Severity::Error);

@@ -106,7 +106,10 @@ fn closed_home(cli: &Cli, host: &Host) -> Option<PrivateHome> {
 
 /// Whether this command may run something, and so keeps a log of it.
 pub fn keeps_log(cli: &Cli) -> bool {
-    matches!(cli.command, Some(Command::Agent(_) | Command::Work(_) | Command::Mount(_) | Command::Pick(_)) | None)
+    matches!(
+        cli.command,
+        Some(Command::Agent(_) | Command::Work(_) | Command::Mount(_) | Command::Pick(_)) | None
+    )
 }
 
 /// On a terminal a picker, otherwise the help.

@@ -8,7 +8,11 @@ use crate::model::json_schema;
 use crate::model::plan::RunPlan;
 use crate::model::reference;
 use crate::model::report::RunReport;
+use crate::model::verdict::Verdict;
 use crate::ui::Ui;
+use crate::work::contract::contract_schema;
+use crate::work::review;
+use crate::work::testimony::worker_report_format;
 use serde_json::Value;
 
 pub fn run(args: &SchemaArgs, ui: &mut Ui) -> Result<Exit> {
@@ -20,7 +24,12 @@ pub fn run(args: &SchemaArgs, ui: &mut Ui) -> Result<Exit> {
         SchemaFormat::Persona => PERSONA,
         SchemaFormat::Role => ROLE,
         SchemaFormat::Config => CONFIG,
-        SchemaFormat::Plan | SchemaFormat::Report => {
+        SchemaFormat::Plan
+        | SchemaFormat::Report
+        | SchemaFormat::Contract
+        | SchemaFormat::Verdict
+        | SchemaFormat::WorkerReport
+        | SchemaFormat::ReviewResult => {
             return Err(CommandError::usage(
                 "a reference in Markdown is there for persona, role and config only",
             )
@@ -50,5 +59,9 @@ fn schema(format: SchemaFormat) -> Value {
         }
         SchemaFormat::Plan => schemars::schema_for!(RunPlan).to_value(),
         SchemaFormat::Report => schemars::schema_for!(RunReport).to_value(),
+        SchemaFormat::Contract => contract_schema(),
+        SchemaFormat::Verdict => schemars::schema_for!(Verdict).to_value(),
+        SchemaFormat::WorkerReport => worker_report_format(),
+        SchemaFormat::ReviewResult => review::schema(),
     }
 }

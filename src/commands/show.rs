@@ -45,6 +45,15 @@ pub fn run(args: &ShowArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let request = Wanted { persona: selector.clone(), overrides };
     let workforce = Workforce::open_at(host, args.from.persona_ref())?;
     say::persona_ref(&workforce, ui);
+    if let Some(contract) = &args.contract {
+        let section = super::work::section_of(contract, &selector, &workforce)?;
+        if ui.is_json() {
+            ui.json(&json!({"schemaVersion": 1, "section": section}));
+        } else {
+            ui.text(&section);
+        }
+        return Ok(Exit::Done);
+    }
     if args.origins {
         origins(&workforce, &request, ui)
     } else if args.prompt {

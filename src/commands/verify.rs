@@ -19,10 +19,12 @@ use std::path::{Path, PathBuf};
 
 pub fn run(args: &VerifyArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     let workforce = Workforce::open(host)?;
-    let root = top_of(&host.cwd)
-        .map_err(|_| CommandError::usage("this is not a git repository").hint("`verify` compares with a git ref"))?;
-    let base = commit_of(&root, &args.base)
-        .map_err(|error| CommandError::usage(format!("{error}")).hint("fetch it, or name another `--base`"))?;
+    let root = top_of(&host.cwd).map_err(|_| {
+        CommandError::usage("this is not a git repository").hint("`verify` compares with a git ref")
+    })?;
+    let base = commit_of(&root, &args.base).map_err(|error| {
+        CommandError::usage(format!("{error}")).hint("fetch it, or name another `--base`")
+    })?;
     let file = host.absolute(&args.contract);
     let inside = relative(&file, &root);
     let scratch = tempfile::Builder::new().prefix("aw-contract-").tempdir()?;
@@ -38,13 +40,19 @@ pub fn run(args: &VerifyArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
                 let name = inside.display();
                 return Err(CommandError::new(Exit::Refused, format!("{name} is not in `{}`", args.base))
                     .caused_by("the work under verification has added its own contract")
-                    .hint("keep the contract outside of the work: in the base, or outside of the repository"));
+                    .hint(
+                        "keep the contract outside of the work: in the base, or outside of the repository",
+                    ));
             }
             Err(_) => file.clone(),
         },
         None => file.clone(),
     };
-    let place = ContractPlace { root: &root, is_hidden: &|_| false, reference: inside.as_ref().map(|_| base.as_str()) };
+    let place = ContractPlace {
+        root: &root,
+        is_hidden: &|_| false,
+        reference: inside.as_ref().map(|_| base.as_str()),
+    };
     let ready = of_file(&trusted, place, &workforce.config.settings)?;
     for warning in &ready.warnings {
         ui.warning(printable(&warning.message));
@@ -57,8 +65,11 @@ pub fn run(args: &VerifyArgs, host: &Host, ui: &mut Ui) -> Result<Exit> {
     if let Some(missing) = report.as_ref().filter(|path| !path.is_file()) {
         return Err(CommandError::usage(format!("the report {} cannot be read", missing.display())));
     }
-    let own_files: Vec<PathBuf> =
-        [Some(&file), report.as_ref()].into_iter().flatten().filter_map(|path| relative(path, &root)).collect();
+    let own_files: Vec<PathBuf> = [Some(&file), report.as_ref()]
+        .into_iter()
+        .flatten()
+        .filter_map(|path| relative(path, &root))
+        .collect();
     let work = WorkRequest {
         contract: ready.contract,
         sha256: ready.sha256,

@@ -24,7 +24,9 @@ use crate::work::contract::{ShortForm, Standing};
 use crate::work::correction;
 use crate::work::cycle::drive;
 use crate::work::cycle::plan::{NeedsMount, expect_mount};
-use crate::work::cycle::prepare::{ContractPlace, ReadyContract, names_contract, of_decided, of_file, of_flags};
+use crate::work::cycle::prepare::{
+    ContractPlace, ReadyContract, names_contract, of_decided, of_file, of_flags,
+};
 use crate::work::cycle::race::{self, Race};
 use crate::work::cycle::record::read_history;
 use crate::work::cycle::request::{FinishedWork, KeptWork, Resumption, WorkRequest};
@@ -35,8 +37,13 @@ use anyhow::Context;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Who does the work if nobody is named.
-const WORKER: &str = "worker";
+/// Who does the work if nobody is named: the first of these that there is.
+const WORKERS: [&str; 2] = ["worker", "engineer"];
+
+fn default_worker(workforce: &Workforce) -> Selector {
+    let found = WORKERS.into_iter().find(|name| workforce.find(name).is_ok());
+    Selector { name: found.unwrap_or(WORKERS[0]).to_owned(), tier: None }
+}
 
 pub fn run(args: &WorkArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
     if args.mount.is_some_and(|backend| matches!(backend, crate::cli::BackendArg::None)) {
@@ -44,13 +51,16 @@ pub fn run(args: &WorkArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<E
     }
     let workforce = Workforce::open_at(host, args.from.persona_ref())?;
     let engine = Engine::new(&workforce, log)?;
-    let mut personas: Vec<Selector> =
-        args.personas.iter().map(|text| request::parse_selector(text, host, args.from.persona_ref())).collect::<Result<_>>()?;
+    let mut personas: Vec<Selector> = args
+        .personas
+        .iter()
+        .map(|text| request::parse_selector(text, host, args.from.persona_ref()))
+        .collect::<Result<_>>()?;
     let prepared = match &args.resume {
         Some(session) => resumed(args, session, &engine, &mut personas)?,
         None => {
             if personas.is_empty() {
-                personas.push(Selector { name: WORKER.to_owned(), tier: None });
+                personas.push(default_worker(&workforce));
             }
             for persona in &personas {
                 workforce.find(&persona.name)?;
@@ -82,7 +92,11 @@ pub fn run(args: &WorkArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<E
         return dry_run(&engine, &work, &assumed, ui);
     }
     super::say::persona_ref(&workforce, ui);
-    let shown = if ui.is_json() && !args.stream_json { Shown::Nothing } else { Shown::of(host, args.quiet, args.stream_json, ui) };
+    let shown = if ui.is_json() && !args.stream_json {
+        Shown::Nothing
+    } else {
+        Shown::of(host, args.quiet, args.stream_json, ui)
+    };
     let mut prompt = ReviewPrompt { host };
     let speaks = !args.quiet && !ui.is_json();
     if personas.len() > 1 {
@@ -150,7 +164,7 @@ struct ReadyWork {
 fn new(args: &WorkArgs, workforce: &Workforce, personas: &[Selector]) -> Result<ReadyWork> {
     let host = &workforce.host;
     let view = view(args)?;
-    let first = personas.first().cloned().unwrap_or(Selector { name: WORKER.to_owned(), tier: None });
+    let first = personas.first().cloned().unwrap_or_else(|| default_worker(workforce));
     let overrides = Overrides { reveal: view.reveal.clone(), ..Overrides::default() };
     let preview = Preview::of(workforce, &first, &overrides)?;
     let rules = PathRules::compile(&preview.plan.mount.rules).ok();
@@ -162,7 +176,13 @@ fn new(args: &WorkArgs, workforce: &Workforce, personas: &[Selector]) -> Result<
     let place = ContractPlace { root: &root, is_hidden: &is_hidden, reference: None };
     let ready = if let Some(decided) = &args.decided {
         let (contract, sha256) = of_decided(decided)?;
-        ReadyContract { contract, sha256, standing: Standing::Ready, assumed: Vec::new(), warnings: Vec::new() }
+        ReadyContract {
+            contract,
+            sha256,
+            standing: Standing::Ready,
+            assumed: Vec::new(),
+            warnings: Vec::new(),
+        }
     } else if let Some(file) = names_contract(host, &args.task) {
         only_for_tasks(args)?;
         of_file(&file, place, &workforce.config.settings)?
@@ -228,8 +248,11 @@ fn resumed(
 ) -> Result<ReadyWork> {
     let kept = engine.store.find(session)?;
     let Some(work) = KeptWork::read(&kept)? else {
-        return Err(CommandError::usage(format!("session `{}` is no work with a contract", kept.id.as_str()))
-            .hint(format!("`agentworkforce agent PERSONA --resume {}` goes on with it", kept.id.as_str())));
+        return Err(CommandError::usage(format!(
+            "session `{}` is no work with a contract",
+            kept.id.as_str()
+        ))
+        .hint(format!("`agentworkforce agent PERSONA --resume {}` goes on with it", kept.id.as_str())));
     };
     let history = read_history(&kept)?;
     let mut contract = work.contract;
@@ -239,7 +262,9 @@ fn resumed(
             history.attempts_used(),
             contract.budgets.attempts
         ))
-        .hint(format!("`--attempts 2` gives it two more: `agentworkforce work --resume {session} --attempts 2`")));
+        .hint(format!(
+            "`--attempts 2` gives it two more: `agentworkforce work --resume {session} --attempts 2`"
+        )));
     }
     contract.budgets.wall_seconds =
         args.timeout.map(|more| history.elapsed_seconds + more).or(contract.budgets.wall_seconds);
@@ -288,8 +313,10 @@ fn only_for_tasks(args: &WorkArgs) -> Result<()> {
         ("--tdd", given.tdd),
     ];
     match flags.into_iter().find(|(_, is_given)| *is_given) {
-        Some((flag, _)) => Err(CommandError::usage(format!("`{flag}` goes with a task, not with a contract file"))
-            .hint("write it into the contract")),
+        Some((flag, _)) => {
+            Err(CommandError::usage(format!("`{flag}` goes with a task, not with a contract file"))
+                .hint("write it into the contract"))
+        }
         None => Ok(()),
     }
 }
@@ -465,8 +492,8 @@ pub fn section_of(file: &Path, persona: &Selector, workforce: &Workforce) -> Res
     let root = preview.plan.mount.root.clone();
     let place = ContractPlace { root: &root, is_hidden: &|_| false, reference: None };
     let file = workforce.host.absolute(file);
-    let ready = of_file(&file, place, &workforce.config.settings)
-        .with_context(|| format!("{}", file.display()))?;
+    let ready =
+        of_file(&file, place, &workforce.config.settings).with_context(|| format!("{}", file.display()))?;
     let engine = Engine::new(workforce, DebugLog::default())?;
     Ok(worker_section(&engine, &ready.contract))
 }

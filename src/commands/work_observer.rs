@@ -6,7 +6,6 @@ use crate::model::printable::printable;
 use crate::model::verdict::{AttemptStrategy, Check};
 use crate::run::observer::Live;
 use crate::run::{Observer, RunEvent};
-use crate::ui::Ui;
 use crate::work::cycle::request::{WorkEvent, WorkObserver};
 use crate::work::evidence::{CommandEnd, View};
 use serde_json::{Value, json};

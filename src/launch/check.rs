@@ -133,7 +133,9 @@ fn last_lines(bytes: &[u8]) -> Vec<String> {
     let mut lines: Vec<String> = plain
         .lines()
         .rev()
-        .map(|line| line.trim_end().chars().filter(|c| !c.is_control() || *c == '\t').take(LONGEST_LINE).collect())
+        .map(|line| {
+            line.trim_end().chars().filter(|c| !c.is_control() || *c == '\t').take(LONGEST_LINE).collect()
+        })
         .skip_while(String::is_empty)
         .take(MOST_LINES)
         .collect();

@@ -30,12 +30,8 @@ const NOT_THE_PROJECTS: [&str; 9] = [
 ];
 
 /// Settings that keep known tools from answering out of a cache, or from accepting what they find.
-const FRESH_ANSWERS: [(&str, &str); 4] = [
-    ("GOFLAGS", "-count=1"),
-    ("TURBO_FORCE", "true"),
-    ("NX_SKIP_NX_CACHE", "true"),
-    ("INSTA_UPDATE", "no"),
-];
+const FRESH_ANSWERS: [(&str, &str); 4] =
+    [("GOFLAGS", "-count=1"), ("TURBO_FORCE", "true"), ("NX_SKIP_NX_CACHE", "true"), ("INSTA_UPDATE", "no")];
 
 /// Files that are looked at to tell what a command writes.
 const MOST_OWN_FILES: usize = 20_000;
@@ -210,7 +206,8 @@ impl OpenRun<'_> {
 
     /// A directory of the session that is not there yet.
     fn scratch(&self, name: &str) -> PathBuf {
-        let free = |number: &u32| self.session.dir.join(format!("{name}-{number}")).symlink_metadata().is_err();
+        let free =
+            |number: &u32| self.session.dir.join(format!("{name}-{number}")).symlink_metadata().is_err();
         let number = (1..).find(free).unwrap_or_default();
         self.session.dir.join(format!("{name}-{number}"))
     }

@@ -40,8 +40,17 @@ impl OpenRun<'_> {
             return Ok(FrozenWork::default());
         };
         let frozen = freeze(&work.three_way(*merging)?, review, largest_text)?;
-        let Review { changes, ignored, protected, unchanged, git_settings, dropped_git, special, unreadable, .. } =
-            review;
+        let Review {
+            changes,
+            ignored,
+            protected,
+            unchanged,
+            git_settings,
+            dropped_git,
+            special,
+            unreadable,
+            ..
+        } = review;
         Ok(FrozenWork {
             changes: changes.iter().cloned().zip(frozen).collect(),
             ignored: ignored.kept.clone(),

@@ -68,7 +68,12 @@ impl OpenRun<'_> {
     }
 
     /// What is known of a commit. `present` are paths that it has to have as the work has them, `absent` those that it must not have.
-    pub fn commit_facts(&mut self, name: &str, present: &[PathBuf], absent: &[PathBuf]) -> Result<CommitFacts> {
+    pub fn commit_facts(
+        &mut self,
+        name: &str,
+        present: &[PathBuf],
+        absent: &[PathBuf],
+    ) -> Result<CommitFacts> {
         let unknown = CommitFacts { exists: false, contains: false, branch: None };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
         if name.is_empty() || name.len() > 200 || name.starts_with('-') || !name.chars().all(is_plain) {
@@ -98,7 +103,8 @@ impl OpenRun<'_> {
         if !exists || !is_id {
             return Ok(unknown);
         }
-        let quoted = |path: &PathBuf| shlex::try_quote(&path.to_string_lossy()).map(|text| text.into_owned()).ok();
+        let quoted =
+            |path: &PathBuf| shlex::try_quote(&path.to_string_lossy()).map(|text| text.into_owned()).ok();
         let each = |paths: &[PathBuf], test: &str| -> String {
             let list: Vec<String> = paths.iter().take(MOST_PATHS).filter_map(quoted).collect();
             if list.is_empty() {
@@ -106,10 +112,13 @@ impl OpenRun<'_> {
             }
             format!("for p in {}; do {test} || exit 4; done; ", list.join(" "))
         };
-        let has = format!("git cat-file -e \"{id}:./$p\" 2>/dev/null && git diff --no-ext-diff --quiet {id} -- \":(literal)$p\"");
+        let has = format!(
+            "git cat-file -e \"{id}:./$p\" 2>/dev/null && git diff --no-ext-diff --quiet {id} -- \":(literal)$p\""
+        );
         let lacks = format!("! git cat-file -e \"{id}:./$p\" 2>/dev/null");
         let (contains, _) = ask(&format!("({}{}true)", each(present, &has), each(absent, &lacks)))?;
-        let (_, branches) = ask(&format!("git for-each-ref --contains {id} --format='%(refname:short)' refs/heads"))?;
+        let (_, branches) =
+            ask(&format!("git for-each-ref --contains {id} --format='%(refname:short)' refs/heads"))?;
         let branch = branches.lines().next().map(str::to_owned);
         Ok(CommitFacts { exists, contains, branch })
     }

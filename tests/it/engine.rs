@@ -68,7 +68,8 @@ fn an_attempt_is_repeated_in_one_session_until_its_check_passes() {
     let check = PlannedCheck { command: "grep -q second said.txt".into(), timeout_seconds: None };
     open.attempt(&Ask::planned(open.plan()), &mut heard).unwrap();
     assert_eq!(open.check(&check, ViewOf::Result, &mut heard).unwrap().exit_code, 1);
-    let again = Ask { prompt: Some("second".into()), conversation: ConversationChoice::Same, env: Vec::new() };
+    let again =
+        Ask { prompt: Some("second".into()), conversation: ConversationChoice::Same, env: Vec::new() };
     open.attempt(&again, &mut heard).unwrap();
     let argv = world.recorded_argv();
     let resumed = argv.contains(&"--resume=talk-1".to_owned());

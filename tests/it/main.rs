@@ -79,3 +79,4 @@ mod sidecars;
 mod soak;
 mod support;
 mod undoing;
+mod work;

@@ -22,7 +22,8 @@ use crate::ui::text::shell_word;
 use std::path::{Path, PathBuf};
 
 pub(super) fn run(command: &SessionsCommand, sessions: &Sessions, ui: &mut Ui) -> Result<Exit> {
-    let SessionsCommand::Apply { id, only, theirs, ours, markers, include_ignored, keep, unverified, .. } = command
+    let SessionsCommand::Apply { id, only, theirs, ours, markers, include_ignored, keep, unverified, .. } =
+        command
     else {
         unreachable!("it is called for this command alone");
     };

@@ -247,7 +247,9 @@ fn extras(plan: &mut HarnessPlan, job: &Job) {
     if let Some(name) = &job.extras.lent_directory {
         plan.option_at("--add-dir", Template::session(name));
         // Outside the project it would ask, and nobody could answer.
-        plan.args.push(Template::text("--allowedTools=Edit(/").then(Hole::Session).then_text(format!("/{name}/**)")));
+        plan.args.push(
+            Template::text("--allowedTools=Edit(/").then(Hole::Session).then_text(format!("/{name}/**)")),
+        );
     }
     if let Some(schema) = job.extras.output_schema.as_ref().filter(|_| job.mode == Mode::Headless) {
         plan.value("--json-schema", &schema.to_string());

@@ -72,9 +72,8 @@ fn before(sides: &ThreeWay<'_>, path: &Path, largest: u64) -> anyhow::Result<(Op
     if is_as_at_launch(sides.record, &entry, now.as_ref()) {
         return Ok((side(sides.project, path, largest)?, true));
     }
-    let kept = base_content(sides, path, &base).and_then(|(_, content): (_, BaseContent)| {
-        content.bytes(sides.contents?, sides.project.path())
-    });
+    let kept = base_content(sides, path, &base)
+        .and_then(|(_, content): (_, BaseContent)| content.bytes(sides.contents?, sides.project.path()));
     Ok(match kept {
         Some(bytes) => (Some(of_bytes(&bytes, entry.mode & PERMISSIONS, largest)), true),
         None => (None, false),
@@ -105,9 +104,8 @@ pub fn at_launch(sides: &ThreeWay<'_>, path: &Path) -> anyhow::Result<AtLaunch> 
     if entry.kind == Kind::Dir {
         return Ok(AtLaunch::Directory);
     }
-    let kept = base_content(sides, path, &base).and_then(|(_, content): (_, BaseContent)| {
-        content.bytes(sides.contents?, sides.project.path())
-    });
+    let kept = base_content(sides, path, &base)
+        .and_then(|(_, content): (_, BaseContent)| content.bytes(sides.contents?, sides.project.path()));
     Ok(kept.map_or(AtLaunch::Unknown, |bytes| AtLaunch::File { bytes, mode: entry.mode & PERMISSIONS }))
 }
 

@@ -36,7 +36,8 @@ pub fn change_set(work: &FrozenWork, written: &BTreeSet<PathBuf>) -> ChangeSet {
             continue;
         }
         // A directory says nothing that its files do not say.
-        let is_directory = |side: &Option<FileState>| side.as_ref().is_none_or(|side| side.node == Node::Directory);
+        let is_directory =
+            |side: &Option<FileState>| side.as_ref().is_none_or(|side| side.node == Node::Directory);
         if is_directory(&before) && is_directory(&after) {
             continue;
         }

@@ -152,9 +152,8 @@ pub fn carry_out<'w>(
             // What there is stays in the session, unapproved.
             work.open.hold()?;
             Err(match interruption::signal() {
-                Some(signal) => {
-                    anyhow::Error::from(crate::mount::MountError::Stopped { signal }).context(error.to_string())
-                }
+                Some(signal) => anyhow::Error::from(crate::mount::MountError::Stopped { signal })
+                    .context(error.to_string()),
                 None => error,
             })
         }
@@ -178,7 +177,8 @@ fn before_launch(
 pub fn needs_spec(request: &WorkRequest) -> Result<FinishedWork> {
     let contract = &request.contract;
     let asked = roles::spike_request(contract);
-    let reason = "the contract names neither a spec (`spec_path`) nor a reason to go without (`spec_skip_reason`)";
+    let reason =
+        "the contract names neither a spec (`spec_path`) nor a reason to go without (`spec_skip_reason`)";
     before_launch(request, &History::default(), &asked, reason.to_owned(), Vec::new())
 }
 
@@ -231,7 +231,12 @@ pub fn empty_verdict(request: &WorkRequest, history: &History, ruling: Ruling) -
 }
 
 fn no_signal() -> Signal {
-    Signal { confidence: Confidence::None, progress_made: false, blocker_type: None, suggested_strategy: None }
+    Signal {
+        confidence: Confidence::None,
+        progress_made: false,
+        blocker_type: None,
+        suggested_strategy: None,
+    }
 }
 
 impl<'w> Work<'w> {
@@ -506,8 +511,7 @@ impl<'w> Work<'w> {
     fn review(&mut self, contract: &Contract, observer: &mut dyn WorkObserver) -> Result<()> {
         let Some(last) = &mut self.last else { return Ok(()) };
         self.history.reviews += 1;
-        let reviewed =
-            self.roles.review(contract, last, &mut self.open, observer, &mut self.history)?;
+        let reviewed = self.roles.review(contract, last, &mut self.open, observer, &mut self.history)?;
         self.review = reviewed.answer;
         last.checks.retain(|check| check.id != reviewed.check.id);
         last.checks.push(reviewed.check);
@@ -598,9 +602,7 @@ impl<'w> Work<'w> {
             End::Approved => (Ruling::Approve, None, None),
             End::Noop => (Ruling::Skipped, noop_reason(self.last.as_ref()), None),
             End::Stopped(stop) => (stop.ruling, Some(stop.reason.clone()), stop.request.clone()),
-            End::Interrupted(signal) => {
-                (Ruling::Escalated, Some(format!("ended by signal {signal}")), None)
-            }
+            End::Interrupted(signal) => (Ruling::Escalated, Some(format!("ended by signal {signal}")), None),
         };
         if let Some(asked) = asked {
             self.advice.insert(0, serde_json::to_value(asked)?);
@@ -630,7 +632,8 @@ impl<'w> Work<'w> {
         let was_applied = changes.applied.is_some() && ruling == Ruling::Approve;
         let mut commit = None;
         if was_applied && exit == Exit::Done {
-            let settled = settle::after_apply(self.engine, self.request, &self.open, &changes, self.summary());
+            let settled =
+                settle::after_apply(self.engine, self.request, &self.open, &changes, self.summary());
             commit = settled.commit;
             for warning in settled.warnings {
                 observer.event(&RunEvent::Warning(&warning));
@@ -640,7 +643,9 @@ impl<'w> Work<'w> {
         let verdict = Verdict { apply: self.open.report.applied(), ..self.verdict(ruling) };
         let value = self.open.redacted(&verdict)?;
         write_verdict(&self.open, &value)?;
-        self.open.write_report(exit, crate::session::kept_report::REPORT_FILE).context("the report could not be written")?;
+        self.open
+            .write_report(exit, crate::session::kept_report::REPORT_FILE)
+            .context("the report could not be written")?;
         self.open.note_end(&changes)?;
         self.open.note_verdict(ruling)?;
         let executions = self.last.map(|last| last.evidence.executions).unwrap_or_default();

@@ -70,8 +70,9 @@ pub fn run(
     let results = run_all(bench, &mut needs, &place(View::Result), &all)?;
     let failed: Vec<usize> =
         results.iter().filter(|execution| !execution.passed()).map(|execution| execution.command).collect();
-    let passed_before =
-        |number: &usize| executions.iter().any(|run| run.on == View::Base && run.command == *number && run.passed());
+    let passed_before = |number: &usize| {
+        executions.iter().any(|run| run.on == View::Base && run.command == *number && run.passed())
+    };
     // What passed before may fail by chance.
     let again: Vec<usize> = failed.iter().copied().filter(passed_before).collect();
     executions.extend(results);
@@ -172,7 +173,8 @@ fn prepare(bench: &mut Bench<'_, '_>, needs: &Needs<'_>, place: &Place<'_>) -> R
             break;
         }
         let mut ignore = |_: &[u8]| {};
-        let command = ViewCommand { line, timeout_seconds: SETUP_SECONDS, log: "setup.log", tap: &mut ignore };
+        let command =
+            ViewCommand { line, timeout_seconds: SETUP_SECONDS, log: "setup.log", tap: &mut ignore };
         let outcome = bench.run(&view, command)?;
         if !outcome.passed() {
             let why = outcome.tail.last().cloned().unwrap_or_default();

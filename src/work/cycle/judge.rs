@@ -93,7 +93,8 @@ pub fn ask<'e>(
     let has_answer = outcome.succeeded();
     Ok(Answer {
         persona,
-        problem: (!has_answer).then(|| outcome.reason.clone().unwrap_or_else(|| "it did not end well".into())),
+        problem: (!has_answer)
+            .then(|| outcome.reason.clone().unwrap_or_else(|| "it did not end well".into())),
         text: outcome.result.filter(|_| has_answer),
         usage: outcome.usage,
     })

@@ -54,7 +54,8 @@ pub fn measure(
     testimony: &dyn Fn(&ChangeSet) -> Testimony,
     observer: &mut dyn WorkObserver,
 ) -> Result<Measured> {
-    let Measuring { contract, settings, harness, denied, outside, uses_base, holdout, base, paths } = measuring;
+    let Measuring { contract, settings, harness, denied, outside, uses_base, holdout, base, paths } =
+        measuring;
     let mut tell = |execution: &_, command: &_| {
         observer.work(&WorkEvent::CommandEnded { command, execution });
     };
@@ -185,8 +186,12 @@ fn git_facts(
                 .filter(|file| file.after.is_some())
                 .map(|file| file.path.0.clone())
                 .collect();
-            let absent: Vec<PathBuf> =
-                changes.files.iter().filter(|file| file.is_deleted()).map(|file| file.path.0.clone()).collect();
+            let absent: Vec<PathBuf> = changes
+                .files
+                .iter()
+                .filter(|file| file.is_deleted())
+                .map(|file| file.path.0.clone())
+                .collect();
             let facts = open.commit_facts(name.trim(), &present, &absent)?;
             Some(NamedCommit {
                 name,

@@ -1,8 +1,8 @@
 //! The loop around a piece of work: runs attempts, measures them, corrects, and applies what is approved. The only part of `work` that
 //! touches the world; what is decided is decided by the pure parts.
 
-pub mod bench;
 mod base;
+pub mod bench;
 mod changes;
 pub mod drive;
 mod executions;

@@ -48,7 +48,8 @@ impl Outside {
     pub fn changes(&self, now: &Outside) -> Vec<String> {
         let mut changes = Vec::new();
         let none = (None, "");
-        let paths = self.states.keys().chain(now.states.keys().filter(|path| !self.states.contains_key(*path)));
+        let paths =
+            self.states.keys().chain(now.states.keys().filter(|path| !self.states.contains_key(*path)));
         for path in paths {
             let before = self.states.get(path).unwrap_or(&none);
             let after = now.states.get(path).unwrap_or(&none);

@@ -46,7 +46,10 @@ impl InvalidContract {
 
     fn of_flags(problems: &[ShortProblem]) -> InvalidContract {
         InvalidContract {
-            problems: problems.iter().map(|problem| format!("`{}`: {}", problem.flag, problem.message)).collect(),
+            problems: problems
+                .iter()
+                .map(|problem| format!("`{}`: {}", problem.flag, problem.message))
+                .collect(),
             hints: problems.iter().map(|problem| problem.hint.clone()).take(5).collect(),
         }
     }
@@ -87,7 +90,8 @@ pub fn of_file(path: &Path, place: ContractPlace<'_>, settings: &Settings) -> Re
     let source = ContractFile { file: path, text: &text, sprint };
     let read = contract::read(&source, settings, place.is_hidden)
         .map_err(|problems| InvalidContract::of_files(&problems))?;
-    let warnings = read.warnings.iter().map(|problem| Warning::new(WarningCode::InvalidFile, problem.to_string()));
+    let warnings =
+        read.warnings.iter().map(|problem| Warning::new(WarningCode::InvalidFile, problem.to_string()));
     let warnings = warnings.collect();
     ready(read.contract, read.standing, Vec::new(), warnings, place.root, Some(path), Some(&text))
 }
@@ -120,7 +124,8 @@ fn ready(
             return Err(InvalidContract { problems, hints: Vec::new() }.into());
         }
         if path.canonicalize()?.starts_with(root.canonicalize()?) {
-            let problems = vec![format!("holdout_path: `{holdout}` is in the project, where the worker sees it")];
+            let problems =
+                vec![format!("holdout_path: `{holdout}` is in the project, where the worker sees it")];
             let hints = vec!["move the hidden tests out of the project".to_owned()];
             return Err(InvalidContract { problems, hints }.into());
         }

@@ -14,8 +14,8 @@ use crate::mount::apply::Selection;
 use crate::mount::changes::Merging;
 use crate::mount::fs::stat::Kind;
 use crate::mount::{SignalInbox, catch_runner_signals};
-use crate::run::observer::{Decider, Decision, Offer, RunEvent};
 use crate::run::Engine;
+use crate::run::observer::{Decider, Decision, Offer, RunEvent};
 use crate::session::{ApplyRequest, Sessions};
 use crate::work::race::{Entrant, best};
 use anyhow::{Context, Result};
@@ -71,7 +71,11 @@ pub fn run(
         store: &engine.store,
         host: &engine.workforce.host,
         crash_points: &engine.crash_points,
-        merging: if engine.workforce.config.settings.mount.merge.unwrap_or(true) { Merging::On } else { Merging::Off },
+        merging: if engine.workforce.config.settings.mount.merge.unwrap_or(true) {
+            Merging::On
+        } else {
+            Merging::Off
+        },
     };
     let entrants: Vec<Entrant> = race
         .personas
@@ -233,7 +237,14 @@ fn run_all(
 
 fn cost_of(verdict: &Value) -> Option<f64> {
     let attempts = verdict["attempts"].as_array()?;
-    Some(attempts.iter().filter_map(|attempt| attempt["usage"]["cost_usd"].as_f64().or(attempt["usage"]["costUsd"].as_f64())).sum())
+    Some(
+        attempts
+            .iter()
+            .filter_map(|attempt| {
+                attempt["usage"]["cost_usd"].as_f64().or(attempt["usage"]["costUsd"].as_f64())
+            })
+            .sum(),
+    )
 }
 
 /// Starts one, with what is left of the budgets; `None` if nothing is.

@@ -162,7 +162,8 @@ impl<'w> Roles<'w> {
         observer: &mut dyn WorkObserver,
     ) -> Result<AgentContext> {
         let directive = self.directive();
-        if let Some(warning) = directive.as_deref().and_then(|text| context::directive_warning(text, self.budgets))
+        if let Some(warning) =
+            directive.as_deref().and_then(|text| context::directive_warning(text, self.budgets))
             && !std::mem::replace(&mut self.has_warned, true)
         {
             observer.event(&RunEvent::Warning(&warning));
@@ -239,7 +240,8 @@ impl<'w> Roles<'w> {
     fn constraints(&self, source: &str) -> Vec<String> {
         let root = self.engine.workforce.layers.project_root.clone().unwrap_or_default();
         let dir = root.join(source);
-        let text = [dir.join("SKILL.md"), dir].into_iter().find_map(|path| regular::read(&path, LARGEST_SKILL).ok());
+        let text =
+            [dir.join("SKILL.md"), dir].into_iter().find_map(|path| regular::read(&path, LARGEST_SKILL).ok());
         let text = String::from_utf8(text.unwrap_or_default()).unwrap_or_default();
         let mut constraints = Vec::new();
         let mut is_inside = false;
@@ -308,8 +310,10 @@ impl<'w> Roles<'w> {
         let response = match parsed {
             Ok(response) => Some(response),
             Err(problem) => {
-                let warning =
-                    Warning::new(WarningCode::Harness, format!("the advisor `{}`: {problem}", answer.persona));
+                let warning = Warning::new(
+                    WarningCode::Harness,
+                    format!("the advisor `{}`: {problem}", answer.persona),
+                );
                 observer.event(&RunEvent::Warning(&warning));
                 None
             }
@@ -397,7 +401,9 @@ impl<'w> Roles<'w> {
         let scope = Scope::of(contract).with_plan_file(self.engine.workforce.config.settings.plans_file());
         let is_within = |entry: &str| {
             let listed = contract.files.iter().flatten().any(|own| own == entry);
-            listed || scope.allows(entry.trim_end_matches('/')) || scope.allows(&format!("{}/x", entry.trim_end_matches('/')))
+            listed
+                || scope.allows(entry.trim_end_matches('/'))
+                || scope.allows(&format!("{}/x", entry.trim_end_matches('/')))
         };
         Ok(task_plan::parse(&text, &is_within))
     }

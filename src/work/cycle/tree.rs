@@ -18,7 +18,8 @@ use crate::model::verdict::Verdict;
 use crate::run::base_files::texts;
 use crate::work::contract::Scope;
 use crate::work::evidence::{
-    ChangeSet, ChangedFile, Evidence, FileState, GitFacts, HarnessEnd, LARGEST_TEXT, NamedCommit, Node, Testimony,
+    ChangeSet, ChangedFile, Evidence, FileState, GitFacts, HarnessEnd, LARGEST_TEXT, NamedCommit, Node,
+    Testimony,
 };
 use crate::work::history::History;
 use crate::work::signal::{is_noop, ruling, signal};
@@ -58,8 +59,11 @@ pub fn commit_of(root: &Path, reference: &str) -> Result<String> {
     if reference.starts_with('-') {
         bail!("`{reference}` is not a git ref");
     }
-    git_text(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{reference}^{{commit}}")])
-        .with_context(|| format!("there is no commit `{reference}`"))
+    git_text(
+        root,
+        &["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{reference}^{{commit}}")],
+    )
+    .with_context(|| format!("there is no commit `{reference}`"))
 }
 
 /// Whether git knows a file of the working tree.
@@ -287,7 +291,9 @@ fn git_facts(root: &Path, changes: &ChangeSet, testimony: &Testimony) -> GitFact
                 let is_there = git_text(root, &["cat-file", "-e", &object]).is_ok();
                 match file.after {
                     None => !is_there,
-                    Some(_) => is_there && git_text(root, &["diff", "--quiet", id, "--", &file.name()]).is_ok(),
+                    Some(_) => {
+                        is_there && git_text(root, &["diff", "--quiet", id, "--", &file.name()]).is_ok()
+                    }
                 }
             })
         };

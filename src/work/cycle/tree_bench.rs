@@ -8,9 +8,9 @@ use crate::launch::check::CheckOutcome;
 use crate::launch::check::{Output, OutputEnd};
 use crate::model::mount_record::LARGEST_INJECTED;
 use crate::model::secrets::Secrets;
+use crate::mount::Ending;
 use crate::mount::process::attend::{ChildOutcome, ReachedLimit};
 use crate::mount::process::cgroup::Exhausted;
-use crate::mount::Ending;
 use crate::run::command_views::{ViewCommand, project_environment};
 use crate::tool::guard::Guard;
 use crate::work::evidence::{ChangeSet, Node};
@@ -76,7 +76,10 @@ impl TreeBench {
                     std::fs::copy(&source, &target)
                         .with_context(|| format!("{} cannot be copied", source.display()))?;
                     // A new time: build tools compare them.
-                    std::fs::File::options().append(true).open(&target)?.set_modified(self.host.now().into())?;
+                    std::fs::File::options()
+                        .append(true)
+                        .open(&target)?
+                        .set_modified(self.host.now().into())?;
                 }
             }
         }
