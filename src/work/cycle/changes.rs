@@ -81,33 +81,6 @@ pub fn only(changes: &[Change], paths: &[RawPath]) -> Vec<Change> {
     changes.iter().filter(is_needed).cloned().collect()
 }
 
-/// One hash of everything that an apply would write. The order of files does not matter to it, because they are sorted.
-pub fn hash_of(set: &ChangeSet) -> String {
-    use std::os::unix::ffi::OsStrExt;
-    let mut hasher = blake3::Hasher::new();
-    let mut part = |bytes: &[u8]| {
-        hasher.update(&(bytes.len() as u64).to_le_bytes());
-        hasher.update(bytes);
-    };
-    for file in &set.files {
-        part(file.path.0.as_os_str().as_bytes());
-        match &file.after {
-            None => part(b"absent"),
-            Some(state) => {
-                let kind: &[u8] = match state.node {
-                    Node::File(_) => b"file",
-                    Node::Link(_) => b"link",
-                    Node::Directory => b"directory",
-                };
-                part(kind);
-                part(&state.mode.to_le_bytes());
-                part(state.hash.as_bytes());
-            }
-        }
-    }
-    hasher.finalize().to_hex()[..16].to_owned()
-}
-
 /// As evidence names paths.
 pub fn name_of(path: &RawPath) -> String {
     path.0.to_string_lossy().into_owned()

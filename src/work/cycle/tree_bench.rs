@@ -2,11 +2,9 @@
 //! There is no mount here, and nothing is hidden: the caller's own machine is trusted, as a continuous integration does.
 
 use super::bench::Part;
-use crate::files::regular;
 use crate::host::Host;
 use crate::launch::check::CheckOutcome;
 use crate::launch::check::{Output, OutputEnd};
-use crate::model::mount_record::LARGEST_INJECTED;
 use crate::model::secrets::Secrets;
 use crate::mount::Ending;
 use crate::mount::process::attend::{ChildOutcome, ReachedLimit};
@@ -16,7 +14,7 @@ use crate::tool::guard::Guard;
 use crate::work::evidence::{ChangeSet, Node};
 use anyhow::{Context, Result};
 use std::io::Read;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -173,10 +171,4 @@ pub fn copy_tree(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The content and mode of a file of the working tree, if it is no larger than what can be looked at.
-pub fn content(path: &Path) -> Option<(Vec<u8>, u32)> {
-    let mode = path.symlink_metadata().ok()?.permissions().mode() & 0o777;
-    Some((regular::read(path, LARGEST_INJECTED).ok()?, mode))
 }
