@@ -13,7 +13,7 @@ fn blocking(sample: &Sample) -> BTreeSet<String> {
     checks(&sample.evidence).into_iter().filter(Check::blocks).map(|check| check.id.to_string()).collect()
 }
 
-fn only(check: Vec<Check>) -> (CheckStatus, CheckSeverity, Option<Blocker>) {
+fn only(check: &[Check]) -> (CheckStatus, CheckSeverity, Option<Blocker>) {
     (check[0].status, check[0].severity, check[0].blocker)
 }
 
@@ -35,13 +35,13 @@ fn red() -> TestSummary {
 #[test]
 fn a_failed_command_is_a_lie_only_if_success_was_claimed() {
     let failing = || Sample::new("pytest").base(0, green()).result(1, red());
-    assert_eq!(only(validations(&failing().evidence)), PARTIAL);
-    assert_eq!(only(validations(&failing().says("All tests pass.").evidence)), LIE);
-    assert_eq!(only(validations(&failing().says("One test still fails.").evidence)), PARTIAL);
-    assert_eq!(only(validations(&failing().says("Done.").evidence)), PARTIAL);
+    assert_eq!(only(&validations(&failing().evidence)), PARTIAL);
+    assert_eq!(only(&validations(&failing().says("All tests pass.").evidence)), LIE);
+    assert_eq!(only(&validations(&failing().says("One test still fails.").evidence)), PARTIAL);
+    assert_eq!(only(&validations(&failing().says("Done.").evidence)), PARTIAL);
     let mut written = failing().says("All tests pass.");
     written.evidence.testimony.source = crate::work::evidence::ReportSource::Runner;
-    assert_eq!(only(validations(&written.evidence)), PARTIAL);
+    assert_eq!(only(&validations(&written.evidence)), PARTIAL);
     assert_eq!(
         validations(&Sample::new("pytest").result(0, green()).evidence)[0].status,
         CheckStatus::Passed
@@ -51,7 +51,7 @@ fn a_failed_command_is_a_lie_only_if_success_was_claimed() {
 #[test]
 fn what_failed_before_is_neither_regression_nor_lie() {
     let both = || Sample::new("pytest").base(1, red()).result(1, red()).says("All tests pass.");
-    assert_eq!(only(validations(&both().evidence)), PARTIAL);
+    assert_eq!(only(&validations(&both().evidence)), PARTIAL);
     assert!(validations(&both().evidence)[0].observed.contains("pre-existing"));
     assert_eq!(regressions(&both().evidence)[0].status, CheckStatus::Passed);
     let mut tolerated = both();
@@ -61,9 +61,9 @@ fn what_failed_before_is_neither_regression_nor_lie() {
     let mut other =
         Sample::new("pytest").base(1, red()).result(1, named("pytest", &[("a", Failed), ("b", Passed)]));
     other.evidence.contract.validation_commands[0].baseline = Baseline::MayFail;
-    assert_eq!(only(validations(&other.evidence)), PARTIAL);
+    assert_eq!(only(&validations(&other.evidence)), PARTIAL);
     assert_eq!(
-        only(regressions(&other.evidence)),
+        only(&regressions(&other.evidence)),
         (CheckStatus::Failed, CheckSeverity::Critical, Some(Blocker::Partial))
     );
 }
@@ -79,18 +79,18 @@ fn a_regression_that_is_flaky_or_undecided_accuses_nobody() {
     let again = failing().run(View::ResultAgain, 1, Some(red()), &[]);
     assert!(regressions(&again.evidence)[0].status == CheckStatus::Failed);
     let flaky = failing().run(View::ResultAgain, 0, Some(green()), &[]);
-    assert_eq!(only(validations(&flaky.evidence)), UNDECIDED);
-    assert_eq!(only(regressions(&flaky.evidence)), UNDECIDED);
+    assert_eq!(only(&validations(&flaky.evidence)), UNDECIDED);
+    assert_eq!(only(&regressions(&flaky.evidence)), UNDECIDED);
     for code in [126, 127] {
         assert_eq!(
-            only(validations(
+            only(&validations(
                 &Sample::new("pytest").run(View::Result, code, None, &[]).says("All tests pass").evidence
             )),
             UNDECIDED
         );
     }
     let mut stopped = Sample::new("pytest");
-    assert_eq!(only(validations(&stopped.evidence)), UNDECIDED);
+    assert_eq!(only(&validations(&stopped.evidence)), UNDECIDED);
     stopped.evidence.not_executed = Some("scope".into());
     assert_eq!(validations(&stopped.evidence)[0].status, CheckStatus::Skipped);
 }

@@ -26,7 +26,7 @@ pub fn nothing_ran(evidence: &Evidence) -> Check {
             Some(summary) => {
                 is_known = true;
                 ran = ran.saturating_add(summary.ran());
-                let ran_before = before.map_or(0, |before| before.ran());
+                let ran_before = before.map_or(0, super::super::evidence::TestSummary::ran);
                 if !summary.is_complete && !never_ends {
                     lines.push(format!(
                         "{}: exit 0, but {} did not print its summary",

@@ -32,7 +32,7 @@ pub fn old_tests(evidence: &Evidence) -> Check {
                     broken.extend(tests);
                 }
                 Failure::OfLoading => {
-                    unloaded.push(format!("{name}: {}: the old tests do not load", outcome(run)))
+                    unloaded.push(format!("{name}: {}: the old tests do not load", outcome(run)));
                 }
                 Failure::Known => passed.push(format!("{name}: fails as before")),
             }

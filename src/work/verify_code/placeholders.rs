@@ -62,9 +62,9 @@ pub fn placeholders(evidence: &Evidence) -> Check {
             let line =
                 format!("{name}:{}: `{}` has only a placeholder as its body", function.line, function.name);
             if kind == Kind::NotDone || was_real || must_do_something(&mask, &function, language) {
-                found.push(line)
+                found.push(line);
             } else {
-                minor.push(line)
+                minor.push(line);
             }
         }
         let has_todo = |text: &str| {

@@ -18,7 +18,7 @@ pub fn tdd_counts(evidence: &Evidence) -> bool {
     evidence.tdd_enforced
         && contract.tdd_required
         && !has_reason
-        && !in_task.is_some_and(|(reason, _)| !reason.trim().is_empty())
+        && in_task.is_none_or(|(reason, _)| reason.trim().is_empty())
 }
 
 /// Whether a run of base and changed tests is red: a test failed, or it does not build for want of what the work adds.

@@ -169,9 +169,8 @@ fn compare(
     for name in passed {
         let state = match after.tests.get(name) {
             Some(TestOutcome::Skipped) => "is skipped now",
-            Some(_) => continue,
             None if has_names => "is missing",
-            None => continue,
+            Some(_) | None => continue,
         };
         let source = source_name(&before.runner, name);
         let case = sources.changed(source);
@@ -202,9 +201,9 @@ fn compare(
             && evidence.contract.tests == Guard::MayChange
             && after.ran() >= before.ran();
         if is_about_deleted || is_rewritten {
-            findings.minor.push(line)
+            findings.minor.push(line);
         } else {
-            findings.critical.push(line)
+            findings.critical.push(line);
         }
     }
     if !has_names && run.passed() {
@@ -297,7 +296,7 @@ mod tests {
         named("pytest", tests)
     }
 
-    fn verdict(sample: Sample) -> (CheckStatus, CheckSeverity, Option<Blocker>) {
+    fn verdict(sample: &Sample) -> (CheckStatus, CheckSeverity, Option<Blocker>) {
         let check = tests_kept(&sample.evidence);
         (check.status, check.severity, check.blocker)
     }
@@ -314,9 +313,9 @@ mod tests {
     fn a_test_that_is_gone_or_skipped_is_caught() {
         let base = pytest(&[("tests/test_a.py::test_a", Passed), ("tests/test_a.py::test_b", Passed)]);
         let missing = pytest(&[("tests/test_a.py::test_b", Passed)]);
-        assert_eq!(verdict(Sample::new("pytest").base(0, base.clone()).result(0, missing.clone())), CAUGHT);
+        assert_eq!(verdict(&Sample::new("pytest").base(0, base.clone()).result(0, missing.clone())), CAUGHT);
         let skipped = pytest(&[("tests/test_a.py::test_a", Skipped), ("tests/test_a.py::test_b", Passed)]);
-        assert_eq!(verdict(Sample::new("pytest").base(0, base.clone()).result(0, skipped)), CAUGHT);
+        assert_eq!(verdict(&Sample::new("pytest").base(0, base.clone()).result(0, skipped)), CAUGHT);
         // Gutted and renamed: not the same body.
         let renamed = pytest(&[("tests/test_a.py::test_c", Passed), ("tests/test_a.py::test_b", Passed)]);
         let sample = Sample::new("pytest").base(0, base.clone()).result(0, renamed).changed(
@@ -324,14 +323,17 @@ mod tests {
             A,
             "def test_c():\n    pass\n",
         );
-        assert_eq!(verdict(sample), CAUGHT);
+        assert_eq!(verdict(&sample), CAUGHT);
         let counted = |ran| TestSummary {
             runner: "cargo test".into(),
             passed: ran,
             is_complete: true,
             ..TestSummary::default()
         };
-        assert_eq!(verdict(Sample::new("cargo test -q").base(0, counted(48)).result(0, counted(47))), CAUGHT);
+        assert_eq!(
+            verdict(&Sample::new("cargo test -q").base(0, counted(48)).result(0, counted(47))),
+            CAUGHT
+        );
         let by_file = |files: &[(&str, u64)]| TestSummary {
             files: files.iter().map(|(f, n)| ((*f).to_owned(), *n)).collect(),
             ..counted(files.iter().map(|f| f.1).sum())
@@ -339,7 +341,7 @@ mod tests {
         let sample = Sample::new("vitest")
             .base(0, by_file(&[("a.test.ts", 2), ("b.test.ts", 3)]))
             .result(0, by_file(&[("b.test.ts", 3)]));
-        assert_eq!(verdict(sample), CAUGHT);
+        assert_eq!(verdict(&sample), CAUGHT);
     }
 
     #[test]
@@ -351,19 +353,19 @@ mod tests {
             .result(0, moved)
             .deleted("tests/test_a.py", A)
             .added("tests/test_b.py", A);
-        assert_eq!(verdict(sample), FINE);
+        assert_eq!(verdict(&sample), FINE);
         let renamed = pytest(&[("tests/test_a.py::test_z", Passed)]);
         let sample = Sample::new("pytest").base(0, base.clone()).result(0, renamed).changed(
             "tests/test_a.py",
             A,
             &A.replace("test_a", "test_z"),
         );
-        assert_eq!(verdict(sample), FINE);
+        assert_eq!(verdict(&sample), FINE);
         let more = pytest(&[("tests/test_a.py::test_a", Passed), ("tests/test_a.py::test_n", Passed)]);
-        assert_eq!(verdict(Sample::new("pytest").base(0, base).result(0, more)), FINE);
+        assert_eq!(verdict(&Sample::new("pytest").base(0, base).result(0, more)), FINE);
         let volatile = |n: &str| pytest(&[(format!("t.py::test_a[{n}]").as_str(), Passed)]);
         assert_eq!(
-            verdict(Sample::new("pytest").base(0, volatile("0x7ffe1234")).result(0, volatile("0x7ffe9999"))),
+            verdict(&Sample::new("pytest").base(0, volatile("0x7ffe1234")).result(0, volatile("0x7ffe9999"))),
             FINE
         );
     }
@@ -377,13 +379,13 @@ mod tests {
             .result(0, after)
             .changed("tests/test_a.py", A, "\n")
             .changed("x.py", "def login(n):\n    return n\n", "\n");
-        assert_eq!(verdict(sample), MINOR);
+        assert_eq!(verdict(&sample), MINOR);
         let new = pytest(&[
             ("tests/test_a.py::test_a", Passed),
             ("tests/test_a.py::test_b", Passed),
             ("tests/test_a.py::test_c", Skipped),
         ]);
-        assert_eq!(verdict(Sample::new("pytest").base(0, base).result(0, new)), MINOR);
+        assert_eq!(verdict(&Sample::new("pytest").base(0, base).result(0, new)), MINOR);
     }
 
     #[test]
