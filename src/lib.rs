@@ -77,6 +77,7 @@
 //! | `status.json`, `rules.json`, `inherit.json`, `lock` | [`session`] |
 //! | `plan.json`, `report.json`, `harness.json`, `debug.log`, `check-<n>.log` | [`run`](mod@run) |
 //! | `attempts/<n>/`: `task.md`, `command.json`, `events.jsonl`, `harness.log`, `outcome.json` | [`run`](mod@run) |
+//! | `contract.json`, `history.json`, `verdict.json`, `report/`, `validation-<n>-<view>.log` | [`work`] |
 //! | prompts, settings and skills for the harness | [`launch`], [`run`](mod@run) |
 //! | `conversation/` | [`mount`], or the harness itself |
 //! | `mount.json`, `manifest`, `upper/` (overlay) or `mount/` (copy), `base/`, `journal/`, `undo/` | [`mount`] |

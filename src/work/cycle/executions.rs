@@ -1,7 +1,8 @@
 //! Runs the commands of a contract in the views that its checks need, each once per view; what ran on the state at launch is
 //! remembered for the whole work.
 
-use super::bench::{Bench, BenchView, Part};
+use super::bench::{Bench, BenchView};
+use super::part::Part;
 use crate::launch::check::CheckOutcome;
 use crate::model::contract::{Contract, ValidationCommand};
 use crate::model::raw_path::RawPath;

@@ -9,6 +9,7 @@ mod executions;
 mod judge;
 mod measure;
 mod outside;
+mod part;
 pub mod plan;
 pub mod prepare;
 mod project;

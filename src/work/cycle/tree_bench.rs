@@ -1,7 +1,7 @@
 //! Copies of a working tree that commands are run in, for a verification without a run: nothing that they write reaches the working tree.
 //! There is no mount here, and nothing is hidden: the caller's own machine is trusted, as a continuous integration does.
 
-use super::bench::Part;
+use super::part::Part;
 use crate::host::Host;
 use crate::launch::check::CheckOutcome;
 use crate::launch::check::{Output, OutputEnd};

@@ -36,8 +36,8 @@ fn the_verified_best_of_a_race_is_applied() {
 }
 
 const APPROVES: &str = "case \"$AGENTWORKFORCE_PERSONA\" in judge) grep -q '+' calc.sh || exit 3; \
-     answers '{\\\\\"schema_version\\\\\":\\\\\"review-result.v1\\\\\",\\\\\"verdict\\\\\":\\\\\"APPROVE\\\\\",\\\\\"checks\\\\\":[{\\\\\"id\\\\\":\\\\\"task\\\\\",\
-     \\\\\"status\\\\\":\\\\\"passed\\\\\",\\\\\"location\\\\\":\\\\\"check.sh:1\\\\\",\\\\\"quote\\\\\":\\\\\". ./calc.sh\\\\\"}],\\\\\"gaps\\\\\":[]}'; exit 0 ;; \
+     answers '{\\\"schema_version\\\":\\\"review-result.v1\\\",\\\"verdict\\\":\\\"APPROVE\\\",\\\"checks\\\":[{\\\"id\\\":\\\"task\\\",\
+     \\\"status\\\":\\\"passed\\\",\\\"location\\\":\\\"check.sh:1\\\",\\\"quote\\\":\\\". ./calc.sh\\\"}],\\\"gaps\\\":[]}'; exit 0 ;; \
      *) mend; report '\"calc.sh\"' ;; esac";
 
 #[test]
