@@ -205,14 +205,13 @@ fn new(args: &WorkArgs, workforce: &Workforce, personas: &[Selector]) -> Result<
         contract.advisor = Some(AdvisorTerms { persona: persona.clone(), enabled: true, max_consults: 3 });
     }
     contract.prove |= given.prove;
-    for persona in [
+    let others = [
         contract.review.as_ref().map(|terms| &terms.persona),
         contract.advisor.as_ref().filter(|terms| terms.enabled).map(|terms| &terms.persona),
         contract.planner.as_ref(),
-    ] {
-        if let Some(name) = persona {
-            workforce.find(&Selector::parse(name)?.name)?;
-        }
+    ];
+    for name in others.into_iter().flatten() {
+        workforce.find(&Selector::parse(name)?.name)?;
     }
     if let Some(terms) = &contract.review {
         let reviewer = workforce.find(&Selector::parse(&terms.persona)?.name)?;

@@ -183,13 +183,14 @@ impl OpenRun<'_> {
     /// Runs a command in a view, as the user would run it in their project.
     pub fn run_in(&mut self, view: &CommandView, command: ViewCommand<'_>) -> Result<CheckOutcome> {
         let env = view.env(self.engine.workforce.host.env.keys().cloned());
-        let log = self.session.dir.join(command.log);
+        let ViewCommand { line, timeout_seconds, log, tap } = command;
+        let log = self.session.dir.join(log);
         let check = CheckCommand {
-            line: command.line,
+            line,
             env: &env,
-            limits: TimeLimits { wall: limit_of(command.timeout_seconds), idle: None },
+            limits: TimeLimits { wall: limit_of(timeout_seconds), idle: None },
             log: &log,
-            tap: command.tap,
+            tap,
         };
         self.attend(&view.view, check)
     }
@@ -208,7 +209,7 @@ impl OpenRun<'_> {
     fn scratch(&self, name: &str) -> PathBuf {
         let free =
             |number: &u32| self.session.dir.join(format!("{name}-{number}")).symlink_metadata().is_err();
-        let number = (1..).find(free).unwrap_or_default();
+        let number = (1..u32::MAX).find(free).unwrap_or_default();
         self.session.dir.join(format!("{name}-{number}"))
     }
 

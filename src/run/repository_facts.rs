@@ -104,7 +104,7 @@ impl OpenRun<'_> {
             return Ok(unknown);
         }
         let quoted =
-            |path: &PathBuf| shlex::try_quote(&path.to_string_lossy()).map(|text| text.into_owned()).ok();
+            |path: &PathBuf| shlex::try_quote(&path.to_string_lossy()).map(std::borrow::Cow::into_owned).ok();
         let each = |paths: &[PathBuf], test: &str| -> String {
             let list: Vec<String> = paths.iter().take(MOST_PATHS).filter_map(quoted).collect();
             if list.is_empty() {

@@ -82,10 +82,10 @@ impl OpenMount {
                 return Ok(complete(self.same_view()?));
             }
             (_, Backend::Auto | Backend::None) => return Err(MountError::NoView.into()),
-            (ViewOf::Base, _) => (self.base_view(scratch, self.injected_files()?)?, &[][..]),
-            (ViewOf::BaseWith(paths), _) => (self.base_view(scratch, self.injected_files()?)?, paths),
+            (ViewOf::Base, _) => (self.base_view(scratch, &self.injected_files()?)?, &[][..]),
+            (ViewOf::BaseWith(paths), _) => (self.base_view(scratch, &self.injected_files()?)?, paths),
             (ViewOf::Measured(changes), _) => {
-                let mut view = self.base_view(scratch, Vec::new())?;
+                let mut view = self.base_view(scratch, &[])?;
                 view.mount.take_changes(self, changes)?;
                 let is_taken = |path: &RawPath| changes.iter().any(|change| change.path == *path);
                 view.changed_by_user.retain(|path| !is_taken(path));
@@ -131,10 +131,10 @@ impl OpenMount {
 
     /// Opened like the mount itself, over the project as it is now; then as much as possible of what the user changed since
     /// is taken back.
-    fn base_view(&self, scratch: &Path, injected: Vec<InjectedFile>) -> Result<ScratchView> {
+    fn base_view(&self, scratch: &Path, injected: &[InjectedFile]) -> Result<ScratchView> {
         make_dir(scratch).map_err(|error| at(scratch, error))?;
         let since = since_launch(&self.session_dir, &self.record, &self.inputs.spec.rules, scratch)?;
-        let request = self.inputs.request(&self.helper, &injected, scratch);
+        let request = self.inputs.request(&self.helper, injected, scratch);
         let mut record = MountRecord {
             containment: self.record.containment,
             root_dev: self.record.root_dev,
@@ -308,7 +308,8 @@ impl ScratchView {
         let tree = Tree::open(data)?;
         for file in files {
             checked(&file.path.as_path().into())?;
-            remove_entry(&tree, &file.path).or_else(|_| Ok::<(), std::io::Error>(()))?;
+            // What is in the way of its directories goes with them.
+            let _ = remove_entry(&tree, &file.path);
             upper.inject(file).map_err(|error| at(&file.path, error))?;
         }
         Ok(upper.finish()?)

@@ -11,12 +11,15 @@ const LARGEST_TEXT: u64 = 512 << 10;
 const MOST_CONFIGURATIONS: usize = 400;
 const MOST_CODE: usize = 1500;
 
+/// Reads the texts of paths, up to a length.
+pub type ReadTexts<'a> = &'a dyn Fn(&[&str], u64) -> BTreeMap<String, Arc<str>>;
+
 /// Reads what is needed with `read`, which leaves out what is no text. `named` are the paths of spec and plan file.
 pub fn base(
     paths: BTreeSet<String>,
     named: &[&str],
     changes: &ChangeSet,
-    read: &dyn Fn(&[&str], u64) -> BTreeMap<String, Arc<str>>,
+    read: ReadTexts<'_>,
 ) -> Base {
     let is_configuration = |path: &&String| is_dependency_manifest(path) || is_runner_configuration(path);
     let mut wanted: BTreeSet<&str> =

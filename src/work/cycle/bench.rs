@@ -25,6 +25,7 @@ pub enum Bench<'b, 'run> {
 }
 
 /// An open view of either kind.
+#[allow(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum BenchView {
     Run(CommandView),
     Tree(TreeView),

@@ -96,7 +96,7 @@ pub fn carry_out<'w>(
             return before_launch(request, &history, &asked, reason, advice);
         }
         let response = roles.advise(contract, &asked, None, observer, &mut history)?;
-        advice.extend(response.map(|response| serde_json::to_value(response)).transpose()?);
+        advice.extend(response.map(serde_json::to_value).transpose()?);
         if let Some(stop) = next::stopped_by_advice(&history) {
             return stopped_before_launch(request, &history, &stop, advice);
         }
@@ -147,7 +147,7 @@ pub fn carry_out<'w>(
     let ended = work.whole(observer);
     work.open.redact_files();
     match ended {
-        Ok(end) => work.finish(end, observer, decider),
+        Ok(end) => work.finish(&end, observer, decider),
         Err(error) => {
             // What there is stays in the session, unapproved.
             work.open.hold()?;
@@ -170,7 +170,7 @@ fn before_launch(
 ) -> Result<FinishedWork> {
     advice.insert(0, serde_json::to_value(asked)?);
     let verdict = Verdict { advice, ..empty_verdict(request, history, Ruling::Advisor) };
-    Ok(finished(request, verdict, Some(reason), Exit::Refused)?)
+    finished(request, verdict, Some(reason), Exit::Refused)
 }
 
 /// A contract file with neither a spec nor a reason to go without one is not run: it ends as a question.
@@ -239,7 +239,7 @@ fn no_signal() -> Signal {
     }
 }
 
-impl<'w> Work<'w> {
+impl Work<'_> {
     /// The whole contract, in parts where it is split.
     fn whole(&mut self, observer: &mut dyn WorkObserver) -> Result<End> {
         let mut contract = self.request.contract.clone();
@@ -255,10 +255,8 @@ impl<'w> Work<'w> {
                 if let Some(more) = resumption.attempts {
                     contract.budgets.attempts = self.history.attempts_used().saturating_add(more);
                 }
-                let strategy = match self.history.attempts.is_empty() {
-                    true => AttemptStrategy::First,
-                    false => AttemptStrategy::Retry,
-                };
+                let is_first = self.history.attempts.is_empty();
+                let strategy = if is_first { AttemptStrategy::First } else { AttemptStrategy::Retry };
                 let prompt = roles::resumption_prompt(&contract, &self.history);
                 NextAttempt { strategy, put_back: Vec::new(), prompt }
             }
@@ -593,12 +591,12 @@ impl<'w> Work<'w> {
     /// Applies what is approved, holds what is not, and writes the verdict.
     fn finish(
         mut self,
-        end: End,
+        end: &End,
         observer: &mut dyn WorkObserver,
         decider: &mut dyn Decider,
     ) -> Result<FinishedWork> {
         let is_noop = matches!(end, End::Noop);
-        let (mut ruling, mut reason, asked) = match &end {
+        let (mut ruling, mut reason, asked) = match end {
             End::Approved => (Ruling::Approve, None, None),
             End::Noop => (Ruling::Skipped, noop_reason(self.last.as_ref()), None),
             End::Stopped(stop) => (stop.ruling, Some(stop.reason.clone()), stop.request.clone()),
@@ -621,7 +619,7 @@ impl<'w> Work<'w> {
         let changes = self.open.finish_changes(gate, decider)?;
         self.engine.crash_points.at("work: settled");
         let mut exit = match end {
-            End::Interrupted(signal) => Exit::Signal(u8::try_from(signal).unwrap_or(0)),
+            End::Interrupted(signal) => Exit::Signal(u8::try_from(*signal).unwrap_or(0)),
             _ => exit_of(ruling, is_noop, changes.exit()),
         };
         let has_run_out = self.outcome.as_ref().is_some_and(|outcome| outcome.status == Status::TimedOut);
@@ -633,7 +631,7 @@ impl<'w> Work<'w> {
         let mut commit = None;
         if was_applied && exit == Exit::Done {
             let settled =
-                settle::after_apply(self.engine, self.request, &self.open, &changes, self.summary());
+                settle::after_apply(self.engine, self.request, &self.open, &changes, self.summary().as_deref());
             commit = settled.commit;
             for warning in settled.warnings {
                 observer.event(&RunEvent::Warning(&warning));

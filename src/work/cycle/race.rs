@@ -22,7 +22,7 @@ use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -63,7 +63,7 @@ pub fn run(
 ) -> Result<FinishedRace> {
     let mut signals = catch_runner_signals()?;
     let scratch = tempfile::Builder::new().prefix("aw-race-").tempdir()?;
-    let verdicts = run_all(engine, race, scratch.path().to_path_buf(), observer)?;
+    let verdicts = run_all(engine, race, scratch.path(), observer)?;
     if let Some(signal) = interruption::signal() {
         return Err(crate::mount::MountError::Stopped { signal }.into());
     }
@@ -177,7 +177,7 @@ fn entrant(engine: &Engine<'_>, persona: &Selector, verdict: Option<&Value>) -> 
 fn run_all(
     engine: &Engine<'_>,
     race: &Race<'_>,
-    scratch: PathBuf,
+    scratch: &Path,
     observer: &mut dyn WorkObserver,
 ) -> Result<BTreeMap<usize, Value>> {
     let began = Instant::now();
@@ -190,7 +190,7 @@ fn run_all(
             let spent: f64 = verdicts.values().filter_map(cost_of).sum();
             let Some(place) = waiting.pop() else { break };
             let at_once = (running.len() + waiting.len() + 1).min(race.jobs.max(1));
-            match start(engine, race, place, &scratch, began.elapsed().as_secs_f64(), spent, at_once)? {
+            match start(engine, race, place, scratch, began.elapsed().as_secs_f64(), spent, at_once)? {
                 Some(runner) => {
                     observer.work(&WorkEvent::Asking { role: "racer", persona: &race.personas[place].name });
                     running.push(runner);
@@ -252,7 +252,7 @@ fn start(
     engine: &Engine<'_>,
     race: &Race<'_>,
     place: usize,
-    scratch: &std::path::Path,
+    scratch: &Path,
     elapsed: f64,
     spent: f64,
     at_once: usize,
@@ -343,7 +343,7 @@ fn apply(
         let plan_file = engine.workforce.config.settings.plans_file();
         let summary: Option<Value> = kept.read_json(VERDICT_FILE)?;
         let summary = summary.and_then(|verdict| verdict["report"]["summary"].as_str().map(str::to_owned));
-        let settled = settle::settle(&work.contract, &root, plan_file, paths, race.work.commit, summary);
+        let settled = settle::settle(&work.contract, &root, plan_file, paths, race.work.commit, summary.as_deref());
         warnings.extend(settled.warnings);
     }
     Ok((exit, ApplyStatus::Applied))

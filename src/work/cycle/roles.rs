@@ -374,7 +374,7 @@ impl<'w> Roles<'w> {
         let line_of = |path: &str, number: usize| line_of(&last.evidence.changes, &root, path, number);
         let (check, result): (Check, Option<ReviewResult>) =
             review::review_check(contract, answer.text.as_deref(), &line_of);
-        let answer = result.map(|result| serde_json::to_value(result)).transpose()?;
+        let answer = result.map(serde_json::to_value).transpose()?;
         Ok(Reviewed { check, answer })
     }
 

@@ -29,7 +29,7 @@ pub fn after_apply(
     request: &WorkRequest,
     open: &OpenRun<'_>,
     changes: &Changes,
-    summary: Option<String>,
+    summary: Option<&str>,
 ) -> Settled {
     let root = &open.plan().mount.root;
     let applied = changes.applied.iter().flat_map(|applied| &applied.outcome.applied);
@@ -46,7 +46,7 @@ pub fn settle(
     plan_file: &str,
     mut paths: Vec<PathBuf>,
     commits: bool,
-    summary: Option<String>,
+    summary: Option<&str>,
 ) -> Settled {
     let mut settled = Settled::default();
     if contract.mode != WorkMode::Breezing {
@@ -60,7 +60,7 @@ pub fn settle(
         }
     }
     if commits && !paths.is_empty() {
-        let message = message(contract, summary.as_deref());
+        let message = message(contract, summary);
         match commit(contract, root, &paths, &message) {
             Ok(id) => settled.commit = Some(id),
             Err(error) => {

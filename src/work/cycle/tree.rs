@@ -213,7 +213,7 @@ fn change_set(request: &TreeRequest<'_>, base: &str, base_dir: &Path) -> Result<
     paths.extend(git_paths(root, &["ls-files", "--others", "--exclude-standard", "-z"])?);
     let mut set = ChangeSet::default();
     for path in paths {
-        if request.own_files.iter().any(|own| *own == path) {
+        if request.own_files.contains(&path) {
             continue;
         }
         let (before, after) = (state(&base_dir.join(&path))?, state(&root.join(&path))?);

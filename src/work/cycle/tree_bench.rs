@@ -91,9 +91,10 @@ impl TreeBench {
     }
 
     pub fn run(&self, view: &TreeView, command: ViewCommand<'_>) -> Result<CheckOutcome> {
+        let ViewCommand { line, timeout_seconds, log, tap } = command;
         let (mut reader, writer) = std::io::pipe()?;
         let mut child = Command::new("sh");
-        child.args(["-c", command.line]).current_dir(view.dir.path()).process_group(0).stdin(Stdio::null());
+        child.args(["-c", line]).current_dir(view.dir.path()).process_group(0).stdin(Stdio::null());
         for (name, value) in project_environment(self.host.env.keys().cloned()) {
             match value {
                 Some(value) => child.env(name, value),
@@ -103,14 +104,14 @@ impl TreeBench {
         child.env("TMPDIR", view.temp.path());
         child.stdout(writer.try_clone()?).stderr(writer);
         let began = Instant::now();
-        let mut running = child.spawn().with_context(|| format!("`{}` cannot be started", command.line))?;
+        let mut running = child.spawn().with_context(|| format!("`{line}` cannot be started"))?;
         // It holds the other end of the pipe.
         drop(child);
-        let limit = Duration::try_from_secs_f64(command.timeout_seconds).unwrap_or(Duration::from_hours(24));
+        let limit = Duration::try_from_secs_f64(timeout_seconds).unwrap_or(Duration::from_hours(24));
         let guard = Guard::over(&running, limit);
         let secrets = Secrets::at_least(usize::MAX, std::iter::empty::<(&String, &String)>());
-        let log = self.logs.path().join(command.log);
-        let mut output = Output::to(&log, &secrets, command.tap)?;
+        let log = self.logs.path().join(log);
+        let mut output = Output::to(&log, &secrets, tap)?;
         let mut buffer = vec![0; 64 << 10];
         loop {
             let length = match reader.read(&mut buffer) {
