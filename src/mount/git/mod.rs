@@ -3,6 +3,7 @@
 
 pub(in crate::mount) mod blob;
 pub(crate) mod candidate;
+pub(crate) mod clean_copy;
 mod config_file;
 pub mod copy;
 pub(crate) mod credentials;
@@ -19,8 +20,10 @@ mod protection;
 mod quarantine;
 pub(crate) mod refs;
 pub(crate) mod reftable;
+pub(crate) mod reftable_logs;
 pub mod repository;
 pub(crate) mod secret_files;
+pub(crate) mod secret_texts;
 pub mod settings;
 pub(crate) mod settings_now;
 mod shell_commands;
