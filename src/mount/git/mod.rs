@@ -14,6 +14,7 @@ pub mod harness_setup;
 mod hook_managers;
 mod hook_scripts;
 pub(crate) mod index_file;
+mod interpreters;
 mod named_files;
 pub mod new_objects;
 mod protection;
