@@ -10,6 +10,7 @@ pub use run::{failed_run, refused};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::files::error::FilesError;
+use crate::files::owned::NotOurs;
 use crate::host::HostError;
 use crate::load::error::LoadError;
 use crate::model::known_packs::install_hint;
@@ -199,6 +200,17 @@ fn load(error: &LoadError) -> Advice {
         LoadError::NoGit => advice.hint("install git"),
         LoadError::OutsideRepository { top, .. } => {
             advice.hint(format!("name a directory below {}", top.display()))
+        }
+        LoadError::HomeOfOthers { home, reason } => {
+            let advice = advice.cause(reason);
+            let elsewhere = "name a directory of your own in `AGENT_WORKFORCE_HOME`";
+            match reason {
+                NotOurs::Writable { .. } => advice.hint(format!(
+                    "{elsewhere}, or look at what is in this one and run `chmod go-w {}`",
+                    home.display()
+                )),
+                _ => advice.hint(elsewhere),
+            }
         }
         LoadError::MissingObject { .. } => advice.hint("fetch the commit with its files, without `--filter`"),
         LoadError::HomeIsTheRepository

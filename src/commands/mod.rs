@@ -3,8 +3,10 @@
 use crate::cli::{Cli, Command, HarnessCommand};
 use crate::error::{CommandError, Result};
 use crate::exit::Exit;
+use crate::files::owned;
 use crate::files::private_home::{self, PrivateHome};
 use crate::host::{Host, terminal};
+use crate::load::error::LoadError;
 use crate::model::features::{Feature, FeatureSource};
 use crate::model::selector::Selector;
 use crate::run::RunRequest;
@@ -52,7 +54,7 @@ mod work_observer;
 pub use unknown::persona_instead;
 
 pub fn run(cli: &Cli, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
-    let _home = closed_home(cli, host);
+    let _home = closed_home(cli, host)?;
     match &cli.command {
         Some(Command::Agent(args)) => agent::run(args, host, log, ui),
         Some(Command::Work(args)) => work::run(args, host, log, ui),
@@ -88,20 +90,26 @@ pub fn run(cli: &Cli, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
 }
 
 /// Closes our home to others, and has it made closed for a command that may be the first to write to it; runs do so themselves, and
-/// after every other command it is closed. A directory that the user has named keeps its mode: it may be there for other things, too.
-fn closed_home(cli: &Cli, host: &Host) -> Option<PrivateHome> {
-    if matches!(cli.command, Some(Command::Complete { .. })) {
-        return None;
+/// after every other command it is closed. A directory that the user has named keeps its mode: it may be there for other things, too. It
+/// is refused if others can write to it: its config and personas decide what is run.
+fn closed_home(cli: &Cli, host: &Host) -> Result<Option<PrivateHome>> {
+    if matches!(
+        cli.command,
+        Some(Command::Complete { .. } | Command::Completions { .. } | Command::Man | Command::Help { .. })
+    ) {
+        return Ok(None);
     }
-    let home = host.workforce_home().ok()?;
+    let Ok(home) = host.workforce_home() else { return Ok(None) };
     if host.var("AGENT_WORKFORCE_HOME").is_none() {
         private_home::close_to_others(&home);
+    } else if let Err(reason) = owned::check_home(&home) {
+        return Err(LoadError::HomeOfOthers { home, reason }.into());
     }
-    match &cli.command {
-        Some(Command::Config { .. }) => Some(PrivateHome::make(&home)),
-        Some(Command::Create(args)) if !args.dry_run => Some(PrivateHome::make(&home)),
-        _ => Some(PrivateHome::watch(&home)),
-    }
+    Ok(Some(match &cli.command {
+        Some(Command::Config { .. }) => PrivateHome::make(&home),
+        Some(Command::Create(args)) if !args.dry_run => PrivateHome::make(&home),
+        _ => PrivateHome::watch(&home),
+    }))
 }
 
 /// Whether this command may run something, and so keeps a log of it.

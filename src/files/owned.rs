@@ -92,6 +92,15 @@ pub fn check_directory(path: &Path) -> io::Result<()> {
     check_access(path, &metadata)
 }
 
+/// Whether nobody else can write to this directory, or what a link there leads to. A group that has only its owner is nobody else.
+pub fn check_home(path: &Path) -> Result<(), NotOurs> {
+    let Ok(found) = path.metadata() else { return Ok(()) };
+    owner_of(path, &found)?;
+    let mode = found.mode() & 0o7777;
+    let others = if found.gid() == found.uid() { 0o002 } else { OTHERS_WRITE };
+    if mode & others != 0 { Err(NotOurs::Writable { mode }) } else { Ok(()) }
+}
+
 fn check_access(path: &Path, metadata: &Metadata) -> io::Result<()> {
     check_owner(path, metadata)?;
     let mode = metadata.mode() & 0o7777;
@@ -102,6 +111,10 @@ fn check_access(path: &Path, metadata: &Metadata) -> io::Result<()> {
 }
 
 fn check_owner(path: &Path, metadata: &Metadata) -> io::Result<()> {
+    Ok(owner_of(path, metadata)?)
+}
+
+fn owner_of(path: &Path, metadata: &Metadata) -> Result<(), NotOurs> {
     let (owner, us) = (metadata.uid(), rustix::process::geteuid());
     // Root in somebody's home (`sudo -E`) finds files of that user there, who decides about the home anyway.
     let is_of_the_place = || {
@@ -109,7 +122,7 @@ fn check_owner(path: &Path, metadata: &Metadata) -> io::Result<()> {
         us.is_root() && parent.is_some_and(|parent| parent.uid() == owner)
     };
     if owner != us.as_raw() && !is_of_the_place() {
-        return Err(NotOurs::Owner { owner }.into());
+        return Err(NotOurs::Owner { owner });
     }
     Ok(())
 }
@@ -158,6 +171,18 @@ mod tests {
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         assert_eq!(read(&path).unwrap().unwrap(), b"x");
         check_directory(dir.path()).unwrap();
+    }
+
+    #[test]
+    fn a_home_that_others_can_write_is_not_ours_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        for (mode, is_ours) in [(0o700, true), (0o755, true), (0o1777, false), (0o757, false)] {
+            fs::set_permissions(dir.path(), Permissions::from_mode(mode)).unwrap();
+            assert_eq!(check_home(dir.path()).is_ok(), is_ours, "{mode:o}");
+        }
+        symlink(dir.path(), dir.path().join("link")).unwrap();
+        assert_eq!(check_home(&dir.path().join("link")), Err(NotOurs::Writable { mode: 0o757 }));
+        assert_eq!(check_home(&dir.path().join("none")), Ok(()));
     }
 
     #[test]

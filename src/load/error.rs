@@ -1,5 +1,6 @@
 //! Why the layers cannot be read at all. Problems of single files are `FileProblem`s.
 
+use crate::files::owned::NotOurs;
 use crate::model::plan::PersonaRef;
 use crate::tool::ToolError;
 use std::path::PathBuf;
@@ -32,4 +33,6 @@ pub enum LoadError {
     LayerTooLarge { reference: PersonaRef, most_megabytes: u64 },
     #[error("{} is not in this clone", .path.display())]
     MissingObject { path: PathBuf },
+    #[error("{} is not used as the workforce home", .home.display())]
+    HomeOfOthers { home: PathBuf, reason: NotOurs },
 }

@@ -284,5 +284,5 @@ fn a_kept_patch_is_bounded_and_says_what_is_missing() {
     run.apply_with(&Selection::all(), Ignored::KeepOut);
     let kept = applied_patches(&run.session).unwrap().pop().unwrap();
     assert_eq!(kept.sections().len(), 2000);
-    assert!(kept.patch.starts_with(b"# cut: 500 paths"));
+    assert!(kept.patch.starts_with(b"# truncated: 500 paths"));
 }

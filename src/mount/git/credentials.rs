@@ -2,10 +2,7 @@
 //! token there), user names and passwords in urls, helpers that carry a password. It never touches the user's file.
 
 use super::config_file::value_goes_on;
-use super::secret_files::SecretFiles;
-use std::fs;
-use std::io;
-use std::path::Path;
+use std::ops::Range;
 
 /// The configuration without its credentials; `None` where it has none.
 pub(crate) fn without_credentials(config: &[u8]) -> Option<Vec<u8>> {
@@ -45,36 +42,12 @@ pub(crate) fn without_credentials(config: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The text without its credentials; `None` where it has none.
-type Cleaner = fn(&[u8]) -> Option<Vec<u8>>;
+pub(crate) type Cleaner = fn(&[u8]) -> Option<Vec<u8>>;
 
 /// A file that names a remote by its urls, without what is secret in them.
 pub(crate) fn without_credentials_in_urls(text: &[u8]) -> Option<Vec<u8>> {
     let without = without_userinfo(text);
     (without != text).then_some(without)
-}
-
-/// Takes them out of every file of a private git directory that may hold some, submodules included. `copied` are the directories that it
-/// was made from: a configuration may name files there.
-pub(crate) fn remove_in(git_dir: &Path, copied: &[&Path]) -> io::Result<()> {
-    for dir in copied.iter().copied().chain([git_dir]) {
-        let found = SecretFiles::of(dir);
-        for path in found.stores.iter().map(|store| git_dir.join(store)) {
-            if path.symlink_metadata().is_ok_and(|found| found.is_file()) {
-                fs::remove_file(&path)?;
-            }
-        }
-        let configs = found.configs.iter().map(|config| (config, without_credentials as Cleaner));
-        let remotes = found.remotes.iter().map(|remote| (remote, without_credentials_in_urls as Cleaner));
-        for (path, without) in configs.chain(remotes) {
-            let path = git_dir.join(path);
-            if path.symlink_metadata().is_ok_and(|found| found.is_file())
-                && let Some(text) = without(&fs::read(&path)?)
-            {
-                fs::write(&path, text)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 fn ends_with_backslash(line: &[u8]) -> bool {
@@ -144,31 +117,58 @@ fn joined(lines: &[u8]) -> Vec<u8> {
     whole
 }
 
-/// Urls without what stands before the host: `https://user:password@host` is `https://host`. The user of ssh stays. A query that has
-/// a token in it goes as a whole.
+/// Urls without what is secret in them: `https://user:password@host` is `https://host`.
 fn without_userinfo(text: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = memchr::memmem::find(rest, b"://") {
-        let (before, after) = rest.split_at(at + 3);
-        kept.extend_from_slice(before);
+    let mut start = 0;
+    for part in secret_parts(text) {
+        kept.extend_from_slice(&text[start..part.start]);
+        start = part.end;
+    }
+    kept.extend_from_slice(&text[start..]);
+    kept
+}
+
+/// The same for a text whose length may not change: something else is in the place of what is secret. `None` where nothing is.
+pub(crate) fn with_masked_urls(text: &[u8]) -> Option<Vec<u8>> {
+    let parts = secret_parts(text);
+    let mut masked = text.to_vec();
+    for part in parts.iter().cloned() {
+        let end = part.end - usize::from(text[part.end - 1] == b'@');
+        masked[part.start..end].fill(b'x');
+    }
+    (!parts.is_empty() && masked != text).then_some(masked)
+}
+
+/// What stands before the host in urls, with the `@`. The user of ssh stays. A query that has a token in it goes as a whole.
+fn secret_parts(text: &[u8]) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut at = 0;
+    while let Some(colon) = memchr::memmem::find(&text[at..], b"://") {
+        let before = &text[at..at + colon];
+        at += colon + 3;
         let is_end = |byte: &u8| byte.is_ascii_whitespace() || b"/?#'".contains(byte);
-        let authority = &after[..after.iter().position(is_end).unwrap_or(after.len())];
-        let scheme = before[..at].rsplit(|byte| !byte.is_ascii_alphanumeric()).next().unwrap_or_default();
+        let rest = &text[at..];
+        let authority = &rest[..rest.iter().position(is_end).unwrap_or(rest.len())];
+        let scheme = before.rsplit(|byte| !byte.is_ascii_alphanumeric()).next().unwrap_or_default();
         let user = authority.iter().rposition(|byte| *byte == b'@');
-        let skip = user.filter(|end| scheme.starts_with(b"http") || authority[..*end].contains(&b':'));
-        rest = skip.map_or(after, |end| &after[end + 1..]);
+        if let Some(end) = user
+            && (scheme.starts_with(b"http") || authority[..end].contains(&b':'))
+        {
+            parts.push(at..at + end + 1);
+            at += end + 1;
+        }
+        let rest = &text[at..];
         let url = rest.iter().position(|byte| byte.is_ascii_whitespace() || b"\"'".contains(byte));
         let url = &rest[..url.unwrap_or(rest.len())];
         if let Some(query) = url.iter().position(|byte| *byte == b'?')
             && has_secret(&url[query..])
         {
-            kept.extend_from_slice(&rest[..query]);
-            rest = &rest[url.len()..];
+            parts.push(at + query..at + url.len());
+            at += url.len();
         }
     }
-    kept.extend_from_slice(rest);
-    kept
+    parts
 }
 
 fn has_secret(query: &[u8]) -> bool {
@@ -191,6 +191,17 @@ mod tests {
         let config = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = git@h.example:o/r.git\n\tpushurl = ssh://git@h.example/o/r\n\
             [user]\n\tname = A @ B\n[credential]\n\thelper = store\n[http]\n\tsslVerify = true\n# https://\n";
         assert_eq!(without_credentials(config.as_bytes()), None);
+    }
+
+    #[test]
+    fn what_is_masked_stays_as_long_as_it_was() {
+        let masked =
+            |text: &str| with_masked_urls(text.as_bytes()).map(|text| String::from_utf8(text).unwrap());
+        let text = "pull https://u:S@h.example/x main\n\0git@h.example:x https://h.example/?token=S\n";
+        let without = "pull https://xxx@h.example/x main\n\0git@h.example:x https://h.example/xxxxxxxx\n";
+        assert_eq!(masked(text).as_deref(), Some(without));
+        assert_eq!(masked(without), None);
+        assert_eq!(masked("pull ssh://git@h.example/x\n"), None);
     }
 
     #[test]

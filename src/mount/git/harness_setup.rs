@@ -1,8 +1,8 @@
 //! What belongs to the configuration of harnesses in a project and has another name: what its links lead to, instructions that others
 //! import, and programs that it starts. It reads a bounded number of files, runs nothing, and decides nothing.
 
+use super::interpreters::is_interpreter;
 use super::settings;
-use super::shell_words::is_interpreter;
 use crate::convert::setup_servers::parse;
 use crate::files::regular;
 use crate::harness::is_project_config;
@@ -30,12 +30,13 @@ const DEEPEST: usize = 5;
 const LEVELS: usize = 4;
 
 /// Files of a directory that an interpreter starts when it is given the directory.
-const ENTRIES: [&str; 10] = [
+const ENTRIES: [&str; 11] = [
     "package.json",
     "index.js",
     "index.mjs",
     "index.cjs",
     "index.ts",
+    "main.go",
     "main.py",
     "__main__.py",
     "main.ts",
@@ -431,7 +432,7 @@ fn started_by(program: &Program, around: Around) -> BTreeMap<GitPlace, String> {
     };
     // Directories that an interpreter is given are programs; others are what a program works on.
     let is_option = |word: &&String| word.starts_with('-') || *word == "run";
-    let given = (0..words.len()).filter(|&at| is_interpreter(&words[at]));
+    let given = (0..words.len()).filter(|&at| is_interpreter(&words[at]) || words[at] == "go");
     let given = given.filter_map(|at| words[at + 1..].iter().find(|word| !is_option(word)));
     let started: Vec<PathBuf> = given
         .flat_map(|word| bases.iter().filter_map(|base| expanded(word, base).canonicalize().ok()))

@@ -112,9 +112,7 @@ impl<'a> Files<'a> {
     /// directory.
     pub(super) fn expected(&mut self, name: &str, bases: &[PathBuf]) -> Vec<PathBuf> {
         let mut found = self.new_files(name, bases);
-        let ending = Path::new(name).extension();
-        let is_whole = ending.is_some_and(|ending| MODULES.iter().any(|module| ending == *module));
-        for base in bases.iter().filter(|_| !is_whole) {
+        for base in bases.iter().filter(|_| !is_code(name)) {
             let path = base.join(without_parents(name));
             let with = |ending: &&str| {
                 let mut path = path.clone().into_os_string();
@@ -189,6 +187,12 @@ pub(super) fn without_parents(name: &str) -> PathBuf {
 pub(super) fn counts(name: &str, path: &Path) -> bool {
     let has_form = || name.contains(['/', '.']) && !path.to_str().is_some_and(is_data);
     has_form() || is_script(path)
+}
+
+/// Whether a name has the ending of code that an interpreter runs.
+pub(super) fn is_code(name: &str) -> bool {
+    let ending = Path::new(name).extension();
+    ending.is_some_and(|ending| MODULES.iter().any(|module| ending == *module))
 }
 
 pub(super) fn is_data(name: &str) -> bool {

@@ -13,8 +13,10 @@ use std::path::{Component, Path};
 /// Git merges tables, so that there are few.
 const MOST_TABLES: usize = 1024;
 /// All tables in sum, and their list.
-const LARGEST: u64 = 64 << 20;
+pub(super) const LARGEST: u64 = 64 << 20;
 const LARGEST_LIST: u64 = 256 * 1024;
+/// What follows the copy of the header at the end of a table.
+pub(super) const FOOTER: usize = 44;
 /// Names share their beginnings, so that a small table can have very long ones.
 const LONGEST_NAME: usize = 1024;
 const MOST_REFS: usize = 200_000;
@@ -100,19 +102,24 @@ fn read_all(list: &str, open: impl Fn(&str) -> Option<std::fs::File>) -> Result<
     Ok(Tables { refs: refs.collect(), head })
 }
 
+/// How long the header of a table is, and a name of an object. `None` if it is no table.
+pub(super) fn lengths(table: &[u8]) -> Option<(usize, usize)> {
+    match table.get(..5)? {
+        [b'R', b'E', b'F', b'T', 1] => Some((24, 20)),
+        [b'R', b'E', b'F', b'T', 2] => match table.get(24..28)? {
+            b"sha1" => Some((28, 20)),
+            b"s256" => Some((28, 32)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// Adds what one table says to what older ones say. `None` if it is not one.
 fn read_table(table: &[u8], refs: &mut Records) -> Option<()> {
-    let (header, object) = match table.get(..5)? {
-        [b'R', b'E', b'F', b'T', 1] => (24, 20),
-        [b'R', b'E', b'F', b'T', 2] => match table.get(24..28)? {
-            b"sha1" => (28, 20),
-            b"s256" => (28, 32),
-            _ => return None,
-        },
-        _ => return None,
-    };
+    let (header, object) = lengths(table)?;
     let block_size = number(table.get(5..8)?);
-    let end = table.len().checked_sub(header + 44)?;
+    let end = table.len().checked_sub(header + FOOTER)?;
     let mut start = 0;
     // Blocks of refs come first; then those of indexes, objects and logs. The first one has the header in it.
     while start < end {
@@ -183,7 +190,7 @@ fn varint(bytes: &mut &[u8]) -> Option<usize> {
     }
 }
 
-fn number(bytes: &[u8]) -> usize {
+pub(super) fn number(bytes: &[u8]) -> usize {
     bytes.iter().fold(0, |value, byte| value << 8 | usize::from(*byte))
 }
 

@@ -34,25 +34,10 @@ impl SecretFiles {
         let mut found = SecretFiles::default();
         let Ok(top) = git_dir.canonicalize() else { return found };
         let mut pending: Vec<PathBuf> = Vec::new();
-        let mut dirs = vec![(top.clone(), 0)];
-        let mut looked_at = 0;
-        while let Some((dir, depth)) = dirs.pop().filter(|_| looked_at < MOST) {
-            looked_at += 1;
+        for Part { dir, .. } in parts_of(&top) {
             pending.extend(CONFIGS.map(|name| dir.join(name)));
             pending.extend(copies_of_configs(&dir));
             found.remotes.extend(remotes(&dir).filter_map(|file| file_below(&top, &file)));
-            if depth >= DEEPEST {
-                continue;
-            }
-            // The name of a submodule may have slashes: then the directory on the way is no repository.
-            let is_repository = depth == 0 || dir.join("HEAD").symlink_metadata().is_ok();
-            let below =
-                if is_repository { vec![dir.join("modules"), dir.join("worktrees")] } else { vec![dir] };
-            for entry in below.iter().flat_map(fs::read_dir).flatten().flatten() {
-                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    dirs.push((entry.path(), depth + 1));
-                }
-            }
         }
         while let Some(config) = pending.pop().filter(|_| found.configs.len() < MOST) {
             let Some(inside) = file_below(&top, &config) else { continue };
@@ -81,6 +66,33 @@ impl SecretFiles {
         found.configs.retain(|config| !found.stores.contains(config));
         found
     }
+}
+
+/// A directory with files that git reads: the git directory itself, that of a submodule or of a linked worktree.
+pub(super) struct Part {
+    pub(super) dir: PathBuf,
+    /// The name of a submodule may have slashes: then the directory on the way is no repository.
+    pub(super) is_repository: bool,
+}
+
+pub(super) fn parts_of(git_dir: &Path) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let mut dirs = vec![(git_dir.to_owned(), 0)];
+    while let Some((dir, depth)) = dirs.pop().filter(|_| parts.len() < MOST) {
+        let is_repository = depth == 0 || dir.join("HEAD").symlink_metadata().is_ok();
+        let below =
+            if is_repository { vec![dir.join("modules"), dir.join("worktrees")] } else { vec![dir.clone()] };
+        parts.push(Part { dir, is_repository });
+        if depth >= DEEPEST {
+            continue;
+        }
+        for entry in below.iter().flat_map(fs::read_dir).flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                dirs.push((entry.path(), depth + 1));
+            }
+        }
+    }
+    parts
 }
 
 /// What editors and tools leave beside a configuration: `config.bak`, `config~`.

@@ -4,7 +4,7 @@
 use super::config_file::settings;
 use super::hook_scripts::{self, HookScripts};
 use super::repository::{LARGEST_POINTER, LARGEST_SETTINGS, Repository, pointer_target};
-use super::surroundings::GitSurroundings;
+use super::surroundings::{GitSurroundings, is_program};
 use super::work_trees;
 use crate::files::{owned, regular};
 use crate::load::layer_places::trail;
@@ -138,6 +138,10 @@ pub fn places(work_tree: &Path, root: &Path, around: &GitSurroundings) -> Vec<(G
         for (name, path) in &around.paths {
             let path = search.expanded(path, base);
             search.add(&path, name);
+            if !is_program(name) {
+                // Certificates and the like are text too, and name nothing.
+                continue;
+            }
             let found = hook_scripts::of_scripts([&*path].into_iter(), &search.work_trees, search.home);
             search.scripts(found, name);
         }
@@ -396,6 +400,21 @@ mod tests {
         fs::write(&global, "[core]\nhooksPath = .githooks\n").unwrap();
         let around = GitSurroundings { config_files: vec![global], ..GitSurroundings::default() };
         assert!(places(&root, &root, &around).iter().any(|(place, _)| path(place) == ".githooks"));
+    }
+
+    #[test]
+    fn a_program_that_a_variable_names_is_read_and_a_certificate_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::write(root.join("text"), "#!/bin/sh\nsh tools/next\n").unwrap();
+        let found = |variable: &str| {
+            let paths = vec![(variable.to_owned(), "./text".to_owned())];
+            let found = places(&root, &root, &GitSurroundings { paths, ..GitSurroundings::default() });
+            found.into_iter().map(|(place, _)| place).collect::<Vec<_>>()
+        };
+        let place = |path: &str| GitPlace::Path(path.into());
+        assert!(found("GIT_SSH").contains(&place("tools/next")));
+        assert_eq!(found("GIT_SSL_CAINFO"), [place("text")]);
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! What a shell script plainly runs: the names of files, and of directories with files that it runs, as far as its own text gives
 //! their values. It looks at no files; names that a script computes in other ways are not found.
 
+use super::interpreters::{Given, Place, is_interpreter, is_option, takes_commands, takes_script};
+use super::named_files::is_code;
 use super::shell_commands::{Command, Part, Script, Word, parse};
-use super::shell_words::{SEARCH_VARIABLES, is_interpreter};
+use super::shell_words::SEARCH_VARIABLES;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Values of variables that are values of variables, and commands in commands.
@@ -15,10 +17,10 @@ const MOST_VALUES: usize = 16;
 const MOST_RUNS: usize = 1000;
 
 /// What may be before the command that is run.
-const BEFORE: [&str; 27] = [
-    "if", "then", "else", "elif", "while", "until", "do", "!", "time", "exec", "builtin", "nohup", "env",
-    "sudo", "doas", "nice", "ionice", "eval", "setsid", "stdbuf", "timeout", "xargs", "trap", "npx", "pnpx",
-    "bunx", "uvx",
+const BEFORE: [&str; 28] = [
+    "busybox", "if", "then", "else", "elif", "while", "until", "do", "!", "time", "exec", "builtin", "nohup",
+    "env", "sudo", "doas", "nice", "ionice", "eval", "setsid", "stdbuf", "timeout", "xargs", "trap", "npx",
+    "pnpx", "bunx", "uvx",
 ];
 
 /// Words that compare what is before them.
@@ -29,6 +31,20 @@ const KEYS: [&str; 6] = ["entry:", "run:", "command:", "cmd:", "script:", "exec:
 
 /// Commands that print what is in a directory or file.
 const LISTS: [&str; 5] = ["find", "ls", "ls-files", "cat", "fd"];
+
+/// Commands that print files.
+const PRINTS: [&str; 4] = ["cat", "head", "tac", "tail"];
+
+/// Programs that do not run the command in their arguments, though an interpreter may be named there.
+const LOOKS: [&str; 52] = [
+    "[", "[[", "alias", "apk", "apt", "apt-get", "asdf", "awk", "basename", "brew", "cargo", "case", "cat",
+    "cd", "chmod", "chown", "command", "cp", "cut", "dirname", "dnf", "echo", "egrep", "export", "fgrep",
+    "for", "git", "go", "grep", "hash", "head", "killall", "ln", "ls", "make", "mkdir", "mv", "nvm", "pgrep",
+    "pip", "pip3", "pkill", "printf", "read", "rg", "rm", "tail", "test", "touch", "type", "which", "yum",
+];
+
+/// Options of `go run` without a value.
+const GO_SWITCHES: [&str; 9] = ["-a", "-asan", "-msan", "-n", "-race", "-trimpath", "-v", "-work", "-x"];
 
 /// Flags of interpreters before a directory that code is looked for in, and before a file that they run first.
 const BEFORE_DIRECTORY: [&str; 2] = ["-I", "-C"];
@@ -65,7 +81,23 @@ pub(super) fn runs_in(text: &str) -> BTreeSet<Run> {
             search.directory(&word);
         }
     }
+    if search.runs_listed || search.runs_printed {
+        search
+            .found
+            .extend(search.printed.iter().filter_map(Word::text).map(|name| Run::File(name.to_owned())));
+    }
     search.found
+}
+
+/// What a word that is run may name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// Without a `/`, it is looked for elsewhere.
+    Command,
+    /// A script, whose ending may be left out, or a directory with one.
+    Script,
+    /// A script, or something that it only works on.
+    File,
 }
 
 struct Search<'a> {
@@ -77,8 +109,11 @@ struct Search<'a> {
     /// What commands are given that list files.
     listed: Vec<Word>,
     runs_listed: bool,
-    /// Variables that have been followed.
-    followed: HashSet<String>,
+    /// What commands are given that print files.
+    printed: Vec<Word>,
+    runs_printed: bool,
+    /// Variables that have been followed, as commands or as scripts.
+    followed: HashSet<(String, bool)>,
     found: BTreeSet<Run>,
 }
 
@@ -90,6 +125,8 @@ impl<'a> Search<'a> {
             read: HashSet::new(),
             listed: Vec::new(),
             runs_listed: false,
+            printed: Vec::new(),
+            runs_printed: false,
             followed: HashSet::new(),
             found: BTreeSet::new(),
         };
@@ -110,6 +147,9 @@ impl<'a> Search<'a> {
             }
             if let Some(at) = texts.iter().position(|text| ["read", "mapfile", "readarray"].contains(text)) {
                 search.read.extend(texts[at + 1..].iter().map(|&name| name.to_owned()));
+            }
+            if let Some(at) = texts.iter().position(|text| PRINTS.contains(text)) {
+                search.printed.extend(words[at + 1..].iter().filter(|word| !word.is_flag()).cloned());
             }
             if let Some(at) = texts.iter().position(|text| LISTS.contains(text)) {
                 // What follows the first flag of `find` are conditions.
@@ -153,15 +193,25 @@ impl<'a> Search<'a> {
         }
         let Some((first, given)) = words.split_first() else { return };
         let name = first.text().unwrap_or_default();
+        let mut has_script = false;
+        for pair in given.windows(2) {
+            if pair[0].text().is_some_and(|option| takes_script(name, option)) {
+                self.run(&pair[1], Named::Script, depth);
+                has_script = true;
+            }
+        }
+        if has_script {
+            return;
+        }
         if is_interpreter(name) {
-            self.run(first, true, depth);
+            self.run(first, Named::Command, depth);
             return self.interpreter(name, given, is_piped, depth);
         }
         match name {
             "run-parts" => {
                 for word in given.iter().filter(|word| !word.is_flag()) {
                     self.directory(word);
-                    self.variable(word, depth);
+                    self.variable(word, Named::Command, depth);
                 }
             }
             "find" => {
@@ -172,16 +222,69 @@ impl<'a> Search<'a> {
                 }
             }
             // `{}` of `find`, and the like.
-            "" if matches!(first.0[..], [Part::Output | Part::Pattern]) => self.runs_listed |= is_piped,
+            "" if matches!(first.0[..], [Part::Output | Part::Pattern]) => {
+                self.runs_listed |= is_piped;
+                self.runs_printed |= first.0 == [Part::Output];
+            }
             _ => {
                 if !name.is_empty() && !name.contains('/') && !self.script.functions.contains(name) {
                     self.found.insert(Run::Program(name.to_owned()));
                 }
-                self.run(first, true, depth);
+                self.run(first, Named::Command, depth);
                 // `uv run x`, `bundle exec x`.
-                if let Some("run" | "exec" | "dlx") = given.first().and_then(Word::text) {
-                    self.command(&given[1..], is_piped, depth + 1);
+                let is_runner = |word: &Word| matches!(word.text(), Some("run" | "exec" | "dlx"));
+                match given.iter().position(is_runner) {
+                    Some(at) if name == "go" => self.packages(&given[at + 1..], depth),
+                    Some(at) if at == 0 || given[0].is_flag() => {
+                        self.command(&given[at + 1..], is_piped, depth + 1);
+                        self.code(&given[at + 1..], depth);
+                    }
+                    _ => {}
                 }
+                // `flock x sh y`, and what follows the value of an option: `timeout -s KILL 5 sh y`.
+                let starts = |word: &Word| {
+                    let text = word.text().unwrap_or_default();
+                    let is_command = !text.contains('/') || text.starts_with('/');
+                    is_command && !matches!(text, "." | "source") && is_interpreter(text)
+                };
+                if let Some(at) = given.iter().position(starts).filter(|_| !LOOKS.contains(&name)) {
+                    self.command(&given[at..], false, depth + 1);
+                }
+            }
+        }
+    }
+
+    /// `uv run --with x check.py`: code that is run as a command.
+    fn code(&mut self, given: &[Word], depth: usize) {
+        let mut is_after_option = false;
+        for word in given {
+            if word.text().is_some_and(is_code) {
+                return self.run(word, Named::File, depth);
+            }
+            if !(word.is_flag() || is_after_option) {
+                return;
+            }
+            is_after_option = word.is_flag();
+        }
+    }
+
+    /// What `go run` is given: files, or the directory of a package.
+    fn packages(&mut self, given: &[Word], depth: usize) {
+        let mut may_be_value = false;
+        for word in given {
+            let text = word.text().unwrap_or_default();
+            if word.is_flag() {
+                may_be_value = !text.contains('=') && !GO_SWITCHES.contains(&text);
+                continue;
+            }
+            let is_file = text.rsplit_once('.').is_some_and(|(_, ending)| ending == "go");
+            if is_file {
+                self.run(word, Named::File, depth);
+            } else {
+                self.directory(word);
+            }
+            if !(is_file || std::mem::take(&mut may_be_value)) {
+                return;
             }
         }
     }
@@ -190,6 +293,7 @@ impl<'a> Search<'a> {
     fn interpreter(&mut self, name: &str, given: &[Word], is_piped: bool, depth: usize) {
         let is_source = matches!(name, "." | "source");
         let mut words = given.iter().enumerate();
+        let mut options = Given::default();
         while let Some((at, word)) = words.next() {
             // `-Itools`, `-r./check`.
             let attached = |flags: &[&str]| {
@@ -204,7 +308,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             if let Some(word) = attached(&["-r"]) {
-                self.run(&word, false, depth);
+                self.run(&word, Named::Script, depth);
                 continue;
             }
             match word.text() {
@@ -225,23 +329,35 @@ impl<'a> Search<'a> {
                 }
                 Some(flag) if BEFORE_FILE.contains(&flag) => {
                     if let Some((_, word)) = words.next() {
-                        self.run(word, false, depth);
+                        self.run(word, Named::Script, depth);
                     }
                 }
-                Some(flag) if flag.starts_with('-') && !flag.starts_with("--") && flag.ends_with('c') => {
+                Some(flag)
+                    if flag.starts_with('-')
+                        && !flag.starts_with("--")
+                        && flag.ends_with('c')
+                        && takes_commands(name) =>
+                {
                     return self.command(&given[at + 1..], is_piped, depth + 1);
                 }
                 Some("-") => self.runs_listed |= is_piped,
+                Some(option) if is_option(name, option) => options.option(name, option),
                 _ if word.is_flag() => {}
                 _ if is_source || !matches!(word.0[..], [Part::Output | Part::Pattern]) => {
-                    self.run(word, false, depth);
-                    if !word.text().is_some_and(|word| COMMANDS.contains(&word)) {
-                        return;
+                    self.runs_printed |= word.0 == [Part::Output];
+                    let is_command = word.text().is_some_and(|word| COMMANDS.contains(&word));
+                    let place = if is_command { Place::ValueOrScript } else { options.word() };
+                    match place {
+                        Place::Value => {}
+                        Place::ValueOrScript => self.run(word, Named::Script, depth),
+                        Place::Script => return self.run(word, Named::Script, depth),
+                        Place::ScriptOrArgument => return self.run(word, Named::File, depth),
                     }
                 }
                 // `sh {}`.
                 _ => {
                     self.runs_listed |= is_piped;
+                    self.runs_printed |= word.0 == [Part::Output];
                     return;
                 }
             }
@@ -291,30 +407,33 @@ impl<'a> Search<'a> {
         self.found.extend(names.map(Run::Directory));
     }
 
-    /// A word that is run. Commands without `/` are looked for elsewhere.
-    fn run(&mut self, word: &Word, is_command: bool, depth: usize) {
+    /// A word that is run.
+    fn run(&mut self, word: &Word, named: Named, depth: usize) {
         if depth > DEEPEST || self.found.len() > MOST_RUNS {
             return;
         }
-        let names = self.values(word, 0).into_iter().filter(|name| !is_command || name.contains('/'));
-        self.found.extend(names.map(if is_command { Run::File } else { Run::Module }));
+        let names = self.values(word, 0).into_iter();
+        let names = names.filter(|name| named != Named::Command || name.contains('/'));
+        self.found.extend(names.map(if named == Named::Script { Run::Module } else { Run::File }));
         self.directories(word);
-        self.variable(word, depth);
+        self.variable(word, named, depth);
     }
 
     /// What is in a variable that is run.
-    fn variable(&mut self, word: &Word, depth: usize) {
+    fn variable(&mut self, word: &Word, named: Named, depth: usize) {
         let [Part::Variable(name)] = word.0.as_slice() else { return };
-        if !self.followed.insert(name.clone()) {
+        if !self.followed.insert((name.clone(), named == Named::Command)) {
             return;
         }
         self.runs_listed |= self.read.contains(name);
+        // What is given to an interpreter needs no `/`.
+        let named = if named == Named::Command { named } else { Named::File };
         for value in self.values.get(name).cloned().unwrap_or_default() {
             self.runs_listed |= value.0 == [Part::Output];
-            self.run(&value, true, depth + 1);
+            self.run(&value, named, depth + 1);
         }
         if name == "@" || name == "*" {
-            self.variable(&Word(vec![Part::Variable("1".to_owned())]), depth);
+            self.variable(&Word(vec![Part::Variable("1".to_owned())]), named, depth);
         }
     }
 
@@ -350,84 +469,5 @@ impl<'a> Search<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use pretty_assertions::assert_eq;
-
-    fn shown(text: &str) -> Vec<String> {
-        let name = |run| match run {
-            Run::File(name) | Run::Module(name) => Some(name),
-            Run::Directory(name) | Run::Absolute(name) => Some(name + "/*"),
-            Run::Program(_) => None,
-        };
-        runs_in(text).into_iter().filter_map(name).collect()
-    }
-
-    #[test]
-    fn files_that_are_run_are_found() {
-        for (text, expected) in [
-            ("exec \"$(dirname \"$0\")/../../scripts/lint.sh\" \"$@\"", vec!["/../../scripts/lint.sh"]),
-            ("if true; then ./a.sh; fi", vec!["./a.sh"]),
-            (". \"${0%/*}/common.sh\"", vec!["/common.sh"]),
-            ("D=tools; . \"$D/lib.sh\"", vec!["/lib.sh", "tools/lib.sh"]),
-            ("X=a/b; [ -x \"$X\" ] && exec \"$X\" c/d", vec!["a/b"]),
-            ("sh -ec 'exec a/b'", vec!["a/b"]),
-            ("uv run --quiet scripts/u.py; npm run build", vec!["scripts/u.py"]),
-            ("  - entry: python3 -u scripts/check", vec!["scripts/check"]),
-            ("python3 -m tools.check", vec!["tools/check"]),
-            (
-                "deno run a/b; ruby -r./c d; node --require ./e ./f",
-                vec!["./c", "./e", "./f", "a/b", "d", "run"],
-            ),
-            ("go() { \"$1\"; }; go x/y", vec!["x/y"]),
-            ("bash -n a/b; command -v node; grep x src/lib.rs; echo docs/a.md", vec![]),
-        ] {
-            assert_eq!(shown(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn directories_with_what_is_run_are_found() {
-        for (text, expected) in [
-            ("for f in .githooks/d/*; do [ -x \"$f\" ] && \"$f\"; done", vec![".githooks/d/*"]),
-            ("run-parts --exit-on-error hooks.d", vec!["hooks.d/*"]),
-            (
-                "L=\"$(git x)/.hooks/$(basename \"$0\")\"; [ -x \"$L\" ] && exec \"$L\" \"$@\"",
-                vec!["/.hooks/*"],
-            ),
-            ("D=$(git x)/hooks.d; for f in \"$D\"/*.sh; do . \"$f\"; done", vec!["/hooks.d/*"]),
-            ("find h.d -type f | sort | while read -r h; do \"$h\"; done", vec!["h.d/*"]),
-            ("find h.d -type f -exec sh {} \\;", vec!["h.d/*"]),
-            ("ls h.d | xargs -n1 bash", vec!["h.d/*"]),
-            ("cat h.d/* | sh", vec!["h.d/*"]),
-            ("sh \"h.d/$name\"; h.d/$name", vec!["h.d/*"]),
-            ("git ls-files 'h.d/*.sh' | xargs -n1 bash", vec!["h.d/*"]),
-            ("each() { for f in \"$1\"/*; do \"$f\"; done }; each h.d src", vec!["h.d/*"]),
-            ("export PATH=\"$PWD/h.d:$HOME/bin:$PATH\"; git status", vec!["/h.d/*"]),
-            ("D=h.d; PYTHONPATH=$D:lib:/opt/x python3 -c x", vec!["h.d/*", "lib/*", "/opt/x/*"]),
-            ("perl -Ih.d -MFoo; ruby -I lib a/b", vec!["a/b", "h.d/*", "lib/*"]),
-            ("git -c core.hooksPath=h.d commit; git config core.hooksPath lib", vec!["h.d/*", "lib/*"]),
-        ] {
-            assert_eq!(shown(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn directories_that_are_looked_at_are_not() {
-        for text in [
-            "black src/*.py",
-            "for f in src/*.c; do clang-format -i \"$f\"; done",
-            "find src -name '*.sh' | xargs shellcheck",
-            "find src -name '*.sh' -exec bash -n {} \\;",
-            "run() { echo \"$@\"; \"$@\"; }; run black src/*",
-            "cp \"docs/$x\" out; cat tests/* | grep TODO; ls src; command -v sh",
-            "black . && pytest tests; flake8 . src; node --test tests/unit",
-            "for f in src/*; do if [[ -f $f && $f == src/* ]]; then cc \"$f\"; fi; done",
-            "case \"$f\" in src/*.py|tests/*) black \"$f\" ;; docs/*) true ;; esac",
-            "each() { for f in \"$1\"/*; do echo \"$f\"; done }; each src; php -l src/a.php; npx eslint src/",
-            "files: src/lib\n\"src/**/*.ts\": eslint\nlint() { \"$@\"; }; lint src/*",
-        ] {
-            assert_eq!(shown(text), Vec::<String>::new(), "{text}");
-        }
-    }
-}
+#[path = "shell_runs_tests.rs"]
+mod tests;

@@ -1,12 +1,7 @@
 //! Words of a shell command that may be names of files or directories, found without understanding the command: too many rather
 //! than too few. It looks at no files.
 
-/// Programs that run the file that they are given, and commands of the shell that do.
-const INTERPRETERS: [&str; 32] = [
-    ".", "source", "sh", "ash", "bash", "dash", "fish", "ksh", "mksh", "zsh", "pwsh", "nu", "python", "pypy",
-    "perl", "ruby", "node", "nodejs", "deno", "bun", "tsx", "ts-node", "php", "lua", "tclsh", "expect",
-    "awk", "gawk", "mawk", "Rscript", "julia", "elixir",
-];
+use super::interpreters::{Given, Place, is_interpreter, is_option};
 
 /// Variables with directories that programs and code are looked for in.
 pub(crate) const SEARCH_VARIABLES: [&str; 19] = [
@@ -68,19 +63,30 @@ pub(super) fn names_in(command: &str) -> Vec<String> {
     names
 }
 
-pub(super) fn is_interpreter(word: &str) -> bool {
-    let name = word.rsplit_once('/').map_or(word, |(_, name)| name);
-    // `python3.13`.
-    let version = |c: char| c.is_ascii_digit() || c == '.';
-    INTERPRETERS.contains(&name) || INTERPRETERS.contains(&name.trim_end_matches(version))
-}
-
-/// Bare or not, what an interpreter in a command is given first.
+/// Bare or not, what an interpreter in a command may be given as its script.
 pub(super) fn scripts_in(command: &str) -> Vec<String> {
     let words: Vec<&str> = command.split(is_between).filter(|word| !word.is_empty()).collect();
-    let given = |at: usize| words[at + 1..].iter().find(|word| !word.starts_with('-') && **word != ".");
     let starts = (0..words.len()).filter(|&at| is_interpreter(words[at]));
-    starts.filter_map(given).map(|word| (*word).to_owned()).collect()
+    starts.flat_map(|at| scripts_given(words[at], &words[at + 1..])).map(str::to_owned).collect()
+}
+
+fn scripts_given<'a>(interpreter: &str, words: &[&'a str]) -> Vec<&'a str> {
+    let mut given = Given::default();
+    let mut found = Vec::new();
+    for word in words.iter().filter(|word| **word != ".") {
+        if is_option(interpreter, word) {
+            given.option(interpreter, word);
+            continue;
+        }
+        let place = given.word();
+        if place != Place::Value {
+            found.push(*word);
+        }
+        if matches!(place, Place::Script | Place::ScriptOrArgument) {
+            break;
+        }
+    }
+    found
 }
 
 /// For every change of the directory in a command, the names of which one is where it goes.
@@ -254,6 +260,8 @@ mod tests {
             "true;. run",
             "sh < run",
             "bash -c 'node \"run\"'",
+            "['python3', '-W', 'ignore', 'run']",
+            "tsx --tsconfig t run",
         ] {
             assert!(scripts_in(command).iter().any(|found| found == "run"), "{command}");
         }

@@ -156,10 +156,15 @@ fn names_command(name: &str) -> bool {
         || (name.starts_with("GIT_") && COMMAND_ENDS.iter().any(|end| name.ends_with(end)))
 }
 
+/// Whether the file that such a variable names is run.
+pub(super) fn is_program(name: &str) -> bool {
+    PROGRAMS.contains(&name)
+}
+
 /// Git appends a trace to whatever is at its path, be it a link; other values of such a variable are no paths.
 fn names_path(name: &str, value: &str) -> bool {
     PATHS.contains(&name)
-        || (PROGRAMS.contains(&name) && value.contains('/'))
+        || (is_program(name) && value.contains('/'))
         || (name.starts_with("GIT_TRACE") && value.starts_with('/'))
 }
 

@@ -13,8 +13,8 @@ use crate::model::raw_path::RawPath;
 use crate::mount::CrashPoints;
 use crate::mount::fs::copy_file::{Copied, Copier};
 use crate::mount::fs::walk::{Kind, Step, Visitor, threads, walk_below};
+use crate::mount::git::clean_copy;
 use crate::mount::git::copy::copy_repository;
-use crate::mount::git::credentials;
 use crate::mount::git::repository::{
     LARGEST_SETTINGS, Repository, Tracked, TrackedList, exclude_with, keep_marks_when_sparse,
 };
@@ -342,7 +342,7 @@ fn copy_repositories(
         let private = copy_repository(&repository, root, mount, &work_tree)?;
         let credentials = request.spec.git_credentials;
         if credentials == GitCredentials::Hide {
-            credentials::remove_in(&private.git_dir, &[&repository.common_dir, &repository.git_dir])?;
+            clean_copy::clean(&private.git_dir, &[&repository.common_dir, &repository.git_dir])?;
         }
         let known = if relative.as_os_str().is_empty() { found.tracked.clone() } else { None };
         let marks = GitMarks::of(&repository, root, &found.scan, request.injected, credentials, || {

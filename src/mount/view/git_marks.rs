@@ -10,6 +10,7 @@ use crate::mount::git::repository::{
     LARGEST_SETTINGS, Repository, Tracked, exclude_with, keep_marks_when_sparse,
 };
 use crate::mount::git::secret_files::{CONFIGS, SecretFiles};
+use crate::mount::git::secret_texts;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -77,11 +78,14 @@ impl GitMarks {
         Ok(())
     }
 
-    /// Removes credentials from the rest of a git directory: submodules, linked worktrees, included files, stores.
+    /// Removes credentials from the rest of a git directory: submodules, linked worktrees, included files, stores,
+    /// reflogs.
     fn hide_credentials(&self, dir: &Path, lower: &Path, upper: &mut Upper) -> io::Result<()> {
         if self.credentials != GitCredentials::Hide || !dir.starts_with(lower) {
             return Ok(());
         }
+        // What is a configuration or a store as well is dealt with after that.
+        let texts = secret_texts::cleaned(dir).into_iter().map(|(path, bytes)| (path, Some(bytes)));
         let found = SecretFiles::of(dir);
         let empty = found.stores.into_iter().map(|store| (store, Some(Vec::new())));
         let configs =
@@ -94,7 +98,7 @@ impl GitMarks {
             let text = regular::read(&dir.join(&remote), LARGEST_SETTINGS).ok();
             (remote, text.and_then(|text| without_credentials_in_urls(&text)))
         });
-        for (path, bytes) in empty.chain(cleaned).chain(remotes) {
+        for (path, bytes) in texts.chain(empty).chain(cleaned).chain(remotes) {
             if let (Some(bytes), Ok(inside)) = (bytes, dir.join(path).strip_prefix(lower)) {
                 upper.inject(&InjectedFile { path: inside.to_path_buf(), bytes, mode: 0o644 })?;
             }

@@ -297,6 +297,66 @@ fn what_a_hook_names_without_an_ending_or_looks_for_is_not_applied() {
     });
 }
 
+/// Calls of a bare name behind an option with a value or another program, and whether the file is there before.
+const BEHIND: [(&str, &str, bool); 20] = [
+    ("bash -euo pipefail b1", "b1", true),
+    ("bash -o pipefail b2", "b2", true),
+    ("timeout -s KILL 5 bash b3", "b3", true),
+    ("env -u V bash b4", "b4", true),
+    ("flock .git/x.lock bash b5", "b5", true),
+    ("python3 -W ignore b6", "b6", true),
+    ("python3 -W ignore b7.py", "b7.py", false),
+    ("python3 -X dev b8.py", "b8.py", false),
+    ("awk -v a=b -f b9 /dev/null", "b9", true),
+    ("sed -f b10 /dev/null", "b10", true),
+    ("bash <(cat b11)", "b11", true),
+    ("ssh -F b12 host", "b12", true),
+    ("for s in b13; do bash \"$s\"; done", "b13", true),
+    ("S=b14; bash $S", "b14", true),
+    ("tsx --tsconfig t b15.ts", "b15.ts", false),
+    ("uv run b16.py", "b16.py", false),
+    ("java b17.java", "b17.java", false),
+    ("go run b18.go", "b18.go", false),
+    ("go run ./b19", "b19/main.go", true),
+    ("go run ./b20/check", "b20/check/new.go", false),
+];
+
+#[test]
+fn what_a_hook_runs_behind_options_and_other_programs_is_not_applied() {
+    for_each_identity(|world| {
+        let there = BEHIND.iter().filter(|(_, _, is_there)| *is_there).map(|(_, path, _)| (*path, "true\n"));
+        let ordinary = STILL_ORDINARY.iter().map(|path| (*path, "one\n"));
+        world.repository(&there.chain(ordinary).collect::<Vec<_>>());
+        for (number, text) in BEHIND.iter().map(|(text, ..)| text).chain(&LOOKING).enumerate() {
+            let start = if text.starts_with("#!") { "" } else { "#!/bin/bash\n" };
+            world.write(format!("project/.git/hooks/hook-{number}"), format!("{start}{text}\n"));
+        }
+        world.give();
+        world.outside(
+            "chmod +x .git/hooks/*; git config alias.later '!bash -o pipefail c1'; git config core.sshCommand 'ssh -F c2'",
+        );
+        let attacked = BEHIND.iter().map(|(_, path, _)| *path).chain(["c1", "c2"]);
+        let attacked: Vec<&str> = attacked.collect();
+        for backend in BACKENDS {
+            let mut attack = String::new();
+            for path in &attacked {
+                attack += &format!("mkdir -p $(dirname {path}); echo evil > {path}; ");
+            }
+            for path in STILL_ORDINARY {
+                attack += &format!("mkdir -p $(dirname {path}); echo {backend} > {path}; ");
+            }
+            let did = world.mounted(&["--mount", backend, "--json"], &attack).ends(0);
+            let kept = paths(&did.json()["applied"]["outcome"]["review"]["protected"]);
+            let left = world.outside("grep -rl evil . --exclude-dir=.git || true");
+            assert_eq!(left, "", "{backend}: applied: {kept:?}");
+            for path in STILL_ORDINARY {
+                let now = world.outside(&format!("cat {path} || true"));
+                assert_eq!(now, format!("{backend}\n"), "{backend}: {path} is ordinary: {kept:?}");
+            }
+        }
+    });
+}
+
 #[test]
 fn what_a_setting_of_git_names_without_an_ending_is_not_applied() {
     const SETTINGS: [(&str, &str, &str); 6] = [

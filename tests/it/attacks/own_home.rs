@@ -1,6 +1,7 @@
 //! An agent that writes our own home: locks, caches, configuration, sessions.
 
 use crate::support::mount::{BINARY, World, for_each_identity, read};
+use crate::support::sessions::Did;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
@@ -136,5 +137,40 @@ fn our_home_is_closed_to_others_whoever_makes_it() {
         fs::remove_dir_all(above).unwrap();
         world.outside(&format!("{BINARY} config get limits.usd || true; {BINARY} list"));
         assert!(!above.exists());
+    });
+}
+
+#[test]
+fn a_home_that_others_can_write_is_refused() {
+    for_each_identity(|world| {
+        let home = world.path("shared-home");
+        fs::create_dir(&home).unwrap();
+        let planted = world.path("planted");
+        fs::create_dir(&planted).unwrap();
+        let persona = "{\"id\": \"engineer\", \"intent\": \"x\", \"systemPrompt\": \"PLANTED\", \"harness\": \"claude\"}";
+        fs::write(planted.join("engineer.json"), persona).unwrap();
+        let config = format!("{{\"personaDirs\": [\"{}\"]}}", planted.display());
+        fs::write(home.join("config.json"), config).unwrap();
+        world.give();
+        let show = |home: &std::path::Path, arguments: &[&str]| {
+            let mut command = world.aw_command(arguments.iter().copied());
+            Did::of(&command.env("AGENT_WORKFORCE_HOME", home).output().unwrap())
+        };
+        for mode in [0o1777, 0o777, 0o702] {
+            fs::set_permissions(&home, fs::Permissions::from_mode(mode)).unwrap();
+            for arguments in [&["show", "engineer"][..], &["mount", "--", "true"], &["config", "list"]] {
+                let did = show(&home, arguments).ends(2);
+                let said = format!("{}{}", did.stdout, did.stderr);
+                assert!(
+                    said.contains("others may write") && said.contains("chmod go-w"),
+                    "{mode:o}: {did:#?}"
+                );
+                assert!(!said.contains("PLANTED") && !said.contains("planted"), "{mode:o}: {did:#?}");
+            }
+        }
+        fs::set_permissions(&home, fs::Permissions::from_mode(0o755)).unwrap();
+        show(&home, &["show", "engineer"]).ends(0);
+        assert_eq!(fs::metadata(&home).unwrap().mode() & 0o777, 0o755, "it keeps its mode");
+        show(&world.path("none-yet"), &["show", "engineer"]).ends(0);
     });
 }

@@ -84,6 +84,53 @@ fn tokens_elsewhere_in_a_git_directory_are_not_in_the_mount() {
     });
 }
 
+/// What `git pull https://u:token@...` leaves in every place where git keeps a reflog.
+#[test]
+fn tokens_in_reflogs_are_not_in_the_mount() {
+    for_each_identity(|world| {
+        for format in ["files", "reftable"] {
+            world.outside("rm -rf .git ../linked; mkdir -p inner; rm -rf inner/.git");
+            world.outside(&format!(
+                "git init -q -b main --ref-format={format} .; echo a > a.txt; git add a.txt; git commit -qm base
+                 export GIT_REFLOG_ACTION='pull -q https://u:{TOKEN}@h.example/x.git main'
+                 git commit -q --allow-empty -m pulled; git worktree add -q ../linked 2> /dev/null
+                 git -C ../linked commit -q --allow-empty -m linked
+                 git clone -q --ref-format={format} . .git/modules/deep/sub; git -C .git/modules/deep/sub commit -q --allow-empty -m sub
+                 git init -q -b main --ref-format={format} inner; git -C inner commit -q --allow-empty -m inner
+                 echo \"0 not-for-merge branch 'x' of https://u:{TOKEN}@h.example/x\" > .git/FETCH_HEAD
+                 mkdir -p .git/svn; echo 'url = https://u:{TOKEN}@h.example/x' > .git/svn/.metadata"
+            ));
+            let raw = "for dir in . ../linked inner .git/modules/deep/sub; do git -C $dir reflog --all; done";
+            let before = world.outside(&format!("{raw}; grep -rl {TOKEN} .git inner | sort"));
+            assert!(before.matches(TOKEN).count() >= 6, "{format}: {before}");
+            let refs = world.outside("git for-each-ref; git stash list; git fsck 2>&1");
+            for backend in BACKENDS {
+                let look = format!(
+                    "for dir in . inner .git/modules/deep/sub; do git -C $dir reflog --all || true; done
+                     grep -ra {TOKEN} . || true; git status --porcelain; git for-each-ref; git fsck
+                     git stash list; echo {backend} > a.txt; git stash -q; git stash pop -q; git reflog"
+                );
+                let did = world.mounted(&["--mount", backend], &look).ends(0);
+                assert!(!did.stdout.contains(TOKEN), "{format} {backend}: {did:#?}");
+                // The rest is there.
+                did.says("h.example/x.git main").says("pulled").says("inner");
+                assert!(!did.stderr.contains("not applied"), "{format} {backend}: {did:#?}");
+                assert_eq!(world.outside("cat a.txt; git checkout -q a.txt"), format!("{backend}\n"));
+                let mut linked =
+                    world.aw_command(["mount", "--mount", backend, "--", "git", "reflog", "--all"]);
+                let linked = linked.current_dir(world.path("linked")).output().unwrap();
+                let linked = String::from_utf8_lossy(&linked.stdout);
+                // A copy of a linked worktree has no refs of that format.
+                let is_shown = linked.contains("h.example") || (format, backend) == ("reftable", "copy");
+                assert!(is_shown && !linked.contains(TOKEN), "{format} {backend}: {linked}");
+                let after = world.outside(&format!("{raw}; grep -rl {TOKEN} .git inner | sort"));
+                assert_eq!(after, before, "{format} {backend}");
+                assert_eq!(world.outside("git for-each-ref; git stash list; git fsck 2>&1"), refs);
+            }
+        }
+    });
+}
+
 #[test]
 fn tokens_of_bare_repositories_in_the_project_are_hidden() {
     for_each_identity(|world| {
@@ -93,10 +140,11 @@ fn tokens_of_bare_repositories_in_the_project_are_hidden() {
              mkdir -p deep/plain.git/remotes; git init -q --bare deep/plain.git
              echo 'URL: https://u:{TOKEN}@h.example/x' > deep/plain.git/remotes/old
              git init -q --separate-git-dir apart.git apart; git -C apart config http.extraheader {TOKEN}
-             git -C apart commit -q --allow-empty -m x; git -C apart config user.nick kept"
+             git -C apart commit -q --allow-empty -m x; git -C apart config user.nick kept
+             mkdir -p mirror.git/logs/refs/heads; echo 'pull https://u:{TOKEN}@h.example/x' | tee mirror.git/logs/refs/heads/main > mirror.git/FETCH_HEAD"
         ));
         let before = world.outside(&format!("grep -rl {TOKEN} . | sort"));
-        assert_eq!(before.lines().count(), 3, "{before}");
+        assert_eq!(before.lines().count(), 5, "{before}");
         for backend in BACKENDS {
             let look = format!(
                 "grep -r {TOKEN} . || true; cat config; git -C mirror.git log --format=%s; git -C apart config user.nick

@@ -118,7 +118,7 @@ fn instructions_that_others_import_are_not_applied() {
     });
 }
 
-const STARTED: [&str; 11] = [
+const STARTED: [&str; 12] = [
     "bin/helper",
     "lib/inner.sh",
     "node/server.js",
@@ -128,6 +128,7 @@ const STARTED: [&str; 11] = [
     "scripts/own.sh",
     "scripts/prompt.sh",
     "scripts/status.sh",
+    "srvgo/main.go",
     "tools/mcp.sh",
     "tools/oc.sh",
 ];
@@ -141,6 +142,7 @@ fn commands(world: &World) {
     let servers = json!({"mcpServers": {
         "sh": {"command": "sh", "args": ["-c", "exec tools/mcp.sh"], "env": {"PATH": "bin:/bin:/usr/bin"}},
         "js": {"command": "node", "args": ["${PWD}/node/server.js"]},
+        "go": {"command": "go", "args": ["run", "./srvgo"]},
         "files": {"command": "npx", "args": ["-y", "@scope/server-files", "./src", "."]},
     }});
     let opencode = json!({"plugin": ["./oc/plugin.js", "some-package"], "mcp": {"o": {"type": "local", "command": ["sh", "tools/oc.sh"]}}});
