@@ -4,3 +4,5 @@
 pub mod contract;
 pub mod evidence;
 pub mod path_kind;
+pub mod testimony;
+pub mod verify;
