@@ -1,8 +1,27 @@
 //! Work: a task with a contract, and an answer that is measured. Everything here but `cycle` is pure: contracts, evidence, checks,
 //! the signal, what to do next, and what each role is told.
 
+pub mod advice;
+pub mod context;
 pub mod contract;
+pub mod correction;
+pub mod display;
 pub mod evidence;
+pub mod history;
+pub mod last_object;
+pub mod next;
+pub mod out_of_scope;
 pub mod path_kind;
+pub mod race;
+pub mod review;
+pub mod role_prompts;
+pub mod signal;
+pub mod signature;
+pub mod task_plan;
 pub mod testimony;
+pub mod tokens;
 pub mod verify;
+pub mod worker_prompt;
+
+#[cfg(test)]
+pub mod tests_support;
