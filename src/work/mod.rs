@@ -15,12 +15,15 @@ pub mod path_kind;
 pub mod race;
 pub mod review;
 pub mod role_prompts;
+pub mod runners;
 pub mod signal;
 pub mod signature;
+pub mod source;
 pub mod task_plan;
 pub mod testimony;
 pub mod tokens;
 pub mod verify;
+pub mod verify_code;
 pub mod worker_prompt;
 
 #[cfg(test)]
