@@ -22,9 +22,10 @@ pub mod signature;
 pub mod source;
 pub mod task_plan;
 pub mod testimony;
-#[cfg(test)]
-pub mod tests_support;
 pub mod tokens;
 pub mod verify;
 pub mod verify_code;
 pub mod worker_prompt;
+
+#[cfg(test)]
+pub mod tests_support;
