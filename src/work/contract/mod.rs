@@ -1,5 +1,6 @@
 //! Contracts: read from a file or from flags, checked, and completed with the commands that a project has. Pure: texts in, values out.
 
+mod ending;
 mod found_commands;
 mod glob;
 mod marks;

@@ -3,7 +3,6 @@
 use super::marks::id_problem;
 use super::problems::{Problems, present, shown};
 use super::project_path;
-use super::sprint::Sprint;
 use crate::model::contract::{
     AdvisorTerms, Baseline, Budgets, CommandOrigin, CommitTarget, DEFAULT_TIMEOUT_SECONDS, DoneItem,
     ReviewTerms, ValidationCommand,
@@ -129,9 +128,12 @@ pub(super) fn is_persona(name: &str) -> bool {
 }
 
 /// Who reviews: an object, or the name of the persona alone.
-pub fn review(object: &Object, sprint: Option<&Sprint>, problems: &mut Problems) -> Option<ReviewTerms> {
+pub fn review(
+    object: &Object,
+    inherited: Option<&ReviewTerms>,
+    problems: &mut Problems,
+) -> Option<ReviewTerms> {
     let root = KeyPath::default();
-    let inherited = sprint.and_then(|sprint| sprint.review.as_ref());
     let default_iterations = inherited.map_or(3, |terms| terms.max_iterations);
     let value = match present(object, "review") {
         None => return inherited.cloned(),
@@ -155,9 +157,12 @@ pub fn review(object: &Object, sprint: Option<&Sprint>, problems: &mut Problems)
 }
 
 /// Who advises: an object, or the name of the persona alone.
-pub fn advisor(object: &Object, sprint: Option<&Sprint>, problems: &mut Problems) -> Option<AdvisorTerms> {
+pub fn advisor(
+    object: &Object,
+    inherited: Option<&AdvisorTerms>,
+    problems: &mut Problems,
+) -> Option<AdvisorTerms> {
     let root = KeyPath::default();
-    let inherited = sprint.and_then(|sprint| sprint.advisor.as_ref());
     let default_consults = inherited.map_or(3, |terms| terms.max_consults);
     let value = match present(object, "advisor") {
         None => return inherited.cloned(),

@@ -1,7 +1,7 @@
 //! What is known about single programs: which pass whatever happens, and which only start another one.
 
+use super::ending::{Ending, passes};
 use super::shell::Word;
-use super::weak_command::{Ending, passes};
 
 /// A command without variables in front, and without programs that end as what they start.
 pub fn without_wrappers<'w>(words: &'w [&'w Word]) -> &'w [&'w Word] {

@@ -1,5 +1,6 @@
 //! Finds commands that cannot fail: they would prove nothing. In doubt a command is taken for honest.
 
+use super::ending::{Ending, passes};
 use super::programs::{
     constant_test, exits_with_zero, inline_code, lenient_flag, only_shows, without_wrappers,
 };
@@ -17,20 +18,6 @@ pub fn weak_command(command: &str) -> Option<String> {
         Ending::Passes(reason) => Some(reason),
         Ending::Either | Ending::Fails => None,
     }
-}
-
-/// How a command can end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// Always with 0, for this reason.
-    Passes(String),
-    Either,
-    /// Never with 0.
-    Fails,
-}
-
-pub(super) fn passes(reason: impl Into<String>) -> Ending {
-    Ending::Passes(reason.into())
 }
 
 /// What was set so far, and how the script can end before its end.

@@ -15,12 +15,7 @@ const MOST_CODE: usize = 1500;
 pub type ReadTexts<'a> = &'a dyn Fn(&[&str], u64) -> BTreeMap<String, Arc<str>>;
 
 /// Reads what is needed with `read`, which leaves out what is no text. `named` are the paths of spec and plan file.
-pub fn base(
-    paths: BTreeSet<String>,
-    named: &[&str],
-    changes: &ChangeSet,
-    read: ReadTexts<'_>,
-) -> Base {
+pub fn base(paths: BTreeSet<String>, named: &[&str], changes: &ChangeSet, read: ReadTexts<'_>) -> Base {
     let is_configuration = |path: &&String| is_dependency_manifest(path) || is_runner_configuration(path);
     let mut wanted: BTreeSet<&str> =
         paths.iter().filter(is_configuration).take(MOST_CONFIGURATIONS).map(String::as_str).collect();

@@ -630,8 +630,13 @@ impl Work<'_> {
         let was_applied = changes.applied.is_some() && ruling == Ruling::Approve;
         let mut commit = None;
         if was_applied && exit == Exit::Done {
-            let settled =
-                settle::after_apply(self.engine, self.request, &self.open, &changes, self.summary().as_deref());
+            let settled = settle::after_apply(
+                self.engine,
+                self.request,
+                &self.open,
+                &changes,
+                self.summary().as_deref(),
+            );
             commit = settled.commit;
             for warning in settled.warnings {
                 observer.event(&RunEvent::Warning(&warning));

@@ -343,7 +343,8 @@ fn apply(
         let plan_file = engine.workforce.config.settings.plans_file();
         let summary: Option<Value> = kept.read_json(VERDICT_FILE)?;
         let summary = summary.and_then(|verdict| verdict["report"]["summary"].as_str().map(str::to_owned));
-        let settled = settle::settle(&work.contract, &root, plan_file, paths, race.work.commit, summary.as_deref());
+        let settled =
+            settle::settle(&work.contract, &root, plan_file, paths, race.work.commit, summary.as_deref());
         warnings.extend(settled.warnings);
     }
     Ok((exit, ApplyStatus::Applied))
