@@ -58,6 +58,7 @@ pub fn of_agent(
             ..Limits::default()
         },
         checks: args.check.iter().map(check).collect(),
+        no_checks: args.no_checks,
         changes: changes(&args.changes),
         strict: args.strict,
         ignore_unsupported: args.ignore_unsupported,
