@@ -263,7 +263,7 @@ impl OpenRun<'_> {
             set("AGENTWORKFORCE_PERSONA", self.run.plan.name()),
             (OsString::from("AGENTWORKFORCE_TEST_KILL_AT"), None),
         ];
-        ChildCommand { argv, env }
+        ChildCommand { argv, env, ends_at: None }
     }
 }
 
