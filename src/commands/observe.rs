@@ -301,7 +301,7 @@ pub fn say_changes_end(finished: &FinishedRun, ui: &mut Ui) {
             }
             ui.say(&format!("the work is held in session {session}"));
             ui.hint(format!(
-                "`agentworkforce sessions diff {session}` shows it, `sessions apply {session}` applies it"
+                "`agentworkforce sessions diff {session}` shows it, `agentworkforce sessions apply {session}` applies it"
             ));
         }
         (None, SessionState::Discarded) => ui.say("discarded"),
