@@ -141,10 +141,10 @@ fn no_command_takes_over_a_commit_that_has_what_was_not_applied() {
             let flags = ["--mount", backend, "--apply", "never", "--json"];
             let held = world.mounted(&flags, &commit("part")).ends(0).json();
             let session = held["session"].as_str().unwrap();
-            let did = world.aw(&["sessions", "apply", session, "--only", "other"]).ends(0);
+            let did = world.aw(["sessions", "apply", session, "--only", "other"]).ends(0);
             assert!(did.stderr.contains("they differ from your files: src.js"), "{did:#?}");
             assert!(!did.stderr.contains("git reset"), "{did:#?}");
-            let did = world.aw(&["sessions", "apply", session]).ends(0);
+            let did = world.aw(["sessions", "apply", session]).ends(0);
             assert!(did.stderr.contains("git reset refs/agentworkforce/"), "{did:#?}");
             world.outside("git checkout -q .");
         }
