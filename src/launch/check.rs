@@ -44,7 +44,8 @@ pub fn run(
     secrets: &Secrets,
     signals: &mut SignalInbox,
 ) -> Result<CheckOutcome> {
-    let command = ChildCommand { argv: ["sh", "-c", line].map(Into::into).to_vec(), env: env.to_vec() };
+    let command =
+        ChildCommand { argv: ["sh", "-c", line].map(Into::into).to_vec(), env: env.to_vec(), ends_at: None };
     let started = Instant::now();
     let mut written =
         Written { log: CappedLog::create(log)?, redactor: secrets.redactor(), hash: Sha256::new() };

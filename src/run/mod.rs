@@ -14,6 +14,7 @@ pub mod error;
 mod export;
 mod facts;
 pub mod finish;
+mod in_order;
 mod inject;
 mod named_by_personas;
 pub mod observer;
