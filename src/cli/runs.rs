@@ -137,6 +137,9 @@ pub struct AgentArgs {
     /// Fail a check after this time
     #[arg(long, value_name = "TIME", value_parser = seconds, requires = "check")]
     pub check_timeout: Option<f64>,
+    /// Do not run the checks of the session that is continued
+    #[arg(long, conflicts_with = "check")]
+    pub no_checks: bool,
     /// Continue the conversation of this session, or of the last one in this project, in its mount
     #[arg(long, value_name = "SESSION|last", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub resume: Option<String>,

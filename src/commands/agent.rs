@@ -212,6 +212,9 @@ fn summary(plan: &RunPlan, agent: &AgentPlan, ui: &mut Ui) {
     };
     row("from", persona.origin.describe());
     row("continues", plan.continues.as_ref().map(|id| format!("session {id}")).unwrap_or_default());
+    for carried in &plan.carried_over {
+        row("", banner::carried_over(*carried, plan));
+    }
     if let Some(role) = &persona.role {
         let charter = role
             .charter_origin

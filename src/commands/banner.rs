@@ -3,7 +3,7 @@
 use crate::model::amounts::counted;
 use crate::model::mount::{Backend, RuleSource};
 use crate::model::mount_record::{HiddenPath, MountRecord};
-use crate::model::plan::{AgentPlan, ApplyPolicy, RunPlan};
+use crate::model::plan::{AgentPlan, ApplyPolicy, CarriedOver, RunPlan};
 use crate::mount::changes::diff::printable_name;
 use crate::ui::text::{display_width, fitted, wrapped};
 use crate::ui::{BOLD, Ui, printable};
@@ -30,6 +30,9 @@ pub fn say(
         if let Some(session) = &plan.continues {
             ui.say_lines(lines(&format!("continues session {session}"), columns).into_iter());
         }
+        for carried in &plan.carried_over {
+            ui.say_lines(lines(&printable(&carried_over(*carried, plan)), columns).into_iter());
+        }
     } else if says_where {
         say_where(record, plan, ui);
     }
@@ -44,6 +47,19 @@ pub fn say(
         && plan.agent().is_some()
     {
         ui.say(&secrets);
+    }
+}
+
+/// What the session decided earlier about its result, and how to decide otherwise.
+pub fn carried_over(carried: CarriedOver, plan: &RunPlan) -> String {
+    match carried {
+        CarriedOver::Checks => {
+            let commands: Vec<&str> = plan.checks.iter().map(|check| check.command.as_str()).collect();
+            format!("with the checks of the session (`--no-checks` leaves them out): {}", commands.join("; "))
+        }
+        CarriedOver::ApplyNever => {
+            "its changes stay in the session, as before (`--apply auto` or `ask` says otherwise)".to_owned()
+        }
     }
 }
 

@@ -237,7 +237,8 @@ fn list(host: &Host, ui: &mut Ui) -> Result<Exit> {
     }
     ui.line(format!("Config: {}", config.path.display()));
     ui.line("");
-    let mut table = Table::new(&["KEY", "VALUE", "MEANING"]);
+    let table = Table::new(&["KEY", "VALUE", "MEANING"]);
+    let mut table = table.giving_way(&[(1, 12), (2, 24), (1, 6), (0, 12), (2, 6), (0, 4)]).wrapping();
     for (key, _, doc) in settings() {
         let value =
             at(&config.object, &key).map(|value| shown(value).replace('\n', ", ")).unwrap_or_default();

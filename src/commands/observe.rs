@@ -3,7 +3,7 @@
 
 use super::notify::{Notice, Notifier};
 use super::{banner, say, sessions};
-use crate::host::Host;
+use crate::host::{Host, terminal};
 use crate::model::amounts::{self, counted};
 use crate::model::event::Event;
 use crate::model::mount::Backend;
@@ -43,9 +43,10 @@ pub enum Shown {
 impl Shown {
     /// For a run that is to be quiet, or whose events are a stream on stdout.
     pub fn of(host: &Host, quiet: bool, stream: bool, ui: &Ui) -> Shown {
-        match (quiet, stream, host.shows_progress()) {
+        match (quiet, stream, host.shows_progress() && terminal::is_in_front()) {
             (true, _, _) => Shown::Nothing,
             (false, true, true) if ui.is_on_terminal() => Shown::StatusOnly,
+            (false, true, true) if ui.is_piped() => Shown::Lines,
             (false, _, true) => Shown::Live,
             (false, true, false) => Shown::Ends,
             (false, false, false) => Shown::Lines,
@@ -239,7 +240,7 @@ impl Observer for RunObserver<'_> {
     }
 
     fn tick(&mut self, live: &Live<'_>) {
-        if self.shown.draws() {
+        if self.shown.draws() && terminal::is_in_front() {
             self.progress.draw(&self.steps, live.changed_files, self.ui);
         } else if self.shown == Shown::Lines
             && let Some(line) = self.progress.after_silence(&self.steps, live.changed_files)
@@ -313,7 +314,7 @@ pub fn say_changes_end(finished: &FinishedRun, ui: &mut Ui) {
             }
             ui.say(&format!("the work is held in session {session}"));
             ui.hint(format!(
-                "`agentworkforce sessions diff {session}` shows it, `sessions apply {session}` applies it"
+                "`agentworkforce sessions diff {session}` shows it, `agentworkforce sessions apply {session}` applies it"
             ));
         }
         (None, SessionState::Discarded) => ui.say("discarded"),

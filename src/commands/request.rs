@@ -58,6 +58,7 @@ pub fn of_agent(
             ..Limits::default()
         },
         checks: args.check.iter().map(check).collect(),
+        no_checks: args.no_checks,
         changes: changes(&args.changes),
         strict: args.strict,
         ignore_unsupported: args.ignore_unsupported,
@@ -76,7 +77,8 @@ pub fn task_of(args: &AgentArgs) -> Result<Option<String>> {
         (None, None) => (!args.task.is_empty()).then(|| args.task.join(" ")),
     };
     if task.as_deref().is_some_and(|text| text.trim().is_empty()) {
-        return Err(CommandError::usage("the task is empty").hint("say what to do after `-p`"));
+        return Err(CommandError::usage("the task is empty")
+            .hint("say what to do, as in `agentworkforce agent engineer \"fix the tests\"`"));
     }
     Ok(task)
 }

@@ -153,7 +153,7 @@ fn enforcement(workforce: &Workforce, request: &Wanted, ui: &mut Ui) -> Result<E
         );
         return Ok(Exit::Done);
     }
-    let mut table = Table::new(&["FIELD", "LEVEL", "HOW"]);
+    let mut table = Table::new(&["FIELD", "LEVEL", "HOW"]).wrapping();
     for row in &plan.enforcement {
         let level = serde_json::to_value(row.level).unwrap_or_default();
         table.row([row.field.to_string(), level.as_str().unwrap_or_default().to_owned(), row.how.clone()]);

@@ -177,6 +177,15 @@ fn is_prompt(body: &str) -> bool {
     body.lines().any(|line| opens(line.trim_start()))
 }
 
+/// Whether the words behind a command are put into a text. One that only tells about it quotes it.
+fn takes_arguments(body: &str) -> bool {
+    let mut is_quoted = false;
+    body.lines().any(|line| {
+        is_quoted ^= line.trim_start().starts_with("```");
+        !is_quoted && line.split('`').step_by(2).any(|text| text.contains("$ARGUMENTS"))
+    })
+}
+
 /// Why a Markdown file in a tree is not an agent.
 fn reason_against_agent(
     source: &Source,
@@ -205,6 +214,9 @@ fn reason_against_agent(
     }
     if has(&RULE_KEYS) && !own {
         return Some("a rule for an editor, not an agent");
+    }
+    if takes_arguments(&parts.body) && !has(&["tools"]) && !is_among_agents(place) {
+        return Some("a command, not an agent");
     }
     if stem == "charter" && !name && !description {
         return Some("a charter that no imported config names; name the file itself to import it");

@@ -38,6 +38,8 @@ pub struct Adapter {
     pub counts_whole_conversation: bool,
     /// It reports only those edits as denied that it would have asked about, not those that a rule denies.
     pub denied_edits_are_questions: bool,
+    /// The signal at which a headless run of it does nothing more. At SIGTERM, claude ends its tool, tells the model so and goes on.
+    pub ends_at: i32,
     /// Where it notes which conversation a run has.
     pub records: Records,
     /// Where it has its conversations, and who reads them.

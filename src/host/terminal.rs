@@ -112,6 +112,12 @@ pub fn is_there() -> bool {
     controlling().is_some() || isatty(stdin()) || isatty(stderr()) || has_terminal_number()
 }
 
+/// Whether a line on stderr can be drawn again: no other process group has that terminal. From the background it would be drawn over
+/// what others write.
+pub fn is_in_front() -> bool {
+    tcgetpgrp(stderr()).map_or(true, |front| front == getpgrp())
+}
+
 fn controlling() -> Option<File> {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(CONTROLLING, flags, Mode::empty()).ok()?);

@@ -62,7 +62,8 @@ pub fn run(
     signals: &mut SignalInbox,
 ) -> Result<CheckOutcome> {
     let CheckCommand { line, env, limits, log, tap } = check;
-    let command = ChildCommand { argv: ["sh", "-c", line].map(Into::into).to_vec(), env: env.to_vec() };
+    let command =
+        ChildCommand { argv: ["sh", "-c", line].map(Into::into).to_vec(), env: env.to_vec(), ends_at: None };
     let started = Instant::now();
     let mut output = Output::to(log, secrets, tap)?;
     let attended = view.run_with_listener(&command, ChildStdio::piped(), limits, signals, &mut output)?;

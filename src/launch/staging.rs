@@ -2,6 +2,7 @@
 //! Everything is written below the session directory, readable by its owner alone.
 
 use super::error::LaunchError;
+use crate::harness::adapter;
 use crate::host::Host;
 use crate::model::mount::CONVERSATION_DIR;
 use crate::model::plan::{AgentPlan, FileBody, LinkFarm, RunPlan};
@@ -136,7 +137,7 @@ pub fn command(plan: &AgentPlan, program: &Path, places: &Places<'_>, host: &Hos
     for (name, value) in &plan.command.env {
         env.push((OsString::from(name), Some(fill(value, places, &host.env)?)));
     }
-    Ok(ChildCommand { argv, env })
+    Ok(ChildCommand { argv, env, ends_at: Some(adapter(plan.harness.kind).ends_at) })
 }
 
 fn fill(template: &Template, places: &Places<'_>, env: &BTreeMap<String, String>) -> Result<OsString> {

@@ -29,6 +29,9 @@ pub struct RunPlan {
     /// The session that goes on; left out if a new one begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,
+    /// What it takes over from its last run, because the command line says nothing else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub carried_over: Vec<CarriedOver>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sidecar: Option<PlannedSidecar>,
     /// What is taken over from the repository's own setup.
@@ -114,6 +117,16 @@ pub struct PlannedCheck {
     pub command: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<f64>,
+}
+
+/// A decision about the result that a session keeps when it goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CarriedOver {
+    /// The checks.
+    Checks,
+    /// That its changes are never applied by a run.
+    ApplyNever,
 }
 
 /// What becomes of the changes.

@@ -271,6 +271,7 @@ fn bare(
         persona_ref: facts.persona_ref.clone(),
         subject,
         continues: None,
+        carried_over: Vec::new(),
         sidecar: None,
         inherit: PlannedInherit::default(),
         mount,

@@ -130,7 +130,7 @@ fn sidecar_of(
     let text = match (content, channel.path(owner)) {
         (Some(text), _) if source.is_library() => SidecarText::Builtin(text.clone()),
         (Some(text), _) => SidecarText::Pack(text.clone()),
-        (None, Some(path)) => SidecarText::File(source.dir()?.join(path)),
+        (None, Some(path)) => SidecarText::File(source.dir()?.join(path).components().collect()),
         (None, None) => return None,
     };
     Some(Sidecar { channel, mode, text, key, source })

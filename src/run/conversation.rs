@@ -102,7 +102,9 @@ pub fn find(
         Resume::Last => last(store, None, root)?,
         Resume::LastOfPersona => last(store, Some(persona), root)?,
     };
-    if session.status()?.is_some_and(|status| status.state == SessionState::Discarded) {
+    // Where only the user's version was preferred, the mount is still there.
+    let is_discarded = session.status()?.is_some_and(|status| status.state == SessionState::Discarded);
+    if is_discarded && session.work()?.is_none() {
         return Err(RunError::Discarded { session: session.id.to_string() }.into());
     }
     let Some(note) = session.read_json::<ConversationNote>(FILE)? else {

@@ -23,7 +23,7 @@ impl<'a> Engine<'a> {
     pub fn new(workforce: &'a Workforce, log: DebugLog) -> Result<Engine<'a>> {
         Ok(Engine {
             workforce,
-            store: SessionStore::new(&workforce.layers.home),
+            store: SessionStore::new(&workforce.layers.home).seen_from(&workforce.host.cwd),
             helper: PathBuf::from("/proc/self/exe"),
             crash_points: CrashPoints::of(&workforce.host),
             log,

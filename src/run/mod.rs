@@ -17,6 +17,7 @@ mod export;
 mod facts;
 pub mod finish;
 pub mod frozen;
+mod in_order;
 mod inject;
 mod named_by_personas;
 pub mod observer;

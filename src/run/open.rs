@@ -11,6 +11,7 @@ use super::prepare::Prepared;
 use super::report::ReportBuilder;
 use super::reviewed::Reviewed;
 use super::skills;
+use super::terms::PLAN_FILE;
 use super::version::VersionQuestion;
 use super::view::Opening;
 use super::watch::Watch;
@@ -29,8 +30,6 @@ use crate::session::{Session, SessionState};
 use anyhow::Result;
 use std::ffi::OsString;
 use std::path::PathBuf;
-
-const PLAN_FILE: &str = "plan.json";
 
 /// A run whose mount is open. Attempts and checks can be made in it as often as one likes.
 pub struct OpenRun<'a> {
@@ -267,7 +266,7 @@ impl OpenRun<'_> {
             set("AGENTWORKFORCE_PERSONA", self.run.plan.name()),
             (OsString::from("AGENTWORKFORCE_TEST_KILL_AT"), None),
         ];
-        ChildCommand { argv, env }
+        ChildCommand { argv, env, ends_at: None }
     }
 }
 

@@ -81,6 +81,10 @@ pub fn prepare(
         let was = resumed.session.record()?.map(|record| record.sandbox);
         flags.mount.sandbox = flags.mount.sandbox.or(was.filter(|level| *level == Sandbox::Strict));
     }
+    let carried_over = match &resumed {
+        Some(resumed) => terms::carry_over(&resumed.session, request.no_checks, &mut flags)?,
+        None => Vec::new(),
+    };
     if workforce.host.var("GIT_CONFIG_SYSTEM").is_none() && place.is_ok() {
         git::ask_for_system_config();
     }
@@ -124,6 +128,7 @@ pub fn prepare(
         }
         can_continue(&resumed.session, &plan)?;
         plan.continues = Some(resumed.session.id.to_string());
+        plan.carried_over = carried_over;
     }
     let setup_files =
         inject::shown_setup(&plan.mount, plan.sidecar.as_ref(), setup_files, workforce.snapshot());

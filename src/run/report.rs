@@ -156,7 +156,7 @@ impl ReportBuilder {
         self.apply = match (applied.map(|applied| applied.outcome.status), state) {
             (Some(apply::ApplyResult::Conflict), _) => ApplyStatus::Conflict,
             (Some(apply::ApplyResult::Applied), _) => ApplyStatus::Applied,
-            (None, SessionState::Discarded) => ApplyStatus::Discarded,
+            (Some(apply::ApplyResult::Nothing) | None, SessionState::Discarded) => ApplyStatus::Discarded,
             (None, SessionState::Held) => ApplyStatus::Held,
             (Some(apply::ApplyResult::Nothing) | None, _) => ApplyStatus::Nothing,
         };
@@ -170,8 +170,9 @@ impl ReportBuilder {
             // The file may have changed since it was looked at for the report.
             change.merged = done.get(&change.path).copied().unwrap_or(change.merged);
         }
+        let is_open = |path: &&RawPath| !applied.outcome.kept_yours.contains(path);
         let remaining = applied.outcome.remaining.iter().filter(|change| change.conflict.is_some());
-        self.conflicts = remaining.map(|change| change.path.clone()).collect();
+        self.conflicts = remaining.map(|change| &change.path).filter(is_open).cloned().collect();
         for branch in &applied.git.exported {
             let reference = branch.reference.0.display().to_string();
             self.commits.extend(branch.commits.iter().map(|commit| ReportedCommit {

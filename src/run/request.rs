@@ -37,6 +37,9 @@ pub struct RunRequest {
     pub view: ViewRequest,
     pub limits: Limits,
     pub checks: Vec<PlannedCheck>,
+    /// A session that goes on does so without its checks.
+    #[serde(default)]
+    pub no_checks: bool,
     pub changes: ChangesRequest,
     /// Refuse instead of warn.
     pub strict: bool,
@@ -128,6 +131,7 @@ impl RunRequest {
             view: ViewRequest::default(),
             limits: Limits::default(),
             checks: Vec::new(),
+            no_checks: false,
             changes: ChangesRequest::default(),
             strict: false,
             ignore_unsupported: false,

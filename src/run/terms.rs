@@ -6,10 +6,49 @@ use crate::harness::adapter;
 use crate::model::inherit::Inherit;
 use crate::model::mount::{Backend, Effect, PathRule, RuleSource, Sandbox};
 use crate::model::mount_record::{MountRecord, RULES_FILE};
-use crate::model::plan::RunPlan;
+use crate::model::plan::{ApplyPolicy, CarriedOver, PlannedCheck, RunPlan};
+use crate::plan::parts::RunFlags;
 use crate::rules::layer::is_of_setup;
 use crate::session::Session;
 use anyhow::Result;
+use serde::Deserialize;
+
+/// The plan of a session's last run.
+pub(super) const PLAN_FILE: &str = "plan.json";
+
+/// What the last run of a session was to do with its result.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct LastPlan {
+    checks: Vec<PlannedCheck>,
+    changes: LastChanges,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct LastChanges {
+    apply: Option<ApplyPolicy>,
+}
+
+/// What holds work back in a session goes on with it, unless the command line says otherwise: what a failed check held would else be
+/// applied unchecked. `auto` and `ask` are not taken over, because the default says where somebody can be asked.
+pub(super) fn carry_over(
+    session: &Session,
+    no_checks: bool,
+    flags: &mut RunFlags,
+) -> Result<Vec<CarriedOver>> {
+    let last: LastPlan = session.read_json(PLAN_FILE)?.unwrap_or_default();
+    let mut carried = Vec::new();
+    if flags.checks.is_empty() && !no_checks && !last.checks.is_empty() {
+        flags.checks = last.checks;
+        carried.push(CarriedOver::Checks);
+    }
+    if flags.apply.is_none() && last.changes.apply == Some(ApplyPolicy::Never) {
+        flags.apply = Some(ApplyPolicy::Never);
+        carried.push(CarriedOver::ApplyNever);
+    }
+    Ok(carried)
+}
 
 /// Fails, with the reason, if the plan is made under other terms than the session.
 pub(super) fn are_the_same(session: &Session, record: &MountRecord, plan: &RunPlan) -> Result<()> {

@@ -5,6 +5,7 @@ use super::attempt::{ATTEMPTS_DIR, COMMAND_FILE, OUTCOME_FILE, TASK_FILE};
 use super::conversation::ConversationNote;
 use super::error::RunError;
 use super::export;
+use super::in_order::InOrder;
 use super::records::{RunRecords, is_plain};
 use crate::files::regular;
 use crate::harness::adapter;
@@ -206,17 +207,21 @@ impl<'a> Transcript<'a> {
             Reading::Conversation { tail, reader, span, is_found } => {
                 span.until = until;
                 let secrets = &self.secrets;
-                tail.read(no_more, &mut |raw| {
+                let mut in_order = InOrder::default();
+                let is_complete = tail.read(no_more, &mut |raw| {
                     let events = span.events(raw, reader.as_mut());
                     // Of another attempt, or without a meaning for people.
-                    if events.is_empty() {
-                        return;
-                    }
+                    let Some(first) = events.first() else { return };
                     *is_found = true;
+                    let at = first.at.as_ref().and_then(|at| at.parse().ok());
                     let raw = secrets.redact(raw);
                     let events = events.iter().filter_map(|event| redacted(event, secrets)).collect();
-                    each(TranscriptItem::Line { raw, events });
-                })?
+                    if let Some(line) = in_order.push(at, TranscriptItem::Line { raw, events }) {
+                        each(line);
+                    }
+                })?;
+                in_order.rest().for_each(&mut *each);
+                is_complete
             }
             Reading::Whole if no_more => {
                 self.reading = Reading::Done;

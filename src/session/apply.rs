@@ -87,7 +87,14 @@ impl Sessions<'_> {
         })?;
         let mut warnings = Vec::new();
         for path in request.selection.unknown(&outcome.review) {
-            let message = format!("the agent changed nothing at `{}`", path.display());
+            let is_there = |known: &Path| known.starts_with(path);
+            let message = if sides.earlier.applied.keys().any(|known| is_there(known))
+                || outcome.review.already.iter().any(|known| is_there(known))
+            {
+                format!("`{}` is applied already", path.display())
+            } else {
+                format!("the agent changed nothing at `{}`", path.display())
+            };
             warnings.push(Warning::new(WarningCode::NoMatch, message));
         }
         for change in request.selection.without_markers(&outcome.review) {
@@ -108,11 +115,19 @@ impl Sessions<'_> {
                 }
             }
         }
-        let is_complete = outcome.status != ApplyResult::Conflict && outcome.remaining.is_empty();
-        let state = match (is_complete, outcome.status) {
-            (false, _) => SessionState::Held,
-            (true, ApplyResult::Nothing) if !session.was_applied()? => SessionState::Nothing,
-            (true, _) => SessionState::Applied,
+        let waits = outcome.status == ApplyResult::Conflict
+            || outcome.remaining.iter().any(|change| !outcome.kept_yours.contains(&change.path));
+        let has_work = outcome.status == ApplyResult::Applied
+            || !outcome.review.already.is_empty()
+            || session.was_applied()?;
+        let before = session.entry()?.state;
+        let state = match (waits, has_work) {
+            // Nothing came of looking again at what is settled.
+            (true, _) if outcome.status == ApplyResult::Nothing && before.is_decided() => before,
+            (true, _) => SessionState::Held,
+            (false, true) => SessionState::Applied,
+            (false, false) if !outcome.kept_yours.is_empty() => SessionState::Discarded,
+            (false, false) => SessionState::Nothing,
         };
         self.crash_points.at("apply: commits kept");
         session.set_state(self.host, state)?;
@@ -127,8 +142,11 @@ impl Sessions<'_> {
             || !git.held.is_empty()
             || has_unknown_commits
             || stashed
-            || has_settled_text(request, &outcome);
-        let mount_removed = is_complete && !request.keep && !keeps_something;
+            || has_settled_text(request, &outcome)
+            // It can be settled in another way, and what was taken over by hand be lost again.
+            || !outcome.kept_yours.is_empty()
+            || !outcome.review.already.is_empty();
+        let mount_removed = !waits && !request.keep && !keeps_something;
         drop(sides);
         if mount_removed {
             session.remove_mount(self.crash_points)?;

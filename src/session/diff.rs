@@ -3,6 +3,7 @@
 use super::sessions::{Sessions, ignored};
 use super::store::Session;
 use super::work::Work;
+use crate::model::raw_path::RawPath;
 use crate::mount::apply::{AppliedPatch, applied_patches};
 use crate::mount::changes::diff::{FileDiff, diff};
 use crate::mount::changes::{Change, Review, patch, review};
@@ -19,8 +20,17 @@ pub struct SessionDiff {
     pub files: Vec<FileDiff>,
     /// No change waits: this is what was applied.
     pub applied: bool,
+    /// What the project has without an apply, where that is all.
+    pub already: Vec<RawPath>,
     /// What a patch says besides, one line each.
     pub comments: Vec<String>,
+}
+
+/// Why a patch is empty.
+#[derive(Debug, Default)]
+pub struct NoPatch {
+    /// What the agent changed and the project has without an apply.
+    pub already: Vec<RawPath>,
 }
 
 enum Source {
@@ -36,7 +46,8 @@ impl Sessions<'_> {
             Source::Pending(pending) => {
                 let (work, review) = *pending;
                 let files = diff(&work.three_way(self.merging)?, &review, below)?;
-                Ok(SessionDiff { files, applied: false, comments: Vec::new() })
+                let already = if review.changes.is_empty() { review.already } else { Vec::new() };
+                Ok(SessionDiff { files, applied: false, already, comments: Vec::new() })
             }
             Source::Applied(applied) => {
                 let (mut files, mut comments) = (Vec::new(), Vec::new());
@@ -49,19 +60,19 @@ impl Sessions<'_> {
                     comments.extend(text.lines().map(str::to_owned));
                     comments.extend(undone(one).lines().map(str::to_owned));
                 }
-                Ok(SessionDiff { files, applied: true, comments })
+                Ok(SessionDiff { files, applied: true, already: Vec::new(), comments })
             }
         }
     }
 
-    /// The same as a patch, byte by byte; `false` if there is nothing in it.
+    /// The same as a patch, byte by byte; the reason if there is nothing in it.
     pub fn patch(
         &self,
         wanted: &str,
         below: Option<&PathBuf>,
         include_ignored: bool,
         out: &mut dyn Write,
-    ) -> Result<bool> {
+    ) -> Result<Option<NoPatch>> {
         let is_wanted = |path: &Path| below.is_none_or(|below| path.starts_with(below));
         match self.source(&self.store.find(wanted)?, include_ignored)? {
             Source::Pending(pending) => {
@@ -70,7 +81,8 @@ impl Sessions<'_> {
                     review.changes.iter().filter(|change| is_wanted(&change.path)).collect();
                 let special: Vec<_> = review.special.iter().filter(|path| is_wanted(path)).cloned().collect();
                 patch::write(&work.three_way(self.merging)?, &changes, &special, out)?;
-                Ok(!changes.is_empty())
+                let why = if review.changes.is_empty() { review.already } else { Vec::new() };
+                Ok(changes.is_empty().then_some(NoPatch { already: why }))
             }
             Source::Applied(applied) => {
                 let mut is_any = false;
@@ -84,7 +96,7 @@ impl Sessions<'_> {
                         }
                     }
                 }
-                Ok(is_any)
+                Ok((!is_any).then(NoPatch::default))
             }
         }
     }

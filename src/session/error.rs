@@ -15,7 +15,11 @@ pub enum SessionError {
         elsewhere: Option<String>,
     },
     #[error("`{wanted}` could be {} sessions", .ids.len())]
-    Ambiguous { wanted: String, ids: Vec<SessionId> },
+    Ambiguous {
+        wanted: String,
+        /// The one that was used last first.
+        ids: Vec<SessionId>,
+    },
     #[error("session `{id}` is in use")]
     InUse { id: SessionId },
     #[error("session `{id}` {}; its files are no longer kept", settled(*.state))]

@@ -1,7 +1,7 @@
 //! The report of a session's last run as far as it is shown again. What is missing in a report of an older version is empty.
 
 use super::store::Session;
-use crate::model::report::{Outcome, ReportedChange, ReportedCheck, Usage};
+use crate::model::report::{Outcome, ReportedChange, ReportedCheck, ReportedCommit, Usage};
 use anyhow::Result;
 use serde::Deserialize;
 
@@ -18,6 +18,7 @@ pub struct KeptReport {
     pub usage: Usage,
     pub changes: Vec<ReportedChange>,
     pub checks: Vec<ReportedCheck>,
+    pub commits: Vec<ReportedCommit>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -81,7 +81,7 @@ impl Sessions<'_> {
                 was_reviewed = true;
                 result.changes = review.changes.len();
                 result.conflicts = review.conflicts().count();
-                let was_applied = session.was_applied()?;
+                let was_applied = session.was_applied()? || !review.already.is_empty();
                 result.state = match (review.changes.is_empty(), was_applied) {
                     (true, true) => SessionState::Applied,
                     (true, false) if !review.keeps_something_out() => SessionState::Nothing,

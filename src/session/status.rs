@@ -195,6 +195,11 @@ impl SessionState {
         matches!(self, SessionState::Opening | SessionState::Running)
     }
 
+    /// Whether somebody has decided about its work.
+    pub fn is_decided(self) -> bool {
+        matches!(self, SessionState::Applied | SessionState::Discarded)
+    }
+
     /// Whether nothing in the session waits for a decision.
     pub fn is_settled(self) -> bool {
         matches!(self, SessionState::Applied | SessionState::Nothing | SessionState::Discarded)

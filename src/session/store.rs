@@ -32,7 +32,7 @@ const NEW_PREFIX: &str = ".new-";
 #[derive(Debug, Clone)]
 pub struct SessionStore {
     home: PathBuf,
-    /// The working directory of whoever says `last`.
+    /// The working directory of whoever names a session.
     here: Option<PathBuf>,
 }
 
@@ -49,7 +49,7 @@ impl SessionStore {
         SessionStore { home: workforce_home.to_owned(), here: None }
     }
 
-    /// For commands: `last` is the last session of the project that this directory is in.
+    /// For commands: `last` is the last session of the project that this directory is in, and its sessions come before others.
     pub fn seen_from(self, here: &Path) -> SessionStore {
         SessionStore { here: Some(here.to_owned()), ..self }
     }
@@ -147,7 +147,8 @@ impl SessionStore {
         Ok(ids)
     }
 
-    /// The session of this name, the only one whose name or whose last part starts with it, or the `last` one.
+    /// The session of this name, the only one whose name or whose last part starts with it, or the `last` one. Where there are several,
+    /// those of the project around the working directory come first.
     pub fn find(&self, wanted: &str) -> Result<Session> {
         if wanted == LAST {
             return self.last();
@@ -166,10 +167,38 @@ impl SessionStore {
         match meant.as_slice() {
             [id] => Ok(self.session((*id).clone())),
             [] => Err(SessionError::NotFound { wanted: wanted.to_owned() }.into()),
-            several => {
-                let ids = several.iter().map(|id| (*id).clone()).collect();
-                Err(SessionError::Ambiguous { wanted: wanted.to_owned(), ids }.into())
+            several => self.of_this_project(wanted, several),
+        }
+    }
+
+    /// Of several sessions that could be meant, the only one of this project.
+    fn of_this_project(&self, wanted: &str, several: &[&SessionId]) -> Result<Session> {
+        let entries = self.list_by_use()?;
+        let root = self.project_root(&entries).filter(|_| self.here.is_some());
+        let meant: Vec<&SessionEntry> =
+            entries.iter().filter(|entry| several.iter().any(|id| id.as_str() == entry.id)).collect();
+        let of_project: Vec<&SessionEntry> = meant
+            .iter()
+            .filter(|entry| root.is_some_and(|root| entry.is_of_project(root)))
+            .copied()
+            .collect();
+        let closest = if of_project.is_empty() { meant } else { of_project };
+        let mut found: Vec<Session> = closest.iter().filter_map(|entry| self.listed(entry)).collect();
+        if found.len() == 1 {
+            return Ok(found.remove(0));
+        }
+        let ids = found.into_iter().map(|session| session.id).collect();
+        Err(SessionError::Ambiguous { wanted: wanted.to_owned(), ids }.into())
+    }
+
+    /// The project that the working directory is in, as the sessions name it; without one, the one that was used last.
+    fn project_root<'a>(&self, entries: &'a [SessionEntry]) -> Option<&'a Path> {
+        let mut roots = entries.iter().filter_map(|entry| entry.status.as_ref().map(|status| &*status.root));
+        match &self.here {
+            Some(here) => {
+                roots.filter(|root| here.starts_with(root)).max_by_key(|root| root.as_os_str().len())
             }
+            None => roots.next(),
         }
     }
 
@@ -177,13 +206,7 @@ impl SessionStore {
     /// be discarded by somebody who thinks of another one.
     fn last(&self) -> Result<Session> {
         let entries = self.list_by_use()?;
-        let roots = entries.iter().filter_map(|entry| entry.status.as_ref().map(|status| &*status.root));
-        let root = match &self.here {
-            Some(here) => {
-                roots.filter(|root| here.starts_with(root)).max_by_key(|root| root.as_os_str().len())
-            }
-            None => roots.into_iter().next(),
-        };
+        let root = self.project_root(&entries);
         let last = root.and_then(|root| entries.iter().find(|entry| entry.is_of_project(root)));
         let elsewhere = || entries.first().map(|entry| entry.id.clone());
         let session = last.and_then(|entry| self.listed(entry));
@@ -435,6 +458,17 @@ mod tests {
         store.create(&host(), "beta-two", Path::new("/p")).unwrap();
         assert_eq!(store.find("al").unwrap().id, first.id);
         assert!(store.find("beta").unwrap_err().to_string().contains("2 sessions"));
+        // Those of this project come first, the last one before the others.
+        let here = store.clone().seen_from(Path::new("/q/src"));
+        let mine = store.create(&host(), "beta-three", Path::new("/q")).unwrap();
+        assert_eq!(here.find("beta-").unwrap().id, mine.id);
+        assert_eq!(here.find("beta-o").unwrap().id.as_str(), here.find("beta-one").unwrap().id.as_str());
+        assert!(here.find("al").is_ok(), "another project's, if there is no other");
+        let newest = store.create(&host(), "beta-four", Path::new("/q")).unwrap();
+        let error = here.find("beta-").unwrap_err();
+        let Some(SessionError::Ambiguous { ids, .. }) = error.downcast_ref() else { panic!("{error:#}") };
+        assert_eq!(ids, &[newest.id.clone(), mine.id.clone()]);
+        assert!(store.find("beta-").unwrap_err().to_string().contains("4 sessions"));
         assert!(store.find("").is_err() && store.find("../x").is_err());
     }
 

@@ -2,7 +2,7 @@
 //! taken away at the end. What is counted is the caller's business.
 
 use super::IS_LINE_DRAWN;
-use crate::host::Host;
+use crate::host::{Host, terminal};
 use std::io::{self, Write};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -26,7 +26,8 @@ pub struct Bar {
 impl Bar {
     /// `None` where there is no terminal that could show it.
     pub fn start(host: &Host, what: &'static str, count: Count) -> Option<Bar> {
-        if !host.stderr_is_terminal || host.var("TERM").is_none_or(|term| term == "dumb") {
+        let is_drawn = host.stderr_is_terminal && terminal::is_in_front();
+        if !is_drawn || host.var("TERM").is_none_or(|term| term == "dumb") {
             return None;
         }
         let (end, ended) = channel();

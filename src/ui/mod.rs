@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::model::report::Status;
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
+use rustix::fs::FileType;
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 use std::fs::File;
@@ -218,6 +219,12 @@ impl Ui {
     /// Whether stdout is a terminal: bytes of other people's must not reach it as they are.
     pub fn is_on_terminal(&self) -> bool {
         io::stdout().is_terminal()
+    }
+
+    /// Whether stdout leads to another program, which may write to the terminal in its turn.
+    pub fn is_piped(&self) -> bool {
+        let stat = rustix::fs::fstat(io::stdout());
+        stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo)
     }
 
     /// Bytes on stdout as they are made. When nobody takes them any more, that ends; it is no error of the writer's.

@@ -1,7 +1,7 @@
 //! Columns that line up and fit the screen. Knows nothing about what is in them.
 
 use super::printable;
-use super::text::{display_width, fitted};
+use super::text::{display_width, fitted, wrapped};
 use super::{BOLD, DIM};
 
 /// Width that the last column keeps as long as another one can give way.
@@ -17,6 +17,8 @@ pub struct Table {
     width: Option<usize>,
     /// Which column gives way first, and the width that it keeps; with 0 it is left out.
     gives_way: Vec<(usize, usize)>,
+    /// Whether the last column goes on in further lines instead of being cut.
+    wraps: bool,
 }
 
 impl Table {
@@ -29,12 +31,19 @@ impl Table {
             rows: Vec::new(),
             width: terminal_width(),
             gives_way: [(last, LAST_COLUMN)].into_iter().chain(others).collect(),
+            wraps: false,
         }
     }
 
     /// Which columns give way on a narrow screen, first to last, each down to a width; with 0 it is left out.
     pub fn giving_way(mut self, order: &[(usize, usize)]) -> Table {
         self.gives_way = order.to_vec();
+        self
+    }
+
+    /// The last column explains the others: it is shown whole.
+    pub fn wrapping(mut self) -> Table {
+        self.wraps = true;
         self
     }
 
@@ -47,13 +56,32 @@ impl Table {
         let widths = self.widths();
         let mut text = format!("{BOLD}{}{BOLD:#}\n", line(&self.header, &widths));
         for row in &self.rows {
-            text.push_str(&line(row, &widths));
-            text.push('\n');
+            for cells in self.lines_of(row, &widths) {
+                text.push_str(&line(&cells, &widths));
+                text.push('\n');
+            }
         }
         if self.rows.is_empty() {
             text.push_str(&format!("{DIM}(none){DIM:#}\n"));
         }
         text
+    }
+
+    /// The cells of a row, and those of the lines that its last column goes on in.
+    fn lines_of(&self, row: &[String], widths: &[Option<usize>]) -> Vec<Vec<String>> {
+        let last = self.header.len() - 1;
+        let (Some(text), Some(Some(width)), true) = (row.get(last), widths.get(last), self.wraps) else {
+            return vec![row.to_vec()];
+        };
+        let mut lines: Vec<Vec<String>> = wrapped(text, *width)
+            .into_iter()
+            .map(|text| with_last(vec![String::new(); last], text))
+            .collect();
+        match lines.first_mut() {
+            Some(first) => first[..last].clone_from_slice(&row[..last]),
+            None => lines.push(row.to_vec()),
+        }
+        lines
     }
 
     /// The width of every column; `None` for one that is left out.
@@ -84,6 +112,11 @@ impl Table {
 fn taken(widths: &[Option<usize>]) -> usize {
     let shown = widths.iter().flatten();
     shown.clone().sum::<usize>() + 2 * shown.count().saturating_sub(1)
+}
+
+fn with_last(mut cells: Vec<String>, last: String) -> Vec<String> {
+    cells.push(last);
+    cells
 }
 
 fn line(cells: &[String], widths: &[Option<usize>]) -> String {
@@ -130,6 +163,26 @@ mod tests {
     fn lines(width: Option<usize>) -> Vec<String> {
         let text = anstream::adapter::strip_str(&table(width).render()).to_string();
         text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_column_that_explains_goes_on_in_further_lines() {
+        let mut table =
+            Table { width: Some(30), ..Table::new(&["KEY", "MEANING"]) }.giving_way(&[(1, 10)]).wrapping();
+        table.row(["a.long.key", "what it means at some length, to the end"]);
+        table.row(["b", ""]);
+        let text = anstream::adapter::strip_str(&table.render()).to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "KEY         MEANING",
+                "a.long.key  what it means at",
+                "            some length, to",
+                "            the end",
+                "b",
+            ]
+        );
     }
 
     #[test]

@@ -205,7 +205,7 @@ fn a_session_goes_on_in_its_mount_and_its_conversation() {
         let world = world("begins; echo more >> made.txt; answers done");
         let (first, _) = world.report(&["--apply", "never", "--harness", harness]);
         let id = first["session"].as_str().unwrap();
-        let (second, code) = world.report(&["--resume", id]);
+        let (second, code) = world.report(&["--resume", id, "--apply", "auto"]);
         assert_eq!(code, 0, "{second:#}");
         assert_eq!(second["session"], first["session"]);
         assert_eq!(second["harness"]["kind"], harness);
@@ -277,7 +277,8 @@ fn what_became_secret_since_is_hidden_when_a_session_goes_on() {
     let world = world("begins; cat .env.local >> seen.txt; answers done");
     let (first, _) = world.report(&["--apply", "never"]);
     world.files(&[(".env.local", "LATE-SECRET\n")]);
-    let (second, code) = world.report(&["--resume", first["session"].as_str().unwrap()]);
+    let resume = ["--resume", first["session"].as_str().unwrap(), "--apply", "auto"];
+    let (second, code) = world.report(&resume);
     assert_eq!(code, 0, "{second:#}");
     assert_eq!(read(world.project().join("seen.txt")), "");
     assert!(second["mount"]["hidden"].to_string().contains(".env.local"), "{second:#}");

@@ -359,3 +359,16 @@ fn the_last_line_counts_calls_that_were_not_allowed() {
     did.says("not allowed: Bash(make > out.txt) (a headless run has nobody to ask;");
     did.says(", no changes, 1 call not allowed, session worker-");
 }
+
+#[test]
+fn a_run_in_the_background_draws_no_status_line() {
+    let world = World::with_harness(*identities().last().unwrap(), &long_command());
+    let path = world.path("bin");
+    let terminal = small(&world);
+    terminal.line(&format!("PATH={}:$PATH $AW agent worker -p x --apply never &", path.display()));
+    terminal.shows("• First I look.");
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    assert_eq!(rows(&terminal, "1 turn  1 file changed"), Vec::<String>::new(), "{}", terminal.screen());
+    fs::write(world.path("record/go"), "").unwrap();
+    terminal.shows("completed in ");
+}

@@ -75,6 +75,7 @@ mod roles;
 mod session_list;
 mod session_log;
 mod session_next;
+mod settled;
 mod sidecars;
 mod soak;
 mod support;

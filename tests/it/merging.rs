@@ -203,7 +203,7 @@ fn a_session_that_goes_on_after_an_apply_starts_from_what_was_applied() {
 
 #[test]
 fn too_many_files_to_keep_are_told() {
-    let world = World::with_harness(Identity::Own, "begins; echo x > new.txt; sleep 3; answers done");
+    let world = World::with_harness(Identity::Own, "begins; echo x > new.txt; sleep 8; answers done");
     world.outside("mkdir many; for i in $(seq 5010); do echo $i > many/$i; done");
     let (report, code) = world.report(&[]);
     assert_eq!(code, 0, "{report:#}");

@@ -265,7 +265,7 @@ fn children_that_hold_the_pipes_do_not_hang_a_headless_caller() {
     .unwrap();
     let run = |mount: &agentworkforce::mount::OpenMount, script: &str| {
         let argv = ["sh", "-c", script].map(Into::into).to_vec();
-        let command = ChildCommand { argv, env: vec![("X".into(), Some("y".into()))] };
+        let command = ChildCommand { argv, env: vec![("X".into(), Some("y".into()))], ends_at: None };
         let mut child = mount.spawn(&command, ChildStdio::piped(), Group::Own).unwrap();
         let mut out = child.take_stdout().unwrap();
         let mut reports = Vec::new();

@@ -161,7 +161,7 @@ fn run(host: &Host, args: &[OsString]) -> Result<Exit> {
         let own = OwnGroup::of_this_process().map_err(CommandError::usage)?;
         mount.confine(own.limited("agentworkforce-test", Limits::default())?);
     }
-    let command = ChildCommand { argv: rest.cloned().collect(), env: Vec::new() };
+    let command = ChildCommand { argv: rest.cloned().collect(), env: Vec::new(), ends_at: None };
     let outcome = mount.run(&command, ChildStdio::inherited()?, &mut signals, None)?;
     eprintln!("outcome {outcome:?}");
     if prompt {

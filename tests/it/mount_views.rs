@@ -141,7 +141,8 @@ fn raw(paths: &[&str]) -> Vec<RawPath> {
 }
 
 fn run(mount: &OpenMount, script: &str) -> String {
-    let command = ChildCommand { argv: ["sh", "-c", script].map(Into::into).to_vec(), env: Vec::new() };
+    let command =
+        ChildCommand { argv: ["sh", "-c", script].map(Into::into).to_vec(), env: Vec::new(), ends_at: None };
     let mut child = mount.spawn(&command, ChildStdio::piped(), Group::Own).unwrap();
     let (mut out, mut err) = (child.take_stdout().unwrap(), child.take_stderr().unwrap());
     let mut reports = Vec::new();

@@ -181,7 +181,7 @@ fn a_session_does_not_go_on_under_other_rules() {
 fn a_conversation_in_a_copy_goes_on_as_long_as_the_copy_is_there() {
     let world = world(WORKS);
     let (first, _) = world.report(&["--mount", "copy", "--apply", "never"]);
-    let (second, code) = world.report(&["--resume", id(&first), "--mount", "copy"]);
+    let (second, code) = world.report(&["--resume", id(&first), "--mount", "copy", "--apply", "auto"]);
     assert_eq!(code, 0, "{second:#}");
     let did = world.agent(&["worker", "-p", "x", "--resume", id(&first), "--mount", "copy"]).ends(2);
     did.says("is gone, and claude continues a conversation only where it began").says("--keep");
@@ -241,4 +241,44 @@ fn an_empty_directory_of_a_harness_is_nothing_that_the_agent_wrote() {
             assert!(!second["changes"].to_string().contains("there"), "{script} {backend}: {second:#}");
         }
     }
+}
+
+#[test]
+fn what_holds_work_back_goes_on_with_the_session() {
+    let world = world("begins; echo made >> made.txt; answers done");
+    let (held, code) = world.report(&["--check", "grep -c made made.txt; exit 7"]);
+    assert_eq!((code, &held["apply"]["status"]), (1, &json!("held")), "{held:#}");
+    let session = id(&held);
+    for resume in [&["--resume", session][..], &["--resume", "last"], &["-c"]] {
+        let plan =
+            world.agent(&[&["worker", "-p", "x", "--dry-run", "--json"], resume].concat()).ends(0).json();
+        assert_eq!(plan["carriedOver"], json!(["checks"]), "{plan:#}");
+        let (again, code) = world.report(resume);
+        assert_eq!((code, &again["apply"]["status"]), (1, &json!("held")), "{again:#}");
+        assert_eq!(again["checks"][0]["exitCode"], 7, "{again:#}");
+    }
+    let did = world.agent(&["worker", "-p", "x", "-c"]).ends(1);
+    did.says("with the checks of the session (`--no-checks` leaves them out): grep -c made made.txt; exit 7");
+    did.says("check failed: grep");
+    // Others in their place, and none.
+    let (other, _) = world.report(&["--resume", session, "--check", "false", "--check", "true"]);
+    assert_eq!(other["checks"].as_array().map(Vec::len), Some(2), "{other:#}");
+    assert!(!world.project().join("made.txt").exists());
+    let (none, code) = world.report(&["--resume", session, "--no-checks"]);
+    assert_eq!(
+        (code, &none["apply"]["status"], &none["checks"]),
+        (0, &json!("applied"), &json!([])),
+        "{none:#}"
+    );
+
+    let (held, _) = world.report(&["--apply", "never"]);
+    let plan = world.agent(&["worker", "-p", "x", "-c", "--dry-run"]).ends(0);
+    plan.says("its changes stay in the session, as before");
+    let (again, code) = world.report(&["-c"]);
+    assert_eq!((code, id(&again), &again["apply"]["status"]), (0, id(&held), &json!("held")), "{again:#}");
+    let (applied, _) = world.report(&["-c", "--apply", "auto"]);
+    assert_eq!((id(&applied), &applied["apply"]["status"]), (id(&held), &json!("applied")), "{applied:#}");
+    // What is not known about the last run must not pass for no checks.
+    fs::write(world.sessions().join(id(&held)).join("plan.json"), "{").unwrap();
+    world.agent(&["worker", "-p", "x", "-c"]).says("plan.json is damaged");
 }

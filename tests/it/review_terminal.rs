@@ -220,7 +220,7 @@ fn conflicts_are_settled_in_the_review() {
         terminal.shows("what the agent changed");
         terminal.asks("Enter to decide later?");
         terminal.line("o");
-        terminal.shows("1 change left in the session");
+        terminal.shows("your version stays: a.txt");
         terminal.shows("ended 0");
         assert_eq!(a(), "top\nmine\nend\n");
         assert_eq!(read(world.project().join("b.txt")), "new\n");

@@ -188,12 +188,43 @@ fn the_list_fits_a_terminal_of_80_columns() {
         screen.lines().all(|line| !line.starts_with(' ') || line.starts_with("        worker: ")),
         "{screen}"
     );
+    assert!(!screen.contains("PROJECT") && !screen.contains(" in project"), "{screen}");
     terminal.resize(180, 24);
     terminal
         .line("until stty size | grep -q ' 180'; do sleep 0.1; done; clear; $AW sessions list; echo wi''de");
     terminal.shows("wide");
     let screen = terminal.screen();
     assert!(screen.lines().any(|line| line.starts_with(&short) && line.ends_with(task)), "{screen}");
+}
+
+#[test]
+fn the_list_on_a_terminal_tells_the_projects_apart() {
+    let world = world(Identity::Own);
+    world.agent(&["worker", "-p", "look"]).ends(0);
+    let other = world.path("other/shop");
+    fs::create_dir_all(&other).unwrap();
+    let mut command = world.aw_command(["mount", "--root", ".", "--", "true"]);
+    Did::of(&command.current_dir(&other).output().unwrap()).ends(0);
+    let terminal = Terminal::open_with(&world, 80, 24);
+    terminal.line("clear; $AW sessions list; echo end''ed");
+    terminal.shows("ended");
+    let screen = terminal.screen();
+    assert!(
+        screen.contains("        mount in shop: true") && screen.contains("        worker in project: look"),
+        "{screen}"
+    );
+    terminal.resize(180, 24);
+    terminal
+        .line("until stty size | grep -q ' 180'; do sleep 0.1; done; clear; $AW sessions list; echo wi''de");
+    terminal.shows("wide");
+    let screen = terminal.screen();
+    assert!(
+        screen.contains("PERSONA") && screen.contains("PROJECT") && screen.contains("  shop "),
+        "{screen}"
+    );
+    terminal.line("clear; $AW sessions list --project; echo on''ly");
+    terminal.shows("only");
+    assert!(!terminal.screen().contains("PROJECT"), "{}", terminal.screen());
 }
 
 #[test]

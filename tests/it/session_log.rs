@@ -271,7 +271,7 @@ fn only_the_runner_of_the_session_is_ever_told_to_end() {
 #[test]
 fn a_runner_that_takes_its_time_is_waited_for_only_so_long() {
     // It does not end at the signal, and the grace period is longer than what is waited here.
-    let stubborn = format!("trap '' TERM; {AT_WORK}");
+    let stubborn = format!("trap '' TERM INT; {AT_WORK}");
     let world = World::with_harness(Identity::Own, &stubborn);
     let mut run = world.agent_at_work(&[]);
     let id = world.only_session();
@@ -403,6 +403,33 @@ fn a_transcript_does_not_depend_on_the_times_of_files() {
     let command = fs::File::options().append(true).open(attempt.join("command.json")).unwrap();
     command.set_modified(std::time::SystemTime::now() + std::time::Duration::from_hours(1)).unwrap();
     log_of(&world, "last", &[]).ends(0).says("from the time of this attempt");
+}
+
+#[test]
+fn an_answer_that_claude_wrote_down_first_comes_after_its_question() {
+    let script = format!(
+        "{KEEPS}\nsays later; sleep 0.05; answers_with hi; tac $file > $file.new; mv $file.new $file"
+    );
+    let world = World::with_harness(Identity::Own, &script);
+    world.agent(&["worker", "--apply", "never", "--", "hello"]).ends(0);
+    let did = log_of(&world, "last", &[]).ends(0);
+    assert!(did.stdout.starts_with("> later\n• hi\n"), "{did:#?}");
+}
+
+#[test]
+fn each_harness_is_stopped_by_the_signal_that_ends_it() {
+    let script = "begins; trap 'echo TERM > $record/signal; exit 1' TERM; trap 'echo INT > $record/signal; exit 1' INT\n\
+                  touch \"$record/ready\"; while :; do sleep 0.05; done";
+    for (harness, signal) in [("claude", "INT\n"), ("codex", "TERM\n"), ("opencode", "TERM\n")] {
+        let world = World::with_harness(Identity::Own, script);
+        world.harness(harness, script);
+        let mut run = world.agent_at_work(&["--harness", harness, "--apply", "never"]);
+        world.aw(["sessions", "stop", "last"]).ends(0);
+        assert_eq!(run.wait().unwrap().code(), Some(143), "{harness}");
+        assert_eq!(world.recorded("signal"), signal, "{harness}");
+        let (report, code) = world.report(&["--harness", harness, "--timeout", "0.5"]);
+        assert_eq!((code, world.recorded("signal")), (124, signal.to_owned()), "{report:#}");
+    }
 }
 
 /// Half a secret would not be recognised: what a tool answered is whole until the secrets are out.

@@ -124,3 +124,29 @@ fn what_the_agent_wrote_to_a_file_of_the_persona_can_be_found() {
         world.aw(["sessions", "show", &id]).ends(0).says(file);
     });
 }
+
+#[test]
+fn a_session_shows_the_commits_of_its_agent_and_commands_that_can_be_pasted() {
+    let world = World::with_harness(
+        Identity::Own,
+        "begins; echo agents >> a; git add a; git commit -qm 'by the agent'; answers done",
+    );
+    world.repository(&[("a", "base\n")]);
+    let (report, code) = world.report(&["--apply", "auto"]);
+    assert_eq!(code, 0, "{report:#}");
+    let commit = &report["commits"][0];
+    let (id, reference) = (commit["id"].as_str().unwrap(), commit["reference"].as_str().unwrap());
+    let shown = world.aw(["sessions", "show", "last"]).ends(0);
+    shown.says(&format!("commit    {}  by the agent  (kept as {reference})", &id[..10]));
+
+    let did = world.agent(&["worker", "-p", "x", "--apply", "never"]).ends(0);
+    did.says("shows it, `agentworkforce sessions apply ");
+    world.outside("echo mine > a");
+    let (report, _) = world.report(&["--apply", "never"]);
+    world.outside("echo mine too > a");
+    let id = report["session"].as_str().unwrap();
+    let shown = world.aw(["sessions", "show", id]).ends(0);
+    for flag in ["--theirs", "--ours", "--markers"] {
+        shown.says(&format!("`agentworkforce sessions apply {id} {flag} PATH`"));
+    }
+}

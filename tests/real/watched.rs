@@ -2,6 +2,7 @@
 //! headless run of theirs shows meanwhile.
 
 use crate::support::pty::Terminal;
+use crate::support::running::Running;
 use crate::support::scratch::PATIENCE;
 use crate::support::wishes::{shell, write};
 use crate::support::{Scratch, Turn};
@@ -138,4 +139,42 @@ fn claude_is_watched_on_a_terminal() {
         &["via claude", "Bash touch made.txt; sleep 5", "ANSWER-FROM-THE-MODEL", "completed in "],
     );
     assert_eq!(screen.matches("ANSWER-FROM-THE-MODEL").count(), 1, "{screen}");
+}
+
+#[test]
+fn claude_does_nothing_more_after_a_stop() {
+    let harness = Harness::Claude;
+    let tool = shell(harness, "echo begun > begun; sleep 60");
+    let stopped = || {
+        let late = write(harness, "late.txt");
+        let world = Scratch::new([tool.clone(), late, shell(harness, "echo late > later.txt")]);
+        world.model.always(Turn::text("all done"));
+        world.tester(harness, &json!({}));
+        world
+    };
+    let is_over = |world: &Scratch, report: &Value, id: &str| {
+        assert_eq!(world.model.turns().len(), 1, "{report:#}\n{}", world.model.requests_text());
+        let ran = world.run(&mut world.agentworkforce(["sessions", "diff", id]), "");
+        assert!(ran.stdout.contains("begun") && !ran.stdout.contains("late"), "{report:#}\n{}", ran.stdout);
+    };
+    let world = stopped();
+    let (report, ran) = world.report(&["--timeout", "12"]);
+    assert_eq!(ran.code, Some(124), "{report:#}");
+    is_over(&world, &report, "last");
+
+    let world = stopped();
+    let mut command = world.agentworkforce(["agent", "tester", "-p", "do it", "--json", "--apply", "never"]);
+    let running = Running::start(world.root(), &mut command, "");
+    world.model.wait_for_turns(1, PATIENCE);
+    let began = Instant::now();
+    while !world.run(&mut world.agentworkforce(["sessions", "diff", "last"]), "").stdout.contains("begun") {
+        assert!(began.elapsed() < PATIENCE, "the tool does not begin");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let stop = world.run(&mut world.agentworkforce(["sessions", "stop", "last"]), "");
+    assert_eq!(stop.code, Some(0), "{stop:#?}");
+    let ran = running.end(PATIENCE);
+    let report: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(report["outcome"]["status"], "interrupted", "{report:#}");
+    is_over(&world, &report, "last");
 }

@@ -78,8 +78,10 @@ pub(super) fn session(error: &SessionError) -> Advice {
         }
         SessionError::NoLast { elsewhere: None } => Advice::usage().hint("there are no sessions at all"),
         SessionError::Ambiguous { ids, .. } => {
-            let names: Vec<&str> = ids.iter().take(5).map(SessionId::as_str).collect();
-            Advice::usage().hint(format!("give more of the name: {}", names.join(", ")))
+            const MOST: usize = 5;
+            let names: Vec<&str> = ids.iter().take(MOST).map(SessionId::as_str).collect();
+            let more = if ids.len() > MOST { ", ..." } else { "" };
+            Advice::usage().hint(format!("give more of the name, or `last`: {}{more}", names.join(", ")))
         }
         SessionError::InUse { .. } => {
             Advice::usage().hint("its runner is still at work; wait for it, or stop it")

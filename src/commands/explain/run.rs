@@ -56,7 +56,7 @@ pub(super) fn run(error: &RunError) -> Advice {
             advice.hint(format!("`agentworkforce agent {persona}` begins one; `agentworkforce sessions list` shows those of all projects"))
         }
         RunError::Discarded { .. } => {
-            advice.hint("begin a new one without `--resume`; `agentworkforce sessions list` shows the others")
+            advice.hint("begin a new one without `-c` or `--resume`; `agentworkforce sessions list` shows the others")
         }
         RunError::OtherPersona { session, owner, .. } => {
             advice.hint(format!("`agentworkforce agent {owner} --resume {session}`"))
@@ -149,7 +149,9 @@ fn refusal(refusals: &[Refusal]) -> Advice {
         RefusalCode::NoTerminal => {
             (Exit::Usage, "`--apply ask` needs a terminal: use `--apply auto` or `--apply never` in scripts")
         }
-        RefusalCode::ZeroBudget => (Exit::Refused, "raise `limits.usd` of the persona, or use `--max-usd`"),
+        RefusalCode::ZeroBudget => {
+            (Exit::Refused, "give more with `--max-usd`, or in `limits.usd` of the persona")
+        }
         RefusalCode::OverlayUnavailable => {
             (Exit::Usage, "use `--mount copy`, or `--mount auto` to take whatever works")
         }

@@ -133,14 +133,20 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
             }
             hint_at_settling(&applied.session, &conflicts, ui);
         }
-        ApplyResult::Nothing => ui.say("nothing to apply"),
+        ApplyResult::Nothing if outcome.kept_yours.is_empty() && !outcome.review.already.is_empty() => {
+            let names = some_names(&outcome.review.already);
+            ui.say(&format!("nothing to apply: the project has the agent's changes already: {names}"));
+        }
+        ApplyResult::Nothing if outcome.kept_yours.is_empty() => ui.say("nothing to apply"),
+        ApplyResult::Nothing => {
+            ui.say(&format!("nothing applied of session {}", applied.session));
+            say_kept_yours(applied, ui);
+        }
         ApplyResult::Applied => {
             let rows = list::rows(&outcome.applied, &[]);
             ui.say(&format!("applied {} of session {}", counted(rows.len(), "change"), applied.session));
             ui.say_lines(rows.iter().map(|row| format!("  {}", row.text)));
-            if !outcome.remaining.is_empty() {
-                ui.say(&format!("{} left in the session", counted(outcome.remaining.len(), "change")));
-            }
+            say_kept_yours(applied, ui);
             if outcome.applied.iter().any(|change| change.marked) {
                 ui.hint(
                     "both versions are in the files with conflict markers: edit them and remove the markers",
@@ -180,12 +186,34 @@ pub fn say_applied(applied: &Applied, ui: &mut Ui) {
     }
 }
 
+/// What was decided for the user's version, and what still waits.
+fn say_kept_yours(applied: &Applied, ui: &mut Ui) {
+    let outcome = &applied.outcome;
+    if let Some(first) = outcome.kept_yours.first() {
+        ui.say(&format!("your version stays: {}", some_names(&outcome.kept_yours)));
+        let path = typed_path(first);
+        ui.hint(format!(
+            "`agentworkforce sessions apply {} --theirs {path}` takes the agent's version after all",
+            applied.session
+        ));
+    }
+    let is_left = |change: &&Change| !outcome.kept_yours.contains(&change.path);
+    match outcome.remaining.iter().filter(is_left).count() {
+        0 => {}
+        left => ui.say(&format!("{} left in the session", counted(left, "change"))),
+    }
+}
+
+/// A path as it can be pasted: a name that begins with a dash is no flag behind `./`.
+fn typed_path(path: &RawPath) -> String {
+    let dot = if path.0.as_os_str().as_encoded_bytes().starts_with(b"-") { "./" } else { "" };
+    shell_word(&Path::new(dot).join(path))
+}
+
 /// How a conflict is settled, with commands that can be pasted.
 fn hint_at_settling(session: &str, conflicts: &[&Change], ui: &mut Ui) {
     let Some(first) = conflicts.first() else { return };
-    // A name that begins with a dash is no flag behind this.
-    let dot = if first.path.0.as_os_str().as_encoded_bytes().starts_with(b"-") { "./" } else { "" };
-    let path = shell_word(&Path::new(dot).join(&first.path));
+    let path = typed_path(&first.path);
     ui.hint(format!("`agentworkforce sessions diff {session} {path}` shows what you and the agent changed"));
     let apply = format!("agentworkforce sessions apply {session}");
     if first.conflict == Some(ConflictReason::NotEmpty) {

@@ -4,6 +4,8 @@
 use super::answer;
 use crate::error::Result;
 use crate::exit::Exit;
+use crate::model::raw_path::RawPath;
+use crate::mount::changes::diff::some_names;
 use crate::session::Sessions;
 use crate::ui::{Ui, patch, printable};
 use serde_json::json;
@@ -17,13 +19,13 @@ pub(super) fn diff(
     ui: &mut Ui,
 ) -> Result<Exit> {
     if !ui.is_json() && !ui.is_on_terminal() {
-        let mut is_any = true;
+        let mut nothing = None;
         ui.stream(|out| {
-            is_any = sessions.patch(id, path, include_ignored, out)?;
+            nothing = sessions.patch(id, path, include_ignored, out)?;
             Ok(())
         })?;
-        if !is_any {
-            ui.say("no changes");
+        if let Some(nothing) = nothing {
+            say_nothing(&nothing.already, ui);
         }
         return Ok(Exit::Done);
     }
@@ -42,7 +44,17 @@ pub(super) fn diff(
         ui.text(&patch::coloured(&file.text));
     }
     if found.files.is_empty() {
-        ui.say("no changes");
+        say_nothing(&found.already, ui);
     }
     Ok(Exit::Done)
+}
+
+fn say_nothing(already: &[RawPath], ui: &mut Ui) {
+    match already {
+        [] => ui.say("no changes"),
+        paths => {
+            let names = some_names(paths);
+            ui.say(&format!("no change waits: the project has the agent's changes already: {names}"));
+        }
+    }
 }

@@ -17,7 +17,9 @@ use crate::ui::text::fitted;
 use crate::ui::{DIM, Table, Ui, printable};
 use jiff::{Timestamp, Zoned};
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::path::Path;
 
 /// From this width on the task has enough room in the row itself.
 const WIDE: usize = 120;
@@ -48,11 +50,12 @@ pub(super) fn run(args: &SessionsListArgs, sessions: &Sessions, ui: &mut Ui) -> 
         ui.say(none);
     } else if ui.is_on_terminal() {
         let names = Names::of(sessions)?;
+        let projects = Projects::of(&entries, sessions.host);
         let rows: Vec<Row> = entries.iter().map(|entry| Row::of(entry, sessions.host, now)).collect();
         if screen_width() >= WIDE {
-            wide(&rows, &names, ui);
+            wide(&rows, &names, &projects, ui);
         } else {
-            narrow(&rows, &names, ui);
+            narrow(&rows, &names, &projects, ui);
         }
         ui.line(format!("\n{DIM}{}{DIM:#}", sum(&entries)));
     } else {
@@ -140,18 +143,27 @@ impl<'a> Row<'a> {
     }
 }
 
-fn wide(rows: &[Row], names: &Names, ui: &mut Ui) {
-    let mut table = Table::new(&["ID", "STARTED", "PERSONA", "OUTCOME", "TIME", "COST", "LINES", "TASK"]);
+fn wide(rows: &[Row], names: &Names, projects: &Projects, ui: &mut Ui) {
+    const PROJECT: usize = 2;
+    let mut header = vec!["ID", "STARTED", "PERSONA", "OUTCOME", "TIME", "COST", "LINES", "TASK"];
+    if projects.are_shown {
+        header.insert(PROJECT, "PROJECT");
+    }
+    let mut table = Table::new(&header);
     for row in rows {
         let name = names.short(&row.entry.id);
-        let cells =
-            [name, &row.started(), row.persona, &row.outcome, &row.time, &row.cost, &row.lines, &row.task];
+        let started = row.started();
+        let mut cells =
+            vec![name, &started, row.persona, &row.outcome, &row.time, &row.cost, &row.lines, &row.task];
+        if projects.are_shown {
+            cells.insert(PROJECT, projects.name(row.entry));
+        }
         table.row(cells);
     }
     ui.table(&table);
 }
 
-fn narrow(rows: &[Row], names: &Names, ui: &mut Ui) {
+fn narrow(rows: &[Row], names: &Names, projects: &Projects, ui: &mut Ui) {
     let table = Table::new(&["ID", "STARTED", "OUTCOME", "TIME", "COST", "LINES"]);
     // The name and the outcome stay longest.
     let mut table = table.giving_way(&[(5, 0), (4, 0), (3, 0), (1, 0), (2, 12), (0, 6), (2, 0)]);
@@ -171,10 +183,10 @@ fn narrow(rows: &[Row], names: &Names, ui: &mut Ui) {
     let room = screen_width().saturating_sub(INDENT.len());
     for (line, row) in lines.zip(rows) {
         ui.line(line);
-        let about = match &row.entry.task {
-            Some(_) => format!("{}: {}", row.persona, row.task),
-            None => row.persona.to_owned(),
-        };
+        let project =
+            if projects.are_shown { format!(" in {}", projects.name(row.entry)) } else { String::new() };
+        let task = row.entry.task.as_ref().map(|_| format!(": {}", row.task)).unwrap_or_default();
+        let about = format!("{}{project}{task}", row.persona);
         ui.line(format!("{INDENT}{DIM}{}{DIM:#}", fitted(&printable(&about), room)));
     }
 }
@@ -224,6 +236,42 @@ impl Names {
         let is_clear = short.len() >= FEWEST_DIGITS && self.counts.get(short) == Some(&1);
         if is_clear { short } else { id }
     }
+}
+
+/// What the projects of a list are called.
+struct Projects<'a> {
+    /// Whether there are others than the one around the working directory.
+    are_shown: bool,
+    names: HashMap<&'a Path, String>,
+}
+
+impl<'a> Projects<'a> {
+    fn of(entries: &'a [SessionEntry], host: &Host) -> Projects<'a> {
+        let roots: BTreeSet<&Path> = entries.iter().filter_map(root).collect();
+        let mut counts: HashMap<&OsStr, usize> = HashMap::new();
+        for name in roots.iter().filter_map(|root| root.file_name()) {
+            *counts.entry(name).or_default() += 1;
+        }
+        let home = host.home_dir();
+        // By its last part, unless another one is called the same.
+        let name = |root: &Path| match root.file_name().filter(|name| counts.get(name) == Some(&1)) {
+            Some(name) => printable_name(Path::new(name)),
+            None => match home.as_deref().and_then(|home| root.strip_prefix(home).ok()) {
+                Some(below) => printable_name(&Path::new("~").join(below)),
+                None => printable_name(root),
+            },
+        };
+        let are_shown = roots.iter().any(|root| !host.cwd.starts_with(root));
+        Projects { are_shown, names: roots.into_iter().map(|root| (root, name(root))).collect() }
+    }
+
+    fn name(&self, entry: &SessionEntry) -> &str {
+        root(entry).and_then(|root| self.names.get(root)).map_or("-", String::as_str)
+    }
+}
+
+fn root(entry: &SessionEntry) -> Option<&Path> {
+    entry.status.as_ref().map(|status| &*status.root)
 }
 
 /// `held: check failed`.

@@ -9,8 +9,9 @@ use crate::model::amounts::{self, counted};
 use crate::model::raw_path::RawPath;
 use crate::model::report::{ReportedCheck, Usage};
 use crate::model::verdict::Ruling;
-use crate::mount::changes::ProtectedWhy;
+use crate::mount::changes::compare::ConflictReason;
 use crate::mount::changes::diff::printable_name;
+use crate::mount::changes::{ProtectedWhy, Review};
 use crate::run::attempt::last_log;
 use crate::run::conversation::ConversationNote;
 use crate::session::kept_report::{KeptReport, REPORT_FILE};
@@ -24,6 +25,9 @@ use std::path::{Path, PathBuf};
 
 /// Lines that are shown of a task or a result.
 const MOST_LINES: usize = 20;
+
+/// Of the id of a commit.
+const SHOWN_DIGITS: usize = 10;
 
 /// A command that makes sense now.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -78,6 +82,11 @@ pub(super) fn run(sessions: &Sessions, id: &str, ui: &mut Ui) -> Result<Exit> {
         for path in paths {
             ui.line(format!("  {word:<9} {}{}", printable_name(path.as_ref()), lines(path)));
         }
+    }
+    for commit in report.iter().flat_map(|report| &report.commits) {
+        let id: String = commit.id.chars().take(SHOWN_DIGITS).collect();
+        let text = format!("commit    {id}  {}  (kept as {})", commit.subject, commit.reference);
+        ui.line(printable(&text));
     }
     for check in report.iter().flat_map(|report| &report.checks) {
         say_check(check, &shown, ui);
@@ -234,6 +243,10 @@ pub fn resume_command(persona: &str, session: &str) -> String {
 fn next_steps(shown: &Shown, paths: &Paths, note: Option<&ConversationNote>) -> Vec<Next> {
     let id = &shown.entry.id;
     let step = |action: &str, what| Next { command: format!("agentworkforce sessions {action} {id}"), what };
+    let apply = |flag: &str, what| {
+        let command = format!("agentworkforce sessions apply {id} {flag} PATH");
+        Next { command, what }
+    };
     if shown.entry.live {
         let is_agent = note.is_some();
         return match shown.entry.outcome {
@@ -244,7 +257,7 @@ fn next_steps(shown: &Shown, paths: &Paths, note: Option<&ConversationNote>) -> 
             _ => Vec::new(),
         };
     }
-    let has_conflict = shown.review.iter().any(|review| review.conflicts().next().is_some());
+    let reasons = || shown.review.iter().flat_map(Review::conflicts).filter_map(|one| one.conflict);
     let mut next = match shown.entry.state {
         SessionState::Held => {
             let mut next = vec![
@@ -252,13 +265,13 @@ fn next_steps(shown: &Shown, paths: &Paths, note: Option<&ConversationNote>) -> 
                 step("apply", "applies them"),
                 step("discard", "discards them"),
             ];
-            if has_conflict {
+            if reasons().next().is_some() {
                 next[1].what = "asks about the conflicts at a terminal";
-                next.insert(
-                    2,
-                    step("apply --theirs PATH", "takes the agent's version of a path in conflict"),
-                );
-                next.insert(3, step("apply --ours PATH", "keeps yours"));
+                next.insert(2, apply("--theirs", "takes the agent's version of a path in conflict"));
+                next.insert(3, apply("--ours", "keeps yours"));
+            }
+            if reasons().any(|reason| reason == ConflictReason::BothChanged) {
+                next.insert(4, apply("--markers", "writes both, with conflict markers (text files)"));
             }
             next.extend(
                 note.map(|note| Next { command: resume_command(&note.persona, id), what: "goes on with it" }),

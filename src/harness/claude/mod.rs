@@ -10,6 +10,7 @@ use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile, UserServers};
 use crate::harness::records::{ConversationFiles, Current, Records};
 use crate::harness::transcript::Transcripts;
 use crate::resolve::sidecar::Channel;
+use signal_hook::consts::SIGINT;
 
 pub static ADAPTER: Adapter = Adapter {
     program: "claude",
@@ -30,6 +31,7 @@ pub static ADAPTER: Adapter = Adapter {
     model_words: &["claude", "opus", "sonnet", "haiku", "opusplan"],
     counts_whole_conversation: false,
     denied_edits_are_questions: true,
+    ends_at: SIGINT,
     records: Records {
         current: Current::Given,
         files: Some(ConversationFiles { dir: "projects", depth: 1, in_session: None }),

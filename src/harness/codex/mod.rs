@@ -11,6 +11,7 @@ use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile, UserServers};
 use crate::harness::records::{ConversationFiles, Current, Records};
 use crate::harness::transcript::Transcripts;
 use crate::resolve::sidecar::Channel;
+use signal_hook::consts::SIGTERM;
 
 pub static ADAPTER: Adapter = Adapter {
     program: "codex",
@@ -31,6 +32,7 @@ pub static ADAPTER: Adapter = Adapter {
     model_words: &["gpt", "o1", "o3", "o4", "codex"],
     counts_whole_conversation: true,
     denied_edits_are_questions: false,
+    ends_at: SIGTERM,
     records: Records {
         current: Current::Locks(profile::LOCKS),
         files: Some(ConversationFiles { dir: "sessions", depth: 3, in_session: Some(profile::HOME) }),

@@ -11,6 +11,7 @@ use super::adapter::Adapter;
 use crate::harness::records::{Current, Records};
 use crate::harness::transcript::Transcripts;
 use crate::resolve::sidecar::Channel;
+use signal_hook::consts::SIGTERM;
 
 pub static ADAPTER: Adapter = Adapter {
     program: "example-agent",
@@ -25,6 +26,7 @@ pub static ADAPTER: Adapter = Adapter {
     model_words: &[],
     counts_whole_conversation: false,
     denied_edits_are_questions: false,
+    ends_at: SIGTERM,
     records: Records { current: Current::Given, files: None, usage: None, keeps_directory: false },
     transcripts: Transcripts::Nowhere,
     login_hint: "example-agent login",

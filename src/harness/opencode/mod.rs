@@ -13,6 +13,7 @@ use super::adapter::{ANY_PROJECT_CONFIG, Adapter, AgentFile, UserServers};
 use crate::harness::records::{Current, Records};
 use crate::harness::transcript::Transcripts;
 use crate::resolve::sidecar::Channel;
+use signal_hook::consts::SIGTERM;
 
 pub static ADAPTER: Adapter = Adapter {
     program: "opencode",
@@ -33,6 +34,7 @@ pub static ADAPTER: Adapter = Adapter {
     model_words: &[],
     counts_whole_conversation: false,
     denied_edits_are_questions: false,
+    ends_at: SIGTERM,
     records: Records {
         current: Current::File(plan::CONVERSATION_NOTE),
         files: None,

@@ -66,6 +66,9 @@ pub struct ApplyOutcome {
     pub applied: Vec<Change>,
     /// Changes that could still be applied: conflicts, and what was not picked.
     pub remaining: Vec<Change>,
+    /// Those of them that are decided: the project's version stays.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept_yours: Vec<RawPath>,
     /// The conflicts that nobody has decided yet, because of which nothing was applied.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undecided: Vec<RawPath>,
@@ -112,6 +115,7 @@ pub fn apply(
         status: ApplyResult::Nothing,
         applied: Vec::new(),
         remaining: chosen.rest.iter().map(|change| (*change).clone()).collect(),
+        kept_yours: Vec::new(),
         undecided: chosen.undecided.iter().map(|change| change.path.clone()).collect(),
         kept_directories: review.kept_directories.clone(),
         preserved: Vec::new(),
@@ -125,8 +129,9 @@ pub fn apply(
     }
     let steps = steps::for_changes(sides, &chosen.changes)?;
     context.crash_points.at("apply: planned");
+    let kept_yours = chosen.ours.iter().map(|change| change.path.clone()).collect();
     if steps.is_empty() {
-        return Ok(ApplyOutcome { review, ..outcome });
+        return Ok(ApplyOutcome { kept_yours, review, ..outcome });
     }
     let patch = patch_of(sides, &chosen.changes);
     let renames = renames_of(&chosen.changes);
@@ -142,6 +147,7 @@ pub fn apply(
     match run(context, &mut lock, &job)? {
         Ran::Done { number, kept_directories } => {
             outcome.status = ApplyResult::Applied;
+            outcome.kept_yours = kept_yours;
             // Conflicts are resolved now.
             let settled = |change: &&Change| Change { conflict: None, ..(*change).clone() };
             outcome.applied = chosen.changes.iter().map(settled).collect();

@@ -30,11 +30,14 @@ pub struct Selection {
     pub seen: BTreeMap<PathBuf, Option<Stat>>,
 }
 
+#[derive(Default)]
 pub(super) struct Chosen<'a> {
     /// To be applied.
     pub(super) changes: Vec<&'a Change>,
     /// Selected, but an undecided conflict. Part of `rest`.
     pub(super) undecided: Vec<&'a Change>,
+    /// Decided for the project's version. Part of `rest`.
+    pub(super) ours: Vec<&'a Change>,
     /// Everything that is not applied.
     pub(super) rest: Vec<&'a Change>,
 }
@@ -71,17 +74,20 @@ impl Selection {
             let decided = self.decided.get(path).map(|decided| &decided.choice);
             self.ours.iter().any(|ours| ours == path) || decided == Some(&Choice::Ours)
         };
-        let mut chosen = Chosen { changes: Vec::new(), undecided: Vec::new(), rest: Vec::new() };
+        let mut chosen = Chosen::default();
         for change in &review.changes {
             let path = change.path.0.as_path();
-            let is_picked = picked.as_ref().is_none_or(|picked| picked.contains(path))
-                && self.shown.as_ref().is_none_or(|shown| shown.contains(path));
+            let was_shown = self.shown.as_ref().is_none_or(|shown| shown.contains(path));
+            let is_picked = picked.as_ref().is_none_or(|picked| picked.contains(path)) && was_shown;
             let decided = self.decided.get(path).map(|decided| &decided.choice);
             // One half of a rename alone would lose or duplicate the file.
             let is_left =
                 decides(&self.ours, change) || is_ours(path) || change.other_half().is_some_and(is_ours);
             if !is_picked || is_left {
                 chosen.rest.push(change);
+                if is_left && was_shown {
+                    chosen.ours.push(change);
+                }
                 continue;
             }
             let is_decided = change.conflict.is_none_or(|reason| {

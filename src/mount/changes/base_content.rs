@@ -31,7 +31,7 @@ pub(super) const INDEX_FILE: &str = "index";
 /// Limit for the list, enough for some thousand paths.
 const LARGEST_LIST: u64 = 64 << 20;
 /// Larger files are not compared with the base.
-const LARGEST_COMPARED: u64 = 256 << 20;
+pub(super) const LARGEST_COMPARED: u64 = 256 << 20;
 /// Enough for git, which only looks something up.
 const GIT_TIME: Duration = Duration::from_secs(20);
 /// Attributes that make git convert the content of a file on its way in or out.

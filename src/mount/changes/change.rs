@@ -210,6 +210,9 @@ impl KeptOut {
 pub struct Review {
     /// In path order. Those with a `conflict` need a decision before anything is applied.
     pub changes: Vec<Change>,
+    /// What the agent changed and the project has without an apply: somebody made the same change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub already: Vec<RawPath>,
     pub protected: Vec<Protected>,
     /// Sockets, fifos and devices that the agent made or removed.
     pub special: Vec<RawPath>,

@@ -1,6 +1,7 @@
 //! What the agent changed, which of it may be applied, and why the rest may not: one value for report, diff and apply.
 //! It reads the project and the mount and changes neither.
 
+mod already;
 pub mod base;
 pub mod base_content;
 mod change;

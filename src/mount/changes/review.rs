@@ -1,6 +1,7 @@
 //! Judges what was touched: protected, excluded, or a change with its three-way verdict. The order matters: what must never be applied
 //! is sorted out before anything is compared.
 
+use super::already::is_already_there;
 use super::change::{Change, MOST_KEPT, Review};
 use super::compare::{After, Base, ConflictReason, Now, Verdict, compare};
 use super::content::same_content;
@@ -57,6 +58,9 @@ pub fn review(sides: &ThreeWay<'_>, ignored: Ignored) -> anyhow::Result<Review> 
     for judged in judged {
         match judged.verdict {
             Verdict::Conflict(..) => conflicts.push(judged),
+            Verdict::Nothing if is_already_there(sides, &judged.one, &judged.base, &judged.now)? => {
+                review.already.push(judged.one.path.into());
+            }
             _ => add(&about_agents, judged.as_it_is(), judged, &mut review),
         }
     }

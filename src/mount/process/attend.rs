@@ -224,6 +224,7 @@ fn attend(
     if listener.is_some() {
         pipes.push(Pipe::of(child.take_stdout(), Channel::Stdout)?);
         pipes.push(Pipe::of(child.take_stderr(), Channel::Stderr)?);
+        watch.ends_at = command.ends_at.unwrap_or(SIGTERM);
     }
     let mut stops = 0;
     let ending = loop {
@@ -327,6 +328,8 @@ struct Watch {
     last_output: Instant,
     reached: Option<ReachedLimit>,
     interrupted_by: Option<i32>,
+    /// The signal that asks it to end.
+    ends_at: i32,
     /// Whether it was asked to end.
     is_ending: bool,
     /// When the request turns into a kill; `None` once it has.
@@ -345,20 +348,23 @@ impl Watch {
             last_output: started,
             reached: None,
             interrupted_by: None,
+            ends_at: SIGTERM,
             is_ending: false,
             forced_at: None,
             is_forced: false,
         }
     }
 
-    /// Forwards the signal and starts the grace period; a second signal kills everything if `ends_at_second` is set.
+    /// Forwards the signal, or in place of one to end that which the child ends at, and starts the grace period; a second signal kills
+    /// everything if `ends_at_second` is set.
     fn interrupt(&mut self, signal: i32, child: &mut RunningChild, ends_at_second: bool) {
         if self.interrupted_by.is_some() && ends_at_second {
             self.force(child);
             return;
         }
         self.interrupted_by.get_or_insert(signal);
-        child.signal(signal);
+        let is_to_end = ends_at_second && matches!(signal, SIGTERM | SIGHUP);
+        child.signal(if is_to_end { self.ends_at } else { signal });
         self.ask_to_end(Instant::now());
     }
 
@@ -401,7 +407,7 @@ impl Watch {
             return;
         };
         self.reached = Some(reached);
-        child.signal(SIGTERM);
+        child.signal(self.ends_at);
         self.ask_to_end(now);
     }
 

@@ -34,6 +34,8 @@ pub struct ChildCommand {
     pub argv: Vec<OsString>,
     /// Changes to our own environment: a value, or `None` to remove the variable.
     pub env: Vec<(OsString, Option<OsString>)>,
+    /// The signal that ends it without a terminal, if not SIGTERM.
+    pub ends_at: Option<i32>,
 }
 
 /// A command that was started. Dropping it also ends everything that it started.

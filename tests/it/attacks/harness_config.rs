@@ -233,7 +233,8 @@ fn an_agent_does_not_choose_an_option_of_the_run_that_goes_on() {
             let script = format!("{begins}; echo '{forge}'; answers done");
             let world = World::with_harness(base.who, &script);
             let (first, _) = world.report(&["--apply", "never"]);
-            let (second, _) = world.report(&["--resume", first["session"].as_str().unwrap()]);
+            let (second, _) =
+                world.report(&["--resume", first["session"].as_str().unwrap(), "--apply", "auto"]);
             let argv = world.recorded_argv();
             assert!(!argv.contains(&FORGED.to_owned()), "{argv:?} {second:#}");
             assert!(
@@ -290,7 +291,8 @@ fn what_an_agent_leaves_as_setup_of_the_project_does_not_configure_the_next_atte
             );
             let (first, code) = world.report(&["--apply", "never", "--mount", backend]);
             assert_eq!(code, 0, "{first:#}");
-            let (second, code) = world.report(&["--resume", first["session"].as_str().unwrap()]);
+            let (second, code) =
+                world.report(&["--resume", first["session"].as_str().unwrap(), "--apply", "auto"]);
             assert_eq!(code, 0, "{second:#}");
             let project = world.project();
             assert!(!project.join("found").exists(), "{backend}: {}", world.outside("cat found"));

@@ -266,7 +266,8 @@ fn what_an_agent_leaves_in_its_harness_home_does_not_configure_the_next_attempt(
             world.give();
             let (first, code) = world.report(&["--apply", "never", "--harness", harness]);
             assert_eq!(code, 0, "{first:#}");
-            let (second, code) = world.report(&["--resume", first["session"].as_str().unwrap()]);
+            let (second, code) =
+                world.report(&["--resume", first["session"].as_str().unwrap(), "--apply", "auto"]);
             assert_eq!(code, 0, "{second:#}");
             assert!(!world.project().join("found").exists(), "{harness}: {}", world.outside("cat found"));
             assert!(world.project().join("made").exists());
