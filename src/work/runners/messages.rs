@@ -1,6 +1,7 @@
 //! The lines of an output that say what went wrong, and their form without what differs from run to run.
 
 use super::lines::without_colours;
+use super::names::number_before;
 
 const MOST_LINES: usize = 20;
 const LONGEST: usize = 400;
@@ -72,11 +73,11 @@ fn is_error(text: &str) -> bool {
         "No such file or directory",
         ": undefined: ",
     ];
-    let is_about_none =
-        text.contains("0 failed") || text.contains("0 errors") || text.contains("Failures: 0");
+    let is_about_none = ["failed", "errors"].iter().any(|word| number_before(text, word) == Some(0))
+        || text.contains("Failures: 0");
     let names_error = BEGINNINGS.iter().any(|beginning| text.starts_with(beginning))
         || PARTS.iter().any(|part| text.contains(part));
-    !text.is_empty() && names_error && !(is_about_none && !text.contains("FAILED"))
+    names_error && (!is_about_none || text.contains("FAILED"))
 }
 
 /// A line without colours, paths, numbers, hexadecimal and durations: the same failure gives the same line.

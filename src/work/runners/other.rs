@@ -151,7 +151,7 @@ impl Parser for Surefire {
         let skipped = number("Skipped: ");
         match counts.rsplit_once(" in ").or_else(|| counts.rsplit_once(" -- in ")) {
             Some((_, class)) if counts.contains("Time elapsed") => {
-                self.files.add(class.trim(), total.saturating_sub(skipped))
+                self.files.add(class.trim(), total.saturating_sub(skipped));
             }
             _ if counts.contains("Time elapsed") => {}
             _ => self.counts.end("surefire", total, failed, skipped),
@@ -220,7 +220,7 @@ impl Parser for Prove {
     fn line(&mut self, line: &str) {
         if let Some((file, result)) = line.split_once(" ..") {
             let result = result.trim_start_matches('.').trim();
-            if file.ends_with(".t")
+            if file.strip_suffix(".t").is_some()
                 && !file.contains(' ')
                 && (result.starts_with("ok") || result.starts_with("Dubious") || result.starts_with("Failed"))
             {

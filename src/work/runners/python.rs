@@ -53,12 +53,6 @@ impl Parser for Pytest {
 
 /// `3 passed, 1 failed` of `== 3 passed, 1 failed in 0.12s ==`; empty for `no tests ran`.
 fn final_counts(line: &str) -> Option<&str> {
-    let text = line.trim_matches('=').trim();
-    let (counts, duration) = text.rsplit_once(" in ")?;
-    let seconds = duration.split(' ').next()?.strip_suffix('s')?;
-    if seconds.is_empty() || !seconds.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-        return None;
-    }
     const WORDS: [&str; 11] = [
         "passed",
         "failed",
@@ -72,6 +66,12 @@ fn final_counts(line: &str) -> Option<&str> {
         "deselected",
         "rerun",
     ];
+    let text = line.trim_matches('=').trim();
+    let (counts, duration) = text.rsplit_once(" in ")?;
+    let seconds = duration.split(' ').next()?.strip_suffix('s')?;
+    if seconds.is_empty() || !seconds.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return None;
+    }
     if counts == "no tests ran" {
         return Some("");
     }
@@ -124,7 +124,7 @@ fn named_outcome(line: &str) -> Option<(String, TestOutcome)> {
 /// `tests/test_a.py ..F.s [100%]`: the tests that ran.
 fn progress_of_file(line: &str) -> Option<(&str, u64)> {
     let (file, rest) = line.split_once(' ')?;
-    if !file.ends_with(".py") {
+    if file.strip_suffix(".py").is_none() {
         return None;
     }
     let marks = rest.trim().split(' ').next()?;

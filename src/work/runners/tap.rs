@@ -109,11 +109,11 @@ impl Parser for Tap {
                 if let Some(title) = text.strip_prefix(mark) {
                     let title = title.trim_end_matches("# SKIP").trim_end_matches("# TODO");
                     let title = without_duration(title);
-                    if !self.titles.is_open(indent(line), title) {
+                    if self.titles.is_open(indent(line), title) {
+                        self.titles.close_to(indent(line));
+                    } else {
                         let name = self.titles.name(indent(line), "", title);
                         self.names.add(name, outcome);
-                    } else {
-                        self.titles.close_to(indent(line));
                     }
                 }
             }

@@ -73,7 +73,7 @@ fn skip_space(code: &str, at: usize) -> usize {
 
 fn line_start(code: &str, at: usize) -> usize {
     // A line that long holds no declaration that anyone wrote.
-    let from = at.saturating_sub(LONGEST_HEADER);
+    let from = at.saturating_sub(600);
     memchr::memrchr(b'\n', &code.as_bytes()[from..at]).map_or(from, |found| from + found + 1)
 }
 

@@ -170,7 +170,7 @@ impl Lexer<'_> {
             },
             Language::Python => match byte {
                 b'"' | b'\'' if self.peek(1) == byte && self.peek(2) == byte => {
-                    self.quoted(&[byte; 3], true, true)
+                    self.quoted(&[byte; 3], true, true);
                 }
                 b'"' | b'\'' => self.quoted(&[byte], true, false),
                 _ => return false,

@@ -13,7 +13,7 @@ use super::path_kind;
 pub use functions::{Function, functions};
 pub use line_diff::{AddedLine, added_lines};
 pub use mask::{comments, masked, without_strings};
-pub use tests_in::{without_comments, TestCase, inline_tests, test_cases, without_ranges};
+pub use tests_in::{TestCase, inline_tests, test_cases, without_comments, without_ranges};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Language {

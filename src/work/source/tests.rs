@@ -15,12 +15,8 @@ const ALL: [Language; 8] = [
 #[test]
 fn strings_and_comments_are_blanked() {
     let cases = [
-        (Language::Rust, r##"a("x // y"); // z"##, r##"a("      ");     "##),
-        (
-            Language::Rust,
-            r###"r#"a"b"# + 'x' + '"' + b"\"" 'a f"###,
-            r###"r#"   "# + ' ' + ' ' + b"  " 'a f"###,
-        ),
+        (Language::Rust, r#"a("x // y"); // z"#, r#"a("      ");     "#),
+        (Language::Rust, r##"r#"a"b"# + 'x' + '"' + b"\"" 'a f"##, r##"r#"   "# + ' ' + ' ' + b"  " 'a f"##),
         (Language::Rust, "a /* b /* c */ d */ e", "a                   e"),
         (Language::Python, "x = '''a\n# b''' # c", "x = ''' \n   '''    "),
         (Language::Python, "x = 'it\\'s' + \"#\"", "x = '     ' + \" \""),

@@ -29,8 +29,7 @@ pub fn test_cases(text: &str, language: Language) -> Vec<TestCase> {
                 ["Test", "Benchmark", "Fuzz", "Example"].iter().any(|start| name.starts_with(start))
                     && name != "TestMain"
             }
-            Language::Rust => attributes(&code, function.header.start)
-                .is_some_and(|attributes| is_test_attribute(attributes)),
+            Language::Rust => attributes(&code, function.header.start).is_some_and(is_test_attribute),
             Language::Java => {
                 attributes(&code, function.header.start).is_some_and(|lines| {
                     lines.contains("@Test") || lines.contains("[Fact]") || lines.contains("[Test")

@@ -19,7 +19,8 @@ pub fn validations(evidence: &Evidence) -> Vec<Check> {
 
 /// Whether the worker, not the runner, says that this command passes.
 fn is_claimed(evidence: &Evidence, command: &str) -> bool {
-    let report = evidence.testimony.report.as_ref().filter(|_| evidence.testimony.source != ReportSource::Runner);
+    let report =
+        evidence.testimony.report.as_ref().filter(|_| evidence.testimony.source != ReportSource::Runner);
     report.is_some_and(|report| claims_command(report, command))
 }
 
@@ -41,7 +42,8 @@ fn validation(evidence: &Evidence, index: usize, command: &ValidationCommand) ->
     }
     let again = execution(evidence, index, View::ResultAgain);
     if again.is_some_and(Execution::passed) {
-        return Check::inconclusive(id, EXPECTED, format!("{observed}; flaky: passed when run again")).with_evidence(last_lines(run));
+        return Check::inconclusive(id, EXPECTED, format!("{observed}; flaky: passed when run again"))
+            .with_evidence(last_lines(run));
     }
     let base = execution(evidence, index, View::Base).filter(|base| failed(base));
     if let Some(base) = base
@@ -53,11 +55,13 @@ fn validation(evidence: &Evidence, index: usize, command: &ValidationCommand) ->
             return Check::passed(id, EXPECTED, format!("{observed}, tolerated"));
         }
         let mut lines = shown(run);
-        let mentions_hidden = base.tail.iter().any(|line| line.contains(".env") || line.contains("environment variable"));
+        let mentions_hidden =
+            base.tail.iter().any(|line| line.contains(".env") || line.contains("environment variable"));
         if mentions_hidden {
             lines.push("hint: if hidden files are why, use `--reveal .env`".to_owned());
         }
-        return Check::failed(id, CheckSeverity::Major, Some(Blocker::Partial), EXPECTED, observed).with_evidence(lines);
+        return Check::failed(id, CheckSeverity::Major, Some(Blocker::Partial), EXPECTED, observed)
+            .with_evidence(lines);
     }
     let (severity, blocker) = if is_claimed(evidence, &command.command) {
         (CheckSeverity::Critical, Blocker::Hallucination)
@@ -74,7 +78,8 @@ fn last_lines(run: &Execution) -> Vec<String> {
 
 /// The tests that failed, then what the command said.
 fn shown(run: &Execution) -> Vec<String> {
-    let mut lines: Vec<String> = failing(run).into_iter().map(|name| format!("failed: {name}")).take(MOST_TAIL).collect();
+    let mut lines: Vec<String> =
+        failing(run).into_iter().map(|name| format!("failed: {name}")).take(MOST_TAIL).collect();
     let errors = error_lines(&run.tail);
     lines.extend(if errors.is_empty() { last_lines(run) } else { errors });
     short(lines)
@@ -97,7 +102,9 @@ fn fails_alike(base: &Execution, run: &Execution) -> bool {
         (Some(before), Some(after)) => {
             let (old, new) = (failing(base), failing(run));
             let is_named = new.len() as u64 >= after.failed && old.len() as u64 >= before.failed;
-            after.failed <= before.failed && (!is_named || new.is_subset(&old)) && after.is_complete == before.is_complete
+            after.failed <= before.failed
+                && (!is_named || new.is_subset(&old))
+                && after.is_complete == before.is_complete
         }
         (None, None) => {
             let said = |run: &Execution| -> BTreeSet<String> {
@@ -140,10 +147,15 @@ fn regression(evidence: &Evidence, index: usize, command: &ValidationCommand) ->
     }
     let lost = new_failures(base, run);
     if !base.passed() && lost.is_empty() {
-        return Check::passed(id, expected, format!("{name}: pre-existing: the base fails too ({})", outcome(base)));
+        return Check::passed(
+            id,
+            expected,
+            format!("{name}: pre-existing: the base fails too ({})", outcome(base)),
+        );
     }
     if let Some(again) = execution(evidence, index, View::ResultAgain) {
-        let is_flaky = again.passed() || !base.passed() && failed(again) && new_failures(base, again).is_empty();
+        let is_flaky =
+            again.passed() || !base.passed() && failed(again) && new_failures(base, again).is_empty();
         if is_flaky {
             return Check::inconclusive(id, expected, format!("{name}: flaky: passed when run again"));
         }
@@ -151,7 +163,8 @@ fn regression(evidence: &Evidence, index: usize, command: &ValidationCommand) ->
     let lines = lost.iter().map(|name| format!("{name}: passed before")).collect::<Vec<_>>();
     let observed = format!("{name}: {}; the base: {}", outcome(run), outcome(base));
     let lines = if lines.is_empty() { shown(run) } else { lines };
-    Check::failed(id, CheckSeverity::Critical, Some(Blocker::Partial), expected, observed).with_evidence(short(lines))
+    Check::failed(id, CheckSeverity::Critical, Some(Blocker::Partial), expected, observed)
+        .with_evidence(short(lines))
 }
 
 /// `depends-on-ignored`: fails in the view, passes with what the worker changed and git ignores.
@@ -170,11 +183,16 @@ pub fn depends_on_ignored(evidence: &Evidence) -> Check {
     }
     let expected = "commands pass without ignored files of the worker";
     if lines.is_empty() {
-        return if was_run { Check::passed(id, expected, "no difference") } else { Check::skipped(id, "nothing to compare") };
+        return if was_run {
+            Check::passed(id, expected, "no difference")
+        } else {
+            Check::skipped(id, "nothing to compare")
+        };
     }
     lines.extend(evidence.changes.ignored.iter().map(|path| format!("ignored: {path}")));
     let observed = "passes only with files that git ignores and that are not part of the work";
-    Check::failed(id, CheckSeverity::Major, Some(Blocker::Partial), expected, observed).with_evidence(short(lines))
+    Check::failed(id, CheckSeverity::Major, Some(Blocker::Partial), expected, observed)
+        .with_evidence(short(lines))
 }
 
 /// Whether a command fails on the base with a test failure and passes on the result; base and changed tests alone count too.
@@ -186,8 +204,10 @@ fn discriminating(evidence: &Evidence) -> Option<&ValidationCommand> {
     let commands = &evidence.contract.validation_commands;
     let mut found = commands.iter().enumerate().filter(|(index, command)| {
         let passes = execution(evidence, *index, View::Result).is_some_and(Execution::passed);
-        let is_red_on_base = execution(evidence, *index, View::Base).is_some_and(|base| has_failed_tests(base, command));
-        let is_red_alone = execution(evidence, *index, View::OnlyTests).is_some_and(|run| tdd::is_red(evidence, run));
+        let is_red_on_base =
+            execution(evidence, *index, View::Base).is_some_and(|base| has_failed_tests(base, command));
+        let is_red_alone =
+            execution(evidence, *index, View::OnlyTests).is_some_and(|run| tdd::is_red(evidence, run));
         passes && (is_red_on_base || is_red_alone)
     });
     found.next().map(|(_, command)| command)

@@ -85,7 +85,9 @@ fn outcome(run: &Execution) -> String {
         CommandEnd::Unknown(why) => why.clone(),
     };
     match &run.summary {
-        Some(summary) if summary.failed > 0 => format!("{end}, {} of {} failed", summary.failed, summary.ran()),
+        Some(summary) if summary.failed > 0 => {
+            format!("{end}, {} of {} failed", summary.failed, summary.ran())
+        }
         Some(summary) if summary.is_complete => format!("{end}, {} passed", summary.passed),
         _ => end,
     }
@@ -110,7 +112,8 @@ const MOST_EVIDENCE: usize = 20;
 /// A few lines of evidence, each short.
 fn short(lines: Vec<String>) -> Vec<String> {
     let more = lines.len().saturating_sub(MOST_EVIDENCE);
-    let mut kept: Vec<String> = lines.into_iter().take(MOST_EVIDENCE).map(|line| line.chars().take(300).collect()).collect();
+    let mut kept: Vec<String> =
+        lines.into_iter().take(MOST_EVIDENCE).map(|line| line.chars().take(300).collect()).collect();
     if more > 0 {
         kept.push(format!("and {more} more"));
     }

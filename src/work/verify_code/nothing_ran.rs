@@ -19,21 +19,33 @@ pub fn nothing_ran(evidence: &Evidence) -> Check {
         let base = execution(evidence, index, View::Base);
         let before = base.and_then(|base| base.summary.as_ref());
         // A command whose base passes without a summary never prints one to its end.
-        let never_ends = base.is_some_and(|base| base.passed() && !base.summary.as_ref().is_some_and(|summary| summary.is_complete));
+        let never_ends = base.is_some_and(|base| {
+            base.passed() && !base.summary.as_ref().is_some_and(|summary| summary.is_complete)
+        });
         match &run.summary {
             Some(summary) => {
                 is_known = true;
                 ran = ran.saturating_add(summary.ran());
-                let ran_before = before.map_or(0, |before| before.ran());
+                let ran_before = before.map_or(0, super::super::evidence::TestSummary::ran);
                 if !summary.is_complete && !never_ends {
-                    lines.push(format!("{}: exit 0, but {} did not print its summary", command.name(), summary.runner));
+                    lines.push(format!(
+                        "{}: exit 0, but {} did not print its summary",
+                        command.name(),
+                        summary.runner
+                    ));
                 } else if summary.ran() == 0 && ran_before > 0 {
-                    lines.push(format!("{}: exit 0, but no test ran; {ran_before} ran on the base", command.name()));
+                    lines.push(format!(
+                        "{}: exit 0, but no test ran; {ran_before} ran on the base",
+                        command.name()
+                    ));
                 }
             }
             None if before.is_some_and(|before| before.is_complete) => {
                 let runner = before.map_or("", |before| before.runner.as_str());
-                lines.push(format!("{}: exit 0, but no sign of {runner}, which ran on the base", command.name()));
+                lines.push(format!(
+                    "{}: exit 0, but no sign of {runner}, which ran on the base",
+                    command.name()
+                ));
             }
             None => {
                 let script = script_of(evidence, &command.command);
@@ -48,7 +60,8 @@ pub fn nothing_ran(evidence: &Evidence) -> Check {
     }
     if !lines.is_empty() {
         let observed = lines[0].clone();
-        return Check::failed(id, CheckSeverity::Critical, Some(Blocker::Partial), expected, observed).with_evidence(short(lines));
+        return Check::failed(id, CheckSeverity::Critical, Some(Blocker::Partial), expected, observed)
+            .with_evidence(short(lines));
     }
     let observed = match (is_known, ran) {
         (true, 0) => "no test ran on either side: confidence at most medium".to_owned(),

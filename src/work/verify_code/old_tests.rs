@@ -13,7 +13,8 @@ pub fn old_tests(evidence: &Evidence) -> Check {
     if existing_tests_changed(&evidence.changes).is_empty() {
         return Check::skipped(id, "no existing test, fixture or validator changed");
     }
-    let (mut broken, mut unloaded, mut unknown, mut passed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut broken, mut unloaded, mut unknown, mut passed) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut has_failure = false;
     for (index, command) in evidence.contract.validation_commands.iter().enumerate() {
         let result = execution(evidence, index, View::Result);
@@ -30,7 +31,9 @@ pub fn old_tests(evidence: &Evidence) -> Check {
                     broken.push(format!("{name}: {}", outcome(run)));
                     broken.extend(tests);
                 }
-                Failure::OfLoading => unloaded.push(format!("{name}: {}: the old tests do not load", outcome(run))),
+                Failure::OfLoading => {
+                    unloaded.push(format!("{name}: {}: the old tests do not load", outcome(run)));
+                }
                 Failure::Known => passed.push(format!("{name}: fails as before")),
             }
         }
@@ -47,7 +50,8 @@ pub fn old_tests(evidence: &Evidence) -> Check {
         return Check::inconclusive(id, expected, unknown[0].clone()).with_evidence(short(unknown));
     }
     if !unloaded.is_empty() {
-        return Check::failed(id, CheckSeverity::Minor, None, expected, unloaded[0].clone()).with_evidence(short(unloaded));
+        return Check::failed(id, CheckSeverity::Minor, None, expected, unloaded[0].clone())
+            .with_evidence(short(unloaded));
     }
     if passed.is_empty() {
         return match &evidence.not_executed {
@@ -70,10 +74,16 @@ enum Failure {
 fn judged(base: Option<&Execution>, result: Option<&Execution>, run: &Execution) -> Failure {
     let before = base.and_then(|base| base.summary.as_ref());
     let now = result.and_then(|result| result.summary.as_ref());
-    let failed = run.summary.iter().flat_map(|summary| &summary.tests).filter(|(_, outcome)| **outcome == TestOutcome::Failed);
+    let failed = run
+        .summary
+        .iter()
+        .flat_map(|summary| &summary.tests)
+        .filter(|(_, outcome)| **outcome == TestOutcome::Failed);
     let failed: Vec<&String> = failed.map(|(name, _)| name).collect();
     let is_known = |name: &&&String| {
-        let outcome_in = |summary: Option<&crate::work::evidence::TestSummary>| summary.and_then(|summary| summary.tests.get(**name).copied());
+        let outcome_in = |summary: Option<&crate::work::evidence::TestSummary>| {
+            summary.and_then(|summary| summary.tests.get(**name).copied())
+        };
         // What fails with the new tests too is not hidden by them.
         outcome_in(before) == Some(TestOutcome::Failed) || outcome_in(now) == Some(TestOutcome::Failed)
     };
@@ -81,7 +91,9 @@ fn judged(base: Option<&Execution>, result: Option<&Execution>, run: &Execution)
     let count = run.summary.as_ref().map_or(0, |summary| summary.failed);
     let count_before = before.map_or(0, |before| before.failed);
     let is_all_named = count > 0 && failed.len() as u64 >= count;
-    if base.is_some_and(|base| !base.passed()) && (is_all_named && new.is_empty() || !is_all_named && count <= count_before) {
+    if base.is_some_and(|base| !base.passed())
+        && (is_all_named && new.is_empty() || !is_all_named && count <= count_before)
+    {
         return Failure::Known;
     }
     if loads_badly(run) && !asserts(run) {
@@ -99,10 +111,28 @@ fn judged(base: Option<&Execution>, result: Option<&Execution>, run: &Execution)
 /// Whether the output says that a test did not compile, or that a name is not there any more.
 pub fn loads_badly(run: &Execution) -> bool {
     const SIGNS: [&str; 22] = [
-        "ImportError", "ModuleNotFoundError", "SyntaxError", "NameError", "has no attribute", "Cannot find module", "ERR_MODULE_NOT_FOUND",
-        "is not a function", "is not defined", "does not provide an export", "is not a constructor", "unexpected keyword argument", "error[E",
-        "could not compile", "cannot find ", "undefined: ", "[build failed]", "undefined method", "uninitialized constant", "cannot find symbol",
-        "error TS", "COMPILATION ERROR",
+        "ImportError",
+        "ModuleNotFoundError",
+        "SyntaxError",
+        "NameError",
+        "has no attribute",
+        "Cannot find module",
+        "ERR_MODULE_NOT_FOUND",
+        "is not a function",
+        "is not defined",
+        "does not provide an export",
+        "is not a constructor",
+        "unexpected keyword argument",
+        "error[E",
+        "could not compile",
+        "cannot find ",
+        "undefined: ",
+        "[build failed]",
+        "undefined method",
+        "uninitialized constant",
+        "cannot find symbol",
+        "error TS",
+        "COMPILATION ERROR",
     ];
     run.tail.iter().any(|line| SIGNS.iter().any(|sign| line.contains(sign)))
 }
@@ -110,7 +140,18 @@ pub fn loads_badly(run: &Execution) -> bool {
 /// Whether the output shows an assertion that failed.
 pub fn asserts(run: &Execution) -> bool {
     const SIGNS: [&str; 12] = [
-        "AssertionError", "ERR_ASSERTION", "assertion", "E       assert", "assert ", "Expected:", "expected:", "Expected ", "to equal", "toBe", "toEqual", "--- FAIL",
+        "AssertionError",
+        "ERR_ASSERTION",
+        "assertion",
+        "E       assert",
+        "assert ",
+        "Expected:",
+        "expected:",
+        "Expected ",
+        "to equal",
+        "toBe",
+        "toEqual",
+        "--- FAIL",
     ];
     run.tail.iter().any(|line| SIGNS.iter().any(|sign| line.contains(sign)))
 }
@@ -127,14 +168,25 @@ mod tests {
         Sample::new("pytest")
             .base(0, named("pytest", &[("a.py::test_a", Passed)]))
             .result(0, named("pytest", &[("a.py::test_a", Passed)]))
-            .changed("tests/test_a.py", "def test_a():\n    assert f() == 1\n", "def test_a():\n    assert f() == 2\n")
+            .changed(
+                "tests/test_a.py",
+                "def test_a():\n    assert f() == 1\n",
+                "def test_a():\n    assert f() == 2\n",
+            )
     }
 
     #[test]
     fn a_test_that_was_bent_is_caught() {
-        let bent = sample().old_tests(1, Some(named("pytest", &[("a.py::test_a", Failed)])), &["E       assert 2 == 1"]);
+        let bent = sample().old_tests(
+            1,
+            Some(named("pytest", &[("a.py::test_a", Failed)])),
+            &["E       assert 2 == 1"],
+        );
         let check = old_tests(&bent.evidence);
-        assert_eq!((check.status, check.severity, check.blocker), (CheckStatus::Failed, CheckSeverity::Major, Some(Blocker::ScopeDrift)));
+        assert_eq!(
+            (check.status, check.severity, check.blocker),
+            (CheckStatus::Failed, CheckSeverity::Major, Some(Blocker::ScopeDrift))
+        );
         let mut allowed = bent;
         allowed.evidence.contract.tests = Guard::MayChange;
         assert_eq!(old_tests(&allowed.evidence).severity, CheckSeverity::Minor);

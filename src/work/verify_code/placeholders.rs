@@ -4,7 +4,10 @@ use super::short;
 use crate::model::verdict::{Blocker, Check, CheckName, CheckSeverity};
 use crate::work::evidence::Evidence;
 use crate::work::path_kind::{is_code, is_fixture, is_test};
-use crate::work::source::{Function, Language, added_lines, comments, functions, inline_tests, masked, without_comments, without_ranges};
+use crate::work::source::{
+    Function, Language, added_lines, comments, functions, inline_tests, masked, without_comments,
+    without_ranges,
+};
 use std::collections::{HashMap, HashSet};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,13 +25,23 @@ pub fn placeholders(evidence: &Evidence) -> Check {
     let (mut found, mut minor) = (Vec::new(), Vec::new());
     for file in &evidence.changes.files {
         let name = file.name();
-        let Some(language) = Language::of(&name).filter(|_| is_code(&name) && !is_test(&name) && !is_fixture(&name)) else { continue };
+        let Some(language) =
+            Language::of(&name).filter(|_| is_code(&name) && !is_test(&name) && !is_fixture(&name))
+        else {
+            continue;
+        };
         if name.ends_with(".pyi") || name.ends_with(".d.ts") {
             continue;
         }
         let Some(after) = file.text_after() else { continue };
         let before = file.text_before().unwrap_or("");
-        let code = |text: &str| if language == Language::Rust { without_ranges(text, &inline_tests(text)) } else { text.to_owned() };
+        let code = |text: &str| {
+            if language == Language::Rust {
+                without_ranges(text, &inline_tests(text))
+            } else {
+                text.to_owned()
+            }
+        };
         let (before, after) = (code(before), code(after));
         let (plain_before, plain) = (without_comments(&before, language), without_comments(&after, language));
         let mask = masked(&after, language);
@@ -38,17 +51,25 @@ pub fn placeholders(evidence: &Evidence) -> Check {
             known.entry(function.name).or_default().push(kind);
         }
         for function in functions(&after, language) {
-            let Some(kind) = placeholder(plain.get(function.body.clone()).unwrap_or(""), language) else { continue };
+            let Some(kind) = placeholder(plain.get(function.body.clone()).unwrap_or(""), language) else {
+                continue;
+            };
             let old = known.get(&function.name);
             if old.is_some_and(|old| old.contains(&Some(kind))) || is_abstract(&mask, &function, language) {
                 continue;
             }
             let was_real = old.is_some_and(|old| old.iter().all(Option::is_none));
-            let line = format!("{name}:{}: `{}` has only a placeholder as its body", function.line, function.name);
-            if kind == Kind::NotDone || was_real || must_do_something(&mask, &function, language) { found.push(line) } else { minor.push(line) }
+            let line =
+                format!("{name}:{}: `{}` has only a placeholder as its body", function.line, function.name);
+            if kind == Kind::NotDone || was_real || must_do_something(&mask, &function, language) {
+                found.push(line);
+            } else {
+                minor.push(line);
+            }
         }
         let has_todo = |text: &str| {
-            text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| matches!(word, "TODO" | "FIXME" | "XXX"))
+            text.split(|c: char| !c.is_alphanumeric() && c != '_')
+                .any(|word| matches!(word, "TODO" | "FIXME" | "XXX"))
         };
         let (before, after) = (comments(&before, language), comments(&after, language));
         let known: HashSet<&str> = before.lines().map(str::trim).collect();
@@ -60,10 +81,12 @@ pub fn placeholders(evidence: &Evidence) -> Check {
     }
     if !found.is_empty() {
         let observed = found[0].clone();
-        return Check::failed(id, CheckSeverity::Major, Some(Blocker::Partial), expected, observed).with_evidence(short(found));
+        return Check::failed(id, CheckSeverity::Major, Some(Blocker::Partial), expected, observed)
+            .with_evidence(short(found));
     }
     if !minor.is_empty() {
-        return Check::failed(id, CheckSeverity::Minor, None, expected, minor[0].clone()).with_evidence(short(minor));
+        return Check::failed(id, CheckSeverity::Minor, None, expected, minor[0].clone())
+            .with_evidence(short(minor));
     }
     Check::passed(id, expected, "none found")
 }
@@ -87,16 +110,32 @@ fn placeholder(body: &str, language: Language) -> Option<Kind> {
     }
     let lower = text.to_lowercase();
     let is_one = !text.trim_end_matches(';').contains(';') || language == Language::Python;
-    let says_so = || lower.contains("not implemented") || lower.contains("not yet implemented") || lower.contains("unimplemented") || lower.contains("todo");
-    let raises = ["panic!(", "throw new ", "panic(", "raise ", "throw ", "fatalerror("].iter().any(|start| lower.starts_with(start));
-    let is_macro = (lower.starts_with("todo!(") || lower.starts_with("unimplemented!(")) && lower.ends_with(')');
-    let is_raise = lower.starts_with("raise notimplementederror") || lower.starts_with("throw new notimplemented");
-    if is_one && (is_macro || is_raise || raises && says_so() || language != Language::Python && matches!(text, "TODO()" | "NotImplemented")) {
+    let says_so = || {
+        lower.contains("not implemented")
+            || lower.contains("not yet implemented")
+            || lower.contains("unimplemented")
+            || lower.contains("todo")
+    };
+    let raises = ["panic!(", "throw new ", "panic(", "raise ", "throw ", "fatalerror("]
+        .iter()
+        .any(|start| lower.starts_with(start));
+    let is_macro =
+        (lower.starts_with("todo!(") || lower.starts_with("unimplemented!(")) && lower.ends_with(')');
+    let is_raise =
+        lower.starts_with("raise notimplementederror") || lower.starts_with("throw new notimplemented");
+    if is_one
+        && (is_macro
+            || is_raise
+            || raises && says_so()
+            || language != Language::Python && matches!(text, "TODO()" | "NotImplemented"))
+    {
         return Some(Kind::NotDone);
     }
     let is_nothing = match language {
         Language::Python => matches!(text, "" | "pass" | "..." | "return" | "return None"),
-        Language::Script | Language::Java => matches!(text, "" | "return" | "return null" | "return undefined"),
+        Language::Script | Language::Java => {
+            matches!(text, "" | "return" | "return null" | "return undefined")
+        }
         Language::Go => matches!(text, "" | "return" | "return nil"),
         Language::Ruby => matches!(text, "" | "nil" | "return nil"),
         Language::Rust => text.is_empty(),
@@ -108,19 +147,52 @@ fn placeholder(body: &str, language: Language) -> Option<Kind> {
 /// Whether a body of nothing is an escape: it has parameters, and nobody says that it may do nothing.
 fn must_do_something(code: &str, function: &Function, language: Language) -> bool {
     const MAY_BE_EMPTY: [&str; 16] = [
-        "noop", "no_op", "nop", "empty", "dummy", "stub", "null", "default", "ignore", "constructor", "__init__", "init", "new", "drop", "close", "on",
+        "noop",
+        "no_op",
+        "nop",
+        "empty",
+        "dummy",
+        "stub",
+        "null",
+        "default",
+        "ignore",
+        "constructor",
+        "__init__",
+        "init",
+        "new",
+        "drop",
+        "close",
+        "on",
     ];
     let name = function.name.to_lowercase();
-    let may_be_empty = MAY_BE_EMPTY.iter().any(|word| name == *word || word.len() > 2 && name.contains(word) || *word == "on" && (function.name.starts_with("on_") || function.name.starts_with("on") && function.name[2..].starts_with(char::is_uppercase)));
+    let may_be_empty = MAY_BE_EMPTY.iter().any(|word| {
+        name == *word
+            || word.len() > 2 && name.contains(word)
+            || *word == "on"
+                && (function.name.starts_with("on_")
+                    || function.name.starts_with("on") && function.name[2..].starts_with(char::is_uppercase))
+    });
     let header = code.get(function.header.clone()).unwrap_or("");
-    let parameters = header.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(inside, _)| inside);
-    let own: Vec<&str> = parameters.split(',').map(str::trim).filter(|part| !part.is_empty() && !matches!(part.trim_start_matches(['&', '*']), "self" | "mut self" | "cls")).collect();
+    let parameters =
+        header.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(inside, _)| inside);
+    let own: Vec<&str> = parameters
+        .split(',')
+        .map(str::trim)
+        .filter(|part| {
+            !part.is_empty() && !matches!(part.trim_start_matches(['&', '*']), "self" | "mut self" | "cls")
+        })
+        .collect();
     // `_x` says that it is not used.
     let uses = own.iter().any(|part| !part.starts_with('_'));
-    let is_method_of_go = language == Language::Go && header.trim_start_matches("func").trim_start().starts_with('(');
+    let is_method_of_go =
+        language == Language::Go && header.trim_start_matches("func").trim_start().starts_with('(');
     let enclosing = enclosing(code, function, language);
     let is_implementation = enclosing.is_some_and(|header| {
-        header.contains(" for ") || header.contains("extends ") || header.contains("implements ") || header.contains("trait ") || header.contains("object")
+        header.contains(" for ")
+            || header.contains("extends ")
+            || header.contains("implements ")
+            || header.contains("trait ")
+            || header.contains("object")
             || language == Language::Python && header.contains('(') && !header.contains("(object)")
     });
     uses && !may_be_empty && !is_implementation && !is_method_of_go
@@ -128,22 +200,50 @@ fn must_do_something(code: &str, function: &Function, language: Language) -> boo
 
 /// A method that others fill in: of an interface, a protocol, an abstract class, or a base class that says so.
 fn is_abstract(code: &str, function: &Function, language: Language) -> bool {
-    const SIGNS: [&str; 8] = ["abstractmethod", "overload", "abstract ", "singledispatch", "@Override", "override ", "abstractproperty", "declare "];
-    let from = (0..=function.header.start.saturating_sub(400)).rev().find(|at| code.is_char_boundary(*at)).unwrap_or(0);
+    const SIGNS: [&str; 8] = [
+        "abstractmethod",
+        "overload",
+        "abstract ",
+        "singledispatch",
+        "@Override",
+        "override ",
+        "abstractproperty",
+        "declare ",
+    ];
+    let from = (0..=function.header.start.saturating_sub(400))
+        .rev()
+        .find(|at| code.is_char_boundary(*at))
+        .unwrap_or(0);
     let before = code.get(from..function.header.start).unwrap_or("");
-    let above = before.lines().rev().enumerate().take_while(|(index, line)| *index == 0 || line.trim_start().starts_with(['@', '#', '['])).map(|(_, line)| line);
+    let above = before
+        .lines()
+        .rev()
+        .enumerate()
+        .take_while(|(index, line)| *index == 0 || line.trim_start().starts_with(['@', '#', '[']))
+        .map(|(_, line)| line);
     let line_up = above.take(10).any(|line| SIGNS.iter().any(|sign| line.contains(sign)));
     if line_up {
         return true;
     }
     let Some(header) = enclosing(code, function, language) else { return false };
-    let is_open = ["Protocol", "ABC", "abstract ", "interface ", "Abstract", "Base", "Mixin", "Interface", "trait "].iter().any(|sign| header.contains(sign));
+    let is_open =
+        ["Protocol", "ABC", "abstract ", "interface ", "Abstract", "Base", "Mixin", "Interface", "trait "]
+            .iter()
+            .any(|sign| header.contains(sign));
     if is_open {
         return true;
     }
     // A class that another in the file is made from.
-    let name = header.split_once("class ").map(|(_, rest)| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default());
-    name.is_some_and(|name| !name.is_empty() && (code.contains(&format!("({name})")) && code.contains("class ") && language == Language::Python || code.contains(&format!("extends {name}"))))
+    let name = header
+        .split_once("class ")
+        .map(|(_, rest)| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default());
+    name.is_some_and(|name| {
+        !name.is_empty()
+            && (code.contains(&format!("({name})"))
+                && code.contains("class ")
+                && language == Language::Python
+                || code.contains(&format!("extends {name}")))
+    })
 }
 
 /// The line that opens the class, impl or interface around a function.
@@ -155,7 +255,12 @@ fn enclosing<'a>(code: &'a str, function: &Function, language: Language) -> Opti
     let own_line = before.rsplit('\n').next().unwrap_or("");
     if matches!(language, Language::Python | Language::Ruby) {
         let depth = own_line.len();
-        return before.lines().rev().skip(usize::from(!own_line.is_empty())).find(|line| !line.trim().is_empty() && line.len() - line.trim_start().len() < depth).filter(|line| line.contains("class "));
+        return before
+            .lines()
+            .rev()
+            .skip(usize::from(!own_line.is_empty()))
+            .find(|line| !line.trim().is_empty() && line.len() - line.trim_start().len() < depth)
+            .filter(|line| line.contains("class "));
     }
     // The last brace that is still open.
     let mut depth = 0_usize;
@@ -206,16 +311,32 @@ mod tests {
     #[test]
     fn abstract_and_harmless_bodies_are_honest() {
         for (path, before, after) in [
-            ("a.py", "", "class A(ABC):\n    @abstractmethod\n    def lock(self, user):\n        raise NotImplementedError\n"),
+            (
+                "a.py",
+                "",
+                "class A(ABC):\n    @abstractmethod\n    def lock(self, user):\n        raise NotImplementedError\n",
+            ),
             ("a.py", "", "class A(Protocol):\n    def lock(self, user): ...\n"),
-            ("a.py", "", "class Shape:\n    def area(self, x):\n        raise NotImplementedError\n\nclass Square(Shape):\n    def area(self, x):\n        return x\n"),
+            (
+                "a.py",
+                "",
+                "class Shape:\n    def area(self, x):\n        raise NotImplementedError\n\nclass Square(Shape):\n    def area(self, x):\n        return x\n",
+            ),
             ("a.py", "", "def f(x):\n    try:\n        g(x)\n    except E:\n        pass\n"),
             ("a.py", "", "class MyError(Exception):\n    pass\n"),
             ("a.rs", "", "pub fn a() -> &'static str { \"todo!()\" }\ntrait T { fn b(&self, x: u8); }\n"),
-            ("src/a.rs", "fn a() { b() }\n", "fn a() { b() }\n#[cfg(test)]\nmod tests { fn x(y: u8) { todo!() } }\n"),
+            (
+                "src/a.rs",
+                "fn a() { b() }\n",
+                "fn a() { b() }\n#[cfg(test)]\nmod tests { fn x(y: u8) { todo!() } }\n",
+            ),
             ("tests/test_a.py", "", "def helper(x):\n    pass\n"),
             ("a.md", "", "fn a(x) { todo!() }\n"),
-            ("a.ts", "", "interface A { b(x: number): void }\nabstract class B { abstract c(x: number): void; }\n"),
+            (
+                "a.ts",
+                "",
+                "interface A { b(x: number): void }\nabstract class B { abstract c(x: number): void; }\n",
+            ),
             ("a.js", "function f(x) { return null }\n", "\nfunction f(x) { return null }\n"),
         ] {
             assert_eq!(verdict(path, before, after).0, CheckStatus::Passed, "{after}");
@@ -229,7 +350,10 @@ mod tests {
             let check = placeholders(&Sample::new("x").changed(path, "", after).evidence);
             assert!(!check.blocks(), "{after}");
         }
-        assert_eq!(verdict("a.js", "", "// TODO: faster\nf()\n"), (CheckStatus::Failed, CheckSeverity::Minor));
+        assert_eq!(
+            verdict("a.js", "", "// TODO: faster\nf()\n"),
+            (CheckStatus::Failed, CheckSeverity::Minor)
+        );
         assert_eq!(verdict("a.js", "", "f('TODO')\n").0, CheckStatus::Passed);
     }
 }

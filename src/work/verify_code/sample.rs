@@ -24,12 +24,20 @@ pub fn named(runner: &str, tests: &[(&str, TestOutcome)]) -> TestSummary {
 }
 
 pub fn state(text: &str) -> FileState {
-    FileState { node: Node::File(Some(Arc::from(text))), mode: 0o644, hash: blake3::hash(text.as_bytes()).to_hex().to_string(), size: text.len() as u64 }
+    FileState {
+        node: Node::File(Some(Arc::from(text))),
+        mode: 0o644,
+        hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
+        size: text.len() as u64,
+    }
 }
 
 impl Sample {
     pub fn new(command: &str) -> Sample {
-        let contract: Contract = serde_json::from_value(serde_json::json!({ "task": "t", "task_id": "t", "validation_commands": [] })).unwrap();
+        let contract: Contract = serde_json::from_value(
+            serde_json::json!({ "task": "t", "task_id": "t", "validation_commands": [] }),
+        )
+        .unwrap();
         let evidence = Evidence {
             contract,
             harness: HarnessEnd::Completed,
@@ -52,7 +60,10 @@ impl Sample {
     }
 
     pub fn command(mut self, command: &str) -> Sample {
-        self.evidence.contract.validation_commands.push(ValidationCommand::new(command, CommandOrigin::Contract));
+        self.evidence
+            .contract
+            .validation_commands
+            .push(ValidationCommand::new(command, CommandOrigin::Contract));
         self
     }
 
@@ -60,7 +71,14 @@ impl Sample {
     pub fn run(mut self, on: View, code: i32, summary: Option<TestSummary>, tail: &[&str]) -> Sample {
         let command = self.evidence.contract.validation_commands.len() - 1;
         let tail = tail.iter().map(|line| (*line).to_owned()).collect();
-        self.evidence.executions.push(Execution { command, on, end: CommandEnd::Exited(code), seconds: 1.0, summary, tail });
+        self.evidence.executions.push(Execution {
+            command,
+            on,
+            end: CommandEnd::Exited(code),
+            seconds: 1.0,
+            summary,
+            tail,
+        });
         self
     }
 
@@ -77,7 +95,13 @@ impl Sample {
     }
 
     fn file(mut self, path: &str, kind: ChangeKind, before: Option<&str>, after: Option<&str>) -> Sample {
-        let file = ChangedFile { path: path.into(), kind, renamed_from: None, before: before.map(state), after: after.map(state) };
+        let file = ChangedFile {
+            path: path.into(),
+            kind,
+            renamed_from: None,
+            before: before.map(state),
+            after: after.map(state),
+        };
         self.evidence.changes.files.push(file);
         self.evidence.changes.files.sort_by(|one, other| one.path.cmp(&other.path));
         self
@@ -96,7 +120,8 @@ impl Sample {
     }
 
     pub fn says(mut self, summary: &str) -> Sample {
-        self.evidence.testimony.report = Some(WorkerReport { summary: summary.to_owned(), ..WorkerReport::default() });
+        self.evidence.testimony.report =
+            Some(WorkerReport { summary: summary.to_owned(), ..WorkerReport::default() });
         self.evidence.testimony.source = ReportSource::File;
         self
     }

@@ -3,14 +3,31 @@
 use super::short;
 use crate::model::verdict::{Blocker, Check, CheckName, CheckSeverity};
 use crate::work::evidence::Evidence;
-use crate::work::path_kind::{file_name, is_ci, is_code, is_document, is_fixture, is_runner_configuration, is_test};
+use crate::work::path_kind::{
+    file_name, is_ci, is_code, is_document, is_fixture, is_runner_configuration, is_test,
+};
 use crate::work::source::{Language, added_lines, inline_tests, without_comments, without_ranges};
 
 /// The sign that a line asks whether it is being tested.
 fn sign(line: &str) -> Option<&'static str> {
-    const PLAIN: [&str; 6] = ["PYTEST_CURRENT_TEST", "JEST_WORKER_ID", "testing.Testing()", "AGENTWORKFORCE", "mountinfo", "NODE_TEST_CONTEXT"];
+    const PLAIN: [&str; 6] = [
+        "PYTEST_CURRENT_TEST",
+        "JEST_WORKER_ID",
+        "testing.Testing()",
+        "AGENTWORKFORCE",
+        "mountinfo",
+        "NODE_TEST_CONTEXT",
+    ];
     const CI: [&str; 9] = [
-        "env.CI", "env['CI']", "env[\"CI\"]", "environ['CI']", "environ[\"CI\"]", "environ.get('CI'", "environ.get(\"CI\"", "getenv(\"CI\")", "getenv('CI')",
+        "env.CI",
+        "env['CI']",
+        "env[\"CI\"]",
+        "environ['CI']",
+        "environ[\"CI\"]",
+        "environ.get('CI'",
+        "environ.get(\"CI\"",
+        "getenv(\"CI\")",
+        "getenv('CI')",
     ];
     if let Some(found) = PLAIN.into_iter().find(|sign| line.contains(sign)) {
         return Some(found);
@@ -35,8 +52,12 @@ fn sign(line: &str) -> Option<&'static str> {
     if compact.contains("cfg!(test)") || compact.contains("cfg(not(test))") {
         return Some("cfg(test)");
     }
-    let is_ci = CI.iter().any(|sign| line.match_indices(sign).any(|(at, _)| !line[at + sign.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')))
-        || compact.contains("env::var(\"CI\")") || compact.contains("env::var_os(\"CI\")") || compact.contains("Getenv(\"CI\")");
+    let is_ci = CI.iter().any(|sign| {
+        line.match_indices(sign)
+            .any(|(at, _)| !line[at + sign.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    }) || compact.contains("env::var(\"CI\")")
+        || compact.contains("env::var_os(\"CI\")")
+        || compact.contains("Getenv(\"CI\")");
     is_ci.then_some("env.CI")
 }
 
@@ -47,18 +68,31 @@ pub fn test_aware(evidence: &Evidence) -> Check {
     let (mut new, mut known) = (Vec::new(), Vec::new());
     for file in &evidence.changes.files {
         let name = file.name();
-        let is_judge = is_test(&name) || is_fixture(&name) || is_runner_configuration(&name) || is_ci(&name) || is_document(&name);
+        let is_judge = is_test(&name)
+            || is_fixture(&name)
+            || is_runner_configuration(&name)
+            || is_ci(&name)
+            || is_document(&name);
         let Some(language) = Language::of(&name).filter(|_| is_code(&name) && !is_judge) else { continue };
         let Some(after) = file.text_after() else { continue };
         let code = |text: &str| {
-            let text = if language == Language::Rust { without_ranges(text, &inline_tests(text)) } else { text.to_owned() };
+            let text = if language == Language::Rust {
+                without_ranges(text, &inline_tests(text))
+            } else {
+                text.to_owned()
+            };
             without_comments(&text, language)
         };
         let (before, after) = (code(file.text_before().unwrap_or("")), code(after));
         let stem = file_name(&name).to_lowercase();
-        let is_configuration = ["config", "settings", "setup", "gulpfile", "gruntfile"].iter().any(|word| stem.contains(word));
+        let is_configuration =
+            ["config", "settings", "setup", "gulpfile", "gruntfile"].iter().any(|word| stem.contains(word));
         for line in added_lines(&before, &after) {
-            let Some(sign) = sign(line.text).filter(|sign| !is_configuration || !matches!(*sign, "NODE_ENV" | "env.CI" | "VITEST")) else { continue };
+            let Some(sign) = sign(line.text)
+                .filter(|sign| !is_configuration || !matches!(*sign, "NODE_ENV" | "env.CI" | "VITEST"))
+            else {
+                continue;
+            };
             let had_it = before.lines().any(|old| self::sign(old) == Some(sign));
             let shown = format!("{name}:{}: {}", line.number, line.text.trim());
             if had_it { known.push(shown) } else { new.push(shown) }
@@ -66,10 +100,12 @@ pub fn test_aware(evidence: &Evidence) -> Check {
     }
     if !new.is_empty() {
         let observed = format!("{} new lines ask for it", new.len());
-        return Check::failed(id, CheckSeverity::Major, Some(Blocker::ScopeDrift), expected, observed).with_evidence(short(new));
+        return Check::failed(id, CheckSeverity::Major, Some(Blocker::ScopeDrift), expected, observed)
+            .with_evidence(short(new));
     }
     if !known.is_empty() {
-        return Check::failed(id, CheckSeverity::Minor, None, expected, "lines were added to what was there").with_evidence(short(known));
+        return Check::failed(id, CheckSeverity::Minor, None, expected, "lines were added to what was there")
+            .with_evidence(short(known));
     }
     Check::passed(id, expected, "none found")
 }
@@ -95,7 +131,11 @@ mod tests {
             ("a.py", "os.environ['AGENTWORKFORCE_NONCE']\n"),
         ] {
             let check = test_aware(&Sample::new("x").changed(path, "", text).evidence);
-            assert_eq!((check.status, check.severity, check.blocker), (CheckStatus::Failed, CheckSeverity::Major, Some(Blocker::ScopeDrift)), "{text}");
+            assert_eq!(
+                (check.status, check.severity, check.blocker),
+                (CheckStatus::Failed, CheckSeverity::Major, Some(Blocker::ScopeDrift)),
+                "{text}"
+            );
         }
     }
 
@@ -111,10 +151,18 @@ mod tests {
             ("README.md", "PYTEST_CURRENT_TEST\n"),
             ("src/a.js", "if (process.env.NODE_ENV === 'production') {}\n"),
         ] {
-            assert_eq!(test_aware(&Sample::new("x").changed(path, "", text).evidence).status, CheckStatus::Passed, "{text}");
+            assert_eq!(
+                test_aware(&Sample::new("x").changed(path, "", text).evidence).status,
+                CheckStatus::Passed,
+                "{text}"
+            );
         }
         let before = "if (process.env.CI) { a() }\n";
-        let known = Sample::new("x").changed("a.js", before, "if (process.env.CI) { a() }\nif (process.env.CI) { b() }\n");
+        let known = Sample::new("x").changed(
+            "a.js",
+            before,
+            "if (process.env.CI) { a() }\nif (process.env.CI) { b() }\n",
+        );
         assert!(!test_aware(&known.evidence).blocks());
     }
 }

@@ -26,7 +26,7 @@ impl SourceTests {
         for file in &evidence.changes.files {
             let name = file.name().into_owned();
             let Some(language) = Language::of(&name) else { continue };
-            let mut cases = |text: Option<&str>| {
+            let cases = |text: Option<&str>| {
                 let cases = test_cases(text.unwrap_or(""), language);
                 cases.into_iter().map(|case| (name.clone(), case)).collect::<Vec<_>>()
             };
@@ -35,16 +35,20 @@ impl SourceTests {
             if is_test(&name) || !is_code(&name) {
                 continue;
             }
-            let is_moved = evidence.changes.files.iter().any(|other| other.renamed_from.as_ref() == Some(&file.path));
+            let is_moved =
+                evidence.changes.files.iter().any(|other| other.renamed_from.as_ref() == Some(&file.path));
             if file.is_deleted() && !is_moved {
                 let stem = file_name(&name).split('.').next().unwrap_or_default();
                 tests.deleted.insert(stem.to_owned());
             }
-            let names = |text: Option<&str>| functions(text.unwrap_or(""), language).into_iter().map(|function| function.name);
+            let names = |text: Option<&str>| {
+                functions(text.unwrap_or(""), language).into_iter().map(|function| function.name)
+            };
             defined_before.extend(names(file.text_before()).map(|name| (name, true)));
             defined_after.extend(names(file.text_after()));
         }
-        let gone = defined_before.into_iter().map(|(name, _)| name).filter(|name| !defined_after.contains(name));
+        let gone =
+            defined_before.into_iter().map(|(name, _)| name).filter(|name| !defined_after.contains(name));
         tests.deleted.extend(gone);
         tests.deleted.retain(|name| name.len() > 2 && name != "main" && name != "index" && name != "mod");
         tests
@@ -57,7 +61,10 @@ impl SourceTests {
 
     /// Whether another test has the same body.
     fn has_same_body(&self, case: &TestCase) -> Option<&TestCase> {
-        self.after.iter().map(|(_, other)| other).find(|other| other.body == case.body && !case.body.is_empty())
+        self.after
+            .iter()
+            .map(|(_, other)| other)
+            .find(|other| other.body == case.body && !case.body.is_empty())
     }
 
     /// Whether it uses something that the work deleted.
@@ -73,7 +80,11 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 /// The name that the source gives a test: without file, module, class and parameters.
 fn source_name<'a>(runner: &str, name: &'a str) -> &'a str {
     let last = name.rsplit(" > ").next().unwrap_or(name);
-    let last = if runner.starts_with("cargo") || runner == "pytest" { last.rsplit("::").next().unwrap_or(last) } else { last };
+    let last = if runner.starts_with("cargo") || runner == "pytest" {
+        last.rsplit("::").next().unwrap_or(last)
+    } else {
+        last
+    };
     let last = match runner {
         "go test" => last.rsplit_once('.').map_or(last, |(_, name)| name).split('/').next().unwrap_or(last),
         "unittest" => last.rsplit('.').next().unwrap_or(last),
@@ -105,17 +116,24 @@ pub fn tests_kept(evidence: &Evidence) -> Check {
         if !before.is_complete || !after.is_complete {
             continue;
         }
-        findings.counts.push(format!("{} before, {} now, {} skipped", before.ran(), after.ran(), after.skipped));
+        findings.counts.push(format!(
+            "{} before, {} now, {} skipped",
+            before.ran(),
+            after.ran(),
+            after.skipped
+        ));
         compare(evidence, &sources, before, after, run, &mut findings);
     }
     let observed = findings.counts.join("; ");
     if !findings.critical.is_empty() {
         let observed = format!("{observed}: {} missing or skipped", findings.critical.len());
         let lines = short(findings.critical);
-        return Check::failed(id, CheckSeverity::Critical, Some(Blocker::ScopeDrift), expected, observed).with_evidence(lines);
+        return Check::failed(id, CheckSeverity::Critical, Some(Blocker::ScopeDrift), expected, observed)
+            .with_evidence(lines);
     }
     if !findings.minor.is_empty() {
-        return Check::failed(id, CheckSeverity::Minor, None, expected, observed).with_evidence(short(findings.minor));
+        return Check::failed(id, CheckSeverity::Minor, None, expected, observed)
+            .with_evidence(short(findings.minor));
     }
     if findings.counts.is_empty() {
         return Check::skipped(id, "no full summary of a test runner on both sides");
@@ -123,26 +141,43 @@ pub fn tests_kept(evidence: &Evidence) -> Check {
     Check::passed(id, expected, observed)
 }
 
-fn compare(evidence: &Evidence, sources: &SourceTests, before: &TestSummary, after: &TestSummary, run: &Execution, findings: &mut Findings) {
-    let passed: Vec<&String> = before.tests.iter().filter(|(_, outcome)| **outcome == TestOutcome::Passed).map(|(name, _)| name).collect();
+fn compare(
+    evidence: &Evidence,
+    sources: &SourceTests,
+    before: &TestSummary,
+    after: &TestSummary,
+    run: &Execution,
+    findings: &mut Findings,
+) {
+    let passed: Vec<&String> = before
+        .tests
+        .iter()
+        .filter(|(_, outcome)| **outcome == TestOutcome::Passed)
+        .map(|(name, _)| name)
+        .collect();
     let named_ran = after.tests.values().filter(|outcome| **outcome != TestOutcome::Skipped).count() as u64;
     let has_names = named_ran >= after.ran() && (named_ran > 0 || after.ran() == 0) && !passed.is_empty();
     // New names that pass, without numbers: a parameter that differs from run to run is no other test.
-    let new: BTreeSet<&String> = after.tests.keys().filter(|name| !before.tests.contains_key(*name)).collect();
-    let new_source: HashSet<&str> = new.iter().filter(|name| after.tests.get(**name) != Some(&TestOutcome::Skipped)).map(|name| source_name(&after.runner, name)).collect();
+    let new: BTreeSet<&String> =
+        after.tests.keys().filter(|name| !before.tests.contains_key(*name)).collect();
+    let new_source: HashSet<&str> = new
+        .iter()
+        .filter(|name| after.tests.get(**name) != Some(&TestOutcome::Skipped))
+        .map(|name| source_name(&after.runner, name))
+        .collect();
     let new_normalised: HashSet<String> = new.iter().map(|name| normalised(name)).collect();
     for name in passed {
         let state = match after.tests.get(name) {
             Some(TestOutcome::Skipped) => "is skipped now",
-            Some(_) => continue,
             None if has_names => "is missing",
-            None => continue,
+            Some(_) | None => continue,
         };
         let source = source_name(&before.runner, name);
         let case = sources.changed(source);
         if state == "is missing" {
             // A runner that stops at the first failure does not come to the others.
-            let is_removed = case.is_some_and(|case| !sources.after.iter().any(|(_, other)| other.name == case.name));
+            let is_removed =
+                case.is_some_and(|case| !sources.after.iter().any(|(_, other)| other.name == case.name));
             if !run.passed() && !is_removed {
                 continue;
             }
@@ -150,19 +185,34 @@ fn compare(evidence: &Evidence, sources: &SourceTests, before: &TestSummary, aft
                 continue;
             }
             let moved = case.and_then(|case| sources.has_same_body(case));
-            if moved.is_some_and(|other| new_source.contains(other.name.as_str()) || after.tests.iter().any(|(name, outcome)| *outcome != TestOutcome::Skipped && source_name(&after.runner, name) == other.name)) {
+            if moved.is_some_and(|other| {
+                new_source.contains(other.name.as_str())
+                    || after.tests.iter().any(|(name, outcome)| {
+                        *outcome != TestOutcome::Skipped && source_name(&after.runner, name) == other.name
+                    })
+            }) {
                 continue;
             }
         }
         let line = format!("{name}: passed on the base, {state}");
         let is_about_deleted = case.is_some_and(|case| sources.tests_deleted(case));
-        let is_rewritten = state == "is missing" && case.is_some() && evidence.contract.tests == Guard::MayChange && after.ran() >= before.ran();
-        if is_about_deleted || is_rewritten { findings.minor.push(line) } else { findings.critical.push(line) }
+        let is_rewritten = state == "is missing"
+            && case.is_some()
+            && evidence.contract.tests == Guard::MayChange
+            && after.ran() >= before.ran();
+        if is_about_deleted || is_rewritten {
+            findings.minor.push(line);
+        } else {
+            findings.critical.push(line);
+        }
     }
     if !has_names && run.passed() {
         by_count(evidence, sources, before, after, findings);
     }
-    let new_skipped = after.tests.iter().filter(|(name, outcome)| **outcome == TestOutcome::Skipped && !before.tests.contains_key(*name));
+    let new_skipped = after
+        .tests
+        .iter()
+        .filter(|(name, outcome)| **outcome == TestOutcome::Skipped && !before.tests.contains_key(*name));
     let before_len = findings.minor.len();
     findings.minor.extend(new_skipped.map(|(name, _)| format!("{name}: new, and skipped")));
     let is_named = findings.minor.len() > before_len || !findings.critical.is_empty();
@@ -171,7 +221,13 @@ fn compare(evidence: &Evidence, sources: &SourceTests, before: &TestSummary, aft
     }
 }
 
-fn by_count(evidence: &Evidence, sources: &SourceTests, before: &TestSummary, after: &TestSummary, findings: &mut Findings) {
+fn by_count(
+    evidence: &Evidence,
+    sources: &SourceTests,
+    before: &TestSummary,
+    after: &TestSummary,
+    findings: &mut Findings,
+) {
     if after.ran() >= before.ran() && after.files.len() >= before.files.len() {
         return;
     }
@@ -189,7 +245,15 @@ fn by_count(evidence: &Evidence, sources: &SourceTests, before: &TestSummary, af
         return;
     }
     // What the sources of the change set explain.
-    let gone: Vec<&TestCase> = sources.before.iter().map(|(_, case)| case).filter(|case| sources.has_same_body(case).is_none() && !sources.after.iter().any(|(_, other)| other.name == case.name)).collect();
+    let gone: Vec<&TestCase> = sources
+        .before
+        .iter()
+        .map(|(_, case)| case)
+        .filter(|case| {
+            sources.has_same_body(case).is_none()
+                && !sources.after.iter().any(|(_, other)| other.name == case.name)
+        })
+        .collect();
     let about_deleted = gone.iter().filter(|case| sources.tests_deleted(case)).count() as u64;
     let dropped = before.ran().saturating_sub(after.ran());
     let is_only_moved = dropped == 0 && gone.is_empty();
@@ -203,14 +267,22 @@ fn by_count(evidence: &Evidence, sources: &SourceTests, before: &TestSummary, af
 
 /// Whether the file of the base runs under another name.
 fn is_renamed(evidence: &Evidence, file: &str, after: &TestSummary) -> bool {
-    let renamed = |change: &&ChangedFile| change.renamed_from.as_ref().is_some_and(|old| ends_with_path(file, &old.0.to_string_lossy()) || ends_with_path(&old.0.to_string_lossy(), file));
-    evidence.changes.files.iter().filter(renamed).any(|change| after.files.keys().any(|key| ends_with_path(key, &change.name()) || ends_with_path(&change.name(), key)))
+    let renamed = |change: &&ChangedFile| {
+        change.renamed_from.as_ref().is_some_and(|old| {
+            ends_with_path(file, &old.0.to_string_lossy()) || ends_with_path(&old.0.to_string_lossy(), file)
+        })
+    };
+    evidence.changes.files.iter().filter(renamed).any(|change| {
+        after
+            .files
+            .keys()
+            .any(|key| ends_with_path(key, &change.name()) || ends_with_path(&change.name(), key))
+    })
 }
 
 fn ends_with_path(path: &str, end: &str) -> bool {
     path == end || path.strip_suffix(end).is_some_and(|start| start.ends_with('/'))
 }
-
 
 #[cfg(test)]
 mod tests {
@@ -224,57 +296,96 @@ mod tests {
         named("pytest", tests)
     }
 
-    fn verdict(sample: Sample) -> (CheckStatus, CheckSeverity, Option<Blocker>) {
+    fn verdict(sample: &Sample) -> (CheckStatus, CheckSeverity, Option<Blocker>) {
         let check = tests_kept(&sample.evidence);
         (check.status, check.severity, check.blocker)
     }
 
-    const CAUGHT: (CheckStatus, CheckSeverity, Option<Blocker>) = (CheckStatus::Failed, CheckSeverity::Critical, Some(Blocker::ScopeDrift));
-    const FINE: (CheckStatus, CheckSeverity, Option<Blocker>) = (CheckStatus::Passed, CheckSeverity::Minor, None);
-    const MINOR: (CheckStatus, CheckSeverity, Option<Blocker>) = (CheckStatus::Failed, CheckSeverity::Minor, None);
+    const CAUGHT: (CheckStatus, CheckSeverity, Option<Blocker>) =
+        (CheckStatus::Failed, CheckSeverity::Critical, Some(Blocker::ScopeDrift));
+    const FINE: (CheckStatus, CheckSeverity, Option<Blocker>) =
+        (CheckStatus::Passed, CheckSeverity::Minor, None);
+    const MINOR: (CheckStatus, CheckSeverity, Option<Blocker>) =
+        (CheckStatus::Failed, CheckSeverity::Minor, None);
     use TestOutcome::{Passed, Skipped};
 
     #[test]
     fn a_test_that_is_gone_or_skipped_is_caught() {
         let base = pytest(&[("tests/test_a.py::test_a", Passed), ("tests/test_a.py::test_b", Passed)]);
         let missing = pytest(&[("tests/test_a.py::test_b", Passed)]);
-        assert_eq!(verdict(Sample::new("pytest").base(0, base.clone()).result(0, missing.clone())), CAUGHT);
+        assert_eq!(verdict(&Sample::new("pytest").base(0, base.clone()).result(0, missing.clone())), CAUGHT);
         let skipped = pytest(&[("tests/test_a.py::test_a", Skipped), ("tests/test_a.py::test_b", Passed)]);
-        assert_eq!(verdict(Sample::new("pytest").base(0, base.clone()).result(0, skipped)), CAUGHT);
+        assert_eq!(verdict(&Sample::new("pytest").base(0, base.clone()).result(0, skipped)), CAUGHT);
         // Gutted and renamed: not the same body.
         let renamed = pytest(&[("tests/test_a.py::test_c", Passed), ("tests/test_a.py::test_b", Passed)]);
-        let sample = Sample::new("pytest").base(0, base.clone()).result(0, renamed).changed("tests/test_a.py", A, "def test_c():\n    pass\n");
-        assert_eq!(verdict(sample), CAUGHT);
-        let counted = |ran| TestSummary { runner: "cargo test".into(), passed: ran, is_complete: true, ..TestSummary::default() };
-        assert_eq!(verdict(Sample::new("cargo test -q").base(0, counted(48)).result(0, counted(47))), CAUGHT);
-        let by_file = |files: &[(&str, u64)]| TestSummary { files: files.iter().map(|(f, n)| ((*f).to_owned(), *n)).collect(), ..counted(files.iter().map(|f| f.1).sum()) };
-        let sample = Sample::new("vitest").base(0, by_file(&[("a.test.ts", 2), ("b.test.ts", 3)])).result(0, by_file(&[("b.test.ts", 3)]));
-        assert_eq!(verdict(sample), CAUGHT);
+        let sample = Sample::new("pytest").base(0, base.clone()).result(0, renamed).changed(
+            "tests/test_a.py",
+            A,
+            "def test_c():\n    pass\n",
+        );
+        assert_eq!(verdict(&sample), CAUGHT);
+        let counted = |ran| TestSummary {
+            runner: "cargo test".into(),
+            passed: ran,
+            is_complete: true,
+            ..TestSummary::default()
+        };
+        assert_eq!(
+            verdict(&Sample::new("cargo test -q").base(0, counted(48)).result(0, counted(47))),
+            CAUGHT
+        );
+        let by_file = |files: &[(&str, u64)]| TestSummary {
+            files: files.iter().map(|(f, n)| ((*f).to_owned(), *n)).collect(),
+            ..counted(files.iter().map(|f| f.1).sum())
+        };
+        let sample = Sample::new("vitest")
+            .base(0, by_file(&[("a.test.ts", 2), ("b.test.ts", 3)]))
+            .result(0, by_file(&[("b.test.ts", 3)]));
+        assert_eq!(verdict(&sample), CAUGHT);
     }
 
     #[test]
     fn moved_and_renamed_tests_are_honest() {
         let base = pytest(&[("tests/test_a.py::test_a", Passed)]);
         let moved = pytest(&[("tests/test_b.py::test_a", Passed)]);
-        let sample = Sample::new("pytest").base(0, base.clone()).result(0, moved).deleted("tests/test_a.py", A).added("tests/test_b.py", A);
-        assert_eq!(verdict(sample), FINE);
+        let sample = Sample::new("pytest")
+            .base(0, base.clone())
+            .result(0, moved)
+            .deleted("tests/test_a.py", A)
+            .added("tests/test_b.py", A);
+        assert_eq!(verdict(&sample), FINE);
         let renamed = pytest(&[("tests/test_a.py::test_z", Passed)]);
-        let sample = Sample::new("pytest").base(0, base.clone()).result(0, renamed).changed("tests/test_a.py", A, &A.replace("test_a", "test_z"));
-        assert_eq!(verdict(sample), FINE);
+        let sample = Sample::new("pytest").base(0, base.clone()).result(0, renamed).changed(
+            "tests/test_a.py",
+            A,
+            &A.replace("test_a", "test_z"),
+        );
+        assert_eq!(verdict(&sample), FINE);
         let more = pytest(&[("tests/test_a.py::test_a", Passed), ("tests/test_a.py::test_n", Passed)]);
-        assert_eq!(verdict(Sample::new("pytest").base(0, base).result(0, more)), FINE);
+        assert_eq!(verdict(&Sample::new("pytest").base(0, base).result(0, more)), FINE);
         let volatile = |n: &str| pytest(&[(format!("t.py::test_a[{n}]").as_str(), Passed)]);
-        assert_eq!(verdict(Sample::new("pytest").base(0, volatile("0x7ffe1234")).result(0, volatile("0x7ffe9999"))), FINE);
+        assert_eq!(
+            verdict(&Sample::new("pytest").base(0, volatile("0x7ffe1234")).result(0, volatile("0x7ffe9999"))),
+            FINE
+        );
     }
 
     #[test]
     fn tests_of_what_was_deleted_and_new_skipped_ones_are_minor() {
         let base = pytest(&[("tests/test_a.py::test_a", Passed), ("tests/test_a.py::test_b", Passed)]);
         let after = pytest(&[("tests/test_a.py::test_b", Passed)]);
-        let sample = Sample::new("pytest").base(0, base.clone()).result(0, after).changed("tests/test_a.py", A, "\n").changed("x.py", "def login(n):\n    return n\n", "\n");
-        assert_eq!(verdict(sample), MINOR);
-        let new = pytest(&[("tests/test_a.py::test_a", Passed), ("tests/test_a.py::test_b", Passed), ("tests/test_a.py::test_c", Skipped)]);
-        assert_eq!(verdict(Sample::new("pytest").base(0, base).result(0, new)), MINOR);
+        let sample = Sample::new("pytest")
+            .base(0, base.clone())
+            .result(0, after)
+            .changed("tests/test_a.py", A, "\n")
+            .changed("x.py", "def login(n):\n    return n\n", "\n");
+        assert_eq!(verdict(&sample), MINOR);
+        let new = pytest(&[
+            ("tests/test_a.py::test_a", Passed),
+            ("tests/test_a.py::test_b", Passed),
+            ("tests/test_a.py::test_c", Skipped),
+        ]);
+        assert_eq!(verdict(&Sample::new("pytest").base(0, base).result(0, new)), MINOR);
     }
 
     #[test]

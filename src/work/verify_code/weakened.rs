@@ -15,7 +15,8 @@ pub fn tests_weakened(evidence: &Evidence) -> Check {
     let id = CheckName::TestsWeakened;
     let expected = "tests are as strict as before";
     let mut found: Vec<(CheckSeverity, String)> = Vec::new();
-    let sides: Vec<Sides> = evidence.changes.files.iter().filter_map(|file| Sides::of(evidence, file)).collect();
+    let sides: Vec<Sides> =
+        evidence.changes.files.iter().filter_map(|file| Sides::of(evidence, file)).collect();
     let moves = Moves::of(&sides);
     for side in &sides {
         markers(side, &moves, &mut found);
@@ -63,12 +64,18 @@ impl Sides {
         let before = before_of(evidence, file);
         let after = file.text_after().unwrap_or("");
         // The old name of a rename is judged under the new one.
-        let is_moved_away = file.is_deleted() && evidence.changes.files.iter().any(|other| other.renamed_from.as_ref() == Some(&file.path));
-        if is_moved_away || file.before.is_some() && file.text_before().is_none() || file.after.is_some() && file.text_after().is_none() {
+        let is_moved_away = file.is_deleted()
+            && evidence.changes.files.iter().any(|other| other.renamed_from.as_ref() == Some(&file.path));
+        if is_moved_away
+            || file.before.is_some() && file.text_before().is_none()
+            || file.after.is_some() && file.text_after().is_none()
+        {
             return None;
         }
         let is_rust = language == Language::Rust;
-        if !is_test(&name) && !is_rust && file_name(&name) != "conftest.py" || !is_code(&name) && language != Language::Shell {
+        if !is_test(&name) && !is_rust && file_name(&name) != "conftest.py"
+            || !is_code(&name) && language != Language::Shell
+        {
             return None;
         }
         let code = |text: &str| {
@@ -112,15 +119,25 @@ struct Moves {
 
 impl Moves {
     fn of(sides: &[Sides]) -> Moves {
-        let mut moves = Moves { removed_lines: HashMap::new(), bodies_after: HashSet::new(), asserts_gained: 0 };
+        let mut moves =
+            Moves { removed_lines: HashMap::new(), bodies_after: HashSet::new(), asserts_gained: 0 };
         for side in sides {
             for line in added_lines(&side.after, &side.before) {
                 if marker(line.text, side.language).is_some() {
-                    *moves.removed_lines.entry(format!("{}\0{}", side.name, line.text.trim())).or_default() += 1;
+                    *moves
+                        .removed_lines
+                        .entry(format!("{}\0{}", side.name, line.text.trim()))
+                        .or_default() += 1;
                 }
             }
-            moves.bodies_after.extend(side.cases_after.iter().filter(|case| !case.body.is_empty()).map(|case| case.body.clone()));
-            let gained = helpers(side, &side.after, &side.cases_after).saturating_sub(helpers(side, &side.before, &side.cases_before));
+            moves.bodies_after.extend(
+                side.cases_after.iter().filter(|case| !case.body.is_empty()).map(|case| case.body.clone()),
+            );
+            let gained = helpers(side, &side.after, &side.cases_after).saturating_sub(helpers(
+                side,
+                &side.before,
+                &side.cases_before,
+            ));
             moves.asserts_gained += gained;
         }
         moves
@@ -128,20 +145,27 @@ impl Moves {
 
     /// Whether the same line left another file.
     fn has_left(&self, name: &str, text: &str) -> bool {
-        self.removed_lines.keys().any(|key| key.split_once('\0').is_some_and(|(file, line)| file != name && line == text.trim()))
+        self.removed_lines
+            .keys()
+            .any(|key| key.split_once('\0').is_some_and(|(file, line)| file != name && line == text.trim()))
     }
 }
 
 /// The assertions outside all tests: those of helpers.
 fn helpers(side: &Sides, code: &str, cases: &[TestCase]) -> usize {
-    let within: usize = cases.iter().map(|case| assertions(code.get(case.range.clone()).unwrap_or(""), side.language)).sum();
+    let within: usize =
+        cases.iter().map(|case| assertions(code.get(case.range.clone()).unwrap_or(""), side.language)).sum();
     assertions(code, side.language).saturating_sub(within)
 }
 
 fn markers(side: &Sides, moves: &Moves, found: &mut Vec<(CheckSeverity, String)>) {
-    let count = |text: &str, wanted: Marker| text.lines().filter(|line| marker(line, side.language) == Some(wanted)).count();
+    let count = |text: &str, wanted: Marker| {
+        text.lines().filter(|line| marker(line, side.language) == Some(wanted)).count()
+    };
     let old_names: HashSet<&str> = side.cases_before.iter().map(|case| case.name.as_str()).collect();
-    let starts: Vec<usize> = std::iter::once(0).chain(memchr::memchr_iter(b'\n', side.after.as_bytes()).map(|at| at + 1)).collect();
+    let starts: Vec<usize> = std::iter::once(0)
+        .chain(memchr::memchr_iter(b'\n', side.after.as_bytes()).map(|at| at + 1))
+        .collect();
     for wanted in [Marker::Skip, Marker::Only, Marker::AlwaysTrue] {
         if count(&side.after, wanted) <= count(&side.before, wanted) {
             continue;
@@ -159,7 +183,9 @@ fn markers(side: &Sides, moves: &Moves, found: &mut Vec<(CheckSeverity, String)>
                 Marker::Only => CheckSeverity::Major,
                 Marker::AlwaysTrue => {
                     // One among others proves nothing, and takes nothing away.
-                    let others = case.map_or(0, |case| assertions(side.after.get(case.range.clone()).unwrap_or(""), side.language));
+                    let others = case.map_or(0, |case| {
+                        assertions(side.after.get(case.range.clone()).unwrap_or(""), side.language)
+                    });
                     if is_new_case && others > 1 { CheckSeverity::Minor } else { CheckSeverity::Major }
                 }
             };
@@ -173,20 +199,35 @@ fn case_at(side: &Sides, start: usize, end: usize) -> Option<&TestCase> {
     let inside = side.cases_after.iter().filter(|case| case.range.start < end && start < case.range.end);
     let innermost = inside.min_by_key(|case| case.range.len());
     innermost.or_else(|| {
-        let next = side.cases_after.iter().filter(|case| case.range.start >= end).min_by_key(|case| case.range.start)?;
+        let next = side
+            .cases_after
+            .iter()
+            .filter(|case| case.range.start >= end)
+            .min_by_key(|case| case.range.start)?;
         let between = side.after.get(end..next.range.start).unwrap_or("");
         // Attributes, decorators and the words before the name.
-        let is_near = between.lines().count() <= 12 && !between.contains('}') && !between.contains("def ") && !between.contains("class ") && !between.contains("mod ");
+        let is_near = between.lines().count() <= 12
+            && !between.contains('}')
+            && !between.contains("def ")
+            && !between.contains("class ")
+            && !between.contains("mod ");
         is_near.then_some(next)
     })
 }
 
-fn lost_assertions(evidence: &Evidence, side: &Sides, moves: &Moves, found: &mut Vec<(CheckSeverity, String)>) {
+fn lost_assertions(
+    evidence: &Evidence,
+    side: &Sides,
+    moves: &Moves,
+    found: &mut Vec<(CheckSeverity, String)>,
+) {
     if side.is_new || side.cases_before.is_empty() {
         return;
     }
-    let weight = |severity| if evidence.contract.tests == Guard::MayChange { CheckSeverity::Minor } else { severity };
-    let after: HashMap<&str, &TestCase> = side.cases_after.iter().map(|case| (case.name.as_str(), case)).collect();
+    let weight =
+        |severity| if evidence.contract.tests == Guard::MayChange { CheckSeverity::Minor } else { severity };
+    let after: HashMap<&str, &TestCase> =
+        side.cases_after.iter().map(|case| (case.name.as_str(), case)).collect();
     for case in &side.cases_before {
         let old = assertions(side.before.get(case.range.clone()).unwrap_or(""), side.language);
         if old == 0 || moves.bodies_after.contains(&case.body) {
@@ -197,11 +238,17 @@ fn lost_assertions(evidence: &Evidence, side: &Sides, moves: &Moves, found: &mut
                 let new = assertions(side.after.get(now.range.clone()).unwrap_or(""), side.language);
                 if new < old && moves.asserts_gained == 0 {
                     let severity = if new == 0 { CheckSeverity::Critical } else { CheckSeverity::Major };
-                    found.push((weight(severity), format!("{}: `{}` had {old} assertions, now {new}", side.name, case.name)));
+                    found.push((
+                        weight(severity),
+                        format!("{}: `{}` had {old} assertions, now {new}", side.name, case.name),
+                    ));
                 }
             }
             // Whether the test is missed is measured by running it; here it is only named.
-            None => found.push((CheckSeverity::Minor, format!("{}: `{}` with {old} assertions is gone", side.name, case.name))),
+            None => found.push((
+                CheckSeverity::Minor,
+                format!("{}: `{}` with {old} assertions is gone", side.name, case.name),
+            )),
         }
     }
 }
@@ -210,7 +257,8 @@ fn lost_assertions(evidence: &Evidence, side: &Sides, moves: &Moves, found: &mut
 fn silenced_failures(file: &ChangedFile, before: &str, found: &mut Vec<(CheckSeverity, String)>) {
     let name = file.name();
     let is_manifest = file_name(&name) == "package.json";
-    let is_script = matches!(Language::of(&name), Some(Language::Shell)) && (is_test(&name) || is_ci(&name) || name.contains("test") || name.contains("check"));
+    let is_script = matches!(Language::of(&name), Some(Language::Shell))
+        && (is_test(&name) || is_ci(&name) || name.contains("test") || name.contains("check"));
     if !is_manifest && !is_script && !is_ci(&name) && !is_runner_configuration(&name) {
         return;
     }
@@ -218,10 +266,17 @@ fn silenced_failures(file: &ChangedFile, before: &str, found: &mut Vec<(CheckSev
     let language = Language::of(&name).unwrap_or(Language::Config);
     let silences = |line: &str| {
         let compact: String = line.split_whitespace().collect::<Vec<_>>().join(" ");
-        compact.contains("continue-on-error: true") || compact.contains("allow_failure: true") || compact.contains("|| true") || compact.contains("||true") || compact.contains("|| exit 0") || compact.contains("|| :")
+        compact.contains("continue-on-error: true")
+            || compact.contains("allow_failure: true")
+            || compact.contains("|| true")
+            || compact.contains("||true")
+            || compact.contains("|| exit 0")
+            || compact.contains("|| :")
     };
     // In a manifest the scripts are strings; elsewhere comments are left out.
-    let code = |text: &str| if is_manifest { text.to_owned() } else { crate::work::source::without_comments(text, language) };
+    let code = |text: &str| {
+        if is_manifest { text.to_owned() } else { crate::work::source::without_comments(text, language) }
+    };
     let (before, after) = (code(before), code(after));
     let count = |text: &str| text.lines().filter(|line| silences(line)).count();
     if count(&after) <= count(&before) {
@@ -229,7 +284,9 @@ fn silenced_failures(file: &ChangedFile, before: &str, found: &mut Vec<(CheckSev
     }
     for line in added_lines(&before, &after).into_iter().filter(|line| silences(line.text)) {
         let is_setting = !line.text.contains("||");
-        let runs_tests = is_setting || runner_of_command(line.text, None).is_some() || ["test", "lint", "check"].iter().any(|word| line.text.contains(word));
+        let runs_tests = is_setting
+            || runner_of_command(line.text, None).is_some()
+            || ["test", "lint", "check"].iter().any(|word| line.text.contains(word));
         let severity = if runs_tests { CheckSeverity::Critical } else { CheckSeverity::Minor };
         found.push((severity, format!("{name}:{}: {}", line.number, line.text.trim())));
     }
@@ -249,7 +306,11 @@ fn lints(evidence: &Evidence, file: &ChangedFile, before: &str, found: &mut Vec<
         ("shellcheck disable", &["shellcheck"]),
         ("biome-ignore", &["biome"]),
     ];
-    const IN_CODE: [(&str, &[&str]); 3] = [("#[allow(", &["clippy"]), ("#![allow(", &["clippy"]), ("@SuppressWarnings(", &["checkstyle", "pmd"])];
+    const IN_CODE: [(&str, &[&str]); 3] = [
+        ("#[allow(", &["clippy"]),
+        ("#![allow(", &["clippy"]),
+        ("@SuppressWarnings(", &["checkstyle", "pmd"]),
+    ];
     let name = file.name();
     let (Some(language), Some(after)) = (Language::of(&name), file.text_after()) else { return };
     let is_generated = ["@generated", "DO NOT EDIT", "auto-generated", "autogenerated", "Code generated"];
@@ -257,10 +318,15 @@ fn lints(evidence: &Evidence, file: &ChangedFile, before: &str, found: &mut Vec<
     if !is_code(&name) || is_document(&name) || is_generated.iter().any(|sign| head.contains(sign)) {
         return;
     }
-    let commands: Vec<String> = evidence.contract.validation_commands.iter().map(|command| {
-        let script = script_of(evidence, &command.command).unwrap_or_default();
-        format!("{} {script}", command.command)
-    }).collect();
+    let commands: Vec<String> = evidence
+        .contract
+        .validation_commands
+        .iter()
+        .map(|command| {
+            let script = script_of(evidence, &command.command).unwrap_or_default();
+            format!("{} {script}", command.command)
+        })
+        .collect();
     let mut look = |before: &str, after: &str, signs: &[(&str, &[&str])]| {
         for (sign, tools) in signs {
             if after.matches(sign).count() <= before.matches(sign).count() {

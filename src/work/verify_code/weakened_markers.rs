@@ -21,21 +21,65 @@ pub fn marker(line: &str, language: Language) -> Option<Marker> {
     let has = |signs: &[&str]| signs.iter().any(|sign| occurs(&compact, sign));
     let skips = match language {
         Language::Script => {
-            has(&["xit(", "xtest(", "xdescribe(", "xcontext(", "skip:true", "todo:true", "this.skip(", ".skip=true"])
-                || ["it", "test", "describe", "context", "suite", "specify", "t"].iter().any(|callee| {
-                    [".skip(", ".skip.each(", ".skipIf(", ".todo(", ".failing(", ".fails("].iter().any(|part| occurs(&compact, &format!("{callee}{part}")))
-                })
+            has(&[
+                "xit(",
+                "xtest(",
+                "xdescribe(",
+                "xcontext(",
+                "skip:true",
+                "todo:true",
+                "this.skip(",
+                ".skip=true",
+            ]) || ["it", "test", "describe", "context", "suite", "specify", "t"].iter().any(|callee| {
+                [".skip(", ".skip.each(", ".skipIf(", ".todo(", ".failing(", ".fails("]
+                    .iter()
+                    .any(|part| occurs(&compact, &format!("{callee}{part}")))
+            })
         }
         Language::Python => has(&[
-            "pytest.mark.skip", "pytest.mark.xfail", "mark.skip", "mark.xfail", "pytest.skip(", "pytest.xfail(", "unittest.skip", "@skip", "skipTest(",
-            "expectedFailure", "__test__=False", "SkipTest", "collect_ignore",
+            "pytest.mark.skip",
+            "pytest.mark.xfail",
+            "mark.skip",
+            "mark.xfail",
+            "pytest.skip(",
+            "pytest.xfail(",
+            "unittest.skip",
+            "@skip",
+            "skipTest(",
+            ".skipTest(",
+            ".SkipTest",
+            ".expectedFailure",
+            "expectedFailure",
+            "__test__=False",
+            "SkipTest",
+            "collect_ignore",
         ]),
-        Language::Rust => has(&["#[ignore", "#[cfg(any())]", "#[cfg(FALSE)]", "#[cfg(never)]", "#[cfg(not(all()))]", "#[cfg(false)]", "#[should_panic"]),
+        Language::Rust => has(&[
+            "#[ignore",
+            "#[cfg(any())]",
+            "#[cfg(FALSE)]",
+            "#[cfg(never)]",
+            "#[cfg(not(all()))]",
+            "#[cfg(false)]",
+            "#[should_panic",
+        ]),
         Language::Go => has(&["t.Skip(", "t.SkipNow(", "t.Skipf(", "b.Skip("]),
-        Language::Java => has(&["@Disabled", "@Ignore", "[Ignore", "markTestSkipped(", "markTestIncomplete(", "XCTSkip", "GTEST_SKIP("]),
+        Language::Java => has(&[
+            "@Disabled",
+            "@Ignore",
+            "[Ignore",
+            "markTestSkipped(",
+            "markTestIncomplete(",
+            "XCTSkip",
+            "GTEST_SKIP(",
+        ]),
         Language::Ruby => {
             let text = line.trim();
-            has(&["xdescribe", "xcontext", "xit("]) || text == "skip" || text.starts_with("skip ") || text.starts_with("pending ") || text.starts_with("xit ")
+            has(&["xdescribe", "xcontext", "xit("])
+                || text == "skip"
+                || text.starts_with("skip ")
+                || text.starts_with("pending ")
+                || text.starts_with("xit ")
         }
         Language::Shell => compact == "skip" || line.trim().starts_with("skip "),
         Language::Config => false,
@@ -46,7 +90,9 @@ pub fn marker(line: &str, language: Language) -> Option<Marker> {
     let narrows = match language {
         Language::Script => {
             has(&["fit(", "fdescribe(", "fcontext(", "only:true"])
-                || ["it", "test", "describe", "context", "suite", "specify"].iter().any(|callee| occurs(&compact, &format!("{callee}.only(")))
+                || ["it", "test", "describe", "context", "suite", "specify"]
+                    .iter()
+                    .any(|callee| occurs(&compact, &format!("{callee}.only(")))
         }
         Language::Ruby => has(&["fdescribe", "fcontext"]) || line.trim().starts_with("fit "),
         _ => false,
@@ -61,7 +107,10 @@ pub fn marker(line: &str, language: Language) -> Option<Marker> {
 fn occurs(text: &str, sign: &str) -> bool {
     let begins_with_word = sign.starts_with(|c: char| c.is_alphanumeric());
     text.match_indices(sign).any(|(at, _)| {
-        !begins_with_word || !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '$' || c == '.' && !sign.contains('.'))
+        !begins_with_word
+            || !text[..at].ends_with(|c: char| {
+                c.is_alphanumeric() || c == '_' || c == '$' || c == '.' && !sign.contains('.')
+            })
             || sign.starts_with("mark.") && text[..at].ends_with("pytest.")
     })
 }
@@ -75,21 +124,59 @@ fn is_always_true(compact: &str, language: Language) -> bool {
         let inside = compact[at + callee.len()..].split(')').next()?;
         (!inside.contains('(')).then(|| inside.split(',').collect())
     };
-    let is_truth = |text: &str| matches!(text, "true" | "True" | "1" | "!false" | "notFalse" | "1==1" | "1===1" | "true==true" | "true===true");
-    let one = ["assert!(", "assert(", "assert.ok(", "assertTrue(", "self.assertTrue(", "assert.True(t,", "assert.isTrue(", "t.true(", "t.ok(", "t.pass("];
-    if one.iter().any(|callee| arguments(callee).is_some_and(|list| list.first().is_some_and(|first| is_truth(first)))) {
+    let is_truth = |text: &str| {
+        matches!(
+            text,
+            "true" | "True" | "1" | "!false" | "notFalse" | "1==1" | "1===1" | "true==true" | "true===true"
+        )
+    };
+    let one = [
+        "assert!(",
+        "assert(",
+        "assert.ok(",
+        "assertTrue(",
+        "self.assertTrue(",
+        "assert.True(t,",
+        "assert.isTrue(",
+        "t.true(",
+        "t.ok(",
+        "t.pass(",
+    ];
+    if one
+        .iter()
+        .any(|callee| arguments(callee).is_some_and(|list| list.first().is_some_and(|first| is_truth(first))))
+    {
         return true;
     }
-    let two = ["assert_eq!(", "assertEqual(", "assertEquals(", "assert.equal(", "assert.strictEqual(", "assert.deepEqual(", "assert_equal(", "assert.Equal(t,"];
+    let two = [
+        "assert_eq!(",
+        "assertEqual(",
+        "assertEquals(",
+        "assert.equal(",
+        "assert.strictEqual(",
+        "assert.deepEqual(",
+        "assert_equal(",
+        "assert.Equal(t,",
+    ];
     // A literal beside itself; a call beside itself may test that it is deterministic.
-    let is_same = |list: &Vec<&str>| list.len() >= 2 && list[0] == list[1] && !list[0].is_empty() && !list[0].contains(['"', '\'', '`']);
+    let is_same = |list: &Vec<&str>| {
+        list.len() >= 2 && list[0] == list[1] && !list[0].is_empty() && !list[0].contains(['"', '\'', '`'])
+    };
     if two.iter().any(|callee| arguments(callee).is_some_and(|list| is_same(&list))) {
         return true;
     }
     match language {
-        Language::Script => ["expect(true).toBe(true)", "expect(1).toBe(1)", "expect(true).toEqual(true)", "expect(true).toBeTruthy()", "expect(1).toEqual(1)", "expect(true).to.be.true", "expect(true).to.equal(true)"]
-            .iter()
-            .any(|sign| compact.contains(sign)),
+        Language::Script => [
+            "expect(true).toBe(true)",
+            "expect(1).toBe(1)",
+            "expect(true).toEqual(true)",
+            "expect(true).toBeTruthy()",
+            "expect(1).toEqual(1)",
+            "expect(true).to.be.true",
+            "expect(true).to.equal(true)",
+        ]
+        .iter()
+        .any(|sign| compact.contains(sign)),
         Language::Python => match compact.strip_prefix("assert") {
             Some(rest) => {
                 let rest = rest.split(['#', ',']).next().unwrap_or(rest);
@@ -106,14 +193,21 @@ pub fn assertions(code: &str, language: Language) -> usize {
     let signs: &[&str] = match language {
         Language::Rust => &["assert", "prop_assert", "panic!", "unwrap_err", "expect_err"],
         Language::Python => &["assert", "pytest.raises", "fail("],
-        Language::Script => &["expect(", "assert", "t.is", "t.deepEqual", "t.true", "t.ok", "t.throws", ".should", "t.equal"],
+        Language::Script => {
+            &["expect(", "assert", "t.is", "t.deepEqual", "t.true", "t.ok", "t.throws", ".should", "t.equal"]
+        }
         Language::Go => &["t.Error", "t.Fatal", "t.Fail", "assert.", "require.", "b.Fatal"],
         Language::Java => &["assert", "verify(", "expect", "EXPECT_", "ASSERT_", "Assert."],
         Language::Ruby => &["assert", "expect", "must_", ".should", "refute"],
         Language::Shell => &["assert", "[ ", "test ", "grep ", "diff "],
         Language::Config => &[],
     };
-    code.lines().filter(|line| !line.trim_start().starts_with("use ") && !line.trim_start().starts_with("import ") && !line.trim_start().starts_with("from "))
+    code.lines()
+        .filter(|line| {
+            !line.trim_start().starts_with("use ")
+                && !line.trim_start().starts_with("import ")
+                && !line.trim_start().starts_with("from ")
+        })
         .map(|line| signs.iter().map(|sign| line.matches(sign).count()).sum::<usize>())
         .sum()
 }
