@@ -6,7 +6,6 @@ use crate::model::contract::{Baseline, CommandOrigin, Contract, ContractForm, Sp
 use crate::model::event::Event;
 use crate::model::verdict::{Blocker, CheckName, CheckSeverity};
 use crate::model::worker_report::{SelfReviewItem, WorkerReport};
-use crate::work::contract::Scope;
 use crate::work::evidence::{
     Base, ChangeSet, ChangedFile, CommandEnd, Evidence, Execution, FileState, GitFacts, HarnessEnd, Node,
     ReportSource, Testimony, View,
@@ -298,9 +297,10 @@ impl Project {
         self.evidence.base.texts =
             self.base.iter().map(|(path, text)| (path.clone(), Arc::from(text.as_str()))).collect();
         let files = self.changes();
-        if self.evidence.testimony.source == ReportSource::File && self.evidence.testimony.problems.is_empty() {
-            let allowed = Scope::of(&self.evidence.contract);
-            let _ = allowed;
+        let has_report =
+            matches!(self.evidence.testimony.source, ReportSource::File | ReportSource::FinalAnswer)
+                && self.evidence.testimony.problems.is_empty();
+        if has_report {
             let named = || files.iter().map(|file| file.name().into_owned()).collect();
             let mut report = self.report.clone();
             report.files_changed = self.listed.clone().unwrap_or_else(named);

@@ -7,7 +7,7 @@ use crate::work::evidence::{ChangedFile, Evidence, Execution, TestOutcome, TestS
 use crate::work::path_kind::{file_name, is_code, is_test};
 use crate::work::runners::normalised;
 use crate::work::source::{Language, TestCase, functions, test_cases};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The tests in the sources of the change set, before and after.
 pub struct SourceTests {
@@ -91,6 +91,32 @@ fn source_name<'a>(runner: &str, name: &'a str) -> &'a str {
         _ => last,
     };
     if runner == "pytest" { last.split('[').next().unwrap_or(last) } else { last }
+}
+
+/// What the variants of a test with parameters have in common: `a.py::test_x` of `a.py::test_x[1]`, `pkg.TestX` of `pkg.TestX/one`.
+/// Of a test without parameters it is the whole name.
+fn variants<'a>(runner: &str, name: &'a str) -> Option<&'a str> {
+    match runner {
+        "pytest" => Some(name.split('[').next().unwrap_or(name)),
+        "go test" => {
+            // The package has slashes too.
+            let package = name.rfind(".Test")?;
+            Some(name[package..].find('/').map_or(name, |slash| &name[..package + slash]))
+        }
+        _ => None,
+    }
+}
+
+/// The variants of a test that ran; of the base those that passed.
+fn count_variants(tests: &BTreeMap<String, TestOutcome>, common: &str, is_after: bool) -> usize {
+    let of_test = tests.range(common.to_owned()..).take_while(|(name, _)| name.starts_with(common));
+    let is_variant = |name: &str| matches!(name.as_bytes().get(common.len()), None | Some(b'[' | b'/'));
+    let counts = |outcome: TestOutcome| match outcome {
+        TestOutcome::Passed => true,
+        TestOutcome::Failed => is_after,
+        TestOutcome::Skipped => false,
+    };
+    of_test.filter(|(name, outcome)| is_variant(name) && counts(**outcome)).count()
 }
 
 #[derive(Default)]
@@ -184,6 +210,16 @@ fn compare(
             if case.is_none() && new_normalised.contains(&normalised(name)) {
                 continue;
             }
+            // A variant of a test with parameters: others may stand in its place, fewer may not.
+            if let Some(variants) = variants(&before.runner, name) {
+                if count_variants(&before.tests, variants, false) <= count_variants(&after.tests, variants, true) {
+                    continue;
+                }
+                if count_variants(&after.tests, variants, true) > 0 {
+                    findings.critical.push(format!("{name}: passed on the base, {state}"));
+                    continue;
+                }
+            }
             let moved = case.and_then(|case| sources.has_same_body(case));
             if moved.is_some_and(|other| {
                 new_source.contains(other.name.as_str())
@@ -208,6 +244,7 @@ fn compare(
     }
     if !has_names && run.passed() {
         by_count(evidence, sources, before, after, findings);
+        gone_unseen(sources, before, after, findings);
     }
     let new_skipped = after
         .tests
@@ -218,6 +255,22 @@ fn compare(
     let is_named = findings.minor.len() > before_len || !findings.critical.is_empty();
     if !is_named && after.tests.is_empty() && after.skipped > before.skipped {
         findings.minor.push(format!("{} skipped, {} before", after.skipped, before.skipped));
+    }
+}
+
+/// `go test` without `-v` counts packages: which tests are gone only the sources tell.
+fn gone_unseen(sources: &SourceTests, before: &TestSummary, after: &TestSummary, findings: &mut Findings) {
+    if before.runner != "go test" || !before.tests.is_empty() || !after.tests.is_empty() {
+        return;
+    }
+    for (file, case) in &sources.before {
+        let is_there = sources.after.iter().any(|(_, other)| other.name == case.name);
+        let is_test = case.name.starts_with("Test") && is_test(file);
+        if !is_test || is_there || sources.has_same_body(case).is_some() || case.body.contains("t.Skip") {
+            continue;
+        }
+        let line = format!("{file}: `{}` stood here on the base, and is gone", case.name);
+        if sources.tests_deleted(case) { findings.minor.push(line) } else { findings.critical.push(line) }
     }
 }
 

@@ -22,6 +22,8 @@ pub fn marker(line: &str, language: Language) -> Option<Marker> {
     let skips = match language {
         Language::Script => {
             has(&[
+                "if(false)",
+                "if(0)",
                 "xit(",
                 "xtest(",
                 "xdescribe(",
@@ -37,6 +39,8 @@ pub fn marker(line: &str, language: Language) -> Option<Marker> {
             })
         }
         Language::Python => has(&[
+            "ifFalse:",
+            "if0:",
             "pytest.mark.skip",
             "pytest.mark.xfail",
             "mark.skip",
@@ -57,13 +61,19 @@ pub fn marker(line: &str, language: Language) -> Option<Marker> {
         Language::Rust => has(&[
             "#[ignore",
             "#[cfg(any())]",
+            "#![cfg(any())]",
+            "#![cfg(false)]",
+            "#[cfg_attr(all(),ignore",
+            "#[cfg_attr(test,ignore",
+            "#[cfg_attr(not(any()),ignore",
+            "iffalse{",
             "#[cfg(FALSE)]",
             "#[cfg(never)]",
             "#[cfg(not(all()))]",
             "#[cfg(false)]",
             "#[should_panic",
         ]),
-        Language::Go => has(&["t.Skip(", "t.SkipNow(", "t.Skipf(", "b.Skip("]),
+        Language::Go => has(&["iffalse{", "t.Skip(", "t.SkipNow(", "t.Skipf(", "b.Skip("]),
         Language::Java => has(&[
             "@Disabled",
             "@Ignore",
