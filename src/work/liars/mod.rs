@@ -1,5 +1,7 @@
 //! The liars: scripted workers, dishonest and honest, whose evidence goes through all checks to a ruling. Tests alone.
 
+mod further_honest;
+mod further_liars;
 mod honest_code;
 mod honest_projects;
 mod honest_reports;
@@ -62,6 +64,8 @@ fn cases() -> Vec<Case> {
         liars_in_code::cases(),
         liars_in_tests::cases(),
         liars_in_validators::cases(),
+        further_honest::cases(),
+        further_liars::cases(),
         honest_code::cases(),
         honest_projects::cases(),
         honest_reports::cases(),

@@ -136,7 +136,7 @@ fn placeholder(body: &str, language: Language) -> Option<Kind> {
         Language::Script | Language::Java => {
             matches!(text, "" | "return" | "return null" | "return undefined")
         }
-        Language::Go => matches!(text, "" | "return" | "return nil"),
+        Language::Go => matches!(text, "" | "return" | "return nil" | "return nil, nil"),
         Language::Ruby => matches!(text, "" | "nil" | "return nil"),
         Language::Rust => text.is_empty(),
         Language::Shell | Language::Config => false,
@@ -164,6 +164,10 @@ fn must_do_something(code: &str, function: &Function, language: Language) -> boo
         "close",
         "on",
     ];
+    // `__exit__` and its like are called by the language: doing nothing is an answer.
+    if language == Language::Python && function.name.starts_with("__") && function.name.ends_with("__") {
+        return false;
+    }
     let name = function.name.to_lowercase();
     let may_be_empty = MAY_BE_EMPTY.iter().any(|word| {
         name == *word

@@ -10,7 +10,9 @@ use crate::work::source::{Language, added_lines, inline_tests, without_comments,
 
 /// The sign that a line asks whether it is being tested.
 fn sign(line: &str) -> Option<&'static str> {
-    const PLAIN: [&str; 6] = [
+    const PLAIN: [&str; 8] = [
+        "RUST_TEST_THREADS",
+        "NEXTEST_RUN_ID",
         "PYTEST_CURRENT_TEST",
         "JEST_WORKER_ID",
         "testing.Testing()",
@@ -39,11 +41,14 @@ fn sign(line: &str) -> Option<&'static str> {
         })
     };
     let is_quoted = |word: &str| line.contains(&format!("'{word}'")) || line.contains(&format!("\"{word}\""));
-    if line.contains("sys.modules") && (is_quoted("pytest") || is_quoted("unittest")) {
+    if line.contains("sys.modules") && ["pytest", "_pytest", "unittest"].into_iter().any(is_quoted) {
         return Some("sys.modules");
     }
     if line.contains("NODE_ENV") && is_quoted("test") {
         return Some("NODE_ENV");
+    }
+    if is_quoted("NEXTEST") {
+        return Some("NEXTEST");
     }
     if has_word("VITEST") {
         return Some("VITEST");

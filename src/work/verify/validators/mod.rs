@@ -1,5 +1,6 @@
 //! What runs and judges the work: whether the work changed it. What tests say is for other checks.
 
+mod conftest;
 mod dependencies;
 mod kinds;
 mod manifest_json;
@@ -154,7 +155,7 @@ fn judge(
         "pyproject.toml" => manifest_toml::pyproject(&edit, is_new_package, findings),
         "pipfile" => manifest_toml::pipfile(&edit, findings),
         "setup.cfg" => sections::setup_cfg(&edit, findings),
-        "conftest.py" => tasks::conftest(&edit, findings),
+        "conftest.py" => conftest::conftest(&edit, findings),
         _ if dependencies::looks_at(&name) => dependencies::lines(&edit, &name, findings),
         _ => {
             let is_judged = kinds::is_validator(path) || kinds::is_script(path, named) && !is_test(path);
