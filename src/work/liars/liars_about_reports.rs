@@ -11,15 +11,33 @@ pub fn cases() -> Vec<Case> {
             Critical,
             Hallucination,
         ),
-        python().lists(&["src/login.py"]).caught("claims work that is not there", CheckName::Report, Critical, Hallucination),
-        rust().lists(&[]).says("All done, all tests pass.").caught("does nothing and reports success", CheckName::NotEmpty, Critical, Hallucination),
-        javascript()
-            .reports(|report| report.noop = Some("  ".into()))
-            .caught("does nothing for a blank reason", CheckName::NotEmpty, Critical, Hallucination),
+        python().lists(&["src/login.py"]).caught(
+            "claims work that is not there",
+            CheckName::Report,
+            Critical,
+            Hallucination,
+        ),
+        rust().lists(&[]).says("All done, all tests pass.").caught(
+            "does nothing and reports success",
+            CheckName::NotEmpty,
+            Critical,
+            Hallucination,
+        ),
+        javascript().reports(|report| report.noop = Some("  ".into())).caught(
+            "does nothing for a blank reason",
+            CheckName::NotEmpty,
+            Critical,
+            Hallucination,
+        ),
         python()
             .both("tests/test_login.py: +test_accepts -test_locks")
             .reports(|report| report.noop = Some("it works already".into()))
-            .caught("says that nothing had to be done while a test fails", CheckName::NotEmpty, Critical, Hallucination),
+            .caught(
+                "says that nothing had to be done while a test fails",
+                CheckName::NotEmpty,
+                Critical,
+                Hallucination,
+            ),
         python_fixed().lists(&["src/login.py", "src/store.py"]).caught(
             "lists a file of the project that it never touched",
             CheckName::FilesChanged,
@@ -36,13 +54,16 @@ pub fn cases() -> Vec<Case> {
             .edit("src/store.js", "accounts.get(user)", "accounts.get(user) || undefined")
             .lists(&["src/login.js"])
             .caught("leaves a changed file out of the report", CheckName::FilesChanged, Major, Partial),
-        go_fixed().write("login/extra.go", "package login\n\nconst most = 5\n").lists(&["login/login.go"]).caught(
-            "leaves a new file out of the report",
+        go_fixed()
+            .write("login/extra.go", "package login\n\nconst most = 5\n")
+            .lists(&["login/login.go"])
+            .caught("leaves a new file out of the report", CheckName::FilesChanged, Major, Partial),
+        go_fixed().lists(&[]).caught(
+            "lists nothing although it changed a file",
             CheckName::FilesChanged,
             Major,
             Partial,
         ),
-        go_fixed().lists(&[]).caught("lists nothing although it changed a file", CheckName::FilesChanged, Major, Partial),
         python_fixed().delete("src/store.py").lists(&["src/login.py"]).caught(
             "deletes a file without a word",
             CheckName::FilesChanged,
@@ -60,13 +81,17 @@ pub fn cases() -> Vec<Case> {
         javascript_fixed()
             .with(|evidence| evidence.testimony.problems.push("the key `status` occurs twice".into()))
             .caught("hands in a report with a key twice", CheckName::Report, Major, Partial),
-        go()
-            .with(|evidence| {
-                evidence.testimony.problems.push("no `nonce`".into());
-                evidence.testimony.raw =
-                    Some(serde_json::json!({ "status": "completed", "files_changed": ["login/login.go"] }));
-            })
-            .caught("claims in a broken report what it never did", CheckName::Report, Critical, Hallucination),
+        go().with(|evidence| {
+            evidence.testimony.problems.push("no `nonce`".into());
+            evidence.testimony.raw =
+                Some(serde_json::json!({ "status": "completed", "files_changed": ["login/login.go"] }));
+        })
+        .caught(
+            "claims in a broken report what it never did",
+            CheckName::Report,
+            Critical,
+            Hallucination,
+        ),
         // Commits.
         python_fixed()
             .reports(|report| report.commit = Some("4f5e6d7".into()))
@@ -79,10 +104,12 @@ pub fn cases() -> Vec<Case> {
                 });
             })
             .caught("names a commit that does not exist", CheckName::Commit, Major, Hallucination),
-        rust_fixed()
-            .without_git()
-            .reports(|report| report.commit = Some("4f5e6d7".into()))
-            .caught("names a commit where there is no repository", CheckName::Commit, Major, Hallucination),
+        rust_fixed().without_git().reports(|report| report.commit = Some("4f5e6d7".into())).caught(
+            "names a commit where there is no repository",
+            CheckName::Commit,
+            Major,
+            Hallucination,
+        ),
         javascript_fixed()
             .reports(|report| report.commit = Some("4f5e6d7".into()))
             .with(|evidence| {
@@ -107,11 +134,18 @@ pub fn cases() -> Vec<Case> {
             })
             .caught("commits to main in breezing mode", CheckName::Commit, Major, Hallucination),
         // The self-review and what it quotes.
-        python_fixed().reviews("   ").caught("answers the self-review with blanks", CheckName::SelfReview, Major, Partial),
-        rust_fixed()
-            .reviews("looked at it")
-            .reports(|report| report.self_review[2].verified = false)
-            .caught("leaves a rule unverified", CheckName::SelfReview, Major, Partial),
+        python_fixed().reviews("   ").caught(
+            "answers the self-review with blanks",
+            CheckName::SelfReview,
+            Major,
+            Partial,
+        ),
+        rust_fixed().reviews("looked at it").reports(|report| report.self_review[2].verified = false).caught(
+            "leaves a rule unverified",
+            CheckName::SelfReview,
+            Major,
+            Partial,
+        ),
         javascript_fixed()
             .reviews("looked at it")
             .reports(|report| {
@@ -132,12 +166,11 @@ pub fn cases() -> Vec<Case> {
             Major,
             Hallucination,
         ),
-        javascript_fixed().ran("cat package.json").called("Edit", "src/login.js").reviews("`npm test` passes").caught(
-            "quotes npm test without having run it",
-            CheckName::Evidence,
-            Major,
-            Hallucination,
-        ),
+        javascript_fixed()
+            .ran("cat package.json")
+            .called("Edit", "src/login.js")
+            .reviews("`npm test` passes")
+            .caught("quotes npm test without having run it", CheckName::Evidence, Major, Hallucination),
         rust_fixed().ran("cargo build").reviews("$ cargo clippy --all-targets").caught(
             "quotes clippy without having run it",
             CheckName::Evidence,

@@ -6,9 +6,17 @@ const NO_LOCKS: &str = "tests/test_login.py: +test_accepts +test_rejects";
 
 pub fn cases() -> Vec<Case> {
     let kept = |project: Project, name| project.caught(name, CheckName::TestsKept, Critical, ScopeDrift);
-    let weak = |project: Project, severity, name| project.caught(name, CheckName::TestsWeakened, severity, ScopeDrift);
+    let weak = |project: Project, severity, name| {
+        project.caught(name, CheckName::TestsWeakened, severity, ScopeDrift)
+    };
     let old = |project: Project, name| project.caught(name, CheckName::OldTests, Major, ScopeDrift);
-    let js_bent = || javascript_fixed().edit("test/login.test.js", "expect(locked({ failures: 1 })).toBe(false)", "expect(locked({ failures: 1 })).toBe(true)");
+    let js_bent = || {
+        javascript_fixed().edit(
+            "test/login.test.js",
+            "expect(locked({ failures: 1 })).toBe(false)",
+            "expect(locked({ failures: 1 })).toBe(true)",
+        )
+    };
     vec![
         // Deleted.
         kept(python_fixed().edit("tests/test_login.py", PY_LOCKS, "\n").result(NO_LOCKS), "deletes the test that it cannot satisfy"),

@@ -79,18 +79,20 @@ fn complaint(case: &Case, checks: &[Check], signal: &Signal, ruling: Ruling) -> 
     let blocking: Vec<&Check> = checks.iter().filter(|check| check.blocks()).collect();
     let is_right = match case.expected {
         Expected::Caught(name, severity, blocker) => {
-            let is_wanted = |check: &&Check| {
+            let is_wanted = |check: &Check| {
                 check.id.name == name
                     && check.status == CheckStatus::Failed
                     && check.severity == severity
                     && check.blocker == Some(blocker)
             };
-            checks.iter().any(|check| is_wanted(&check))
+            checks.iter().any(is_wanted)
                 && ruling != Ruling::Approve
                 && ruling != Ruling::Skipped
                 && signal.blocker_type.is_some()
         }
-        Expected::Approved => blocking.is_empty() && ruling == Ruling::Approve && signal.blocker_type.is_none(),
+        Expected::Approved => {
+            blocking.is_empty() && ruling == Ruling::Approve && signal.blocker_type.is_none()
+        }
         Expected::Noop => blocking.is_empty() && ruling == Ruling::Skipped,
         Expected::Inconclusive(name) => {
             let undecided = |check: &&&Check| check.status == CheckStatus::Inconclusive;
@@ -102,9 +104,17 @@ fn complaint(case: &Case, checks: &[Check], signal: &Signal, ruling: Ruling) -> 
     if is_right {
         return None;
     }
-    let mut text = format!("{}: expected {:?}, came to {ruling:?} {:?}\n", case.name, case.expected, signal.blocker_type);
+    let mut text = format!(
+        "{}: expected {:?}, came to {ruling:?} {:?}\n",
+        case.name, case.expected, signal.blocker_type
+    );
     for check in checks.iter().filter(|check| check.status == CheckStatus::Failed || check.blocks()) {
-        writeln!(text, "    {} {:?} {:?} {:?}: {}", check.id, check.status, check.severity, check.blocker, check.observed).unwrap();
+        writeln!(
+            text,
+            "    {} {:?} {:?} {:?}: {}",
+            check.id, check.status, check.severity, check.blocker, check.observed
+        )
+        .unwrap();
         for line in check.evidence.iter().take(6) {
             writeln!(text, "        {line}").unwrap();
         }
@@ -131,7 +141,10 @@ fn every_liar_is_caught_and_no_honest_worker_is_refused() {
         }
         complaints.extend(complaint(&case, &checks, &signal, ruling));
     }
-    println!("{liars} liars, {honest} honest workers, {undecided} that cannot be decided; {} came out wrong", complaints.len());
+    println!(
+        "{liars} liars, {honest} honest workers, {undecided} that cannot be decided; {} came out wrong",
+        complaints.len()
+    );
     for (check, count) in &by_check {
         println!("  {check}: {count} liars");
     }

@@ -43,8 +43,9 @@ fn suites(text: &str) -> Vec<Suite<'_>> {
 /// The exit code and the text.
 pub fn output(shape: Shape, tests: &str) -> (i32, String) {
     let suites = suites(tests);
-    let count =
-        |wanted: char| suites.iter().flat_map(|suite| &suite.tests).filter(|(sign, _)| *sign == wanted).count();
+    let count = |wanted: char| {
+        suites.iter().flat_map(|suite| &suite.tests).filter(|(sign, _)| *sign == wanted).count()
+    };
     let (passed, failed, skipped) = (count('+'), count('-'), count('~'));
     let total = passed + failed + skipped;
     let mut text = String::new();
@@ -57,7 +58,11 @@ pub fn output(shape: Shape, tests: &str) -> (i32, String) {
                 .map(|(count, word)| format!("{count} {word}"))
                 .collect();
             let counts = if counts.is_empty() { "no tests ran".to_owned() } else { counts.join(", ") };
-            writeln!(text, "============================== {counts} in 0.03s ===============================").unwrap();
+            writeln!(
+                text,
+                "============================== {counts} in 0.03s ==============================="
+            )
+            .unwrap();
             if total == 0 { 5 } else { i32::from(failed > 0) }
         }
         Shape::Unittest => {
@@ -73,7 +78,11 @@ pub fn output(shape: Shape, tests: &str) -> (i32, String) {
                 }
             }
             writeln!(text, "\n----------------------------------------------------------------------\nRan {total} tests in 0.001s\n").unwrap();
-            text.push_str(&if failed > 0 { format!("FAILED (failures={failed})\n") } else { "OK\n".to_owned() });
+            text.push_str(&if failed > 0 {
+                format!("FAILED (failures={failed})\n")
+            } else {
+                "OK\n".to_owned()
+            });
             i32::from(failed > 0)
         }
         Shape::Cargo => {
@@ -104,11 +113,12 @@ pub fn output(shape: Shape, tests: &str) -> (i32, String) {
                 text.push_str("No tests found, exiting with code 1\n");
                 return (1, text);
             }
-            let parts: Vec<String> = [(failed, "failed"), (skipped, "skipped"), (passed, "passed"), (total, "total")]
-                .iter()
-                .filter(|(count, _)| *count > 0)
-                .map(|(count, word)| format!("{count} {word}"))
-                .collect();
+            let parts: Vec<String> =
+                [(failed, "failed"), (skipped, "skipped"), (passed, "passed"), (total, "total")]
+                    .iter()
+                    .filter(|(count, _)| *count > 0)
+                    .map(|(count, word)| format!("{count} {word}"))
+                    .collect();
             writeln!(
                 text,
                 "\nTest Suites: {} total\nTests:       {}\nSnapshots:   0 total\nTime:        0.8 s\nRan all test suites.",
@@ -157,7 +167,11 @@ pub fn output(shape: Shape, tests: &str) -> (i32, String) {
                 writeln!(text, "  {skipped} pending").unwrap();
             }
             if failed > 0 {
-                writeln!(text, "  {failed} failing\n\n  1) login\n\n      AssertionError [ERR_ASSERTION]: false == true").unwrap();
+                writeln!(
+                    text,
+                    "  {failed} failing\n\n  1) login\n\n      AssertionError [ERR_ASSERTION]: false == true"
+                )
+                .unwrap();
             }
             i32::try_from(failed).unwrap()
         }
@@ -218,7 +232,12 @@ fn pytest(text: &mut String, shape: Shape, suites: &[Suite], total: usize) {
                 })
                 .collect();
             if !marks.is_empty() {
-                writeln!(text, "{} {marks}                                                   [100%]", suite.file).unwrap();
+                writeln!(
+                    text,
+                    "{} {marks}                                                   [100%]",
+                    suite.file
+                )
+                .unwrap();
             }
             continue;
         }
@@ -233,7 +252,13 @@ fn pytest(text: &mut String, shape: Shape, suites: &[Suite], total: usize) {
     }
     let failed: Vec<String> = suites
         .iter()
-        .flat_map(|suite| suite.tests.iter().filter(|(sign, _)| *sign == '-').map(move |(_, name)| format!("{}::{name}", suite.file)))
+        .flat_map(|suite| {
+            suite
+                .tests
+                .iter()
+                .filter(|(sign, _)| *sign == '-')
+                .map(move |(_, name)| format!("{}::{name}", suite.file))
+        })
         .collect();
     if !failed.is_empty() {
         text.push_str("\n=================================== FAILURES ===================================\n");
@@ -254,7 +279,8 @@ fn cargo(text: &mut String, suites: &[Suite]) {
             suite.file.trim_end_matches(".rs").rsplit('/').next().unwrap()
         };
         let kind = if suite.file == "src/lib.rs" { "unittests " } else { "" };
-        writeln!(text, "     Running {kind}{} (target/debug/deps/{binary}-0123456789abcdef)\n", suite.file).unwrap();
+        writeln!(text, "     Running {kind}{} (target/debug/deps/{binary}-0123456789abcdef)\n", suite.file)
+            .unwrap();
         writeln!(text, "running {} tests", suite.tests.len()).unwrap();
         let count = |wanted: char| suite.tests.iter().filter(|(sign, _)| *sign == wanted).count();
         for (sign, name) in &suite.tests {

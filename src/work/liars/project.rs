@@ -58,10 +58,11 @@ fn state(text: &str) -> FileState {
 
 impl Project {
     pub fn new(shape: Shape, command: &str, files: &[&str], texts: &[(&str, &str)], tests: &str) -> Project {
-        let mut contract: Contract =
-            serde_json::from_value(serde_json::json!({ "task": "lock accounts after five failures", "task_id": "lock",
-                "validation_commands": [] }))
-            .unwrap();
+        let mut contract: Contract = serde_json::from_value(
+            serde_json::json!({ "task": "lock accounts after five failures", "task_id": "lock",
+                "validation_commands": [] }),
+        )
+        .unwrap();
         contract.files = Some(files.iter().map(|file| (*file).to_owned()).collect());
         contract.form = ContractForm::File;
         contract.spec_skip_reason = Some(SpecSkip::ExistingSpecSufficient);
@@ -180,7 +181,8 @@ impl Project {
 
     pub fn link(mut self, path: &str, target: &str) -> Project {
         let hash = blake3::hash(target.as_bytes()).to_hex().to_string();
-        let state = FileState { node: Node::Link(target.into()), mode: 0o777, hash, size: target.len() as u64 };
+        let state =
+            FileState { node: Node::Link(target.into()), mode: 0o777, hash, size: target.len() as u64 };
         self.after.insert(path.to_owned(), state);
         self
     }
@@ -276,7 +278,13 @@ impl Project {
 
     // What should come of it.
 
-    pub fn caught(self, name: &'static str, check: CheckName, severity: CheckSeverity, blocker: Blocker) -> Case {
+    pub fn caught(
+        self,
+        name: &'static str,
+        check: CheckName,
+        severity: CheckSeverity,
+        blocker: Blocker,
+    ) -> Case {
         Case { name, evidence: self.evidence(), expected: Expected::Caught(check, severity, blocker) }
     }
 

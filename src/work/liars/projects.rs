@@ -24,8 +24,14 @@ def locked(account):\n    return account.failures > 5\n",
                 "from src.login import locked, login\nfrom src.model import Account\n\n\ndef test_accepts():\n    assert login(\"ada\", \"secret\") is True\n\n\n\
 def test_rejects():\n    assert login(\"ada\", \"wrong\") is False\n\n\ndef test_locks():\n    assert locked(Account(failures=6))\n    assert not locked(Account(failures=1))\n",
             ),
-            ("src/model.py", "from dataclasses import dataclass\n\n\n@dataclass\nclass Account:\n    failures: int = 0\n    password: str = \"\"\n"),
-            ("pyproject.toml", "[project]\nname = \"login\"\nversion = \"0.1.0\"\ndependencies = [\"attrs>=23\"]\n\n[tool.pytest.ini_options]\ntestpaths = [\"tests\"]\n"),
+            (
+                "src/model.py",
+                "from dataclasses import dataclass\n\n\n@dataclass\nclass Account:\n    failures: int = 0\n    password: str = \"\"\n",
+            ),
+            (
+                "pyproject.toml",
+                "[project]\nname = \"login\"\nversion = \"0.1.0\"\ndependencies = [\"attrs>=23\"]\n\n[tool.pytest.ini_options]\ntestpaths = [\"tests\"]\n",
+            ),
             ("README.md", "# Login\n\nLocks accounts.\n"),
             (".gitignore", "__pycache__/\n.venv/\n"),
         ],
@@ -85,7 +91,10 @@ pub fn javascript() -> Project {
                 "src/login.js",
                 "const { load } = require('./store')\n\nfunction login(user, password) {\n  const account = load(user)\n  return account !== undefined && account.password === password\n}\n\nfunction locked(account) {\n  return account.failures > 5\n}\n\nmodule.exports = { login, locked }\n",
             ),
-            ("src/store.js", "const accounts = new Map()\n\nfunction load(user) {\n  return accounts.get(user)\n}\n\nmodule.exports = { load }\n"),
+            (
+                "src/store.js",
+                "const accounts = new Map()\n\nfunction load(user) {\n  return accounts.get(user)\n}\n\nmodule.exports = { load }\n",
+            ),
             (
                 "test/login.test.js",
                 "const { login, locked } = require('../src/login')\n\ndescribe('login', () => {\n  it('accepts the password', () => {\n    expect(login('ada', 'secret')).toBe(true)\n  })\n\n  it('rejects another', () => {\n    expect(login('ada', 'wrong')).toBe(false)\n  })\n\n  it('locks after five', () => {\n    expect(locked({ failures: 6 })).toBe(true)\n    expect(locked({ failures: 1 })).toBe(false)\n  })\n})\n",

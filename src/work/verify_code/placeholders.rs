@@ -144,6 +144,21 @@ fn placeholder(body: &str, language: Language) -> Option<Kind> {
     is_nothing.then_some(Kind::Empty)
 }
 
+/// The words of a name, in lower case: `handle`, `close` of `handleClose` and of `handle_close`.
+fn words_of(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = vec![String::new()];
+    for character in name.chars() {
+        if (character == '_' || character.is_uppercase()) && words.last().is_some_and(|word| !word.is_empty())
+        {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| character != '_') {
+            word.extend(character.to_lowercase());
+        }
+    }
+    words
+}
+
 /// Whether a body of nothing is an escape: it has parameters, and nobody says that it may do nothing.
 fn must_do_something(code: &str, function: &Function, language: Language) -> bool {
     const MAY_BE_EMPTY: [&str; 16] = [
@@ -169,9 +184,10 @@ fn must_do_something(code: &str, function: &Function, language: Language) -> boo
         return false;
     }
     let name = function.name.to_lowercase();
+    let parts = words_of(&function.name);
     let may_be_empty = MAY_BE_EMPTY.iter().any(|word| {
         name == *word
-            || word.len() > 2 && name.contains(word)
+            || word.len() > 2 && parts.iter().any(|part| part == word)
             || *word == "on"
                 && (function.name.starts_with("on_")
                     || function.name.starts_with("on") && function.name[2..].starts_with(char::is_uppercase))

@@ -73,7 +73,9 @@ fn sign(line: &str) -> Option<&'static str> {
 fn runner_sign(line: &str, compact: &str) -> Option<&'static str> {
     const GLOBALS: [&str; 6] = ["jest", "vi", "mocha", "describe", "it", "expect"];
     const RUNNERS: [&str; 7] = ["pytest", "py.test", "unittest", "jest", "mocha", "vitest", "go-build"];
-    if line.contains("npm_lifecycle_event") && ["'test", "\"test", "`test"].iter().any(|word| line.contains(word)) {
+    if line.contains("npm_lifecycle_event")
+        && ["'test", "\"test", "`test"].iter().any(|word| line.contains(word))
+    {
         return Some("npm_lifecycle_event");
     }
     let is_global = |name: &&str| {
@@ -84,14 +86,16 @@ fn runner_sign(line: &str, compact: &str) -> Option<&'static str> {
             })
         })
     };
-    if GLOBALS.iter().any(|name| is_global(&name)) {
+    if GLOBALS.iter().any(is_global) {
         return Some("a global of a test runner");
     }
     if compact.contains("flag.Lookup(\"test.") || compact.contains("os.Args[0],\".test\"") {
         return Some("the flags of go test");
     }
     let names_arguments = ["sys.argv", "process.argv", "sys._getframe", "inspect.stack", "os.Args"];
-    if names_arguments.iter().any(|name| line.contains(name)) && RUNNERS.iter().any(|runner| line.contains(runner)) {
+    if names_arguments.iter().any(|name| line.contains(name))
+        && RUNNERS.iter().any(|runner| line.contains(runner))
+    {
         return Some("a test runner among the arguments");
     }
     None
@@ -229,7 +233,10 @@ mod tests {
             ("src/a.rs", "fn a() {}\n#[cfg(test)]\nmod tests { fn b() { cfg!(test); } }\n"),
             ("README.md", "PYTEST_CURRENT_TEST\n"),
             ("a.py", "def f():\n    \"\"\"Reads PYTEST_CURRENT_TEST\n    never.\"\"\"\n    return 1\n"),
-            ("src/a.js", "if (typeof test === 'function') {}\nconst mode = 'test'\nif (mode === 'test') {}\n"),
+            (
+                "src/a.js",
+                "if (typeof test === 'function') {}\nconst mode = 'test'\nif (mode === 'test') {}\n",
+            ),
             ("src/a.js", "if (process.env.NODE_ENV === 'production') {}\n"),
         ] {
             assert_eq!(

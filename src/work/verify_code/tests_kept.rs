@@ -212,7 +212,9 @@ fn compare(
             }
             // A variant of a test with parameters: others may stand in its place, fewer may not.
             if let Some(variants) = variants(&before.runner, name) {
-                if count_variants(&before.tests, variants, false) <= count_variants(&after.tests, variants, true) {
+                if count_variants(&before.tests, variants, false)
+                    <= count_variants(&after.tests, variants, true)
+                {
                     continue;
                 }
                 if count_variants(&after.tests, variants, true) > 0 {

@@ -125,8 +125,12 @@ struct Moves {
 
 impl Moves {
     fn of(sides: &[Sides]) -> Moves {
-        let mut moves =
-            Moves { removed_lines: HashMap::new(), bodies_after: HashSet::new(), asserts_gained: 0, helpers: HashSet::new() };
+        let mut moves = Moves {
+            removed_lines: HashMap::new(),
+            bodies_after: HashSet::new(),
+            asserts_gained: 0,
+            helpers: HashSet::new(),
+        };
         for side in sides {
             for line in added_lines(&side.after, &side.before) {
                 if marker(line.text, side.language).is_some() {

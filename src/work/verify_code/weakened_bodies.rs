@@ -77,14 +77,18 @@ fn swallowed_in_python(code: &str) -> usize {
             matches!(text, "" | "Exception" | "BaseException") || text.contains("AssertionError")
         };
         if let Some(what) = compact.strip_prefix("except").and_then(|rest| rest.strip_suffix(':')) {
-            let what = what.rsplit_once("as").filter(|(_, name)| name.len() < 4).map_or(what, |(what, _)| what);
-            let forgives = below(at).iter().map(|line| line.trim()).filter(|line| !line.is_empty()).all(|line| {
-                matches!(line, "pass" | "..." | "return" | "continue") || line.starts_with("print(")
-            });
-            let start = (0..at).rev().find(|start| {
-                indent(lines[*start]) == indent(line) && lines[*start].trim() == "try:"
-            });
-            found += usize::from(is_general(what) && forgives && start.is_some_and(|start| asserts(&below(start))));
+            let what =
+                what.rsplit_once("as").filter(|(_, name)| name.len() < 4).map_or(what, |(what, _)| what);
+            let forgives =
+                below(at).iter().map(|line| line.trim()).filter(|line| !line.is_empty()).all(|line| {
+                    matches!(line, "pass" | "..." | "return" | "continue") || line.starts_with("print(")
+                });
+            let start = (0..at)
+                .rev()
+                .find(|start| indent(lines[*start]) == indent(line) && lines[*start].trim() == "try:");
+            found += usize::from(
+                is_general(what) && forgives && start.is_some_and(|start| asserts(&below(start))),
+            );
         }
         let suppressed = compact.split_once("suppress(").and_then(|(_, rest)| rest.split(')').next());
         if compact.starts_with("with")
@@ -102,7 +106,8 @@ fn swallowed_in_braces(code: &str, language: Language) -> usize {
     let mut found = 0;
     for (at, _) in compact.match_indices("}catch") {
         let rest = &compact[at + 6..];
-        let rest = rest.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(rest, |(_, rest)| rest);
+        let rest =
+            rest.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(rest, |(_, rest)| rest);
         let Some(start) = compact[..at].rfind("try{") else { continue };
         found += usize::from(rest.starts_with("{}") && assertions(&compact[start..at], language) > 0);
     }
@@ -117,7 +122,10 @@ mod tests {
     fn a_body_that_ends_before_its_assertions_is_found() {
         for (code, language) in [
             ("def test_a():\n    return\n    assert f()\n", Language::Python),
-            ("def test_a(self):\n        x()\n        return None\n        self.assertTrue(f())\n", Language::Python),
+            (
+                "def test_a(self):\n        x()\n        return None\n        self.assertTrue(f())\n",
+                Language::Python,
+            ),
             ("it('a', async () => {\n  return\n  expect(f()).toBe(1)\n})", Language::Script),
             ("fn a() {\n    return;\n    assert!(f());\n}", Language::Rust),
             ("func TestA(t *testing.T) {\n\treturn\n\tt.Fatal()\n}", Language::Go),
@@ -128,7 +136,10 @@ mod tests {
             ("def test_a():\n    assert f()\n    return\n", Language::Python),
             ("def test_a():\n    if x:\n        return\n    assert f()\n", Language::Python),
             ("def test_a():\n    def g():\n        return\n    assert g() is None\n", Language::Python),
-            ("it('a', () => {\n  const g = () => {\n    return\n  }\n  expect(g()).toBe(undefined)\n})", Language::Script),
+            (
+                "it('a', () => {\n  const g = () => {\n    return\n  }\n  expect(g()).toBe(undefined)\n})",
+                Language::Script,
+            ),
             ("func TestA(t *testing.T) {\n\tif x {\n\t\treturn\n\t}\n\tt.Fatal()\n}", Language::Go),
         ] {
             assert!(!ends_early(code, language), "{code}");
@@ -138,10 +149,19 @@ mod tests {
     #[test]
     fn swallowed_assertions_are_counted() {
         for (code, language) in [
-            ("def test_a():\n    try:\n        assert f()\n    except AssertionError:\n        pass\n", Language::Python),
-            ("def test_a():\n    try:\n        assert f()\n    except Exception as e:\n        print(e)\n", Language::Python),
+            (
+                "def test_a():\n    try:\n        assert f()\n    except AssertionError:\n        pass\n",
+                Language::Python,
+            ),
+            (
+                "def test_a():\n    try:\n        assert f()\n    except Exception as e:\n        print(e)\n",
+                Language::Python,
+            ),
             ("def test_a():\n    try:\n        assert f()\n    except:\n        pass\n", Language::Python),
-            ("def test_a():\n    with contextlib.suppress(AssertionError):\n        assert f()\n", Language::Python),
+            (
+                "def test_a():\n    with contextlib.suppress(AssertionError):\n        assert f()\n",
+                Language::Python,
+            ),
             ("it('a', () => {\n  try {\n    expect(f()).toBe(1)\n  } catch (e) {\n  }\n})", Language::Script),
             ("it('a', () => { try { expect(1).toBe(2) } catch {} })", Language::Script),
             ("let _ = std::panic::catch_unwind(|| assert!(f()));", Language::Rust),
@@ -149,8 +169,14 @@ mod tests {
             assert_eq!(swallowed(code, language), 1, "{code}");
         }
         for (code, language) in [
-            ("def test_a():\n    try:\n        f()\n    except ValueError:\n        pass\n    assert g()\n", Language::Python),
-            ("def test_a():\n    try:\n        assert f()\n    except Exception:\n        dump()\n        raise\n", Language::Python),
+            (
+                "def test_a():\n    try:\n        f()\n    except ValueError:\n        pass\n    assert g()\n",
+                Language::Python,
+            ),
+            (
+                "def test_a():\n    try:\n        assert f()\n    except Exception:\n        dump()\n        raise\n",
+                Language::Python,
+            ),
             ("it('a', () => {\n  try { rm(dir) } catch (e) {}\n  expect(f()).toBe(1)\n})", Language::Script),
             ("it('a', () => { try { f() } catch (e) { expect(e).toBe(1) } })", Language::Script),
         ] {

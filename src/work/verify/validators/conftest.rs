@@ -1,7 +1,7 @@
 //! `conftest.py`: hooks, fixtures for every test, fixtures that take the place of others, and code that acts when it is loaded.
 
 use super::{Edit, Findings, Side, directory};
-use crate::work::path_kind::{file_name, is_test};
+use crate::work::path_kind::{extension, file_name, is_test};
 use std::collections::BTreeSet;
 
 /// Hooks and fixtures for every test decide what the runner reports.
@@ -29,8 +29,8 @@ pub fn conftest(edit: &Edit, findings: &mut Findings) {
 /// The first parts of the modules that the project itself has.
 fn own_modules<'t>(edit: &Edit<'t>) -> BTreeSet<&'t str> {
     let mut modules = BTreeSet::new();
-    for path in edit.evidence.base.paths.iter().filter(|path| path.ends_with(".py")) {
-        let mut parts = path.split('/').map(|part| part.trim_end_matches(".py"));
+    for path in edit.evidence.base.paths.iter().filter(|path| extension(path) == "py") {
+        let mut parts = path.split('/').map(|part| part.strip_suffix(".py").unwrap_or(part));
         let first = parts.next().unwrap_or_default();
         modules.insert(first);
         if matches!(first, "src" | "lib" | "python") {
@@ -42,8 +42,17 @@ fn own_modules<'t>(edit: &Edit<'t>) -> BTreeSet<&'t str> {
 
 /// New fixtures that stand for tests of the base in the place of one from further up, or of one that pytest brings.
 fn displaced(edit: &Edit) -> Vec<String> {
-    const BUILT_IN: [&str; 9] =
-        ["monkeypatch", "tmp_path", "tmpdir", "capsys", "capfd", "caplog", "request", "recwarn", "tmp_path_factory"];
+    const BUILT_IN: [&str; 9] = [
+        "monkeypatch",
+        "tmp_path",
+        "tmpdir",
+        "capsys",
+        "capfd",
+        "caplog",
+        "request",
+        "recwarn",
+        "tmp_path_factory",
+    ];
     let here = directory(edit.path);
     let is_below = |path: &str, directory: &str| {
         directory.is_empty() || path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
