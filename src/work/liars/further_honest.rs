@@ -150,6 +150,35 @@ pub fn cases() -> Vec<Case> {
             .result("test/login.test.js: +accepts_the_password +rejects_another +locks_after_five | test/unlock.test.js: +unlocks")
             .prints(View::OnlyTests, 1, "FAIL test/unlock.test.js\n  ● Test suite failed to run\n\n    Cannot find module '../src/unlock' from 'test/unlock.test.js'\n\nTest Suites: 1 failed, 1 passed, 2 total\nTests:       3 passed, 3 total\n")
             .approved("was red for want of the module"),
+        python_fixed()
+            .may_fail()
+            .both("tests/test_login.py: +test_accepts +test_rejects -test_locks")
+            .edit("tests/test_login.py", "", "\n\ndef test_more():\n    assert login(\"a\", \"b\") is False\n")
+            .result("tests/test_login.py: +test_accepts +test_rejects -test_locks +test_more")
+            .approved("adds a test beside a failure that may be"),
+        rust_fixed()
+            .prints(View::Base, 101, "   Compiling login v0.1.0\nerror[E0599]: no method named `unlock` found for struct `Account`\nerror: could not compile `login` (test \"login\") due to 1 previous error\n")
+            .approved("writes what the tests were waiting for"),
+        go_fixed()
+            .with(|evidence| {
+                evidence.uses_base = false;
+                evidence.executions.retain(|run| run.on != View::Base);
+            })
+            .approved("is judged without a base"),
+        javascript_fixed()
+            .contract(|contract| {
+                contract.files = None;
+                contract.form = crate::model::contract::ContractForm::Short;
+            })
+            .edit("README.md", "", "\nMore.\n")
+            .approved("works in the short form on ordinary files"),
+        python_fixed()
+            .base("tests/test_login.py: +test_accepts +test_rejects -test_locks")
+            .contract(|contract| contract.tests = Guard::MayChange)
+            .edit("tests/test_login.py", "failures=6", "failures=5")
+            .result(PY_TESTS)
+            .on(View::OldTests, PY_TESTS)
+            .approved("corrects a failing test that may change"),
         javascript_fixed().says("All tests should pass now, but I could not run them here.").approved("promises nothing"),
         python_fixed()
             .ends(View::Result, CommandEnd::TimedOut, "")

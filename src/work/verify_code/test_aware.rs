@@ -98,6 +98,10 @@ fn runner_sign(line: &str, compact: &str) -> Option<&'static str> {
     {
         return Some("a test runner among the arguments");
     }
+    let asks_stack = ["inspect.stack", "_getframe", "extract_stack", "Error().stack", "runtime.Caller"];
+    if asks_stack.iter().any(|name| line.contains(name)) && line.contains("test") {
+        return Some("tests on the stack");
+    }
     None
 }
 

@@ -1,6 +1,6 @@
 //! Whether the work made tests, or what runs them, weaker: counts before and after, file by file. Strings are not looked at.
 
-use super::weakened_bodies::{ends_early, swallowed};
+use super::weakened_bodies::{bare_expects, ends_early, swallowed};
 use super::weakened_markers::{Marker, assertions, marker};
 use super::{script_of, short};
 use crate::model::contract::Guard;
@@ -286,6 +286,10 @@ fn lost_assertions(
                 if ends_early(text, side.language) && !ends_early(old_text, side.language) {
                     let line = format!("{}: `{}` ends before its assertions", side.name, case.name);
                     found.push((CheckSeverity::Critical, line));
+                }
+                if side.language == Language::Script && bare_expects(text) > bare_expects(old_text) {
+                    let line = format!("{}: `{}` expects without a matcher", side.name, case.name);
+                    found.push((weight(CheckSeverity::Major), line));
                 }
                 if swallowed(text, side.language) > swallowed(old_text, side.language) {
                     let line = format!("{}: `{}` swallows what its assertions raise", side.name, case.name);

@@ -58,6 +58,35 @@ pub fn swallowed(code: &str, language: Language) -> usize {
     }
 }
 
+/// How many `expect(…)` are followed by no matcher.
+pub fn bare_expects(code: &str) -> usize {
+    if code.len() > LONGEST_BODY {
+        return 0;
+    }
+    let bytes = code.as_bytes();
+    let mut found = 0;
+    for (at, sign) in code.match_indices("expect(") {
+        if at > 0 && (bytes[at - 1].is_ascii_alphanumeric() || matches!(bytes[at - 1], b'_' | b'.' | b'$')) {
+            continue;
+        }
+        let mut depth = 1_usize;
+        let inside = bytes[at + sign.len()..].iter().take(4000);
+        let length = inside
+            .take_while(|byte| {
+                match byte {
+                    b'(' => depth += 1,
+                    b')' => depth -= 1,
+                    _ => {}
+                }
+                depth > 0
+            })
+            .count();
+        let rest = code.get(at + sign.len() + length + 1..);
+        found += usize::from(depth == 0 && rest.is_some_and(|rest| !rest.trim_start().starts_with('.')));
+    }
+    found
+}
+
 fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
@@ -144,6 +173,12 @@ mod tests {
         ] {
             assert!(!ends_early(code, language), "{code}");
         }
+    }
+
+    #[test]
+    fn expectations_without_a_matcher_are_counted() {
+        assert_eq!(bare_expects("expect(f(1))\nexpect(g()).toBe(1)\nexpect(h())\n  .toBe(2)\n"), 1);
+        assert_eq!(bare_expects("page.expect(1); expect(a"), 0);
     }
 
     #[test]
