@@ -93,6 +93,13 @@ fn source_name<'a>(runner: &str, name: &'a str) -> &'a str {
     if runner == "pytest" { last.split('[').next().unwrap_or(last) } else { last }
 }
 
+/// How many assertions the body of a test holds, and how much else.
+fn strength(case: &TestCase) -> usize {
+    const SIGNS: [&str; 9] =
+        ["assert", "expect(", "t.Error", "t.Fatal", "require.", "should", "panic!", "raises(", "t.is("];
+    SIGNS.iter().map(|sign| case.body.matches(sign).count()).sum()
+}
+
 /// What the variants of a test with parameters have in common: `a.py::test_x` of `a.py::test_x[1]`, `pkg.TestX` of `pkg.TestX/one`.
 /// Of a test without parameters it is the whole name.
 fn variants<'a>(runner: &str, name: &'a str) -> Option<&'a str> {
@@ -221,6 +228,24 @@ fn compare(
                     findings.critical.push(format!("{name}: passed on the base, {state}"));
                     continue;
                 }
+            }
+            // The same test in another class, module or file; its text may differ as its place does.
+            let has_new_place = case.is_some_and(|case| {
+                let is_as_strong =
+                    |other: &TestCase| other.name == case.name && strength(other) >= strength(case);
+                sources.after.iter().any(|(_, other)| is_as_strong(other))
+            });
+            let new_places = new.iter().filter(|other| {
+                after.tests.get(**other) != Some(&TestOutcome::Skipped)
+                    && source_name(&after.runner, other) == source
+            });
+            let lost_places = before.tests.iter().filter(|(other, outcome)| {
+                **outcome == TestOutcome::Passed
+                    && !after.tests.contains_key(*other)
+                    && source_name(&before.runner, other) == source
+            });
+            if has_new_place && new_places.count() >= lost_places.count() {
+                continue;
             }
             let moved = case.and_then(|case| sources.has_same_body(case));
             if moved.is_some_and(|other| {

@@ -26,6 +26,33 @@ pub fn conftest(edit: &Edit, findings: &mut Findings) {
     }
 }
 
+/// A module of tests is loaded before the others run: what it replaces when it is loaded, and what it stands in the place of, counts
+/// for all of them.
+pub fn test_module(edit: &Edit, findings: &mut Findings) {
+    let own = own_modules(edit);
+    let acting = |text: &'_ str| -> BTreeSet<String> {
+        let names: BTreeSet<&str> = text.lines().flat_map(|line| imported(line, &own)).collect();
+        let replaces = |line: &&str| {
+            let is_double =
+                ["lambda", "Mock(", ".start()", "setattr("].iter().any(|sign| line.contains(sign));
+            is_double && patches(line, &names)
+        };
+        text.lines().filter(replaces).map(|line| line.trim_end().to_owned()).collect()
+    };
+    let before = acting(edit.before.text());
+    for line in acting(edit.after.text()).difference(&before) {
+        findings.major(edit.path, &format!("replaces code for all tests when it is loaded: {line}"));
+    }
+    // Below a directory of tests, which comes first where modules are looked for.
+    let inner = edit.path.split_once('/').map(|(_, inner)| inner).filter(|inner| inner.contains('/'));
+    let name = file_name(edit.path);
+    let is_plain = !name.starts_with("test_") && !name.ends_with("_test.py") && name != "__init__.py";
+    let is_new = matches!(edit.before, Side::Missing);
+    if is_new && is_plain && inner.is_some_and(|inner| edit.evidence.base.paths.contains(inner)) {
+        findings.major(edit.path, "stands in the place of a module of the project when tests run");
+    }
+}
+
 /// The first parts of the modules that the project itself has.
 fn own_modules<'t>(edit: &Edit<'t>) -> BTreeSet<&'t str> {
     let mut modules = BTreeSet::new();

@@ -123,6 +123,11 @@ pub fn named_file(edit: &Edit, name: &str, findings: &mut Findings) {
             findings.major(edit.path, &format!("a command depends on `{shown}`, and it changed"));
         }
     }
+    for special in [".IGNORE", ".ONESHELL", ".POSIX", ".DEFAULT", ".EXPORT_ALL_VARIABLES"] {
+        if before.targets.get(special) != after.targets.get(special) {
+            findings.major(edit.path, &format!("`{special}` changed"));
+        }
+    }
     // New variables harm nothing as long as those that were there, and the settings, stay.
     if !edit.named.targets.is_empty() {
         let is_setting = |line: &&String| {
@@ -138,12 +143,34 @@ pub fn named_file(edit: &Edit, name: &str, findings: &mut Findings) {
                     | "set"
                     | "override"
                     | "export"
+                    | "unexport"
+                    | ".DEFAULT_GOAL"
+                    | "VPATH"
+                    | "vpath"
+                    | "define"
+                    | "PATH"
             )
+        };
+        // A variable that a recipe uses, given another value.
+        let recipes: Vec<String> =
+            edit.named.targets.iter().flat_map(|target| before.recipe_lines(target)).collect();
+        let is_used = |line: &&String| {
+            let name = line.split([' ', ':', '=', '?', '+']).next().unwrap_or_default();
+            !name.is_empty()
+                && recipes.iter().any(|recipe| {
+                    ["$(", "${", "{{", "{{ "].iter().any(|open| recipe.contains(&format!("{open}{name}")))
+                })
         };
         let variables = |tasks: &Tasks| -> BTreeSet<String> { tasks.common.iter().cloned().collect() };
         let (old, new) = (variables(&before), variables(&after));
         let is_lost = old.difference(&new).next().is_some();
-        if is_lost || after.common.iter().filter(|line| !old.contains(*line)).any(|line| is_setting(&line)) {
+        if is_lost
+            || after
+                .common
+                .iter()
+                .filter(|line| !old.contains(*line))
+                .any(|line| is_setting(&line) || is_used(&line))
+        {
             findings.major(edit.path, "variables or settings of the task runner changed");
         }
     }
