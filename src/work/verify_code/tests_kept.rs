@@ -7,20 +7,24 @@ use crate::work::evidence::{ChangedFile, Evidence, Execution, TestOutcome, TestS
 use crate::work::path_kind::{file_name, is_code, is_test};
 use crate::work::runners::normalised;
 use crate::work::source::{Language, TestCase, functions, test_cases};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The tests in the sources of the change set, before and after.
+#[derive(Default)]
 pub struct SourceTests {
     /// With the file they stand in.
     pub before: Vec<(String, TestCase)>,
     pub after: Vec<(String, TestCase)>,
     /// Functions and files that are gone, by name.
     pub deleted: HashSet<String>,
+    before_by_name: HashMap<String, usize>,
+    after_by_name: HashMap<String, Vec<usize>>,
+    after_by_body: HashMap<String, usize>,
 }
 
 impl SourceTests {
     pub fn of(evidence: &Evidence) -> SourceTests {
-        let mut tests = SourceTests { before: Vec::new(), after: Vec::new(), deleted: HashSet::new() };
+        let mut tests = SourceTests::default();
         let mut defined_before: Vec<(String, bool)> = Vec::new();
         let mut defined_after: HashSet<String> = HashSet::new();
         for file in &evidence.changes.files {
@@ -51,20 +55,43 @@ impl SourceTests {
             defined_before.into_iter().map(|(name, _)| name).filter(|name| !defined_after.contains(name));
         tests.deleted.extend(gone);
         tests.deleted.retain(|name| name.len() > 2 && name != "main" && name != "index" && name != "mod");
+        tests.index();
         tests
     }
 
     /// The test of this name that stood in a changed file and stands there no more as it was.
     fn changed(&self, name: &str) -> Option<&TestCase> {
-        self.before.iter().map(|(_, case)| case).find(|case| case.name == name)
+        self.before_by_name.get(name).map(|index| &self.before[*index].1)
     }
 
     /// Whether another test has the same body.
     fn has_same_body(&self, case: &TestCase) -> Option<&TestCase> {
-        self.after
-            .iter()
-            .map(|(_, other)| other)
-            .find(|other| other.body == case.body && !case.body.is_empty())
+        self.after_by_body.get(&case.body).map(|index| &self.after[*index].1)
+    }
+
+    /// The tests of this name that stand in a changed file now.
+    fn named(&self, name: &str) -> impl Iterator<Item = &TestCase> {
+        self.after_by_name.get(name).into_iter().flatten().map(|index| &self.after[*index].1)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.after_by_name.contains_key(name)
+    }
+
+    /// What is looked up for every test is looked up by key.
+    fn index(&mut self) {
+        for (index, (_, case)) in self.before.iter().enumerate() {
+            self.before_by_name.entry(case.name.clone()).or_insert(index);
+        }
+        for (index, (_, case)) in self.after.iter().enumerate() {
+            let of_name = self.after_by_name.entry(case.name.clone()).or_default();
+            if of_name.len() < 20 {
+                of_name.push(index);
+            }
+            if !case.body.is_empty() {
+                self.after_by_body.entry(case.body.clone()).or_insert(index);
+            }
+        }
     }
 
     /// Whether it uses something that the work deleted.
@@ -193,11 +220,17 @@ fn compare(
     // New names that pass, without numbers: a parameter that differs from run to run is no other test.
     let new: BTreeSet<&String> =
         after.tests.keys().filter(|name| !before.tests.contains_key(*name)).collect();
-    let new_source: HashSet<&str> = new
-        .iter()
-        .filter(|name| after.tests.get(**name) != Some(&TestOutcome::Skipped))
-        .map(|name| source_name(&after.runner, name))
-        .collect();
+    let mut new_source: HashMap<&str, usize> = HashMap::new();
+    for name in new.iter().filter(|name| after.tests.get(**name) != Some(&TestOutcome::Skipped)) {
+        *new_source.entry(source_name(&after.runner, name)).or_default() += 1;
+    }
+    let mut lost_source: HashMap<&str, usize> = HashMap::new();
+    for name in passed.iter().filter(|name| !after.tests.contains_key(**name)) {
+        *lost_source.entry(source_name(&before.runner, name)).or_default() += 1;
+    }
+    let ran = after.tests.iter().filter(|(_, outcome)| **outcome != TestOutcome::Skipped);
+    let ran_source: HashSet<&str> = ran.map(|(name, _)| source_name(&after.runner, name)).collect();
+    let mut variant_counts: HashMap<&str, (usize, usize)> = HashMap::new();
     let new_normalised: HashSet<String> = new.iter().map(|name| normalised(name)).collect();
     for name in passed {
         let state = match after.tests.get(name) {
@@ -209,8 +242,7 @@ fn compare(
         let case = sources.changed(source);
         if state == "is missing" {
             // A runner that stops at the first failure does not come to the others.
-            let is_removed =
-                case.is_some_and(|case| !sources.after.iter().any(|(_, other)| other.name == case.name));
+            let is_removed = case.is_some_and(|case| !sources.has(&case.name));
             if !run.passed() && !is_removed {
                 continue;
             }
@@ -218,41 +250,28 @@ fn compare(
                 continue;
             }
             // A variant of a test with parameters: others may stand in its place, fewer may not.
-            if let Some(variants) = variants(&before.runner, name) {
-                if count_variants(&before.tests, variants, false)
-                    <= count_variants(&after.tests, variants, true)
-                {
+            if let Some(common) = variants(&before.runner, name) {
+                let (was, is) = *variant_counts.entry(common).or_insert_with(|| {
+                    (count_variants(&before.tests, common, false), count_variants(&after.tests, common, true))
+                });
+                if was <= is {
                     continue;
                 }
-                if count_variants(&after.tests, variants, true) > 0 {
+                if is > 0 {
                     findings.critical.push(format!("{name}: passed on the base, {state}"));
                     continue;
                 }
             }
             // The same test in another class, module or file; its text may differ as its place does.
-            let has_new_place = case.is_some_and(|case| {
-                let is_as_strong =
-                    |other: &TestCase| other.name == case.name && strength(other) >= strength(case);
-                sources.after.iter().any(|(_, other)| is_as_strong(other))
-            });
-            let new_places = new.iter().filter(|other| {
-                after.tests.get(**other) != Some(&TestOutcome::Skipped)
-                    && source_name(&after.runner, other) == source
-            });
-            let lost_places = before.tests.iter().filter(|(other, outcome)| {
-                **outcome == TestOutcome::Passed
-                    && !after.tests.contains_key(*other)
-                    && source_name(&before.runner, other) == source
-            });
-            if has_new_place && new_places.count() >= lost_places.count() {
+            let has_new_place = case
+                .is_some_and(|case| sources.named(&case.name).any(|other| strength(other) >= strength(case)));
+            let count = |places: &HashMap<&str, usize>| places.get(source).copied().unwrap_or(0);
+            if has_new_place && count(&new_source) >= count(&lost_source) {
                 continue;
             }
             let moved = case.and_then(|case| sources.has_same_body(case));
             if moved.is_some_and(|other| {
-                new_source.contains(other.name.as_str())
-                    || after.tests.iter().any(|(name, outcome)| {
-                        *outcome != TestOutcome::Skipped && source_name(&after.runner, name) == other.name
-                    })
+                new_source.contains_key(other.name.as_str()) || ran_source.contains(other.name.as_str())
             }) {
                 continue;
             }
@@ -291,7 +310,7 @@ fn gone_unseen(sources: &SourceTests, before: &TestSummary, after: &TestSummary,
         return;
     }
     for (file, case) in &sources.before {
-        let is_there = sources.after.iter().any(|(_, other)| other.name == case.name);
+        let is_there = sources.has(&case.name);
         let is_test = case.name.starts_with("Test") && is_test(file);
         if !is_test || is_there || sources.has_same_body(case).is_some() || case.body.contains("t.Skip") {
             continue;
@@ -329,10 +348,7 @@ fn by_count(
         .before
         .iter()
         .map(|(_, case)| case)
-        .filter(|case| {
-            sources.has_same_body(case).is_none()
-                && !sources.after.iter().any(|(_, other)| other.name == case.name)
-        })
+        .filter(|case| sources.has_same_body(case).is_none() && !sources.has(&case.name))
         .collect();
     let about_deleted = gone.iter().filter(|case| sources.tests_deleted(case)).count() as u64;
     let dropped = before.ran().saturating_sub(after.ran());
@@ -466,6 +482,18 @@ mod tests {
             ("tests/test_a.py::test_c", Skipped),
         ]);
         assert_eq!(verdict(&Sample::new("pytest").base(0, base).result(0, new)), MINOR);
+    }
+
+    #[test]
+    fn many_tests_are_compared_in_bounded_time() {
+        let names =
+            |file: &str| -> Vec<String> { (0..20_000).map(|n| format!("{file}::test_a[{n}]")).collect() };
+        let summary =
+            |names: &[String]| pytest(&names.iter().map(|name| (name.as_str(), Passed)).collect::<Vec<_>>());
+        let (old, new) = (names("tests/test_a.py"), names("tests/test_b.py"));
+        let sample = Sample::new("pytest").base(0, summary(&old)).result(0, summary(&new));
+        let moved = sample.deleted("tests/test_a.py", A).added("tests/test_b.py", A);
+        assert_eq!(verdict(&moved), FINE);
     }
 
     #[test]
