@@ -112,7 +112,7 @@ fn row(role: LineRole, mark: &str, left: &str, right: &str) -> Vec<DisplayLine> 
 
 /// What came of the work.
 pub fn verdict_lines(verdict: &Verdict, contract: &Contract, facts: &DisplayFacts) -> Vec<DisplayLine> {
-    let mut lines = vec![heading(verdict, contract, facts)];
+    let mut lines = heading(verdict, contract, facts);
     lines.extend(why_sure(verdict, contract));
     lines.push(empty());
     lines.push(line(LineRole::Faint, format!("  {:<27}measured", "claimed")));
@@ -136,7 +136,7 @@ pub fn verdict_lines(verdict: &Verdict, contract: &Contract, facts: &DisplayFact
     lines
 }
 
-fn heading(verdict: &Verdict, contract: &Contract, facts: &DisplayFacts) -> DisplayLine {
+fn heading(verdict: &Verdict, contract: &Contract, facts: &DisplayFacts) -> Vec<DisplayLine> {
     let (role, word) = match verdict.verdict {
         Ruling::Approve => (LineRole::Good, "✓ Approved"),
         Ruling::RequestChanges => (LineRole::Bad, "✗ Not approved"),
@@ -163,7 +163,20 @@ fn heading(verdict: &Verdict, contract: &Contract, facts: &DisplayFacts) -> Disp
     let costs: Vec<f64> = verdict.attempts.iter().filter_map(|attempt| attempt.usage.cost_usd).collect();
     let cost = facts.cost_usd.or_else(|| (!costs.is_empty()).then(|| costs.iter().sum()));
     parts.extend(cost.map(dollars));
-    line(role, parts.join(" · "))
+    joined(&parts).into_iter().map(|text| line(role, text)).collect()
+}
+
+/// Parts of a line, which goes on below where they do not fit: none of them is cut for the sake of the others.
+fn joined(parts: &[String]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(last) if last.width() + 3 + part.width() <= WIDTH => *last = format!("{last} · {part}"),
+            Some(_) => lines.push(format!("  {part}")),
+            None => lines.push(part.clone()),
+        }
+    }
+    lines
 }
 
 fn is_noop(verdict: &Verdict) -> bool {
