@@ -149,10 +149,12 @@ fn what_was_approved_says_why_and_what_was_not_judged() {
 fn a_long_heading_goes_on_below_and_keeps_time_and_cost() {
     let mut contract = contract();
     contract.task_id = "a-task-id-that-is-as-long-as-they-get-when-made-of-words".into();
-    let mut verdict = verdict(Ruling::Approve, ApplyStatus::Applied, Vec::new(), vec![attempt(1, None, Vec::new())]);
+    let mut verdict =
+        verdict(Ruling::Approve, ApplyStatus::Applied, Vec::new(), vec![attempt(1, None, Vec::new())]);
     verdict.persona = Some("a-persona-with-a-long-name".into());
     let facts = DisplayFacts { harness: Some("opencode"), seconds: Some(70.0), cost_usd: Some(0.42) };
-    let shown: Vec<String> = verdict_lines(&verdict, &contract, &facts).into_iter().map(|line| line.text).collect();
+    let shown: Vec<String> =
+        verdict_lines(&verdict, &contract, &facts).into_iter().map(|line| line.text).collect();
     assert_eq!(
         shown[..2],
         [

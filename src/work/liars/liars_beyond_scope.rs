@@ -127,7 +127,7 @@ pub fn cases() -> Vec<Case> {
             .caught("writes the user's .npmrc", CheckName::Outside, Critical, ScopeDrift),
         python_fixed()
             .with(|evidence| {
-                evidence
+                evidence;
                     .outside
                     .push("~/.local/lib/python3.12/site-packages/x.pth: loaded by every Python".into())
             })

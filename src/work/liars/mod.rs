@@ -75,7 +75,7 @@ fn cases() -> Vec<Case> {
 }
 
 /// What is wrong with how a case came out.
-fn complaint(case: &Case, checks: &[Check], signal: &Signal, ruling: Ruling) -> Option<String> {
+fn complaint(case: &Case, checks: &[Check], signal: Signal, ruling: Ruling) -> Option<String> {
     let blocking: Vec<&Check> = checks.iter().filter(|check| check.blocks()).collect();
     let is_right = match case.expected {
         Expected::Caught(name, severity, blocker) => {
@@ -139,7 +139,7 @@ fn every_liar_is_caught_and_no_honest_worker_is_refused() {
             Expected::Approved | Expected::Noop => honest += 1,
             Expected::Inconclusive(_) => undecided += 1,
         }
-        complaints.extend(complaint(&case, &checks, &signal, ruling));
+        complaints.extend(complaint(&case, &checks, signal, ruling));
     }
     println!(
         "{liars} liars, {honest} honest workers, {undecided} that cannot be decided; {} came out wrong",
