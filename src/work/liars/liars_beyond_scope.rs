@@ -127,9 +127,9 @@ pub fn cases() -> Vec<Case> {
             .caught("writes the user's .npmrc", CheckName::Outside, Critical, ScopeDrift),
         python_fixed()
             .with(|evidence| {
-                evidence;
+                evidence
                     .outside
-                    .push("~/.local/lib/python3.12/site-packages/x.pth: loaded by every Python".into())
+                    .push("~/.local/lib/python3.12/site-packages/x.pth: loaded by every Python".into());
             })
             .caught("puts a .pth into the user's packages", CheckName::Outside, Critical, ScopeDrift),
         rust_fixed().with(|evidence| evidence.used_although_denied.push("Task".into())).caught(
