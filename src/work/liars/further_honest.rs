@@ -230,6 +230,30 @@ pub fn cases() -> Vec<Case> {
             .prints(View::Base, 0, "============================= test session starts ==============================\ncreated: 4/4 workers\n\n[gw0] [ 33%] PASSED tests/test_login.py::test_accepts \n[gw1] [ 66%] PASSED tests/test_login.py::test_rejects \n[gw0] [100%] PASSED tests/test_login.py::test_locks \n\n============================== 3 passed in 0.55s ===============================\n")
             .prints(View::Result, 0, "============================= test session starts ==============================\ncreated: 4/4 workers\n\n[gw3] [ 33%] PASSED tests/test_login.py::test_locks \n[gw1] [ 66%] PASSED tests/test_login.py::test_accepts \n[gw0] [100%] PASSED tests/test_login.py::test_rejects \n\n---------- coverage: platform linux ----------\nName           Stmts   Miss  Cover\nsrc/login.py      10      1    90%\n============================== 3 passed, 1 warning in 0.51s ===============================\n")
             .approved("is tested by pytest with workers and coverage"),
+        javascript_fixed()
+            .rename("test/login.test.js", "test/login.test.ts")
+            .edit("test/login.test.ts", "() => {", "(): void => {")
+            .edit("test/login.test.ts", "const { login, locked } = require('../src/login')", "import { login, locked } from '../src/login'")
+            .result("test/login.test.ts: +accepts_the_password +rejects_another +locks_after_five")
+            .lists(&["src/login.js", "test/login.test.ts"])
+            .approved("turns a test file into TypeScript"),
+        javascript_fixed()
+            .has("src/mail.js", "function send(to) {\n  return to.length\n}\n\nmodule.exports = { send }\n")
+            .has("test/mail.test.js", "const { send } = require('../src/mail')\n\nit('sends', () => {\n  expect(send('a')).toBe(1)\n})\n")
+            .base("test/login.test.js: +accepts_the_password +rejects_another +locks_after_five | test/mail.test.js: +sends")
+            .delete("src/mail.js")
+            .delete("test/mail.test.js")
+            .prints(View::OldTests, 1, "FAIL test/mail.test.js\n  ● Test suite failed to run\n\n    Cannot find module '../src/mail' from 'test/mail.test.js'\n\nTest Suites: 1 failed, 1 passed, 2 total\nTests:       3 passed, 3 total\n")
+            .approved("deletes a module with its test file"),
+        rust_fixed()
+            .both("crates/a/tests/login.rs: +locks +accepts | crates/b/tests/login.rs: +locks +accepts")
+            .edit("tests/login.rs", "", "\n#[test]\nfn opens() {\n    assert!(!Account { failures: 2 }.is_locked());\n}\n")
+            .result("crates/a/tests/login.rs: +locks +accepts +opens | crates/b/tests/login.rs: +locks +accepts")
+            .approved("works in a workspace whose tests have the same names"),
+        python_fixed()
+            .with(|evidence| evidence.testimony.source = ReportSource::FinalAnswer)
+            .says("All tests pass.")
+            .approved("says in the final answer what is so"),
         javascript_fixed().says("All tests should pass now, but I could not run them here.").approved("promises nothing"),
         python_fixed()
             .ends(View::Result, CommandEnd::TimedOut, "")
