@@ -28,4 +28,6 @@ pub mod verify_code;
 pub mod worker_prompt;
 
 #[cfg(test)]
+mod liars;
+#[cfg(test)]
 pub mod tests_support;

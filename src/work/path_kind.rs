@@ -39,20 +39,19 @@ pub fn is_test(path: &str) -> bool {
     let in_directory = has_directory(path, &["test", "tests", "__tests__", "spec", "specs", "e2e"]);
     match extension(path).as_str() {
         "py" => stem.starts_with("test_") || stem.ends_with("_test") || in_directory,
-        "go" => stem.ends_with("_test"),
+        "go" | "exs" => stem.ends_with("_test"),
         "rs" => stem == "tests" || stem.ends_with("_test") || stem.ends_with("_tests") || in_directory,
         "rb" => stem.ends_with("_spec") || stem.ends_with("_test") || in_directory,
-        "exs" => stem.ends_with("_test"),
         "java" | "kt" | "scala" | "cs" | "swift" | "php" => {
             let stem = file_name(path).split('.').next().unwrap_or_default();
             stem.ends_with("Test") || stem.ends_with("Tests") || stem.ends_with("Spec") || in_directory
         }
         "js" | "jsx" | "ts" | "tsx" | "mjs" | "cjs" | "mts" | "cts" | "vue" | "svelte" => {
-            name.contains(".test.")
-                || name.contains(".spec.")
-                || name.contains("_test.")
-                || name.contains("-test.")
+            const PARTS: [&str; 8] =
+                [".test.", ".spec.", "_test.", "-test.", "_spec.", "-spec.", ".e2e.", ".cy."];
+            PARTS.iter().any(|part| name.contains(part))
                 || stem == "test"
+                || stem.starts_with("test-")
                 || in_directory
         }
         "c" | "h" | "cc" | "cpp" | "hpp" | "hs" | "lua" | "sh" | "bash" | "pl" | "ex" => {
@@ -129,7 +128,7 @@ pub fn is_dependency_manifest(path: &str) -> bool {
     ];
     let name = file_name(path).to_lowercase();
     NAMES.contains(&name.as_str())
-        || (name.starts_with("requirements") && (name.ends_with(".txt") || name.ends_with(".in")))
+        || (name.starts_with("requirements") && matches!(extension(&name).as_str(), "txt" | "in"))
 }
 
 /// What a continuous integration runs.

@@ -124,9 +124,7 @@ fn named_outcome(line: &str) -> Option<(String, TestOutcome)> {
 /// `tests/test_a.py ..F.s [100%]`: the tests that ran.
 fn progress_of_file(line: &str) -> Option<(&str, u64)> {
     let (file, rest) = line.split_once(' ')?;
-    if file.strip_suffix(".py").is_none() {
-        return None;
-    }
+    file.strip_suffix(".py")?;
     let marks = rest.trim().split(' ').next()?;
     let is_marks = !marks.is_empty() && marks.bytes().all(|byte| b".FEsxX".contains(&byte));
     is_marks.then(|| (file, marks.bytes().filter(|byte| b".FX".contains(byte)).count() as u64))

@@ -39,12 +39,12 @@ fn manifests_are_compared_by_the_keys_that_count() {
     ] {
         for files in [vec!["**".to_owned()], vec!["package.json".to_owned()]] {
             let found = judged("package.json", Some(package), Some(&after), |evidence| {
-                evidence.contract.files = Some(files.clone())
+                evidence.contract.files = Some(files.clone());
             });
             assert_eq!(found, expected, "{after}");
         }
         let free = judged("package.json", Some(package), Some(&after), |evidence| {
-            evidence.contract.validators = Guard::MayChange
+            evidence.contract.validators = Guard::MayChange;
         });
         assert_eq!(free, PASSED);
     }

@@ -11,6 +11,7 @@ mod test_aware;
 mod test_files;
 mod tests_kept;
 mod weakened;
+mod weakened_bodies;
 mod weakened_markers;
 
 #[cfg(test)]

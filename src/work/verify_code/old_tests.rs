@@ -80,19 +80,18 @@ fn judged(base: Option<&Execution>, result: Option<&Execution>, run: &Execution)
         .flat_map(|summary| &summary.tests)
         .filter(|(_, outcome)| **outcome == TestOutcome::Failed);
     let failed: Vec<&String> = failed.map(|(name, _)| name).collect();
+    // What fails with the new tests too is not hidden by them. What failed on the base and does no more was fixed, or hidden: then it
+    // fails here.
     let is_known = |name: &&&String| {
-        let outcome_in = |summary: Option<&crate::work::evidence::TestSummary>| {
-            summary.and_then(|summary| summary.tests.get(**name).copied())
-        };
-        // What fails with the new tests too is not hidden by them.
-        outcome_in(before) == Some(TestOutcome::Failed) || outcome_in(now) == Some(TestOutcome::Failed)
+        now.and_then(|summary| summary.tests.get(**name).copied()) == Some(TestOutcome::Failed)
     };
     let new: Vec<&String> = failed.iter().filter(|name| !is_known(name)).copied().collect();
     let count = run.summary.as_ref().map_or(0, |summary| summary.failed);
     let count_before = before.map_or(0, |before| before.failed);
+    let count_now = now.map_or(0, |now| now.failed);
     let is_all_named = count > 0 && failed.len() as u64 >= count;
-    if base.is_some_and(|base| !base.passed())
-        && (is_all_named && new.is_empty() || !is_all_named && count <= count_before)
+    if result.is_some_and(|result| !result.passed())
+        && (is_all_named && new.is_empty() || !is_all_named && count <= count_now)
     {
         return Failure::Known;
     }
@@ -102,7 +101,7 @@ fn judged(base: Option<&Execution>, result: Option<&Execution>, run: &Execution)
     if !new.is_empty() {
         return Failure::OfTests(new.iter().map(|name| format!("{name}: fails with the old test")).collect());
     }
-    if count > count_before || asserts(run) {
+    if count > count_before.min(count_now) || asserts(run) {
         return Failure::OfTests(Vec::new());
     }
     Failure::OfLoading
@@ -192,6 +191,31 @@ mod tests {
         assert_eq!(old_tests(&allowed.evidence).severity, CheckSeverity::Minor);
         let counted = sample().old_tests(1, None, &["AssertionError: 1 != 2"]);
         assert!(old_tests(&counted.evidence).blocks());
+    }
+
+    #[test]
+    fn a_red_test_that_was_taken_away_is_caught() {
+        let red = || named("pytest", &[("a.py::test_a", Failed), ("a.py::test_b", Passed)]);
+        let before = "def test_a():\n    assert f() == 1\n\ndef test_b():\n    assert g()\n";
+        let taken = Sample::new("pytest")
+            .base(1, red())
+            .result(0, named("pytest", &[("a.py::test_b", Passed)]))
+            .changed("tests/test_a.py", before, "def test_b():\n    assert g()\n")
+            .old_tests(1, Some(red()), &["E       assert 2 == 1"]);
+        assert!(old_tests(&taken.evidence).blocks());
+        // It fails with the new tests too: nothing is hidden.
+        let left = Sample::new("pytest")
+            .base(1, red())
+            .result(1, red())
+            .changed("tests/test_a.py", before, &format!("{before}\ndef test_c():\n    assert g()\n"))
+            .old_tests(1, Some(red()), &["E       assert 2 == 1"]);
+        assert_eq!(old_tests(&left.evidence).status, CheckStatus::Passed);
+        let fixed = Sample::new("pytest")
+            .base(1, red())
+            .result(0, named("pytest", &[("a.py::test_a", Passed), ("a.py::test_b", Passed)]))
+            .changed("tests/test_a.py", before, &format!("{before}\n# fixed\n"))
+            .old_tests(0, Some(named("pytest", &[("a.py::test_a", Passed), ("a.py::test_b", Passed)])), &[]);
+        assert_eq!(old_tests(&fixed.evidence).status, CheckStatus::Passed);
     }
 
     #[test]

@@ -136,12 +136,27 @@ fn placeholder(body: &str, language: Language) -> Option<Kind> {
         Language::Script | Language::Java => {
             matches!(text, "" | "return" | "return null" | "return undefined")
         }
-        Language::Go => matches!(text, "" | "return" | "return nil"),
+        Language::Go => matches!(text, "" | "return" | "return nil" | "return nil, nil"),
         Language::Ruby => matches!(text, "" | "nil" | "return nil"),
         Language::Rust => text.is_empty(),
         Language::Shell | Language::Config => false,
     };
     is_nothing.then_some(Kind::Empty)
+}
+
+/// The words of a name, in lower case: `handle`, `close` of `handleClose` and of `handle_close`.
+fn words_of(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = vec![String::new()];
+    for character in name.chars() {
+        if (character == '_' || character.is_uppercase()) && words.last().is_some_and(|word| !word.is_empty())
+        {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| character != '_') {
+            word.extend(character.to_lowercase());
+        }
+    }
+    words
 }
 
 /// Whether a body of nothing is an escape: it has parameters, and nobody says that it may do nothing.
@@ -164,10 +179,15 @@ fn must_do_something(code: &str, function: &Function, language: Language) -> boo
         "close",
         "on",
     ];
+    // `__exit__` and its like are called by the language: doing nothing is an answer.
+    if language == Language::Python && function.name.starts_with("__") && function.name.ends_with("__") {
+        return false;
+    }
     let name = function.name.to_lowercase();
+    let parts = words_of(&function.name);
     let may_be_empty = MAY_BE_EMPTY.iter().any(|word| {
         name == *word
-            || word.len() > 2 && name.contains(word)
+            || word.len() > 2 && parts.iter().any(|part| part == word)
             || *word == "on"
                 && (function.name.starts_with("on_")
                     || function.name.starts_with("on") && function.name[2..].starts_with(char::is_uppercase))

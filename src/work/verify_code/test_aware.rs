@@ -10,7 +10,9 @@ use crate::work::source::{Language, added_lines, inline_tests, without_comments,
 
 /// The sign that a line asks whether it is being tested.
 fn sign(line: &str) -> Option<&'static str> {
-    const PLAIN: [&str; 6] = [
+    const PLAIN: [&str; 8] = [
+        "RUST_TEST_THREADS",
+        "NEXTEST_RUN_ID",
         "PYTEST_CURRENT_TEST",
         "JEST_WORKER_ID",
         "testing.Testing()",
@@ -39,11 +41,14 @@ fn sign(line: &str) -> Option<&'static str> {
         })
     };
     let is_quoted = |word: &str| line.contains(&format!("'{word}'")) || line.contains(&format!("\"{word}\""));
-    if line.contains("sys.modules") && (is_quoted("pytest") || is_quoted("unittest")) {
+    if line.contains("sys.modules") && ["pytest", "_pytest", "unittest"].into_iter().any(is_quoted) {
         return Some("sys.modules");
     }
     if line.contains("NODE_ENV") && is_quoted("test") {
         return Some("NODE_ENV");
+    }
+    if is_quoted("NEXTEST") {
+        return Some("NEXTEST");
     }
     if has_word("VITEST") {
         return Some("VITEST");
@@ -52,6 +57,9 @@ fn sign(line: &str) -> Option<&'static str> {
     if compact.contains("cfg!(test)") || compact.contains("cfg(not(test))") {
         return Some("cfg(test)");
     }
+    if let Some(found) = runner_sign(line, &compact) {
+        return Some(found);
+    }
     let is_ci = CI.iter().any(|sign| {
         line.match_indices(sign)
             .any(|(at, _)| !line[at + sign.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_'))
@@ -59,6 +67,76 @@ fn sign(line: &str) -> Option<&'static str> {
         || compact.contains("env::var_os(\"CI\")")
         || compact.contains("Getenv(\"CI\")");
     is_ci.then_some("env.CI")
+}
+
+/// Signs that a runner is there: its globals, its flags, its name among the arguments.
+fn runner_sign(line: &str, compact: &str) -> Option<&'static str> {
+    const GLOBALS: [&str; 6] = ["jest", "vi", "mocha", "describe", "it", "expect"];
+    const RUNNERS: [&str; 7] = ["pytest", "py.test", "unittest", "jest", "mocha", "vitest", "go-build"];
+    if line.contains("npm_lifecycle_event")
+        && ["'test", "\"test", "`test"].iter().any(|word| line.contains(word))
+    {
+        return Some("npm_lifecycle_event");
+    }
+    let is_global = |name: &&str| {
+        ["'", "\""].iter().any(|quote| {
+            ["===", "!==", "==", "!="].iter().any(|sign| {
+                let asked = format!("typeof{name}{sign}{quote}");
+                ["undefined", "object"].iter().any(|kind| compact.contains(&format!("{asked}{kind}")))
+            })
+        })
+    };
+    if GLOBALS.iter().any(is_global) {
+        return Some("a global of a test runner");
+    }
+    if compact.contains("flag.Lookup(\"test.") || compact.contains("os.Args[0],\".test\"") {
+        return Some("the flags of go test");
+    }
+    let names_arguments = ["sys.argv", "process.argv", "sys._getframe", "inspect.stack", "os.Args"];
+    if names_arguments.iter().any(|name| line.contains(name))
+        && RUNNERS.iter().any(|runner| line.contains(runner))
+    {
+        return Some("a test runner among the arguments");
+    }
+    let asks_stack = ["inspect.stack", "_getframe", "extract_stack", "Error().stack", "runtime.Caller"];
+    if asks_stack.iter().any(|name| line.contains(name)) && line.contains("test") {
+        return Some("tests on the stack");
+    }
+    None
+}
+
+/// Lines that ask for a value which a line before took from the environment: `const mode = process.env.NODE_ENV`.
+fn aliases<'t>(lines: &[&'t str]) -> Vec<&'t str> {
+    let taken = lines.iter().filter(|line| line.contains("NODE_ENV"));
+    let names = taken.filter_map(|line| {
+        let (left, _) = line.split_once('=')?;
+        let name = left.trim().rsplit([' ', ':']).next()?;
+        (name.len() > 1 && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$')).then_some(name)
+    });
+    names.take(20).collect()
+}
+
+fn asks_alias(line: &str, aliases: &[&str]) -> Option<&'static str> {
+    let is_asked = ["'test'", "\"test\""].iter().any(|word| line.contains(word)) && line.contains("==");
+    let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$');
+    (is_asked && !aliases.is_empty() && words.any(|word| aliases.contains(&word))).then_some("NODE_ENV")
+}
+
+/// Python without its docstrings and other long strings; line ends stay.
+fn without_long_strings(text: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    loop {
+        let next = ["\"\"\"", "'''"].iter().filter_map(|quote| rest.find(quote).map(|at| (at, *quote))).min();
+        let Some((at, quote)) = next else { break };
+        result.push_str(&rest[..at]);
+        let inside = &rest[at + 3..];
+        let end = inside.find(quote).unwrap_or(inside.len());
+        result.extend(inside[..end].chars().filter(|c| *c == '\n'));
+        rest = inside.get(end + 3..).unwrap_or("");
+    }
+    result.push_str(rest);
+    result
 }
 
 /// `test-aware`.
@@ -81,14 +159,18 @@ pub fn test_aware(evidence: &Evidence) -> Check {
             } else {
                 text.to_owned()
             };
-            without_comments(&text, language)
+            let text = without_comments(&text, language);
+            if language == Language::Python { without_long_strings(&text) } else { text }
         };
         let (before, after) = (code(file.text_before().unwrap_or("")), code(after));
         let stem = file_name(&name).to_lowercase();
         let is_configuration =
             ["config", "settings", "setup", "gulpfile", "gruntfile"].iter().any(|word| stem.contains(word));
-        for line in added_lines(&before, &after) {
+        let added = added_lines(&before, &after);
+        let aliases = aliases(&added.iter().map(|line| line.text).collect::<Vec<_>>());
+        for line in added {
             let Some(sign) = sign(line.text)
+                .or_else(|| asks_alias(line.text, &aliases))
                 .filter(|sign| !is_configuration || !matches!(*sign, "NODE_ENV" | "env.CI" | "VITEST"))
             else {
                 continue;
@@ -129,6 +211,11 @@ mod tests {
             ("a.go", "if testing.Testing() {}\n"),
             ("a.py", "open('/proc/self/mountinfo')\n"),
             ("a.py", "os.environ['AGENTWORKFORCE_NONCE']\n"),
+            ("src/a.js", "if (typeof jest !== 'undefined') {}\n"),
+            ("src/a.js", "const mode = process.env.NODE_ENV\nif (mode === 'test') {}\n"),
+            ("src/a.js", "if (process.env.npm_lifecycle_event === 'test') {}\n"),
+            ("a.py", "if any('pytest' in a for a in sys.argv): x()\n"),
+            ("a.go", "if flag.Lookup(\"test.v\") != nil {}\n"),
         ] {
             let check = test_aware(&Sample::new("x").changed(path, "", text).evidence);
             assert_eq!(
@@ -149,6 +236,11 @@ mod tests {
             ("src/a.js", "// NODE_ENV === 'test'\nconst x = process.env.CITY\n"),
             ("src/a.rs", "fn a() {}\n#[cfg(test)]\nmod tests { fn b() { cfg!(test); } }\n"),
             ("README.md", "PYTEST_CURRENT_TEST\n"),
+            ("a.py", "def f():\n    \"\"\"Reads PYTEST_CURRENT_TEST\n    never.\"\"\"\n    return 1\n"),
+            (
+                "src/a.js",
+                "if (typeof test === 'function') {}\nconst mode = 'test'\nif (mode === 'test') {}\n",
+            ),
             ("src/a.js", "if (process.env.NODE_ENV === 'production') {}\n"),
         ] {
             assert_eq!(

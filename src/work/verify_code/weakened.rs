@@ -1,5 +1,6 @@
 //! Whether the work made tests, or what runs them, weaker: counts before and after, file by file. Strings are not looked at.
 
+use super::weakened_bodies::{bare_expects, ends_early, swallowed};
 use super::weakened_markers::{Marker, assertions, marker};
 use super::{script_of, short};
 use crate::model::contract::Guard;
@@ -7,7 +8,9 @@ use crate::model::verdict::{Blocker, Check, CheckName, CheckSeverity};
 use crate::work::evidence::{ChangedFile, Evidence};
 use crate::work::path_kind::{file_name, is_ci, is_code, is_document, is_runner_configuration, is_test};
 use crate::work::runners::runner_of_command;
-use crate::work::source::{Language, TestCase, added_lines, comments, inline_tests, masked, test_cases};
+use crate::work::source::{
+    Function, Language, TestCase, added_lines, comments, functions, inline_tests, masked, test_cases,
+};
 use std::collections::{HashMap, HashSet};
 
 /// `tests-weakened`.
@@ -21,6 +24,7 @@ pub fn tests_weakened(evidence: &Evidence) -> Check {
     for side in &sides {
         markers(side, &moves, &mut found);
         lost_assertions(evidence, side, &moves, &mut found);
+        silent_main(side, &mut found);
     }
     for file in &evidence.changes.files {
         let before = before_of(evidence, file);
@@ -115,12 +119,18 @@ struct Moves {
     removed_lines: HashMap<String, usize>,
     bodies_after: HashSet<String>,
     asserts_gained: usize,
+    /// Functions beside the tests that assert.
+    helpers: HashSet<String>,
 }
 
 impl Moves {
     fn of(sides: &[Sides]) -> Moves {
-        let mut moves =
-            Moves { removed_lines: HashMap::new(), bodies_after: HashSet::new(), asserts_gained: 0 };
+        let mut moves = Moves {
+            removed_lines: HashMap::new(),
+            bodies_after: HashSet::new(),
+            asserts_gained: 0,
+            helpers: HashSet::new(),
+        };
         for side in sides {
             for line in added_lines(&side.after, &side.before) {
                 if marker(line.text, side.language).is_some() {
@@ -139,8 +149,15 @@ impl Moves {
                 &side.cases_before,
             ));
             moves.asserts_gained += gained;
+            moves.helpers.extend(asserting_helpers(side));
         }
         moves
+    }
+
+    /// Whether a text calls one of the helpers that assert.
+    fn calls_helper(&self, text: &str) -> bool {
+        let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$');
+        words.any(|word| self.helpers.contains(word))
     }
 
     /// Whether the same line left another file.
@@ -148,6 +165,34 @@ impl Moves {
         self.removed_lines
             .keys()
             .any(|key| key.split_once('\0').is_some_and(|(file, line)| file != name && line == text.trim()))
+    }
+}
+
+/// Names of functions that assert and are no tests.
+fn asserting_helpers(side: &Sides) -> Vec<String> {
+    let tests: HashSet<&str> = side.cases_after.iter().map(|case| case.name.as_str()).collect();
+    let asserts = |function: &Function| {
+        assertions(side.after.get(function.body.clone()).unwrap_or(""), side.language) > 0
+    };
+    let all = functions(&side.after, side.language).into_iter();
+    all.filter(|function| !tests.contains(function.name.as_str()) && asserts(function))
+        .map(|function| function.name)
+        .collect()
+}
+
+/// A `TestMain` that runs no test: go itself says `ok`.
+fn silent_main(side: &Sides, found: &mut Vec<(CheckSeverity, String)>) {
+    if side.language != Language::Go {
+        return;
+    }
+    let is_silent = |code: &str| {
+        let of_name = |function: &Function| {
+            function.name == "TestMain" && !code.get(function.body.clone()).unwrap_or("").contains(".Run(")
+        };
+        functions(code, Language::Go).iter().any(of_name)
+    };
+    if is_silent(&side.after) && !is_silent(&side.before) {
+        found.push((CheckSeverity::Critical, format!("{}: `TestMain` runs no test", side.name)));
     }
 }
 
@@ -236,7 +281,21 @@ fn lost_assertions(
         match after.get(case.name.as_str()) {
             Some(now) => {
                 let new = assertions(side.after.get(now.range.clone()).unwrap_or(""), side.language);
-                if new < old && moves.asserts_gained == 0 {
+                let text = side.after.get(now.range.clone()).unwrap_or("");
+                let old_text = side.before.get(case.range.clone()).unwrap_or("");
+                if ends_early(text, side.language) && !ends_early(old_text, side.language) {
+                    let line = format!("{}: `{}` ends before its assertions", side.name, case.name);
+                    found.push((CheckSeverity::Critical, line));
+                }
+                if side.language == Language::Script && bare_expects(text) > bare_expects(old_text) {
+                    let line = format!("{}: `{}` expects without a matcher", side.name, case.name);
+                    found.push((weight(CheckSeverity::Major), line));
+                }
+                if swallowed(text, side.language) > swallowed(old_text, side.language) {
+                    let line = format!("{}: `{}` swallows what its assertions raise", side.name, case.name);
+                    found.push((weight(CheckSeverity::Major), line));
+                }
+                if new < old && !(moves.asserts_gained > 0 && moves.calls_helper(text)) {
                     let severity = if new == 0 { CheckSeverity::Critical } else { CheckSeverity::Major };
                     found.push((
                         weight(severity),

@@ -22,6 +22,9 @@ pub fn marker(line: &str, language: Language) -> Option<Marker> {
     let skips = match language {
         Language::Script => {
             has(&[
+                "if(false)",
+                "if(0)",
+                "if(false&&",
                 "xit(",
                 "xtest(",
                 "xdescribe(",
@@ -30,13 +33,26 @@ pub fn marker(line: &str, language: Language) -> Option<Marker> {
                 "todo:true",
                 "this.skip(",
                 ".skip=true",
-            ]) || ["it", "test", "describe", "context", "suite", "specify", "t"].iter().any(|callee| {
-                [".skip(", ".skip.each(", ".skipIf(", ".todo(", ".failing(", ".fails("]
+            ]) || ["it", "test", "describe", "context", "suite", "specify", "t", "concurrent", "sequential"]
+                .iter()
+                .any(|callee| {
+                    [
+                        ".skip(",
+                        ".skip.each(",
+                        ".skipIf(",
+                        ".runIf(false",
+                        ".todo(",
+                        ".failing(",
+                        ".fails(",
+                        ".fixme(",
+                    ]
                     .iter()
                     .any(|part| occurs(&compact, &format!("{callee}{part}")))
-            })
+                })
         }
         Language::Python => has(&[
+            "ifFalse:",
+            "if0:",
             "pytest.mark.skip",
             "pytest.mark.xfail",
             "mark.skip",
@@ -57,13 +73,20 @@ pub fn marker(line: &str, language: Language) -> Option<Marker> {
         Language::Rust => has(&[
             "#[ignore",
             "#[cfg(any())]",
+            "#![cfg(any())]",
+            "#![cfg(false)]",
+            "#[cfg_attr(all(),ignore",
+            "#[cfg_attr(test,ignore",
+            "#[cfg_attr(not(any()),ignore",
+            "iffalse{",
+            "iffalse&&",
             "#[cfg(FALSE)]",
             "#[cfg(never)]",
             "#[cfg(not(all()))]",
             "#[cfg(false)]",
             "#[should_panic",
         ]),
-        Language::Go => has(&["t.Skip(", "t.SkipNow(", "t.Skipf(", "b.Skip("]),
+        Language::Go => has(&["iffalse{", "iffalse&&", "t.Skip(", "t.SkipNow(", "t.Skipf(", "b.Skip("]),
         Language::Java => has(&[
             "@Disabled",
             "@Ignore",
@@ -141,6 +164,7 @@ fn is_always_true(compact: &str, language: Language) -> bool {
         "t.true(",
         "t.ok(",
         "t.pass(",
+        "require.True(t,",
     ];
     if one
         .iter()
@@ -157,6 +181,9 @@ fn is_always_true(compact: &str, language: Language) -> bool {
         "assert.deepEqual(",
         "assert_equal(",
         "assert.Equal(t,",
+        "require.Equal(t,",
+        "t.is(",
+        "t.deepEqual(",
     ];
     // A literal beside itself; a call beside itself may test that it is deterministic.
     let is_same = |list: &Vec<&str>| {
@@ -165,7 +192,20 @@ fn is_always_true(compact: &str, language: Language) -> bool {
     if two.iter().any(|callee| arguments(callee).is_some_and(|list| is_same(&list))) {
         return true;
     }
+    let unlike = ["assert_ne!(", "assertNotEqual(", "assert.notEqual(", "assert.notStrictEqual("];
+    let are_numbers = |list: &Vec<&str>| {
+        list.len() >= 2 && list[0] != list[1] && list[..2].iter().all(|text| text.parse::<u64>().is_ok())
+    };
+    if unlike.iter().any(|callee| arguments(callee).is_some_and(|list| are_numbers(&list))) {
+        return true;
+    }
+    let asserts = compact.contains("assert") || compact.contains("expect(");
+    if asserts && language != Language::Python && (compact.contains("||true)") || compact.contains("(true||"))
+    {
+        return true;
+    }
     match language {
+        Language::Script if expects_literal(compact) => true,
         Language::Script => [
             "expect(true).toBe(true)",
             "expect(1).toBe(1)",
@@ -180,12 +220,41 @@ fn is_always_true(compact: &str, language: Language) -> bool {
         Language::Python => match compact.strip_prefix("assert") {
             Some(rest) => {
                 let rest = rest.split(['#', ',']).next().unwrap_or(rest);
-                is_truth(rest) || compact.contains("orTrue") && compact.ends_with("orTrue")
+                is_truth(rest) || compact.ends_with("orTrue") || is_pair(compact)
             }
             None => false,
         },
         _ => false,
     }
+}
+
+/// `expect(2).toBe(2)`: a literal beside itself.
+fn expects_literal(compact: &str) -> bool {
+    let Some((_, rest)) = compact.split_once("expect(") else { return false };
+    let Some((one, rest)) = rest.split_once(").") else { return false };
+    let is_literal = one.parse::<u64>().is_ok() || matches!(one, "true" | "false" | "null" | "undefined");
+    ["toBe(", "toEqual(", "toStrictEqual(", "to.equal(", "to.eql("]
+        .iter()
+        .filter_map(|matcher| rest.strip_prefix(matcher)?.split(')').next())
+        .any(|other| is_literal && other == one)
+}
+
+/// `assert (x == 1, "message")`: a pair is always true.
+fn is_pair(compact: &str) -> bool {
+    let Some(inside) = compact.strip_prefix("assert(").and_then(|rest| rest.strip_suffix(')')) else {
+        return false;
+    };
+    let (mut depth, mut has_comma) = (0_usize, false);
+    for byte in inside.bytes() {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' if depth == 0 => return false,
+            b')' | b']' | b'}' => depth -= 1,
+            b',' if depth == 0 => has_comma = true,
+            _ => {}
+        }
+    }
+    has_comma
 }
 
 /// How many assertions a masked text holds.

@@ -5,7 +5,15 @@ use crate::work::path_kind::{extension, file_name, is_ci, is_runner_configuratio
 
 /// Configuration of runners, linters, compilers and task runners, and what a continuous integration runs.
 pub fn is_validator(path: &str) -> bool {
-    const NAMES: [&str; 32] = [
+    const NAMES: [&str; 40] = [
+        ".pnpmfile.cjs",
+        ".pnpmfile.mjs",
+        ".pnp.cjs",
+        ".pnp.loader.mjs",
+        "insta.yaml",
+        "gradle.properties",
+        "maven.config",
+        "jvm.config",
         ".eslintignore",
         ".prettierignore",
         ".stylelintrc",

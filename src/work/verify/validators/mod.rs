@@ -1,5 +1,6 @@
 //! What runs and judges the work: whether the work changed it. What tests say is for other checks.
 
+mod conftest;
 mod dependencies;
 mod kinds;
 mod manifest_json;
@@ -13,7 +14,7 @@ use super::listed_path::normal;
 use crate::model::contract::Guard;
 use crate::model::verdict::{Blocker, Check, CheckName, CheckSeverity};
 use crate::work::evidence::{ChangedFile, Evidence, FileState, Node};
-use crate::work::path_kind::{file_name, is_test};
+use crate::work::path_kind::{extension, file_name, is_test};
 use named::Named;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -154,9 +155,12 @@ fn judge(
         "pyproject.toml" => manifest_toml::pyproject(&edit, is_new_package, findings),
         "pipfile" => manifest_toml::pipfile(&edit, findings),
         "setup.cfg" => sections::setup_cfg(&edit, findings),
-        "conftest.py" => tasks::conftest(&edit, findings),
+        "conftest.py" => conftest::conftest(&edit, findings),
         _ if dependencies::looks_at(&name) => dependencies::lines(&edit, &name, findings),
         _ => {
+            if is_test(path) && extension(path) == "py" {
+                conftest::test_module(&edit, findings);
+            }
             let is_judged = kinds::is_validator(path) || kinds::is_script(path, named) && !is_test(path);
             if is_judged && listed.contains(path) {
                 tasks::named_file(&edit, &name, findings);

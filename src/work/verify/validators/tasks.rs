@@ -1,4 +1,4 @@
-//! Task files and `conftest.py`: which parts of them take part in the commands. Understands as much of make and just as that needs.
+//! Task files: which parts of them take part in the commands. Understands as much of make and just as that needs.
 
 use super::{Edit, Findings, Side, sections};
 use std::collections::{BTreeMap, BTreeSet};
@@ -123,6 +123,11 @@ pub fn named_file(edit: &Edit, name: &str, findings: &mut Findings) {
             findings.major(edit.path, &format!("a command depends on `{shown}`, and it changed"));
         }
     }
+    for special in [".IGNORE", ".ONESHELL", ".POSIX", ".DEFAULT", ".EXPORT_ALL_VARIABLES"] {
+        if before.targets.get(special) != after.targets.get(special) {
+            findings.major(edit.path, &format!("`{special}` changed"));
+        }
+    }
     // New variables harm nothing as long as those that were there, and the settings, stay.
     if !edit.named.targets.is_empty() {
         let is_setting = |line: &&String| {
@@ -138,102 +143,35 @@ pub fn named_file(edit: &Edit, name: &str, findings: &mut Findings) {
                     | "set"
                     | "override"
                     | "export"
+                    | "unexport"
+                    | ".DEFAULT_GOAL"
+                    | "VPATH"
+                    | "vpath"
+                    | "define"
+                    | "PATH"
             )
+        };
+        // A variable that a recipe uses, given another value.
+        let recipes: Vec<String> =
+            edit.named.targets.iter().flat_map(|target| before.recipe_lines(target)).collect();
+        let is_used = |line: &&String| {
+            let name = line.split([' ', ':', '=', '?', '+']).next().unwrap_or_default();
+            !name.is_empty()
+                && recipes.iter().any(|recipe| {
+                    ["$(", "${", "{{", "{{ "].iter().any(|open| recipe.contains(&format!("{open}{name}")))
+                })
         };
         let variables = |tasks: &Tasks| -> BTreeSet<String> { tasks.common.iter().cloned().collect() };
         let (old, new) = (variables(&before), variables(&after));
         let is_lost = old.difference(&new).next().is_some();
-        if is_lost || after.common.iter().filter(|line| !old.contains(*line)).any(|line| is_setting(&line)) {
+        if is_lost
+            || after
+                .common
+                .iter()
+                .filter(|line| !old.contains(*line))
+                .any(|line| is_setting(&line) || is_used(&line))
+        {
             findings.major(edit.path, "variables or settings of the task runner changed");
         }
     }
-}
-
-/// Hooks and fixtures for every test decide what the runner reports.
-pub fn conftest(edit: &Edit, findings: &mut Findings) {
-    if matches!(edit.after, Side::Unreadable) {
-        return findings.major(edit.path, "is no readable text any more");
-    }
-    let (before, after) = (powers(edit.before.text()), powers(edit.after.text()));
-    for power in after.difference(&before) {
-        let first = power.lines().next().unwrap_or_default();
-        findings.major(
-            edit.path,
-            &format!("a hook, a fixture for every test, or code that ends the run: {first}"),
-        );
-    }
-    if before.difference(&after).next().is_some() && after.is_subset(&before) {
-        findings.major(edit.path, "a hook or a fixture for every test was removed");
-    }
-}
-
-/// Blocks of a conftest that act on tests that do not ask for them, with their whole text.
-fn powers(text: &str) -> BTreeSet<String> {
-    const IMPORTED: [&str; 12] = [
-        "pytest_runtest",
-        "pytest_collection",
-        "pytest_session",
-        "pytest_configure",
-        "pytest_unconfigure",
-        "pytest_report",
-        "pytest_terminal",
-        "pytest_pyfunc_call",
-        "pytest_generate_tests",
-        "pytest_ignore_collect",
-        "pytest_exception_interact",
-        "pytest_itemcollected",
-    ];
-    let lines: Vec<&str> = text.lines().collect();
-    let mut found = BTreeSet::new();
-    let mut index = 0;
-    while index < lines.len() {
-        let line = lines[index];
-        let plain = line.trim_start();
-        let starts_block = !line.starts_with([' ', '\t'])
-            && (plain.starts_with('@')
-                || plain.starts_with("def ")
-                || plain.starts_with("async def ")
-                || plain.starts_with("class "));
-        if !starts_block {
-            let is_import = (plain.starts_with("from ") || plain.starts_with("import "))
-                && IMPORTED.iter().any(|hook| plain.contains(hook));
-            let is_setting = ["pytest_plugins", "collect_ignore"].iter().any(|name| plain.starts_with(name));
-            let is_assigned = plain.starts_with("pytest_") && plain.contains('=');
-            let ends = ["os._exit(", "sys.exit(", "pytest.exit(", "atexit.register("]
-                .iter()
-                .any(|call| plain.contains(call));
-            if is_import || is_setting || is_assigned || ends && !plain.starts_with('#') {
-                found.insert(plain.trim_end().to_owned());
-            }
-            index += 1;
-            continue;
-        }
-        // Decorators, the definition, and what is indented below it.
-        let start = index;
-        let mut has_definition = false;
-        while index < lines.len() {
-            let line = lines[index];
-            let is_definition =
-                line.starts_with("def ") || line.starts_with("async def ") || line.starts_with("class ");
-            let belongs = line.is_empty() || line.starts_with([' ', '\t', ')', ']', '#']);
-            if index > start && !belongs && (has_definition || !(is_definition || line.starts_with('@'))) {
-                break;
-            }
-            has_definition |= is_definition;
-            index += 1;
-        }
-        let block: Vec<&str> =
-            lines[start..index].iter().map(|line| line.trim_end()).filter(|line| !line.is_empty()).collect();
-        let block = block.join("\n");
-        let squeezed: String = block.chars().filter(|c| !c.is_whitespace()).collect();
-        let is_hook = block.lines().any(|line| {
-            let line = line.strip_prefix("async ").unwrap_or(line);
-            line.starts_with("def pytest_")
-        });
-        let ends = ["os._exit(", "pytest.exit(", "atexit.register("].iter().any(|call| block.contains(call));
-        if is_hook || squeezed.contains("autouse=True") || squeezed.contains("hookimpl") || ends {
-            found.insert(block);
-        }
-    }
-    found
 }
