@@ -76,7 +76,7 @@ pub struct WorkArgs {
     pub task: Vec<String>,
     #[command(flatten)]
     pub contract: ContractArgs,
-    /// Who does it; several, separated by commas, race, and the best verified result is applied
+    /// Who does it, by default `worker`; several, separated by commas, race, and the best verified result is applied
     #[arg(long = "as", value_name = "PERSONA[@TIER],...", value_delimiter = ',')]
     pub personas: Vec<String>,
     /// How many racers work at the same time

@@ -37,12 +37,11 @@ use anyhow::Context;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Who does the work if nobody is named: the first of these that there is.
-const WORKERS: [&str; 2] = ["worker", "engineer"];
+/// Who does the work if nobody is named: the built-in persona, or a layer's own of that name.
+const WORKER: &str = "worker";
 
-fn default_worker(workforce: &Workforce) -> Selector {
-    let found = WORKERS.into_iter().find(|name| workforce.find(name).is_ok());
-    Selector { name: found.unwrap_or(WORKERS[0]).to_owned(), tier: None }
+fn default_worker() -> Selector {
+    Selector { name: WORKER.to_owned(), tier: None }
 }
 
 pub fn run(args: &WorkArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<Exit> {
@@ -60,7 +59,7 @@ pub fn run(args: &WorkArgs, host: &Host, log: DebugLog, ui: &mut Ui) -> Result<E
         Some(session) => resumed(args, session, &engine, &mut personas)?,
         None => {
             if personas.is_empty() {
-                personas.push(default_worker(&workforce));
+                personas.push(default_worker());
             }
             for persona in &personas {
                 workforce.find(&persona.name)?;
@@ -164,7 +163,7 @@ struct ReadyWork {
 fn new(args: &WorkArgs, workforce: &Workforce, personas: &[Selector]) -> Result<ReadyWork> {
     let host = &workforce.host;
     let view = view(args)?;
-    let first = personas.first().cloned().unwrap_or_else(|| default_worker(workforce));
+    let first = personas.first().cloned().unwrap_or_else(default_worker);
     let overrides = Overrides { reveal: view.reveal.clone(), ..Overrides::default() };
     let preview = Preview::of(workforce, &first, &overrides)?;
     let rules = PathRules::compile(&preview.plan.mount.rules).ok();

@@ -1,6 +1,6 @@
 //! What a user can find out when something went wrong: `-v`, `AGENTWORKFORCE_LOG`, the log of a session, the last failure.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{Identity, World, read};
 use serde_json::json;
 use std::fs;
@@ -12,10 +12,10 @@ fn world(script: &str) -> World {
 #[test]
 fn every_session_has_a_log_of_its_run_without_values_of_secrets() {
     let world = world("begins; echo made > made.txt; answers done");
-    let mut persona = worker();
+    let mut persona = weaver();
     persona["env"] = json!({"TOKEN": "$MY_TOKEN"});
     world.persona(&persona);
-    let mut command = world.agent_command(&["worker", "-p", "use correct-horse-battery", "--json"]);
+    let mut command = world.agent_command(&["weaver", "-p", "use correct-horse-battery", "--json"]);
     let output = command.env("MY_TOKEN", "correct-horse-battery").output().unwrap();
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let session = world.sessions().join(report["session"].as_str().unwrap());
@@ -35,7 +35,7 @@ fn every_session_has_a_log_of_its_run_without_values_of_secrets() {
 fn a_run_that_fails_before_the_harness_leaves_its_log_and_no_session() {
     let world = world("");
     fs::remove_file(world.path("bin/claude")).unwrap();
-    let did = world.agent_with_only(&world.path("bin"), &["worker", "-p", "x"]);
+    let did = world.agent_with_only(&world.path("bin"), &["weaver", "-p", "x"]);
     let did = did.ends(127);
     did.says("was not found");
     assert_eq!(world.session_count(), 0);
@@ -49,7 +49,7 @@ fn a_run_that_fails_before_the_harness_leaves_its_log_and_no_session() {
 fn verbose_says_more_the_more_it_is_asked() {
     let world = world("begins; answers done");
     let lines = |flags: &[&str]| {
-        let mut all = vec!["worker", "-p", "x"];
+        let mut all = vec!["weaver", "-p", "x"];
         all.extend(flags);
         let did = world.agent(&all).ends(0);
         let is_log = |line: &&str| line.contains(" INFO ") || line.contains("DEBUG ");
@@ -64,7 +64,7 @@ fn verbose_says_more_the_more_it_is_asked() {
 fn the_variable_filters_and_a_wrong_value_is_a_usage_error() {
     let world = world("begins; answers done");
     let run = |value: &str| {
-        let mut command = world.agent_command(&["worker", "-p", "x"]);
+        let mut command = world.agent_command(&["weaver", "-p", "x"]);
         let output = command.env("AGENTWORKFORCE_LOG", value).output().unwrap();
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
@@ -101,10 +101,10 @@ fn a_number_that_equals_a_secret_does_not_break_the_report() {
     let world = world(
         r#"begins; echo '{"type":"result","subtype":"success","is_error":false,"result":"it is 123456789012","session_id":"talk-1","num_turns":2,"total_cost_usd":0.5,"usage":{"input_tokens":123456789012,"output_tokens":5},"permission_denials":[]}'"#,
     );
-    let mut persona = worker();
+    let mut persona = weaver();
     persona["env"] = json!({"TOKEN": "$MY_TOKEN"});
     world.persona(&persona);
-    let mut command = world.agent_command(&["worker", "-p", "say 123456789012", "--json"]);
+    let mut command = world.agent_command(&["weaver", "-p", "say 123456789012", "--json"]);
     let output = command.env("MY_TOKEN", "123456789012").output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -118,16 +118,16 @@ fn a_failed_resume_leaves_the_session_as_it_was() {
     let world = world("begins; echo made > made.txt; answers done");
     let (report, _) = world.report(&["--keep"]);
     let id = report["session"].as_str().unwrap();
-    let mut persona = worker();
+    let mut persona = weaver();
     persona["skills"] = json!([{"id": "gone", "source": "./no-such-skill"}]);
     world.persona(&persona);
-    world.agent(&["worker", "-p", "more", "--resume", id, "--strict"]).ends(4);
+    world.agent(&["weaver", "-p", "more", "--resume", id, "--strict"]).ends(4);
     assert_eq!(world.listed()[0]["state"], "applied");
     let elsewhere = world.path("elsewhere");
     fs::create_dir_all(&elsewhere).unwrap();
     let root = elsewhere.display().to_string();
     for dry in [&[][..], &["--dry-run"]] {
-        let mut flags = vec!["worker", "-p", "more", "--resume", id, "--root", &root];
+        let mut flags = vec!["weaver", "-p", "more", "--resume", id, "--root", &root];
         flags.extend(dry);
         world.agent(&flags).ends(2).says("belongs to");
     }

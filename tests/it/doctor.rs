@@ -183,7 +183,7 @@ fn one_usable_harness_is_enough() {
     env.set_var("CODEX_API_KEY", SECRET);
     let ran = env.run(["doctor", "--json"]);
     assert_eq!(ran.code, 0, "{ran:#?}");
-    says(&row(&rows(&ran), "harness", "claude"), "warning", "used by 18 personas");
+    says(&row(&rows(&ran), "harness", "claude"), "warning", "used by 21 personas");
 }
 
 /// One harness, the files and variables of a machine, and what is said about its login.

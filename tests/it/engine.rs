@@ -30,7 +30,7 @@ fn host_of(world: &World) -> Host {
 }
 
 fn request(task: &str) -> RunRequest {
-    let persona = Selector::parse("worker").unwrap();
+    let persona = Selector::parse("weaver").unwrap();
     RunRequest { task: Some(task.into()), ..RunRequest::of(persona) }
 }
 

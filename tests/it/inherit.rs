@@ -1,6 +1,6 @@
 //! `inherit`: what a run sees of the repository's own setup of harnesses, and what becomes of the rest.
 
-use crate::support::harness::{HARNESSES, worker};
+use crate::support::harness::{HARNESSES, weaver};
 use crate::support::mount::{Identity, World, read};
 use crate::support::sessions::BACKENDS;
 use crate::support::{TestEnv, flat, warnings, with};
@@ -47,7 +47,7 @@ fn world(more: &Value) -> World {
 
 /// Without instructions of its own.
 fn plain() -> Value {
-    json!({"id": "worker", "intent": "work", "description": "works", "harness": "claude", "systemPrompt": "You work."})
+    json!({"id": "weaver", "intent": "work", "description": "works", "harness": "claude", "systemPrompt": "You work."})
 }
 
 fn seen(world: &World, flags: &[&str]) -> Vec<String> {
@@ -129,7 +129,7 @@ fn a_sidecar_replaces_its_one_file_and_extend_still_extends() {
             assert_eq!(world.recorded("CLAUDE.md"), expected, "{backend}");
             // What is extended is there, whatever is inherited.
             let plan = world
-                .agent(&["worker", "-p", "x", "--inherit", "none", "--dry-run", "--json"])
+                .agent(&["weaver", "-p", "x", "--inherit", "none", "--dry-run", "--json"])
                 .ends(0)
                 .json();
             let hidden = plan["inherit"]["hidden"][0]["what"].to_string();
@@ -166,7 +166,7 @@ fn what_is_inherited_is_never_changed() {
 
 /// What the harness is configured with, in the plan.
 fn configured(world: &World, flags: &[&str]) -> Value {
-    let mut all = vec!["worker", "-p", "do it", "--dry-run", "--json"];
+    let mut all = vec!["weaver", "-p", "do it", "--dry-run", "--json"];
     all.extend(flags);
     world.agent(&all).json()
 }
@@ -250,22 +250,22 @@ fn the_banner_the_plan_and_show_say_what_is_hidden_and_how_to_get_it() {
     let line = ".claude/commands, .opencode/command, .claude/skills, .agents/skills, .codex/config.toml, opencode.json, .mcp.json, \
                 .claude/settings.json (to get them: --inherit instructions,commands,skills,mcp,hooks)";
     let shown = |did: &str| did.split_whitespace().collect::<Vec<_>>().join(" ");
-    let run = world.agent(&["worker", "-p", "do it"]).ends(0);
-    assert!(shown(&run.stderr).contains(&format!("hidden from worker: {line}")), "{}", run.stderr);
-    let plan = world.agent(&["worker", "-p", "do it", "--dry-run"]).ends(0);
+    let run = world.agent(&["weaver", "-p", "do it"]).ends(0);
+    assert!(shown(&run.stderr).contains(&format!("hidden from weaver: {line}")), "{}", run.stderr);
+    let plan = world.agent(&["weaver", "-p", "do it", "--dry-run"]).ends(0);
     assert!(
         shown(&plan.stdout).contains(&format!("inherit instructions (persona) hidden {line}")),
         "{}",
         plan.stdout
     );
-    let show = world.aw(["show", "worker"]);
+    let show = world.aw(["show", "weaver"]);
     assert!(shown(&show.stdout).contains(&format!("HIDDEN {line}")), "{}", show.stdout);
     // All of it, then nothing.
     let all = world
-        .agent(&["worker", "-p", "do it", "--inherit", "instructions,commands,skills,mcp,hooks"])
+        .agent(&["weaver", "-p", "do it", "--inherit", "instructions,commands,skills,mcp,hooks"])
         .ends(0);
     assert!(!all.stderr.contains("hidden from"), "{}", all.stderr);
-    let json = world.aw(["show", "worker", "--json"]).json();
+    let json = world.aw(["show", "weaver", "--json"]).json();
     assert_eq!(json["inherit"]["hidden"][0]["kind"], "commands", "{json:#}");
 }
 
@@ -290,18 +290,18 @@ fn what_a_pattern_shows_is_not_called_hidden() {
     assert!(!has(&shown, "CLAUDE.md") && has(&shown, ".claude/commands"), "{shown:?}");
     let shown = hidden(&["--reveal", ".claude/commands"]);
     assert!(has(&shown, "CLAUDE.md") && !has(&shown, ".claude/commands"), "{shown:?}");
-    let run = world.agent(&["worker", "-p", "do it", "--reveal", ".claude"]).ends(0);
-    assert!(run.stderr.contains("hidden from worker: CLAUDE.md"), "{}", run.stderr);
+    let run = world.agent(&["weaver", "-p", "do it", "--reveal", ".claude"]).ends(0);
+    assert!(run.stderr.contains("hidden from weaver: CLAUDE.md"), "{}", run.stderr);
     assert!(!run.stderr.contains(".claude/skills"), "{}", run.stderr);
     world.aw(["config", "set", "mount.revealPatterns", ".claude"]).ends(0);
     let shown = hidden(&[]);
     // Settings stay hidden, whatever is revealed.
     assert!(!has(&shown, ".claude/skills") && has(&shown, ".claude/settings.json"), "{shown:?}");
-    let show = world.aw(["show", "worker"]).ends(0).stdout;
+    let show = world.aw(["show", "weaver"]).ends(0).stdout;
     assert!(!show.contains(".claude/skills"), "{show}");
     world.aw(["config", "unset", "mount.revealPatterns"]).ends(0);
     // Hooks of a commit are inherited by nobody, so nobody is told to ask for them.
-    let run = world.agent(&["worker", "-p", "do it", "--persona-ref", "HEAD"]).ends(0);
+    let run = world.agent(&["weaver", "-p", "do it", "--persona-ref", "HEAD"]).ends(0);
     assert!(run.stderr.contains("--inherit instructions,commands,skills,mcp)"), "{}", run.stderr);
 }
 
@@ -313,7 +313,7 @@ fn revealing_works_for_the_setup_or_is_refused_with_the_reason() {
     world.aw(["config", "set", "mount.revealPatterns", ".claude"]).ends(0);
     let claude = [".claude/CLAUDE.md", ".claude/commands/deploy.md", ".claude/skills/knit/SKILL.md"];
     assert_eq!(seen(&world, &[]), claude);
-    world.aw(["show", "worker", "--files", ".claude/commands/deploy.md"]).ends(0).says("readonly");
+    world.aw(["show", "weaver", "--files", ".claude/commands/deploy.md"]).ends(0).says("readonly");
     let (report, _) = world.report(&[]);
     assert!(
         report["warnings"].to_string().contains("settings, hooks and agents in it stay hidden"),
@@ -321,7 +321,7 @@ fn revealing_works_for_the_setup_or_is_refused_with_the_reason() {
     );
     for pattern in [".mcp.json", ".claude/settings.json", ".codex", "opencode.json*"] {
         world
-            .agent(&["worker", "-p", "t", "--reveal", pattern])
+            .agent(&["weaver", "-p", "t", "--reveal", pattern])
             .ends(2)
             .says("configuration that a harness obeys");
         world.aw(["config", "set", "mount.revealPatterns", pattern]).ends(2).says("stays hidden");
@@ -351,14 +351,14 @@ fn in_a_subdirectory_the_setup_of_both_is_there() {
         ("api/.mcp.json", r#"{"mcpServers": {"repo": {"command": "NEAR-SERVER"}}}"#),
     ]);
     world.harness("claude", "begins; cat .claude/commands/near.md ../.claude/commands/deploy.md ../web/.claude/commands/far.md > \"$record/seen\" 2>&1; answers done");
-    let mut command = world.agent_command(&["worker", "-p", "do it", "--json"]);
+    let mut command = world.agent_command(&["weaver", "-p", "do it", "--json"]);
     let did = crate::support::sessions::Did::of(
         &command.current_dir(world.project().join("api")).output().unwrap(),
     );
     assert_eq!(did.code, 0, "{did:#?}");
     let seen = world.recorded("seen");
     assert!(seen.contains("NEAR") && seen.contains("DEPLOY") && !seen.contains("FAR\n"), "{seen}");
-    let mut command = world.agent_command(&["worker", "-p", "do it", "--json", "--dry-run"]);
+    let mut command = world.agent_command(&["weaver", "-p", "do it", "--json", "--dry-run"]);
     let plan = crate::support::sessions::Did::of(
         &command.current_dir(world.project().join("api")).output().unwrap(),
     )
@@ -369,8 +369,8 @@ fn in_a_subdirectory_the_setup_of_both_is_there() {
 #[test]
 fn a_persona_with_everything_of_its_own_still_has_it() {
     let world = world(&json!({}));
-    world.persona(&with(worker(), &json!({"inherit": ["instructions"]})));
-    std::fs::write(world.home().join(".agentworkforce/workforce/personas/worker.md"), "OWN").unwrap();
+    world.persona(&with(weaver(), &json!({"inherit": ["instructions"]})));
+    std::fs::write(world.home().join(".agentworkforce/workforce/personas/weaver.md"), "OWN").unwrap();
     let seen = seen(&world, &["--harness", "codex"]);
     assert_eq!(seen, ["CLAUDE.md", "AGENTS.md", "api/CLAUDE.md", ".claude/CLAUDE.md"]);
 }
@@ -400,9 +400,9 @@ fn commands_that_write_personas_set_it() {
 #[test]
 fn all_is_everything() {
     let world = world(&json!({}));
-    let plan = world.agent(&["worker", "--dry-run", "--json", "--inherit", "all"]).ends(0).json();
+    let plan = world.agent(&["weaver", "--dry-run", "--json", "--inherit", "all"]).ends(0).json();
     assert_eq!(plan["inherit"]["kinds"], json!(["instructions", "commands", "skills", "mcp", "hooks"]));
-    let did = world.agent(&["worker", "--dry-run", "--inherit", "all,none"]).ends(2);
+    let did = world.agent(&["weaver", "--dry-run", "--inherit", "all,none"]).ends(2);
     did.says("`--inherit none` goes with no other kind");
 }
 
@@ -410,10 +410,10 @@ fn all_is_everything() {
 fn what_is_hidden_further_down_is_named() {
     let world = world(&json!({}));
     world
-        .agent(&["worker", "--dry-run"])
+        .agent(&["weaver", "--dry-run"])
         .ends(0)
         .says("CLAUDE.md, AGENTS.md, .claude/CLAUDE.md, api/CLAUDE.md");
-    let plan = world.agent(&["worker", "--dry-run", "--reveal", "api/CLAUDE.md"]).ends(0);
+    let plan = world.agent(&["weaver", "--dry-run", "--reveal", "api/CLAUDE.md"]).ends(0);
     assert!(!plan.stdout.contains("api/CLAUDE.md,"), "{plan:#?}");
 }
 
@@ -425,7 +425,7 @@ fn permissions_of_inherited_servers_are_open_unless_the_persona_says_something_o
         json!({"docs": {"command": "x"}, "my docs": {"command": "x"}, "external": {"command": "x"}});
     world.files(&[(".mcp.json", &json!({ "mcpServers": servers }).to_string())]);
     let plan = |harness: &str, more: &[&str]| {
-        let flags = [&["worker", "--dry-run", "--json", "--harness", harness], more].concat();
+        let flags = [&["weaver", "--dry-run", "--json", "--harness", harness], more].concat();
         world.agent(&flags).ends(0).json()
     };
     let content = |plan: &Value, purpose: &str| {
@@ -443,7 +443,7 @@ fn permissions_of_inherited_servers_are_open_unless_the_persona_says_something_o
     assert_eq!(allowed(&plan("claude", &[])), ["Read", "mcp__opens__look"]);
     let config: Value =
         serde_json::from_str(&content(&plan("opencode", &["-p", "x"]), "opencode config")).unwrap();
-    let permission = &config["agent"]["agentworkforce/worker"]["permission"];
+    let permission = &config["agent"]["agentworkforce/weaver"]["permission"];
     let decided = ["docs_*", "my_docs_*", "codexs_*", "opens_look", "opens_*", "external_*"];
     let decided = decided.map(|key| permission[key].as_str().unwrap_or("nothing").to_owned());
     assert_eq!(decided, ["allow", "allow", "deny", "allow", "nothing", "nothing"], "{permission:#}");

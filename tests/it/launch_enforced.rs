@@ -1,6 +1,6 @@
 //! What the runner and the mount hold, whatever the harness does: every `enforced` of theirs, tried by a fake one.
 
-use crate::support::harness::{HARNESSES, worker};
+use crate::support::harness::{HARNESSES, weaver};
 use crate::support::mount::{Identity, World, identities, read};
 use crate::support::require;
 use crate::support::sessions::{BACKENDS, Did};
@@ -16,14 +16,14 @@ fn world(script: &str, more: &Value) -> World {
 
 fn world_of(who: Identity, script: &str, more: &Value) -> World {
     let world = World::with_harness(who, script);
-    world.persona(&with(worker(), more));
+    world.persona(&with(weaver(), more));
     world
 }
 
 /// Asserts that the plan calls this enforced: a test of what is not promised would prove nothing.
 #[track_caller]
 fn promises(world: &World, flags: &[&str], field: &str) {
-    let mut all = vec!["worker", "--dry-run", "--json"];
+    let mut all = vec!["weaver", "--dry-run", "--json"];
     all.extend(flags);
     let plan = world.agent(&all).json();
     let rows = plan["enforcement"].as_array().unwrap();
@@ -89,7 +89,7 @@ fn a_strict_sandbox_leaves_the_project_and_nothing_else() {
     ] {
         let world = World::new_in(Identity::Own, place);
         world.repository(&[("main.txt", "one\n")]);
-        world.persona(&with(worker(), &json!({"mount": {"sandbox": "strict"}})));
+        world.persona(&with(weaver(), &json!({"mount": {"sandbox": "strict"}})));
         let script = format!(
             r#"begins; echo x > main.txt; echo x > ~/out.txt; echo x > ../beside.txt; mkdir -p "$(dirname ~/{state})"; echo kept > ~/{state}
             t=$(mktemp /tmp/aw-strict-XXXXXX) && echo open > "$t" && cat "$t" >> ~/{state}; answers done"#
@@ -122,7 +122,7 @@ fn a_sandbox_that_cannot_be_had_ends_the_run_before_it_starts() {
     for flags in
         [&["--mount", "copy", "--sandbox", "project"][..], &["--mount", "none", "--sandbox", "strict"]]
     {
-        let mut all = vec!["worker", "-p", "x"];
+        let mut all = vec!["weaver", "-p", "x"];
         all.extend(flags);
         world.agent(&all).ends(4).says("needs the overlay");
     }
@@ -135,11 +135,11 @@ fn as_root_strict_refuses_a_run_that_gets_less_than_the_plan_says() {
     // Another mount below the root means a copy.
     require::root();
     let world = world("begins; touch \"$record/ran\"; answers done", &json!({}));
-    fs::write(world.home().join(".agentworkforce/workforce/personas/worker.md"), "x").unwrap();
+    fs::write(world.home().join(".agentworkforce/workforce/personas/weaver.md"), "x").unwrap();
     fs::create_dir(world.project().join("below")).unwrap();
     let run = |flags: &str| {
         let script = format!(
-            "mount -t tmpfs none below && exec {} agent worker -p x {flags}",
+            "mount -t tmpfs none below && exec {} agent weaver -p x {flags}",
             crate::support::mount::BINARY
         );
         let mut command = world.program("unshare");
@@ -199,7 +199,7 @@ fn a_disk_limit_ends_a_task_on_every_harness() {
 fn wall_seconds_end_a_run_in_a_terminal_too() {
     let world = world("echo is-$((1+1)); sleep 60", &json!({"limits": {"wallSeconds": 1}}));
     let terminal = Terminal::open(&world);
-    terminal.line(&format!("PATH={}:$PATH $AW agent worker; echo rc=$?", world.path("bin").display()));
+    terminal.line(&format!("PATH={}:$PATH $AW agent weaver; echo rc=$?", world.path("bin").display()));
     terminal.shows("is-2");
     terminal.shows("rc=124");
     promises(&world, &[], "limits.wallSeconds");
@@ -209,7 +209,7 @@ fn wall_seconds_end_a_run_in_a_terminal_too() {
 fn a_cap_of_zero_starts_nothing_on_any_harness() {
     let world = world("touch \"$record/ran\"; begins; answers done", &json!({"limits": {"usd": 0}}));
     for harness in HARNESSES {
-        world.agent(&["worker", "-p", "x", "--harness", harness]).ends(4).says("the budget is zero");
+        world.agent(&["weaver", "-p", "x", "--harness", harness]).ends(4).says("the budget is zero");
         promises(&world, &["--harness", harness], "limits.usd");
     }
     assert!(!world.record("ran").exists());
@@ -226,7 +226,7 @@ fn variables_of_a_persona_are_in_the_environment_and_those_left_out_are_told() {
         assert_eq!(world.recorded_env("PLAIN").as_deref(), Some("p"), "{harness}");
         assert_eq!(world.recorded_env("MISSING"), None);
         promises(&world, &["--harness", harness], "env");
-        let plan = world.agent(&["worker", "--dry-run", "--json", "--harness", harness]).ends(0).json();
+        let plan = world.agent(&["weaver", "--dry-run", "--json", "--harness", harness]).ends(0).json();
         let rows = plan["enforcement"].as_array().unwrap();
         assert!(rows.iter().any(|row| row["field"] == "env.MISSING" && row["level"] == "unsupported"));
     }

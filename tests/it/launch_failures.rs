@@ -1,6 +1,6 @@
 //! The failure table of a launch: whatever the harness does, the exit code is right, nothing is lost and nobody is left.
 
-use crate::support::harness::{HARNESSES, worker};
+use crate::support::harness::{HARNESSES, weaver};
 use crate::support::mount::{Identity, World, identities, read, soon};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -40,7 +40,7 @@ fn a_missing_harness_is_127_and_the_package_is_named() {
         [("claude", "@anthropic-ai/claude-code"), ("opencode", "opencode-ai"), ("codex", "@openai/codex")]
     {
         fs::remove_file(world.path("bin").join(name)).unwrap();
-        let flags = ["worker", "-p", "x", "--harness", name];
+        let flags = ["weaver", "-p", "x", "--harness", name];
         world.agent_with_only(&world.path("bin"), &flags).ends(127).says(package);
     }
     assert_eq!(world.session_count(), 0);
@@ -50,10 +50,10 @@ fn a_missing_harness_is_127_and_the_package_is_named() {
 fn a_harness_that_is_not_executable_is_126() {
     let world = world("");
     world.raw_harness("claude", "#!/bin/sh\n", 0o644);
-    let did = world.agent_with_only(&world.path("bin"), &["worker", "-p", "x"]);
+    let did = world.agent_with_only(&world.path("bin"), &["weaver", "-p", "x"]);
     did.ends(126).says("is not executable");
     world.raw_harness("claude", "#!/no/such/interpreter\n", 0o755);
-    let did = world.agent(&["worker", "-p", "x"]);
+    let did = world.agent(&["weaver", "-p", "x"]);
     assert!(matches!(did.code, 126 | 127), "{did:?}");
     assert_eq!(world.session_count(), 0);
 }
@@ -161,7 +161,7 @@ fn a_flood_of_output_costs_neither_memory_nor_the_answer() {
         "head -c 200000000 /dev/zero >&2",
     ] {
         let world = world(&format!("begins; {flood}; echo; echo made > made.txt; answers done"));
-        let mut command = world.agent_command(&["worker", "-p", "do it", "--json"]);
+        let mut command = world.agent_command(&["weaver", "-p", "do it", "--json"]);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let peak = watch_memory(child.id());
         let output = child.wait_with_output().unwrap();
@@ -287,7 +287,7 @@ fn a_reader_that_goes_away_does_not_lose_the_run() {
     let world = world(
         "begins; for i in 1 2 3 4 5 6; do echo '{\"type\":\"x\"}'; sleep 0.1; done; echo made > made.txt; answers done",
     );
-    let mut command = world.agent_command(&["worker", "-p", "do it", "--stream-json"]);
+    let mut command = world.agent_command(&["weaver", "-p", "do it", "--stream-json"]);
     let mut child =
         command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
     drop(child.stdout.take());
@@ -298,7 +298,7 @@ fn a_reader_that_goes_away_does_not_lose_the_run() {
 #[test]
 fn a_limit_that_no_clock_can_count_to_is_none() {
     let world = world("begins; answers done");
-    let mut persona = worker();
+    let mut persona = weaver();
     persona["limits"] = json!({"wallSeconds": 1e300, "idleSeconds": 1e19});
     world.persona(&persona);
     let (report, code) = world.report(&["--check", "true", "--check-timeout", "1e30"]);
@@ -336,10 +336,10 @@ fn a_run_that_is_refused_says_so_where_a_report_says_how_it_ended() {
     let world = world("begins; answers done");
     let refused: [(&[&str], i32); 5] = [
         (&["nobody", "-p", "x"], 2),
-        (&["worker"], 2),
-        (&["worker", "-p", "x", "--apply", "ask"], 2),
-        (&["worker", "-p", "x", "--no-such-flag"], 2),
-        (&["worker", "-p", "x", "--sandbox", "strict", "--mount", "none"], 4),
+        (&["weaver"], 2),
+        (&["weaver", "-p", "x", "--apply", "ask"], 2),
+        (&["weaver", "-p", "x", "--no-such-flag"], 2),
+        (&["weaver", "-p", "x", "--sandbox", "strict", "--mount", "none"], 4),
     ];
     for (flags, code) in refused {
         for answer in ["--json", "--stream-json"] {

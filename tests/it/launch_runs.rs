@@ -1,6 +1,6 @@
 //! Headless and interactive runs with fake harnesses: what the harness is given, and what becomes of its work.
 
-use crate::support::harness::{HARNESSES, worker};
+use crate::support::harness::{HARNESSES, weaver};
 use crate::support::mount::{Identity, World, identities, read};
 use crate::support::sessions::{BACKENDS, paths};
 use crate::support::with;
@@ -61,7 +61,7 @@ fn every_report_is_valid_against_its_schema() {
     check(&world.report(&[]).0);
     fs::remove_file(world.path("bin/claude")).unwrap();
     // Without the user's own claude, where there is one.
-    let ran = world.agent_with_only(&world.path("bin"), &["worker", "-p", "do it", "--json"]).ends(127);
+    let ran = world.agent_with_only(&world.path("bin"), &["weaver", "-p", "do it", "--json"]).ends(127);
     check(&ran.json());
 }
 
@@ -72,9 +72,9 @@ fn the_harness_gets_the_prompt_the_variables_and_nothing_of_ours() {
     assert_eq!(code, 0);
     let argv = world.recorded_argv();
     assert_eq!(&argv[..4], ["-p", "--output-format", "stream-json", "--verbose"]);
-    assert_eq!(world.recorded_env("AGENTWORKFORCE_PERSONA").as_deref(), Some("worker"));
+    assert_eq!(world.recorded_env("AGENTWORKFORCE_PERSONA").as_deref(), Some("weaver"));
     assert_eq!(world.recorded_env("AGENTWORKFORCE_TIER").as_deref(), Some("best-value"));
-    assert!(world.recorded_env("AGENTWORKFORCE_SESSION").is_some_and(|id| id.starts_with("worker-")));
+    assert!(world.recorded_env("AGENTWORKFORCE_SESSION").is_some_and(|id| id.starts_with("weaver-")));
     assert_eq!(world.recorded("cwd").trim(), world.project().display().to_string());
 }
 
@@ -87,7 +87,7 @@ fn the_system_prompt_is_read_by_the_harness_from_a_file_it_cannot_change() {
             answers done"#,
         );
         let big = "x".repeat(1 << 20);
-        world.persona(&with(worker(), &json!({ "systemPrompt": big })));
+        world.persona(&with(weaver(), &json!({ "systemPrompt": big })));
         let (report, code) = world.report(&["--mount", backend]);
         assert_eq!(code, 0, "{report:#}");
         assert!(world.recorded("prompt").contains(&big));
@@ -164,7 +164,7 @@ fn events_come_a_line_each_and_the_report_is_the_last() {
         echo 'not json'
         answers done"#,
     );
-    let did = world.agent(&["worker", "-p", "do it", "--stream-json"]).ends(0);
+    let did = world.agent(&["weaver", "-p", "do it", "--stream-json"]).ends(0);
     let lines: Vec<Value> = did.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let kinds: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
     for kind in ["session.started", "message", "tool.started", "tool.finished", "raw"] {
@@ -180,8 +180,8 @@ fn events_come_a_line_each_and_the_report_is_the_last() {
 #[test]
 fn json_without_a_task_is_a_usage_error_and_a_cap_of_zero_is_refused() {
     let world = world(WORKS);
-    world.agent(&["worker", "--json"]).ends(2).says("needs a task");
-    world.agent(&["worker", "-p", "x", "--max-usd", "0"]).ends(4).says("the budget is zero");
+    world.agent(&["weaver", "--json"]).ends(2).says("needs a task");
+    world.agent(&["weaver", "-p", "x", "--max-usd", "0"]).ends(4).says("the budget is zero");
     assert_eq!(world.session_count(), 0);
 }
 
@@ -194,7 +194,7 @@ fn never_apply_holds_and_keep_keeps_the_mount() {
     let (report, _) = world.report(&["--keep", "--mount", "copy"]);
     assert_eq!(report["apply"]["status"], "applied");
     assert!(world.sessions().join(report["session"].as_str().unwrap()).join("mount").is_dir());
-    world.agent(&["worker", "-p", "x", "--apply", "ask"]).ends(2).says("needs a terminal");
+    world.agent(&["weaver", "-p", "x", "--apply", "ask"]).ends(2).says("needs a terminal");
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn a_run_that_does_not_start_leaves_nothing_behind() {
     let world = world(WORKS);
     fs::remove_dir_all(world.path("bin")).unwrap();
     let nowhere = std::path::Path::new("/nowhere");
-    let did = world.agent_with_only(nowhere, &["worker", "-p", "x", "--json"]).ends(127);
+    let did = world.agent_with_only(nowhere, &["weaver", "-p", "x", "--json"]).ends(127);
     assert_eq!(did.json()["outcome"]["status"], "not-started");
     did.says("npm install -g @anthropic-ai/claude-code");
     assert_eq!(world.session_count(), 0);
@@ -237,7 +237,7 @@ fn a_run_that_does_not_start_leaves_nothing_behind() {
 fn two_runs_of_one_persona_at_once_do_not_mix() {
     let world = world("begins; echo $$ > \"$AGENTWORKFORCE_SESSION.txt\"; sleep 0.3; answers done");
     let start = || {
-        let mut command = world.agent_command(&["worker", "-p", "do it", "--json"]);
+        let mut command = world.agent_command(&["weaver", "-p", "do it", "--json"]);
         command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
     };
     let (one, two) = (start(), start());
@@ -254,7 +254,7 @@ fn two_runs_of_one_persona_at_once_do_not_mix() {
 #[test]
 fn without_a_terminal_a_run_prints_the_answer_and_says_the_rest_on_stderr() {
     let world = world(WORKS);
-    let did = world.agent(&["worker", "-p", "do it"]).ends(0);
+    let did = world.agent(&["weaver", "-p", "do it"]).ends(0);
     assert_eq!(did.stdout, "done\n");
     assert!(did.stderr.contains("made.txt"), "{did:?}");
     assert!(!did.stderr.contains('\r'), "progress is for terminals: {did:?}");
@@ -266,7 +266,7 @@ fn a_session_goes_on_in_its_own_project_only() {
     let (first, _) = world.report(&["--apply", "never"]);
     fs::create_dir_all(world.path("other/.git")).unwrap();
     let mut command =
-        world.agent_command(&["worker", "-p", "x", "--resume", first["session"].as_str().unwrap()]);
+        world.agent_command(&["weaver", "-p", "x", "--resume", first["session"].as_str().unwrap()]);
     let did = crate::support::sessions::Did::of(&command.current_dir(world.path("other")).output().unwrap());
     did.ends(2).says("belongs to");
     assert!(!world.project().join("made.txt").exists());
@@ -304,7 +304,7 @@ fn nothing_is_held_where_nothing_was_done() {
         let (report, _) = world.report(flags);
         assert_eq!(report["apply"]["status"], "nothing", "{report:#}");
     }
-    let did = world.agent(&["worker", "-p", "x", "--install-in-repo", "--apply", "never"]);
+    let did = world.agent(&["weaver", "-p", "x", "--install-in-repo", "--apply", "never"]);
     did.ends(2).says("no changes can be held back");
 }
 

@@ -1,6 +1,6 @@
 //! Secrets: nothing that a persona refers to by name is written down by us, and what an agent gives away is told.
 
-use crate::support::harness::{HARNESSES, worker};
+use crate::support::harness::{HARNESSES, weaver};
 use crate::support::mount::{Identity, World, read};
 use crate::support::sessions::Did;
 use crate::support::with;
@@ -26,7 +26,7 @@ fn files_with(dir: &Path, value: &str, found: &mut Vec<PathBuf>) {
 fn world(script: &str) -> World {
     let world = World::with_harness(Identity::Own, script);
     world.persona(&with(
-        worker(),
+        weaver(),
         &json!({
             "env": {"SERVICE_TOKEN": "$MY_TOKEN", "MIXED": "Bearer ${MY_TOKEN}"},
             "mcpServers": {
@@ -39,7 +39,7 @@ fn world(script: &str) -> World {
 }
 
 fn run(world: &World, flags: &[&str]) -> Did {
-    let mut all = vec!["worker", "-p", "do it", "--json"];
+    let mut all = vec!["weaver", "-p", "do it", "--json"];
     all.extend(flags);
     Did::of(&world.agent_command(&all).env("MY_TOKEN", VALUE).output().unwrap())
 }
@@ -124,10 +124,10 @@ fn under_strict_work_with_a_secret_in_it_is_held_and_without_it_told() {
     }
     // A persona that `--strict` has nothing against.
     let world = world(script);
-    let mut strict = worker();
+    let mut strict = weaver();
     strict["env"] = json!({"SERVICE_TOKEN": "$MY_TOKEN"});
     world.persona(&strict);
-    fs::write(world.home().join(".agentworkforce/workforce/personas/worker.md"), "Work well.\n").unwrap();
+    fs::write(world.home().join(".agentworkforce/workforce/personas/weaver.md"), "Work well.\n").unwrap();
     let did = run(&world, &["--strict", "--apply", "auto"]).ends(4);
     let report = did.json();
     assert_eq!(report["apply"]["status"], "held", "{report:#}");

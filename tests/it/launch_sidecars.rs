@@ -1,6 +1,6 @@
 //! Delivery of the persona's instruction file, seen by the harness itself, on every harness and backend.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{Identity, World, read};
 use crate::support::sessions::BACKENDS;
 use crate::support::with;
@@ -17,9 +17,9 @@ fn world(mode: &str) -> World {
         "begins; for f in CLAUDE.md AGENTS.md; do if test -e $f; then cp $f \"$record/$f\"; else rm -f \"$record/$f\"; fi; done; git status --porcelain > \"$record/status\"; answers done",
     );
     let dir = world.home().join(".agentworkforce/workforce/personas");
-    fs::write(dir.join("worker.md"), OWN).unwrap();
+    fs::write(dir.join("weaver.md"), OWN).unwrap();
     let modes = json!({"claudeMdMode": mode, "agentsMdMode": mode});
-    world.persona(&with(worker(), &modes));
+    world.persona(&with(weaver(), &modes));
     world
 }
 

@@ -1,6 +1,6 @@
 //! Skills of a persona, seen by the harness where it looks for them.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{Identity, World};
 use crate::support::sessions::{BACKENDS, Did};
 use crate::support::with;
@@ -27,8 +27,8 @@ fn world(sources: &serde_json::Value) -> World {
     fs::create_dir_all(dir.join("skills/knitting")).unwrap();
     fs::write(dir.join("skills/knitting/SKILL.md"), SKILL).unwrap();
     fs::write(dir.join("skills/knitting/pattern.txt"), "purl").unwrap();
-    fs::write(dir.join("worker.md"), "x").unwrap();
-    world.persona(&with(worker(), &json!({ "skills": sources })));
+    fs::write(dir.join("weaver.md"), "x").unwrap();
+    world.persona(&with(weaver(), &json!({ "skills": sources })));
     world
 }
 
@@ -57,7 +57,7 @@ fn a_skill_that_cannot_be_had_is_a_warning_and_with_strict_a_refusal() {
     assert_eq!(code, 0, "{report:#}");
     assert!(report["warnings"].to_string().contains("skill `gone` is left out"), "{report:#}");
     assert_eq!(world.recorded("skills/knitting/SKILL.md"), SKILL);
-    let strict: Did = world.agent(&["worker", "-p", "do it", "--strict"]);
+    let strict: Did = world.agent(&["weaver", "-p", "do it", "--strict"]);
     assert_eq!(strict.code, 4, "{strict:?}");
     assert!(strict.stderr.contains("gone"), "{strict:?}");
 }

@@ -1,6 +1,6 @@
 //! What a headless run shows while it works: who starts, a line for each step, how it ended; on a terminal with a status line.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{Identity, World, identities, read, soon};
 use crate::support::terminal::Terminal;
 use pretty_assertions::assert_eq;
@@ -31,32 +31,32 @@ fn lines(text: &str) -> Vec<&str> {
 #[test]
 fn without_a_terminal_every_step_is_a_line_on_stderr_and_stdout_is_the_result() {
     let world = own_world(STEPS);
-    let mut persona = worker();
+    let mut persona = weaver();
     persona["emoji"] = json!("🔧");
     persona["name"] = json!("Dallas");
     persona["model"] = json!("sonnet");
     world.persona(&persona);
     fs::write(world.project().join(".env"), "A=b\n").unwrap();
-    let did = world.agent(&["worker", "-p", "do it", "--mount", "copy"]).ends(0);
+    let did = world.agent(&["weaver", "-p", "do it", "--mount", "copy"]).ends(0);
     assert_eq!(did.stdout, "all done\n");
     let stderr = lines(&did.stderr);
-    assert_eq!(stderr[0], "🔧 Dallas (worker) [best-value] via claude (sonnet)", "{stderr:#?}");
+    assert_eq!(stderr[0], "🔧 Dallas (weaver) [best-value] via claude (sonnet)", "{stderr:#?}");
     assert!(
         stderr[1].starts_with("in a private copy of ") && stderr[1].ends_with(" (copy, sandbox off)"),
         "{stderr:#?}"
     );
-    assert!(stderr[2].starts_with("hidden from worker: CLAUDE.md"), "{stderr:#?}");
+    assert!(stderr[2].starts_with("hidden from weaver: CLAUDE.md"), "{stderr:#?}");
     assert_eq!(stderr[3], "hidden secrets: .env", "{stderr:#?}");
     let steps =
         ["• I look at it first.", "  Write src/made.txt", "  Bash make test  failed: make: *** no rule"];
     assert_eq!(stderr[4..7], steps, "{stderr:#?}");
     let last = stderr.last().unwrap();
     assert!(last.starts_with("completed in "), "{stderr:#?}");
-    assert!(last.contains("s, 2 turns, $0.50, 1 file changed, applied, session worker-"), "{last}");
+    assert!(last.contains("s, 2 turns, $0.50, 1 file changed, applied, session weaver-"), "{last}");
     // The result is not a step besides.
     assert!(!did.stderr.contains("all done"), "{stderr:#?}");
 
-    let quiet = world.agent(&["worker", "-p", "do it", "--quiet", "--apply", "never"]).ends(0);
+    let quiet = world.agent(&["weaver", "-p", "do it", "--quiet", "--apply", "never"]).ends(0);
     assert_eq!(quiet.stdout, "all done\n");
     for shown in ["Dallas", "private", "hidden from", "I look", "Bash", "completed in"] {
         assert!(!quiet.stderr.contains(shown), "{shown}: {}", quiet.stderr);
@@ -67,14 +67,14 @@ fn without_a_terminal_every_step_is_a_line_on_stderr_and_stdout_is_the_result() 
 #[test]
 fn in_json_stdout_is_nothing_else_and_a_stream_has_the_steps_only_once() {
     let world = own_world(STEPS);
-    let whole = world.agent(&["worker", "-p", "do it", "--json", "--apply", "never"]).ends(0);
+    let whole = world.agent(&["weaver", "-p", "do it", "--json", "--apply", "never"]).ends(0);
     assert_eq!(whole.json()["result"], "all done");
     assert!(
         whole.stderr.contains("  Write src/made.txt\n") && whole.stderr.contains("• all done\n"),
         "{}",
         whole.stderr
     );
-    let stream = world.agent(&["worker", "-p", "do it", "--stream-json", "--apply", "never"]).ends(0);
+    let stream = world.agent(&["weaver", "-p", "do it", "--stream-json", "--apply", "never"]).ends(0);
     let events: Vec<Value> =
         stream.stdout.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect();
     assert_eq!(events.last().unwrap()["type"], "report");
@@ -98,11 +98,11 @@ long=$(head -c 1990 /dev/zero | tr '\0' x)
 printf '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"first %s %s %s%s%s last"}]}}\n' "$long" "$TOKEN" "$long" "$long" "$long"
 answers done"#;
     let world = own_world(script);
-    let mut persona = worker();
+    let mut persona = weaver();
     persona["env"] = json!({"TOKEN": "$MY_TOKEN"});
     world.persona(&persona);
     let secret = "very-secret-value-of-a-token";
-    let mut command = world.agent_command(&["worker", "-p", "do it", "--stream-json"]);
+    let mut command = world.agent_command(&["weaver", "-p", "do it", "--stream-json"]);
     let output = command.env("MY_TOKEN", secret).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let recorded = read(world.sessions().join(world.only_session()).join("attempts/1/events.jsonl"));
@@ -121,13 +121,13 @@ answers done"#;
 #[test]
 fn an_interactive_run_says_first_who_works_where() {
     let world = own_world("echo harness-speaks");
-    let did = world.agent(&["worker", "--mount", "copy", "--", "hello"]).ends(0);
+    let did = world.agent(&["weaver", "--mount", "copy", "--", "hello"]).ends(0);
     assert!(did.stdout.contains("harness-speaks"), "{did:#?}");
     let stderr = lines(&did.stderr);
-    assert_eq!(stderr[0], "worker [best-value] via claude (the harness's own model)");
+    assert_eq!(stderr[0], "weaver [best-value] via claude (the harness's own model)");
     assert!(stderr[1].starts_with("in a private copy of "), "{stderr:#?}");
     assert!(!did.stderr.contains("completed in"), "{stderr:#?}");
-    let none = world.agent(&["worker", "--mount", "none", "--", "hello"]).ends(0);
+    let none = world.agent(&["weaver", "--mount", "none", "--", "hello"]).ends(0);
     assert!(none.stderr.contains(" itself (no mount): every change is final\n"), "{}", none.stderr);
 }
 
@@ -162,7 +162,7 @@ fn at_80_columns_the_steps_stay_and_the_status_line_is_one_line_at_any_size() {
         terminal.resize(80, 24);
         terminal.clear();
         terminal.line(&format!(
-            "env PATH={}:$PATH {environment} $AW agent worker -p x --apply never; echo ended $?",
+            "env PATH={}:$PATH {environment} $AW agent weaver -p x --apply never; echo ended $?",
             path.display()
         ));
         terminal.shows("• First I look.");
@@ -209,7 +209,7 @@ fn on_a_terminal_a_stream_of_json_is_never_mixed_with_the_status_line() {
     let world = World::with_harness(*identities().last().unwrap(), &long_command());
     let path = world.path("bin");
     let terminal = Terminal::open_with(&world, 400, 50);
-    let run = format!("PATH={}:$PATH $AW agent worker -p x --apply never --stream-json", path.display());
+    let run = format!("PATH={}:$PATH $AW agent weaver -p x --apply never --stream-json", path.display());
     terminal.line(&format!("{run}; echo ended $?"));
     terminal.shows("1 turn  1 file changed");
     fs::write(world.path("record/go"), "").unwrap();
@@ -242,32 +242,32 @@ fn the_end_of_a_long_run_is_told_to_a_command_of_the_users() {
     world.aw(["config", "set", "notify", "sh", "-c", &tell]).ends(0).says("notify = sh");
     assert_eq!(world.aw(["config", "get", "notify", "--json"]).json()["value"], json!(["sh", "-c", tell]));
     // A minute is what is long, unless the user says otherwise.
-    world.agent(&["worker", "-p", "do it"]).ends(0);
+    world.agent(&["weaver", "-p", "do it"]).ends(0);
     assert!(!told.exists());
     world.aw(["config", "set", "notifyAfterSeconds", "0"]).ends(0);
-    world.agent(&["worker", "-p", "do it", "--apply", "never"]).ends(0);
+    world.agent(&["weaver", "-p", "do it", "--apply", "never"]).ends(0);
     let text = read(&told);
     for line in [
-        "AGENTWORKFORCE_PERSONA=worker",
+        "AGENTWORKFORCE_PERSONA=weaver",
         "AGENTWORKFORCE_OUTCOME=completed",
         "AGENTWORKFORCE_CHANGES=nothing",
-        "AGENTWORKFORCE_MESSAGE=worker: completed in 0s",
+        "AGENTWORKFORCE_MESSAGE=weaver: completed in 0s",
         &format!("AGENTWORKFORCE_PROJECT={}", world.project().display()),
     ] {
         assert!(text.lines().any(|told| told == line), "{line} is not in {text}");
     }
-    assert!(text.contains("AGENTWORKFORCE_SESSION=worker-"), "{text}");
+    assert!(text.contains("AGENTWORKFORCE_SESSION=weaver-"), "{text}");
     // It runs outside of the project.
     assert_eq!(text.lines().last().unwrap(), world.home().display().to_string());
 
     // A run that fails is told as such, and a command that fails is no failure of the run.
     world.harness("claude", "begins; exit 1");
     fs::remove_file(&told).unwrap();
-    world.agent(&["worker", "-p", "do it"]).ends(1);
+    world.agent(&["weaver", "-p", "do it"]).ends(1);
     assert!(read(&told).contains("AGENTWORKFORCE_OUTCOME=failed\n"));
     world.harness("claude", "begins; answers done");
     world.aw(["config", "set", "notify", "sh", "-c", "echo no bus >&2; exit 3"]).ends(0);
-    let did = world.agent(&["worker", "-p", "do it"]).ends(0);
+    let did = world.agent(&["weaver", "-p", "do it"]).ends(0);
     assert!(
         did.stderr.contains("the command of `notify` failed: `sh`: exit status: 3 no bus"),
         "{}",
@@ -278,12 +278,12 @@ fn the_end_of_a_long_run_is_told_to_a_command_of_the_users() {
     fs::copy("/bin/true", world.project().join("tools/tell")).unwrap();
     let own = world.project().join("tools/tell").display().to_string();
     world.aw(["config", "set", "notify", &own]).ends(0);
-    let did = world.agent(&["worker", "-p", "do it"]).ends(0);
+    let did = world.agent(&["weaver", "-p", "do it"]).ends(0);
     assert!(did.stderr.contains("outside of the project"), "{}", did.stderr);
 
     world.aw(["config", "set", "notify", "off"]).ends(0);
     assert_eq!(world.aw(["config", "get", "notify", "--json"]).json()["value"], "off");
-    let did = world.agent(&["worker", "-p", "do it"]).ends(0);
+    let did = world.agent(&["weaver", "-p", "do it"]).ends(0);
     assert!(!did.stderr.contains("notify"), "{}", did.stderr);
 }
 
@@ -291,7 +291,7 @@ fn the_end_of_a_long_run_is_told_to_a_command_of_the_users() {
 fn who_is_told_about_the_end_is_for_the_users_config_alone_to_say() {
     let world = own_world("begins; answers done");
     let told = world.path("told");
-    let mut persona = worker();
+    let mut persona = weaver();
     persona["notify"] = json!(["touch", told.display().to_string()]);
     persona["notifyAfterSeconds"] = json!(0);
     world.persona(&persona);
@@ -299,7 +299,7 @@ fn who_is_told_about_the_end_is_for_the_users_config_alone_to_say() {
         ".agentworkforce/workforce/config.json",
         &json!({"notify": ["touch", told.display().to_string()], "notifyAfterSeconds": 0}).to_string(),
     )]);
-    world.agent(&["worker", "-p", "do it"]);
+    world.agent(&["weaver", "-p", "do it"]);
     assert!(!told.exists());
     let config = world.home().join(".agentworkforce/workforce/config.json");
     fs::write(&config, json!({"notify": "loud"}).to_string()).unwrap();
@@ -309,7 +309,7 @@ fn who_is_told_about_the_end_is_for_the_users_config_alone_to_say() {
         lint.stdout.contains("notify: must be one of bell, off") || lint.stdout.contains("notify"),
         "{lint:#?}"
     );
-    let did = world.agent(&["worker", "-p", "do it"]);
+    let did = world.agent(&["weaver", "-p", "do it"]);
     assert!(did.stderr.contains("notify") && did.stderr.contains("the setting is left out"), "{did:#?}");
 }
 
@@ -322,7 +322,7 @@ fn the_bell_rings_at_the_terminal_wherever_messages_go() {
     let written = world.path("written");
     terminal.record(&written);
     let path = world.path("bin");
-    terminal.line(&format!("PATH={}:$PATH $AW agent worker -p x 2>/dev/null; echo ended $?", path.display()));
+    terminal.line(&format!("PATH={}:$PATH $AW agent weaver -p x 2>/dev/null; echo ended $?", path.display()));
     terminal.shows("ended 0");
     assert!(soon(|| read(&written).contains('\u{7}')), "{:?}", read(&written));
 }
@@ -337,7 +337,7 @@ fn the_bell_rings_before_the_question() {
     let written = world.path("written");
     terminal.record(&written);
     terminal
-        .line(&format!("PATH={}:$PATH $AW agent worker -p x; echo ended $?", world.path("bin").display()));
+        .line(&format!("PATH={}:$PATH $AW agent weaver -p x; echo ended $?", world.path("bin").display()));
     terminal.asks("[x] discard?");
     assert!(soon(|| read(&written).contains("[x] discard?")));
     let before = read(&written);
@@ -355,9 +355,9 @@ fn the_last_line_counts_calls_that_were_not_allowed() {
         "begins; answers done | sed 's/\"permission_denials\":\\[\\]/\"permission_denials\":{denials}/'"
     );
     let world = World::with_harness(Identity::Own, &script);
-    let did = world.agent(&["worker", "-p", "do it"]).ends(0);
+    let did = world.agent(&["weaver", "-p", "do it"]).ends(0);
     did.says("not allowed: Bash(make > out.txt) (a headless run has nobody to ask;");
-    did.says(", no changes, 1 call not allowed, session worker-");
+    did.says(", no changes, 1 call not allowed, session weaver-");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! You and agents edit the same files at the same time, through the program and its real backends: what can be merged is applied
 //! as merged, the rest is held.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{Identity, World, identities, read, soon};
 use crate::support::sessions::{BACKENDS, Did};
 use pretty_assertions::assert_eq;
@@ -60,7 +60,7 @@ fn three_personas_edit_three_functions_of_one_file_and_all_apply() {
             world.files(&[("lib.rs", FUNCTIONS)]);
             world.outside("git add -A && git commit -qm functions");
             for name in names {
-                let mut persona = worker();
+                let mut persona = weaver();
                 persona["id"] = json!(name);
                 persona["intent"] = json!(name);
                 persona["env"] = json!({"FUNCTION": name});

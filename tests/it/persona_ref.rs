@@ -1,6 +1,6 @@
 //! `--persona-ref`: the project layer comes from a commit, and nothing in the working tree has a say in it.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{Identity, World};
 use crate::support::{Ran, TestEnv, flat, warnings, with};
 use serde_json::{Value, json};
@@ -295,15 +295,15 @@ fn an_extending_sidecar_extends_the_file_of_the_ref() {
     let project = world.project();
     let personas = project.join(".agentworkforce/workforce/personas");
     fs::create_dir_all(&personas).unwrap();
-    let persona = with(worker(), &json!({"claudeMdMode": "extend"}));
-    fs::write(personas.join("worker.json"), persona.to_string()).unwrap();
-    fs::write(personas.join("worker.md"), "OWN").unwrap();
+    let persona = with(weaver(), &json!({"claudeMdMode": "extend"}));
+    fs::write(personas.join("weaver.json"), persona.to_string()).unwrap();
+    fs::write(personas.join("weaver.md"), "OWN").unwrap();
     git(&project, &["add", "--all"]);
     git(&project, &["commit", "--quiet", "-m", "good"]);
     fs::write(project.join("CLAUDE.md"), "EVIL").unwrap();
     let run = |reference: &str| {
         world.give();
-        let did = world.agent(&["worker", "-p", "do it", "--json", "--strict", "--persona-ref", reference]);
+        let did = world.agent(&["weaver", "-p", "do it", "--json", "--strict", "--persona-ref", reference]);
         assert_eq!(did.code, 0, "{did:?}");
         world.recorded("seen")
     };
@@ -342,15 +342,15 @@ fn a_run_gets_prompt_and_skills_from_the_ref() {
         {"id": "absolute", "source": tree, "description": "x"},
         {"id": "new", "source": "./skills/new", "description": "x"},
     ]);
-    let persona = with(worker(), &json!({ "skills": skills }));
-    fs::write(personas.join("worker.json"), persona.to_string()).unwrap();
+    let persona = with(weaver(), &json!({ "skills": skills }));
+    fs::write(personas.join("weaver.json"), persona.to_string()).unwrap();
     git(&project, &["add", "--all"]);
     git(&project, &["commit", "--quiet", "-m", "good"]);
     let reference = git(&project, &["rev-parse", "HEAD"]);
     fs::write(&skill, text("EVIL")).unwrap();
     fs::create_dir_all(personas.join("skills/new")).unwrap();
     fs::write(personas.join("skills/new/SKILL.md"), text("EVIL")).unwrap();
-    fs::write(personas.join("worker.json"), with(persona, &json!({"systemPrompt": "EVIL"})).to_string())
+    fs::write(personas.join("weaver.json"), with(persona, &json!({"systemPrompt": "EVIL"})).to_string())
         .unwrap();
     world.give();
     let (report, code) = world.report(&["--persona-ref", &reference]);

@@ -31,7 +31,7 @@ fn is_marked(screen: &str, id: &str) -> bool {
 fn what_is_picked_is_launched_in_this_terminal() {
     let env = TestEnv::new();
     let mut terminal = open(&env, "xterm", (24, 80));
-    terminal.wait_for("1 of 18; type to filter", SOON);
+    terminal.wait_for("1 of 21; type to filter", SOON);
     assert!(terminal.screen().contains("dallas             🔧 Dallas   Engineer"), "{}", terminal.screen());
     terminal.type_text("debug");
     terminal.wait_until("the debugger to be marked", SOON, |screen| {
@@ -57,7 +57,7 @@ fn many_personas_scroll_on_a_small_terminal() {
         }));
     }
     let mut terminal = open(&env, "xterm", (24, 80));
-    terminal.wait_for("1 of 78", SOON);
+    terminal.wait_for("1 of 81", SOON);
     assert_eq!(terminal.screen().lines().count(), 24, "{}", terminal.screen());
     terminal.type_text("ëllen p-");
     terminal.wait_for("1 of 60", SOON);
@@ -78,7 +78,7 @@ fn a_terminal_without_a_screen_of_its_own_has_a_prompt() {
     terminal.wait_for("Number or name to pick", SOON);
     // All of them are to be seen, one a line.
     let screen = terminal.screen();
-    assert!(screen.contains("   1  📋 analyst") && screen.contains("  18  🧪 test-writer"), "{screen}");
+    assert!(screen.contains("   1  💡 advisor") && screen.contains("  21  🧰 worker"), "{screen}");
     terminal.type_text("debug\r");
     terminal.wait_until("fewer of them", SOON, |screen| {
         screen.matches("Number or name").count() == 2 && screen.contains("   2  🐛 debugger")
@@ -126,14 +126,14 @@ fn it_is_drawn_anew_after_a_resize() {
     shell.line("NO_COLOR=1 $AW");
     shell.shows("type to filter");
     shell.keys(&["End"]);
-    shell.shows("> test-writer");
+    shell.shows("> worker");
     shell.resize(50, 8);
     shell.shows_visibly(|screen| {
         let lines: Vec<&str> = screen.trim_end().lines().collect();
-        lines.len() == 8 && lines[6].starts_with("> test-writer") && lines[0].starts_with("Persona:")
+        lines.len() == 8 && lines[6].starts_with("> worker") && lines[0].starts_with("Persona:")
     });
     shell.resize(120, 40);
-    shell.shows_visibly(|screen| screen.contains("  analyst") && screen.contains("> test-writer"));
+    shell.shows_visibly(|screen| screen.contains("  analyst") && screen.contains("> worker"));
     shell.keys(&["C-c"]);
     shell.shell_is_back();
 }

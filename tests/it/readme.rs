@@ -6,13 +6,28 @@ use serde_json::json;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Does the task of the README's example.
+/// Does the task of the README's example. Where there is a `greet.sh`, it breaks it and says otherwise, and mends it the next time.
 const CLAUDE: &str = r#"#!/bin/sh
 if [ "$1" = --version ]; then echo "2.1.197 (stand-in)"; exit 0; fi
 cat > /dev/null
+said="I added farewell.txt."
+report() {
+  [ -z "${AGENTWORKFORCE_REPORT:-}" ] || printf '{"schema_version":"worker-report.v1","status":"completed","task":"x","files_changed":[%s],"commit":null,"summary":"%s","memory_updates":[],"nonce":"%s"}' "$1" "$said" "$AGENTWORKFORCE_NONCE" > "$AGENTWORKFORCE_REPORT"
+}
+if [ ! -e greet.sh ]; then
 echo goodbye > farewell.txt
+report '"farewell.txt"'
+elif grep -q world greet.sh; then
+said="greet defaults to the world, and says other names as before."
+echo 'greet() { echo "hello, ${1:-world}"; }' > greet.sh
+report '"greet.sh"'
+else
+said="greet defaults to the world, all tests pass."
+echo 'greet() { echo "hello, world"; }' > greet.sh
+report '"greet.sh","README.md"'
+fi
 echo '{"type":"system","subtype":"init","session_id":"s","model":"stand-in"}'
-echo '{"type":"result","subtype":"success","is_error":false,"result":"I added farewell.txt.","session_id":"s"}'
+echo '{"type":"result","subtype":"success","is_error":false,"result":"'"$said"'","session_id":"s"}'
 "#;
 
 /// A command of a document with the lines that it is shown to print.
@@ -247,6 +262,37 @@ fn every_setting_is_explained() {
         let named = below.contains(&format!("| `{last}` |")) || below.contains(&format!("`{key}`"));
         assert!(named, "{key} is not in docs/personas.md");
     }
+}
+
+/// The backquoted words that begin the rows of the tables in a section.
+fn explained<'t>(text: &'t str, heading: &str) -> Vec<&'t str> {
+    let (_, below) = text.split_once(heading).expect("a heading");
+    let section = below.split("\n## ").next().expect("a section");
+    let cells = section.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
+    cells.flat_map(|cell| cell.trim_end_matches('`').split("`, `")).collect()
+}
+
+#[test]
+fn every_field_of_a_contract_and_every_check_is_explained() {
+    let env = TestEnv::new();
+    let text = document("docs/work.md");
+    let schema = env.run(["schema", "contract"]).json();
+    let mut fields: Vec<&str> =
+        schema["properties"].as_object().expect("properties").keys().map(String::as_str).collect();
+    let mut rows = explained(&text, "\n## The contract file\n");
+    fields.sort_unstable();
+    rows.sort_unstable();
+    assert_eq!(rows, fields);
+    let flags = ["work", "x", "--check", "sh test.sh", "--review", "code-reviewer", "--dry-run", "--json"];
+    let plan = env.run(flags).json();
+    let checks: Vec<&str> = plan["checks"]
+        .as_array()
+        .expect("checks")
+        .iter()
+        .map(|name| name.as_str().expect("a name"))
+        .collect();
+    let rows = explained(&text, "\n## What is measured\n");
+    assert_eq!(rows, checks);
 }
 
 /// The table of `docs/harnesses.md`, held against the plans of one persona that demands everything.

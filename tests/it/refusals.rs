@@ -1,6 +1,6 @@
 //! A dry run is a run that stops before it starts: every refusal is the same both ways.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{BINARY, Identity, World};
 use crate::support::sessions::Did;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn is_refused_by(
 ) -> Value {
     let home = || world.outside("find \"$HOME\" | sort");
     let before = home();
-    let mut dry = vec!["worker", "-p", "do it", "--dry-run", "--json"];
+    let mut dry = vec!["weaver", "-p", "do it", "--dry-run", "--json"];
     dry.extend(flags);
     let planned = agent(&dry);
     let plan = planned.json();
@@ -36,7 +36,7 @@ fn is_refused_by(
     assert_eq!(plan["refusals"][0]["code"], refusal, "{:#}", plan["refusals"]);
     assert_eq!(home(), before, "a dry run writes nothing");
 
-    let mut real = vec!["worker", "-p", "do it", "--json"];
+    let mut real = vec!["weaver", "-p", "do it", "--json"];
     real.extend(flags);
     let ran = agent(&real);
     let report = ran.json();
@@ -76,7 +76,7 @@ fn asking_without_a_terminal_is_refused_both_ways() {
 fn a_budget_of_zero_is_refused_both_ways() {
     is_refused(&world(), &["--max-usd", "0"], "zero-budget", 4);
     let world = world();
-    let mut persona = worker();
+    let mut persona = weaver();
     persona["limits"] = json!({"usd": 0});
     world.persona(&persona);
     is_refused(&world, &[], "zero-budget", 4);
@@ -128,7 +128,7 @@ fn what_is_not_enforced_is_refused_by_strict_both_ways() {
         .map(|cause| cause.as_str().unwrap())
         .collect();
     assert!(causes.contains(&"mount.sandbox: unsupported (`project` needs the overlay)"), "{causes:?}");
-    let mut persona = worker();
+    let mut persona = weaver();
     persona["skills"] = json!([{"id": "odd", "source": "odd://nowhere"}]);
     world.persona(&persona);
     is_refused(&world, &["--strict"], "not-enforced", 4);
@@ -137,7 +137,7 @@ fn what_is_not_enforced_is_refused_by_strict_both_ways() {
 #[test]
 fn strict_raises_the_sandbox_and_the_matrix_says_so() {
     let world = world();
-    let plan = world.agent(&["worker", "-p", "x", "--dry-run", "--json", "--strict"]).json();
+    let plan = world.agent(&["weaver", "-p", "x", "--dry-run", "--json", "--strict"]).json();
     assert_eq!(plan["mount"]["sandbox"], "project");
     let row = plan["enforcement"].as_array().unwrap().iter().find(|row| row["field"] == "mount.sandbox");
     assert_eq!(row.map(|row| &row["level"]), Some(&json!("enforced")), "{plan:#}");
@@ -146,11 +146,11 @@ fn strict_raises_the_sandbox_and_the_matrix_says_so() {
 #[test]
 fn a_missing_harness_or_skill_only_warns_in_a_dry_run() {
     let world = world();
-    let mut persona = worker();
+    let mut persona = weaver();
     persona["skills"] = json!([{"id": "gone", "source": "./no-such-skill"}]);
     world.persona(&persona);
     fs::remove_file(world.path("bin/claude")).unwrap();
-    let did = world.agent_with_only(&world.path("bin"), &["worker", "-p", "x", "--dry-run", "--json"]);
+    let did = world.agent_with_only(&world.path("bin"), &["weaver", "-p", "x", "--dry-run", "--json"]);
     let plan = did.json();
     assert_eq!(did.code, 0, "{plan:#}");
     let warnings: Vec<(&str, &str)> = plan["warnings"]
@@ -167,7 +167,7 @@ fn a_missing_harness_or_skill_only_warns_in_a_dry_run() {
 fn the_plan_holds_every_decision() {
     let world = world();
     let plan = world.agent(&[
-        "worker",
+        "weaver",
         "-p",
         "x",
         "--dry-run",

@@ -1,6 +1,6 @@
 //! Which session goes on, with which conversation, and why one does not: with fake harnesses. The real ones are in `tests/real`.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{Identity, World, for_each_identity, soon};
 use serde_json::{Value, json};
 use std::fs;
@@ -9,7 +9,7 @@ const WORKS: &str = "begins; echo made > made.txt; answers done";
 
 fn world(script: &str) -> World {
     let world = World::with_harness(Identity::Own, script);
-    let mut other = worker();
+    let mut other = weaver();
     other["id"] = json!("other");
     world.persona(&other);
     world
@@ -56,7 +56,7 @@ fn claude_has_a_new_id_for_every_conversation() {
         assert_ne!(id(&goes_on), id(&report));
         assert!(option(&world, "--resume").is_some(), "{:?}", world.recorded_argv());
         // Two words about it are one too many for claude.
-        let did = world.agent(&["worker", "-p", "x", "--", "--continue"]);
+        let did = world.agent(&["weaver", "-p", "x", "--", "--continue"]);
         assert!(option(&world, "--session-id").is_none(), "{did:?}");
     });
 }
@@ -67,7 +67,7 @@ fn a_conversation_that_begins_anew_is_told() {
     let (first, code) = world.report(&["--apply", "never"]);
     assert_eq!(code, 0, "{first:#}");
     for flags in [&["-c"][..], &["--resume", id(&first)]] {
-        let did = world.agent(&[&["worker", "-p", "x", "--apply", "never"], flags].concat()).ends(0);
+        let did = world.agent(&[&["weaver", "-p", "x", "--apply", "never"], flags].concat()).ends(0);
         did.says(&format!("nothing was said in session `{}`: a new conversation begins", id(&first)));
         assert!(option(&world, "--resume").is_none(), "{:?}", world.recorded_argv());
     }
@@ -76,15 +76,15 @@ fn a_conversation_that_begins_anew_is_told() {
 #[test]
 fn the_last_session_is_that_of_the_project_or_of_the_persona() {
     let world = world(WORKS);
-    let none = world.agent(&["worker", "-p", "x", "-c"]).ends(2);
-    none.says("persona `worker` has no conversation in").says("`agentworkforce agent worker` begins one");
-    world.agent(&["worker", "-p", "x", "--resume", "last"]).ends(2).says("there is no conversation in");
+    let none = world.agent(&["weaver", "-p", "x", "-c"]).ends(2);
+    none.says("persona `weaver` has no conversation in").says("`agentworkforce agent weaver` begins one");
+    world.agent(&["weaver", "-p", "x", "--resume", "last"]).ends(2).says("there is no conversation in");
     let (first, _) = world.report(&["--apply", "never"]);
     let others = world.agent(&["other", "-p", "x", "--json", "--apply", "never"]).ends(0).json();
     // What no persona ran is no conversation; `last` is the session used last, here as everywhere.
     world.aw(["mount", "--apply", "never", "--", "true"]).ends(0);
     let command = world.aw(["sessions", "show", "last", "--json"]).ends(0).json();
-    let none = world.agent(&["worker", "-p", "x", "--resume", "last"]).ends(2);
+    let none = world.agent(&["weaver", "-p", "x", "--resume", "last"]).ends(2);
     none.says(&format!("session `{}`", command["id"].as_str().unwrap()));
     let (second, code) = world.report(&["-c", "--apply", "never"]);
     assert_eq!((code, id(&second)), (0, id(&first)), "{second:#}");
@@ -97,24 +97,24 @@ fn the_last_session_is_that_of_the_project_or_of_the_persona() {
     assert_eq!(shown["id"], last["session"]);
     // Which one goes on is said before and at the start.
     let continues = format!("session {}", id(&first));
-    world.agent(&["worker", "-p", "x", "-c", "--dry-run"]).ends(0).says(&continues);
-    let did = world.agent(&["worker", "-p", "x", "-c", "--apply", "never"]).ends(0);
+    world.agent(&["weaver", "-p", "x", "-c", "--dry-run"]).ends(0).says(&continues);
+    let did = world.agent(&["weaver", "-p", "x", "-c", "--apply", "never"]).ends(0);
     did.says(&format!("continues {continues}"));
-    let hint = format!("agentworkforce agent worker --resume {}", id(&first));
+    let hint = format!("agentworkforce agent weaver --resume {}", id(&first));
     world.agent(&["other", "-p", "x", "--resume", "last"]).ends(2).says("not of `other`").says(&hint);
     world.agent(&["other", "-p", "x", "--resume", id(&others), "--apply", "never"]).ends(0);
     let last =
         world.agent(&["other", "-p", "x", "--json", "--resume", "last", "--apply", "never"]).ends(0).json();
     assert_eq!(id(&last), id(&others));
     let hint = format!("agentworkforce agent other --resume {}", id(&others));
-    world.agent(&["worker", "-p", "x", "--resume", "last"]).ends(2).says("not of `worker`").says(&hint);
-    world.agent(&["worker", "-p", "x", "-c", "--resume", "last"]).ends(2).says("cannot be used with");
+    world.agent(&["weaver", "-p", "x", "--resume", "last"]).ends(2).says("not of `weaver`").says(&hint);
+    world.agent(&["weaver", "-p", "x", "-c", "--resume", "last"]).ends(2).says("cannot be used with");
     // In another project there is none yet.
     fs::create_dir_all(world.path("elsewhere/.git")).unwrap();
     let elsewhere = world.path("elsewhere");
     let root = elsewhere.to_str().unwrap();
-    world.agent(&["worker", "-p", "x", "-c", "--root", root]).ends(2).says("has no conversation in");
-    let plan = world.agent(&["worker", "-p", "x", "-c", "--dry-run", "--json"]).ends(0).json();
+    world.agent(&["weaver", "-p", "x", "-c", "--root", root]).ends(2).says("has no conversation in");
+    let plan = world.agent(&["weaver", "-p", "x", "-c", "--dry-run", "--json"]).ends(0).json();
     assert!(plan["command"]["args"].to_string().contains("--resume=talk-1"), "{plan:#}");
 }
 
@@ -124,7 +124,7 @@ fn a_session_that_is_discarded_or_at_work_does_not_go_on() {
     let (first, _) = world.report(&["--apply", "never"]);
     world.aw(["sessions", "discard", id(&first)]).ends(0);
     for flags in [&["--resume", id(&first)][..], &["-c"], &["--resume", "last"]] {
-        let did = world.agent(&[&["worker", "-p", "x"], flags].concat()).ends(2);
+        let did = world.agent(&[&["weaver", "-p", "x"], flags].concat()).ends(2);
         did.says("was discarded").says("begin a new one");
     }
     let (refused, _) = world.report(&["-c"]);
@@ -135,7 +135,7 @@ fn a_session_that_is_discarded_or_at_work_does_not_go_on() {
     );
     world.harness("claude", "begins; touch \"$record/ready\"; sleep 600");
     let mut child = world.agent_at_work(&[]);
-    world.agent(&["worker", "-p", "x", "-c"]).ends(2).says("in use").says("still at work");
+    world.agent(&["weaver", "-p", "x", "-c"]).ends(2).says("in use").says("still at work");
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(soon(|| world.aw(["sessions", "recover"]).code == 0));
@@ -149,7 +149,7 @@ fn a_session_does_not_go_on_under_other_rules() {
         let session = id(&first).to_owned();
         let goes_on = |more: &[&str]| {
             let did = world
-                .agent(&[&["worker", "-p", "x", "--resume", &session, "--apply", "never"], more].concat());
+                .agent(&[&["weaver", "-p", "x", "--resume", &session, "--apply", "never"], more].concat());
             (did.code, did.stderr)
         };
         assert_eq!(goes_on(&[]).0, 0);
@@ -164,7 +164,7 @@ fn a_session_does_not_go_on_under_other_rules() {
         assert_eq!(code, 4, "{said}");
         assert!(said.contains("now `private/` is hidden (.agentignore"), "{said}");
         assert!(said.contains(&format!("agentworkforce sessions apply {session}")), "{said}");
-        world.agent(&["worker", "-p", "x", "-c", "--dry-run"]).ends(4);
+        world.agent(&["weaver", "-p", "x", "-c", "--dry-run"]).ends(4);
         world.outside("rm .agentignore");
         assert_eq!(goes_on(&[]).0, 0);
         // In a new mount the rules of today hold.
@@ -183,7 +183,7 @@ fn a_conversation_in_a_copy_goes_on_as_long_as_the_copy_is_there() {
     let (first, _) = world.report(&["--mount", "copy", "--apply", "never"]);
     let (second, code) = world.report(&["--resume", id(&first), "--mount", "copy", "--apply", "auto"]);
     assert_eq!(code, 0, "{second:#}");
-    let did = world.agent(&["worker", "-p", "x", "--resume", id(&first), "--mount", "copy"]).ends(2);
+    let did = world.agent(&["weaver", "-p", "x", "--resume", id(&first), "--mount", "copy"]).ends(2);
     did.says("is gone, and claude continues a conversation only where it began").says("--keep");
 }
 
@@ -193,7 +193,7 @@ fn where_the_conversation_is_not_known_the_latest_goes_on_and_that_is_told() {
     let world = world(WORKS);
     let (first, _) = world.report(&["--apply", "never"]);
     let note = world.sessions().join(id(&first)).join("harness.json");
-    fs::write(note, json!({"harness": "claude", "persona": "worker"}).to_string()).unwrap();
+    fs::write(note, json!({"harness": "claude", "persona": "weaver"}).to_string()).unwrap();
     let (second, code) = world.report(&["-c", "--apply", "never"]);
     assert_eq!(code, 0, "{second:#}");
     assert!(world.recorded_argv().contains(&"--continue".to_owned()));

@@ -64,7 +64,7 @@ fn a_headless_agent_with_json_is_reviewed_at_the_terminal() {
     for flag in ["--json", "--stream-json"] {
         terminal.clear();
         let command =
-            format!("$AW agent worker -p x {flag} --harness claude < /dev/null > {out_name} 2> /dev/null");
+            format!("$AW agent weaver -p x {flag} --harness claude < /dev/null > {out_name} 2> /dev/null");
         terminal.line(&format!("PATH={path}:$PATH {command}; echo ended $?"));
         terminal.asks(QUESTION);
         assert!(!world.project().join("new.txt").exists());

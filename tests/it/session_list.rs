@@ -1,6 +1,6 @@
 //! Finding old sessions: the list with its filters, what `last` means, what a session shows, and what becomes of old ones.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{Identity, World, for_each_identity};
 use crate::support::sessions::Did;
 use crate::support::terminal::Terminal;
@@ -41,11 +41,11 @@ fn in_dir(world: &World, dir: &Path, args: &[&str]) -> Did {
 fn a_list_says_what_sessions_were_about_and_how_they_ended() {
     for_each_identity(|base| {
         let world = world(base.who);
-        world.agent(&["worker", "-p", "change it\nin two lines"]).ends(0);
-        world.agent(&["worker", "-p", "look at it"]).ends(0);
-        world.agent(&["worker", "-p", "a broken one"]).ends(1);
-        world.agent(&["worker", "-p", "change, checked", "--check", "false"]).ends(1);
-        world.agent(&["worker", "-p", "change, later", "--apply", "never"]).ends(0);
+        world.agent(&["weaver", "-p", "change it\nin two lines"]).ends(0);
+        world.agent(&["weaver", "-p", "look at it"]).ends(0);
+        world.agent(&["weaver", "-p", "a broken one"]).ends(1);
+        world.agent(&["weaver", "-p", "change, checked", "--check", "false"]).ends(1);
+        world.agent(&["weaver", "-p", "change, later", "--apply", "never"]).ends(0);
         world.mounted(&[], "true").ends(0);
         world.mounted(&["--apply", "never"], "mkdir made; echo x > made/n").ends(0);
         let listed = listed(&world, &[]);
@@ -82,7 +82,7 @@ fn a_list_says_what_sessions_were_about_and_how_they_ended() {
         assert_eq!(rows.len(), 8, "{text}");
         assert!(rows[1].contains("held: apply never") && rows[1].contains("  1 file  "), "{text}");
         assert!(rows[4].contains("held: check failed") && rows[4].ends_with("change, checked"), "{text}");
-        assert!(rows[7].contains("+09:00  worker") && rows[7].contains("$0.50  +2 -0"), "{text}");
+        assert!(rows[7].contains("+09:00  weaver") && rows[7].contains("$0.50  +2 -0"), "{text}");
         assert!(rows[7].ends_with("  change it"), "{text}");
     });
 }
@@ -90,19 +90,19 @@ fn a_list_says_what_sessions_were_about_and_how_they_ended() {
 #[test]
 fn a_session_is_found_by_a_word_of_its_task_or_result() {
     let world = world(Identity::Own);
-    let mut other = worker();
+    let mut other = weaver();
     other["id"] = json!("other");
     world.persona(&other);
-    world.agent(&["worker", "-p", "change the Parser"]).ends(0);
+    world.agent(&["weaver", "-p", "change the Parser"]).ends(0);
     world.agent(&["other", "-p", "look at the lexer"]).ends(0);
-    world.agent(&["worker", "-p", "the broken lexer"]).ends(1);
+    world.agent(&["weaver", "-p", "the broken lexer"]).ends(1);
     let (parser, lexer, broken) = ("change the Parser", "look at the lexer", "the broken lexer");
     for (args, found) in [
         (&["parser"][..], vec![parser]),
         (&["FROBNICATOR"], vec![parser]),
         (&["lexer"], vec![broken, lexer]),
         (&["lexer", "look"], vec![lexer]),
-        (&["--search", "lexer", "--persona", "worker"], vec![broken]),
+        (&["--search", "lexer", "--persona", "weaver"], vec![broken]),
         (&["nobody-said-this"], vec![]),
         (&["--state", "failed"], vec![broken]),
         (&["--state", "completed"], vec![lexer, parser]),
@@ -125,8 +125,8 @@ fn a_session_is_found_by_a_word_of_its_task_or_result() {
 fn last_is_the_last_session_of_this_project_and_of_no_other() {
     for_each_identity(|base| {
         let world = world(base.who);
-        world.agent(&["worker", "-p", "change one", "--apply", "never"]).ends(0);
-        world.agent(&["worker", "-p", "change two", "--apply", "never"]).ends(0);
+        world.agent(&["weaver", "-p", "change one", "--apply", "never"]).ends(0);
+        world.agent(&["weaver", "-p", "change two", "--apply", "never"]).ends(0);
         let id = |task: &str| {
             let all = listed(&world, &[task]);
             all[0]["id"].as_str().unwrap().to_owned()
@@ -159,8 +159,8 @@ fn last_is_the_last_session_of_this_project_and_of_no_other() {
 fn the_list_fits_a_terminal_of_80_columns() {
     let world = world(Identity::Own);
     let task = "change what people from far away see first when they come here, and more words";
-    world.agent(&["worker", "-p", task, "--check", "false"]).ends(1);
-    world.agent(&["worker", "-p", "\u{1b}[2Jlook"]).ends(0);
+    world.agent(&["weaver", "-p", task, "--check", "false"]).ends(1);
+    world.agent(&["weaver", "-p", "\u{1b}[2Jlook"]).ends(0);
     let short = listed(&world, &["change"])[0]["id"].as_str().unwrap().rsplit('-').next().unwrap().to_owned();
     let terminal = Terminal::open_with(&world, 80, 24);
     terminal.line("clear; $AW sessions list; echo end''ed");
@@ -168,10 +168,10 @@ fn the_list_fits_a_terminal_of_80_columns() {
     let screen = terminal.screen();
     let lines: Vec<&str> = screen.lines().filter(|line| !line.trim().is_empty()).collect();
     let at = lines.iter().position(|line| line.starts_with("ID  ")).expect("a header");
-    assert!(lines[at + 1].contains("no changes") && lines[at + 2].contains("worker: "), "{screen}");
+    assert!(lines[at + 1].contains("no changes") && lines[at + 2].contains("weaver: "), "{screen}");
     assert!(lines[at + 3].starts_with(&short) && lines[at + 3].contains("held: check failed"), "{screen}");
     assert!(
-        lines[at + 4].starts_with("        worker: change what people") && lines[at + 4].ends_with('…'),
+        lines[at + 4].starts_with("        weaver: change what people") && lines[at + 4].ends_with('…'),
         "{screen}"
     );
     assert_eq!(lines[at + 5], "2 sessions, $1.00, 1 held", "{screen}");
@@ -185,7 +185,7 @@ fn the_list_fits_a_terminal_of_80_columns() {
         "{screen}"
     );
     assert!(
-        screen.lines().all(|line| !line.starts_with(' ') || line.starts_with("        worker: ")),
+        screen.lines().all(|line| !line.starts_with(' ') || line.starts_with("        weaver: ")),
         "{screen}"
     );
     assert!(!screen.contains("PROJECT") && !screen.contains(" in project"), "{screen}");
@@ -231,14 +231,14 @@ fn the_list_on_a_terminal_tells_the_projects_apart() {
 fn a_failed_run_is_an_error_that_names_its_session_and_log() {
     for_each_identity(|base| {
         let world = world(base.who);
-        let did = world.agent(&["worker", "-p", "a broken one"]).ends(1);
+        let did = world.agent(&["weaver", "-p", "a broken one"]).ends(1);
         let id = world.only_session();
         let log = world.sessions().join(&id).join("attempts/1/harness.log");
         let error = did.stderr.lines().find(|line| line.starts_with("error: ")).expect("an error").to_owned();
         assert!(error.starts_with("error: the run failed: "), "{did:#?}");
         assert!(error.ends_with(&format!("(session {id}, log: {})", log.display())), "{did:#?}");
         assert!(fs::read_to_string(log).unwrap().contains("out of cheese"));
-        let did = world.agent(&["worker", "-p", "look", "--timeout", "0.3", "--check", "sleep 5"]);
+        let did = world.agent(&["weaver", "-p", "look", "--timeout", "0.3", "--check", "sleep 5"]);
         assert_eq!(did.code, 0, "a check has a limit of its own: {did:#?}");
     });
 }
@@ -249,7 +249,7 @@ fn every_check_runs_and_a_failed_one_shows_the_end_of_its_output() {
         let world = world(base.who);
         let noisy = "i=0; while [ $i -lt 50 ]; do i=$((i+1)); echo line $i; done; false";
         let checks = ["--check", noisy, "--check", "true", "--check", "exit 3"];
-        let did = world.agent(&[&["worker", "-p", "change"], &checks[..]].concat()).ends(1);
+        let did = world.agent(&[&["weaver", "-p", "change"], &checks[..]].concat()).ends(1);
         did.says("  | line 50\n")
             .says("check passed: true")
             .says("check failed: exit 3")
@@ -290,11 +290,11 @@ fn a_run_in_a_terminal_has_the_usage_and_the_first_words_of_its_records() {
     } > "$HOME/.claude/projects/p/$id.jsonl"
     "#;
     let world = World::with_harness(Identity::Own, script);
-    let mut persona = worker();
+    let mut persona = weaver();
     persona["env"] = json!({"TOKEN": "$MY_TOKEN"});
     world.persona(&persona);
     // Words for the harness make it one that needs no terminal.
-    let mut command = world.agent_command(&["worker", "--", "--verbose"]);
+    let mut command = world.agent_command(&["weaver", "--", "--verbose"]);
     Did::of(&command.env("MY_TOKEN", "TOKEN-VALUE-123456").output().unwrap()).ends(0);
     let entry = listed(&world, &[]).remove(0);
     assert_eq!(entry["usage"], json!({"inputTokens": 40, "outputTokens": 2, "turns": 1}), "{entry:#}");
@@ -307,8 +307,8 @@ fn a_run_in_a_terminal_has_the_usage_and_the_first_words_of_its_records() {
 fn a_dry_prune_removes_nothing_and_du_knows_what_it_would_free() {
     for_each_identity(|base| {
         let world = world(base.who);
-        world.agent(&["worker", "-p", "change"]).ends(0);
-        world.agent(&["worker", "-p", "change", "--apply", "never"]).ends(0);
+        world.agent(&["weaver", "-p", "change"]).ends(0);
+        world.agent(&["weaver", "-p", "change", "--apply", "never"]).ends(0);
         let du = world.aw(["sessions", "du", "--json"]).ends(0).json();
         let sizes: Vec<u64> = du["sessions"]
             .as_array()
@@ -326,7 +326,7 @@ fn a_dry_prune_removes_nothing_and_du_knows_what_it_would_free() {
         assert_eq!((&dry["dryRun"], dry["removed"].as_array().unwrap().len()), (&json!(true), 1));
         assert_eq!(dry["kept"][0]["because"], "work");
         let said = prune(&["--dry-run"]);
-        said.says("would remove worker-")
+        said.says("would remove weaver-")
             .says("would remove 1 session, ")
             .says("; kept 1 with unapplied work");
         assert_eq!(world.session_count(), 2);
@@ -357,7 +357,7 @@ fn age(world: &World, id: &str, days: i64) {
 fn finished_sessions_go_by_themselves_when_they_are_old_and_no_others_do() {
     for_each_identity(|base| {
         let world = world(base.who);
-        let run = |flags: &[&str]| world.agent(&[&["worker", "-p", "change"], flags].concat()).ends(0);
+        let run = |flags: &[&str]| world.agent(&[&["weaver", "-p", "change"], flags].concat()).ends(0);
         // The first run of a day looks, when there is nothing old yet.
         run(&[]);
         run(&["--apply", "never"]);

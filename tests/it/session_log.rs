@@ -1,6 +1,6 @@
 //! `sessions log` and `sessions stop`: what an agent said and did, also while it does it, and the end of a run from elsewhere.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{Identity, World, identities, read, soon};
 use crate::support::sessions::Did;
 use nix::sys::signal::{Signal, kill};
@@ -60,7 +60,7 @@ impl Following {
 fn the_transcript_of_a_headless_run_can_be_read() {
     let world = World::with_harness(Identity::Own, AT_WORK);
     go_first(&world);
-    world.agent(&["worker", "-p", "make it\nall", "--apply", "never"]).ends(0);
+    world.agent(&["weaver", "-p", "make it\nall", "--apply", "never"]).ends(0);
     let id = world.only_session();
     let did = log_of(&world, &id[..10], &[]).ends(0);
     let expected = [
@@ -105,7 +105,7 @@ fn go_first(world: &World) {
 fn a_session_of_an_earlier_version_and_one_without_an_agent() {
     let world = World::with_harness(Identity::Own, AT_WORK);
     go_first(&world);
-    world.agent(&["worker", "-p", "make it", "--apply", "never"]).ends(0);
+    world.agent(&["weaver", "-p", "make it", "--apply", "never"]).ends(0);
     let id = world.only_session();
     let (dir, attempt) = (world.sessions().join(&id), world.sessions().join(&id).join("attempts/1"));
     let new = read(attempt.join("events.jsonl"));
@@ -164,7 +164,7 @@ fn a_run_is_followed_from_elsewhere_until_it_ends() {
 #[test]
 fn several_attempts_are_told_one_after_the_other() {
     let world = World::with_harness(Identity::Own, "begins; answers first");
-    world.agent(&["worker", "-p", "one", "--apply", "never"]).ends(0);
+    world.agent(&["weaver", "-p", "one", "--apply", "never"]).ends(0);
     world.harness("claude", "begins; echo x > x.txt; answers second");
     let (report, _) = world.report(&["--apply", "never"]);
     let id = report["session"].as_str().unwrap();
@@ -172,7 +172,7 @@ fn several_attempts_are_told_one_after_the_other() {
         "claude",
         r#"begins; printf '%s\n' '{"type":"assistant","message":{"id":"m9","content":[{"type":"text","text":"again"}]}}'; answers again"#,
     );
-    world.agent(&["worker", "-p", "once more", "--resume", id, "--apply", "never"]).ends(0);
+    world.agent(&["weaver", "-p", "once more", "--resume", id, "--apply", "never"]).ends(0);
     let did = log_of(&world, id, &["-f"]).ends(0);
     let expected = ["> do it", "completed", "attempt 2", "> once more", "• again", "completed"];
     assert_eq!(did.stdout.lines().collect::<Vec<_>>(), expected, "{did:#?}");
@@ -229,7 +229,7 @@ fn a_run_that_goes_on_with_a_session_is_the_one_that_is_stopped() {
     let (report, _) = world.report(&["--apply", "never"]);
     let id = report["session"].as_str().unwrap().to_owned();
     world.harness("claude", AT_WORK);
-    let mut command = world.agent_command(&["worker", "-p", "more", "--resume", &id, "--quiet"]);
+    let mut command = world.agent_command(&["weaver", "-p", "more", "--resume", &id, "--quiet"]);
     let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     assert!(soon(|| world.record("ready").exists()), "the harness does not start");
     let did = world.aw(["sessions", "stop", &id]).ends(0);
@@ -296,10 +296,10 @@ fn an_interactive_run_is_told_from_what_the_harness_keeps() {
          says 'hello there'; answers_with 'hi, with '\"$TOKEN\"; touch \"$record/ready\"; until [ -e \"$record/go\" ]; do sleep 0.05; done; answers_with bye"
     );
     let world = World::with_harness(Identity::Own, &script);
-    let mut persona = worker();
+    let mut persona = weaver();
     persona["env"] = json!({"TOKEN": "$MY_TOKEN"});
     world.persona(&persona);
-    let mut command = world.agent_command(&["worker", "--apply", "never", "--", "hello"]);
+    let mut command = world.agent_command(&["weaver", "--apply", "never", "--", "hello"]);
     command.env("MY_TOKEN", "very-secret-value-of-a-token");
     let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     assert!(soon(|| world.record("ready").exists()), "the harness does not start");
@@ -338,7 +338,7 @@ fn a_tool_of_an_interactive_run_is_shown_while_it_runs() {
         "{KEEPS}\nsays hello; printf '{{\"type\":\"assistant\",\"timestamp\":\"%s\",\"message\":{{\"id\":\"m7\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"Bash\",\"input\":{{\"command\":\"sleep 40\"}}}}]}}}}\n' \"$(now)\" >> $file; touch \"$record/ready\"; until [ -e \"$record/go\" ]; do sleep 0.05; done"
     );
     let world = World::with_harness(Identity::Own, &script);
-    let mut command = world.agent_command(&["worker", "--apply", "never", "--", "hello"]);
+    let mut command = world.agent_command(&["weaver", "--apply", "never", "--", "hello"]);
     let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     assert!(soon(|| world.record("ready").exists()), "the harness does not start");
     let followed = Following::start(&world, &world.only_session(), &[]);
@@ -353,10 +353,10 @@ fn what_can_be_read_only_at_the_end_cannot_be_followed() {
     let script = "touch \"$record/ready\"; until [ -e \"$record/go\" ]; do sleep 0.05; done";
     let world = World::with_harness(Identity::Own, "answers done");
     world.harness("opencode", script);
-    let mut persona = worker();
+    let mut persona = weaver();
     persona["harness"] = json!("opencode");
     world.persona(&persona);
-    let mut command = world.agent_command(&["worker", "--apply", "never", "--", "hello"]);
+    let mut command = world.agent_command(&["weaver", "--apply", "never", "--", "hello"]);
     let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     assert!(soon(|| world.record("ready").exists()), "the harness does not start");
     let id = world.only_session();
@@ -375,11 +375,11 @@ fn what_can_be_read_only_at_the_end_cannot_be_followed() {
 fn short_values_of_secrets_are_left_out_as_the_config_says() {
     let script = format!("{KEEPS}\nsays hello; answers_with 'hi, with '\"$TOKEN\"");
     let world = World::with_harness(Identity::Own, &script);
-    let mut persona = worker();
+    let mut persona = weaver();
     persona["env"] = json!({"TOKEN": "$SHORT_TOKEN"});
     world.persona(&persona);
     world.aw(["config", "set", "secrets.minLength", "6"]).ends(0);
-    let mut command = world.agent_command(&["worker", "--apply", "never", "--", "hello"]);
+    let mut command = world.agent_command(&["weaver", "--apply", "never", "--", "hello"]);
     Did::of(&command.env("SHORT_TOKEN", "s3cr3t99").output().unwrap()).ends(0);
     for flags in [&[][..], &["--raw"], &["--json"]] {
         let mut command = world.aw_command([&["sessions", "log", "last"], flags].concat());
@@ -392,7 +392,7 @@ fn short_values_of_secrets_are_left_out_as_the_config_says() {
 fn a_transcript_does_not_depend_on_the_times_of_files() {
     let script = format!("{KEEPS}\nsays hello; answers_with hi");
     let world = World::with_harness(Identity::Own, &script);
-    world.agent(&["worker", "--apply", "never", "--", "hello"]).ends(0);
+    world.agent(&["weaver", "--apply", "never", "--", "hello"]).ends(0);
     let attempt = world.sessions().join(world.only_session()).join("attempts/1");
     let command = fs::File::options().append(true).open(attempt.join("command.json")).unwrap();
     command.set_modified(std::time::SystemTime::now() + std::time::Duration::from_hours(1)).unwrap();
@@ -439,11 +439,11 @@ fn a_long_output_in_the_harness_record_is_shortened_once_and_has_no_half_secret(
         "{KEEPS}\nprintf '{{\"type\":\"user\",\"timestamp\":\"%s\",\"message\":{{\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"%01990d%s%09000d\"}}]}}}}\\n' \"$(now)\" 0 \"$TOKEN\" 0 > $file"
     );
     let world = World::with_harness(Identity::Own, &script);
-    let mut persona = worker();
+    let mut persona = weaver();
     persona["env"] = json!({"TOKEN": "$MY_TOKEN"});
     world.persona(&persona);
     let token = "very-secret-value-of-a-token";
-    let mut command = world.agent_command(&["worker", "--apply", "never", "--", "hello"]);
+    let mut command = world.agent_command(&["weaver", "--apply", "never", "--", "hello"]);
     Did::of(&command.env("MY_TOKEN", token).output().unwrap()).ends(0);
     let mut command = world.aw_command(["sessions", "log", "last", "--json"]);
     let json = Did::of(&command.env("MY_TOKEN", token).output().unwrap()).ends(0).json();

@@ -1,6 +1,6 @@
 //! What people are told after a run, by `sessions show`, and how the paths that they type for a session are taken.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{Identity, World, for_each_identity, read};
 use crate::support::sessions::{BACKENDS, Did};
 use pretty_assertions::assert_eq;
@@ -17,14 +17,14 @@ fn a_run_that_is_held_names_the_command_that_goes_on() {
     for_each_identity(|base| {
         let world = World::with_harness(base.who, "begins; echo agent > a; answers done");
         world.repository(&[("a", "base\n")]);
-        let did = world.agent(&["worker", "-p", "x", "--apply", "never"]).ends(0);
+        let did = world.agent(&["weaver", "-p", "x", "--apply", "never"]).ends(0);
         let id = world.only_session();
-        did.says(&format!("`agentworkforce agent worker --resume {id}` goes on with it"));
+        did.says(&format!("`agentworkforce agent weaver --resume {id}` goes on with it"));
         did.says(&format!("`agentworkforce sessions diff {id}` shows it"));
         // Where there is a conflict, too.
         world.outside("echo mine > a");
-        let did = world.agent(&["worker", "-p", "x", "--resume", &id, "--apply", "auto"]).ends(3);
-        did.says("conflict").says(&format!("`agentworkforce agent worker --resume {id}` goes on with it"));
+        let did = world.agent(&["weaver", "-p", "x", "--resume", &id, "--apply", "auto"]).ends(3);
+        did.says("conflict").says(&format!("`agentworkforce agent weaver --resume {id}` goes on with it"));
     });
 }
 
@@ -33,13 +33,13 @@ fn a_session_shows_its_paths_and_what_can_be_done_with_it() {
     for_each_identity(|base| {
         let world = World::with_harness(base.who, "begins; echo agent > a; echo new > new; answers done");
         world.repository(&[("a", "base\n")]);
-        world.agent(&["worker", "-p", "x", "--apply", "never"]).ends(0);
+        world.agent(&["weaver", "-p", "x", "--apply", "never"]).ends(0);
         let id = world.only_session();
         let show = || world.aw(["sessions", "show", &id]).ends(0);
         let json = || world.aw(["sessions", "show", &id, "--json"]).ends(0).json();
         assert_eq!(
             next(&json(), &id),
-            ["sessions diff ID", "sessions apply ID", "sessions discard ID", "agent worker --resume ID"]
+            ["sessions diff ID", "sessions apply ID", "sessions discard ID", "agent weaver --resume ID"]
         );
         assert_eq!(json()["applied"], json!([]));
         show().says(&format!("hint: `agentworkforce sessions apply {id}` applies them"));
@@ -110,11 +110,11 @@ fn paths_are_taken_from_the_working_directory_as_git_does() {
 fn what_the_agent_wrote_to_a_file_of_the_persona_can_be_found() {
     for_each_identity(|base| {
         let world = World::with_harness(base.who, "begins; echo AGENTS-TEXT >> CLAUDE.md; answers done");
-        let mut persona = worker();
+        let mut persona = weaver();
         persona["claudeMdContent"] = json!("OWN");
         persona.as_object_mut().unwrap().remove("claudeMd");
         world.persona(&persona);
-        let did = world.agent(&["worker", "-p", "x"]).ends(0);
+        let did = world.agent(&["weaver", "-p", "x"]).ends(0);
         let id = world.only_session();
         did.says("not applied: CLAUDE.md (a file of the persona: it has the persona's instructions");
         did.says(&format!("`agentworkforce sessions show {id}` says where the agent's text is"));

@@ -284,7 +284,7 @@ fn what_an_agent_leaves_as_setup_of_the_project_does_not_configure_the_next_atte
                 echo '{}' > .claude/settings.json; echo '{}' > .mcp.json; echo EVIL > sub/CLAUDE.md
                 rm -f CLAUDE.md; echo EVIL > CLAUDE.md; touch made; answers done";
             let world = World::with_harness(base.who, script);
-            fs::write(world.workforce().join("personas/worker.md"), "PERSONA\n").unwrap();
+            fs::write(world.workforce().join("personas/weaver.md"), "PERSONA\n").unwrap();
             world.give();
             world.outside(
                 "mkdir .claude; echo '{}' > .claude/settings.json; git add -A; git commit -qm setup",
@@ -316,7 +316,7 @@ fn a_session_does_not_go_on_where_the_agent_put_a_link() {
         world.outside("mkdir sub; echo x > sub/x; git add -A; git commit -qm sub");
         let (first, code) = world.report(&["--apply", "never"]);
         assert_eq!(code, 0, "{first:#}");
-        let mut command = world.agent_command(&["worker", "-p", "x", "--resume"]);
+        let mut command = world.agent_command(&["weaver", "-p", "x", "--resume"]);
         command.arg(first["session"].as_str().unwrap()).current_dir(world.project().join("sub"));
         let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
@@ -378,16 +378,16 @@ fn no_agent_of_opencode_has_more_permissions_than_the_persona() {
         (json!({"mode": "default", "deny": ["Task"]}), "deny"),
     ] {
         world.persona(&json!({
-            "id": "worker", "intent": "work", "description": "works", "harness": "opencode", "systemPrompt": "x",
+            "id": "weaver", "intent": "work", "description": "works", "harness": "opencode", "systemPrompt": "x",
             "permissions": permissions,
         }));
-        let plan = world.agent(&["worker", "-p", "x", "--dry-run", "--json"]).ends(0).json();
-        assert!(plan["command"]["args"].to_string().contains("--agent=agentworkforce/worker\""), "{plan:#}");
+        let plan = world.agent(&["weaver", "-p", "x", "--dry-run", "--json"]).ends(0).json();
+        assert!(plan["command"]["args"].to_string().contains("--agent=agentworkforce/weaver\""), "{plan:#}");
         let files = plan["files"].as_array().unwrap();
         let config = files.iter().find(|file| file["path"] == "{session}/opencode.json").unwrap();
         let config: Value = serde_json::from_str(config["content"].as_str().unwrap()).unwrap();
-        let helper = "agentworkforce/worker/helper";
-        let own = &config["agent"]["agentworkforce/worker"]["permission"];
+        let helper = "agentworkforce/weaver/helper";
+        let own = &config["agent"]["agentworkforce/weaver"]["permission"];
         let others = config["agent"].as_object().unwrap().iter().filter(|(name, _)| *name == helper);
         let is_started = task == "allow";
         assert_eq!(

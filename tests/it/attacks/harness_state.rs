@@ -99,9 +99,9 @@ fn at_strict_a_run_that_goes_on_has_its_conversation_and_nothing_else() {
                  truncate -s 3T huge; cd \"$OLDPWD\"; echo x > made.txt; answers done"
             );
             let world = World::with_harness(base.who, &script);
-            let mut worker = crate::support::harness::worker();
-            worker.as_object_mut().unwrap().extend(persona.as_object().unwrap().clone());
-            world.persona(&worker);
+            let mut weaver = crate::support::harness::weaver();
+            weaver.as_object_mut().unwrap().extend(persona.as_object().unwrap().clone());
+            world.persona(&weaver);
             // What the user has there can still be read.
             world.outside(&format!("{NAME}; mkdir -p ~/.codex/sessions/2026 ~/.claude/projects/$P"));
             world.outside(&format!("{NAME}; for d in ~/.codex/sessions/2026 ~/.claude/projects/$P; do echo the-users > $d/users.jsonl; done"));
@@ -145,7 +145,7 @@ fn a_killed_run_at_strict_goes_on_with_its_conversation() {
              echo what-was-said > $d/talk; echo ready > ready.txt; sleep 600"
         );
         let world = World::with_harness(base.who, &script);
-        let mut command = world.agent_command(&["worker", "-p", "do it", "--json", "--sandbox", "strict"]);
+        let mut command = world.agent_command(&["weaver", "-p", "do it", "--json", "--sandbox", "strict"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let ready = || {
             let sessions = fs::read_dir(world.sessions()).into_iter().flatten().flatten();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::fs;
 
 fn plain() -> Value {
-    json!({"id": "worker", "intent": "work", "description": "works", "harness": "claude", "systemPrompt": "You work."})
+    json!({"id": "weaver", "intent": "work", "description": "works", "harness": "claude", "systemPrompt": "You work."})
 }
 
 const ALL: &str = "instructions,commands,skills,mcp,hooks";
@@ -36,7 +36,7 @@ fn a_link_of_the_setup_shows_nothing_that_is_hidden_or_outside() {
             let run = |link: &str, path: &str| {
                 world.outside(&format!("rm -rf CLAUDE.md .claude/skills .claude/commands; {link}"));
                 let flags =
-                    ["--mount", backend, "--persona", "worker", "--inherit", "instructions,commands,skills"];
+                    ["--mount", backend, "--persona", "weaver", "--inherit", "instructions,commands,skills"];
                 let did = world.mounted(&flags, &format!("cat {path} || true"));
                 world.outside("if test -L .claude; then rm .claude; mkdir -p .claude/agents; fi");
                 did
@@ -80,7 +80,7 @@ fn no_pattern_of_a_repository_shows_settings() {
     );
     world.files(&[
         (".agentignore", "!.claude\n!.claude/*\n!.mcp.json\n!.codex\n!opencode.json\n!tui.json\n!*\n"),
-        (".worker.agentignore", "!**\n"),
+        (".weaver.agentignore", "!**\n"),
         (".claude/settings.json", "EVIL"),
         (".claude/agents/a.md", "EVIL"),
         (".mcp.json", "EVIL"),
@@ -180,7 +180,7 @@ fn no_link_or_plugin_among_commands_and_skills_brings_powers() {
         let read = "find -L .claude/commands .claude/skills .agents .opencode .skills -type f \\( -iname '*.md' -o -name '*.json' -o -name '*.yaml' \\) \
                     -exec cat {} + || true; cat .claude/skills/codex/also.sh || true";
         for backend in BACKENDS {
-            let flags = |kinds| ["--mount", backend, "--persona", "worker", "--inherit", kinds];
+            let flags = |kinds| ["--mount", backend, "--persona", "weaver", "--inherit", kinds];
             let did = world.mounted(&flags("instructions,commands,skills"), read).ends(0);
             assert!(!did.stdout.contains("EVIL"), "{backend}: {did:#?}");
             // The plain ones are there, and links to them.
@@ -265,7 +265,7 @@ fn a_pull_request_does_not_instruct_its_reviewer_through_what_is_inherited() {
     }
     for harness in HARNESSES {
         let flags = ["--harness", harness, "--inherit", ALL, "--persona-ref", &base];
-        let all = [&["worker", "-p", "t", "--dry-run", "--json"][..], &flags].concat();
+        let all = [&["weaver", "-p", "t", "--dry-run", "--json"][..], &flags].concat();
         let plan = world.agent(&all).json();
         let text = plan["files"].to_string();
         assert!(text.contains("GOOD-SERVER"), "{harness}: {text}");
@@ -314,7 +314,7 @@ fn configuration_above_the_project_is_for_nobody() {
             }
             // In a copy nothing can be covered: the servers are switched off by name, or all of them are.
             let plan =
-                world.agent(&["worker", "-p", "x", "--mount", "copy", "--dry-run", "--json"]).ends(0).json();
+                world.agent(&["weaver", "-p", "x", "--mount", "copy", "--dry-run", "--json"]).ends(0).json();
             let is_strict = plan["command"]["args"].to_string().contains("--strict-mcp-config");
             let is_disabled = plan["files"].to_string().contains("disabledMcpjsonServers");
             assert_eq!((is_strict, is_disabled), (!is_named, is_named), "{plan:#}");
@@ -356,7 +356,7 @@ fn no_file_of_the_project_instructs_by_the_users_own_configuration() {
     let world = World::with_harness(Identity::Own, "begins; answers done");
     world.persona(&plain());
     let planned = |harness: &str, more: &[&str]| {
-        let all = [&["worker", "-p", "t", "--dry-run", "--json", "--harness", harness][..], more].concat();
+        let all = [&["weaver", "-p", "t", "--dry-run", "--json", "--harness", harness][..], more].concat();
         world.agent(&all).ends(0).json()
     };
     let codex = planned("codex", &["--inherit", "instructions"])["files"].to_string();

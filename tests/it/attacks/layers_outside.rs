@@ -6,14 +6,14 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const EVIL: &str = r#"{"id":"worker","systemPrompt":"EVIL","mount":{"revealPatterns":[".env"]}}"#;
+const EVIL: &str = r#"{"id":"weaver","systemPrompt":"EVIL","mount":{"revealPatterns":[".env"]}}"#;
 
 /// Writes what decides, and what leads there; then tells what it can read.
 fn attack(file: &str) -> String {
     format!(
         "begins; cd ~; for f in {file}; do echo '{EVIL}' > $f; rm -f $f; (echo '{EVIL}' > new && mv new $f); done 2> /dev/null
-         for d in team dotfiles; do [ -e $d ] && mv $d gone; rm -rf $d; mkdir -p $d/personas; echo '{EVIL}' > $d/personas/worker.json; \
-         echo '{EVIL}' > $d/worker.json; done 2> /dev/null
+         for d in team dotfiles; do [ -e $d ] && mv $d gone; rm -rf $d; mkdir -p $d/personas; echo '{EVIL}' > $d/personas/weaver.json; \
+         echo '{EVIL}' > $d/weaver.json; done 2> /dev/null
          cd - > /dev/null; cat .env >> \"$record/read\" 2>&1; answers done"
     )
 }
@@ -21,7 +21,7 @@ fn attack(file: &str) -> String {
 fn run_twice(world: &World, deciding: &Path) {
     let before = read(deciding);
     for level in ["project", "strict", "project"] {
-        let did = world.agent(&["worker", "-p", "x", "--sandbox", level, "--apply", "never"]);
+        let did = world.agent(&["weaver", "-p", "x", "--sandbox", level, "--apply", "never"]);
         assert_eq!(did.code, 0, "{level}: {did:#?}");
         assert_eq!(read(deciding), before, "{level}");
     }
@@ -36,11 +36,11 @@ fn layers_and_configuration_outside_of_the_project_are_not_written() {
         for (prepare, deciding) in [
             (
                 format!("mv {personas} team; {{ echo '{{\"personaDirs\": [\"~/team\"]}}'; }} > {config}"),
-                "team/worker.json",
+                "team/weaver.json",
             ),
             (
                 format!("mkdir dotfiles; mv {personas} dotfiles; ln -s ~/dotfiles/personas {personas}"),
-                "dotfiles/personas/worker.json",
+                "dotfiles/personas/weaver.json",
             ),
             (
                 format!("mkdir dotfiles; echo '{{}}' > dotfiles/aw.json; ln -s ~/dotfiles/aw.json {config}"),
@@ -48,9 +48,9 @@ fn layers_and_configuration_outside_of_the_project_are_not_written() {
             ),
             (
                 format!(
-                    "mkdir dotfiles; mv {personas}/worker.json dotfiles; ln -s ../../../dotfiles/worker.json {personas}"
+                    "mkdir dotfiles; mv {personas}/weaver.json dotfiles; ln -s ../../../dotfiles/weaver.json {personas}"
                 ),
-                "dotfiles/worker.json",
+                "dotfiles/weaver.json",
             ),
         ] {
             let world = World::with_harness(base.who, &attack(deciding));
@@ -91,7 +91,7 @@ fn a_link_on_the_way_to_a_layer_that_was_replaced_is_noticed() {
         world.outside(&format!(
             "cd ~; mkdir v1; mv {personas} v1; ln -s v1 current; ln -s ~/current/personas {personas}"
         ));
-        let did = world.agent(&["worker", "-p", "x", "--sandbox", "project"]);
+        let did = world.agent(&["weaver", "-p", "x", "--sandbox", "project"]);
         assert_eq!(did.code, 3, "{did:#?}");
         assert!(did.stderr.contains("leads elsewhere"), "{did:#?}");
         assert!(!world.project().join("made").exists());

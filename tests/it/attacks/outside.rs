@@ -44,7 +44,7 @@ fn a_program_of_the_project_is_not_run_outside() {
         }
         world.give();
         for path in [bin.to_str().unwrap(), "node_modules/.bin"] {
-            let mut command = world.agent_command(&["worker", "-p", "do it", "--apply", "never"]);
+            let mut command = world.agent_command(&["weaver", "-p", "do it", "--apply", "never"]);
             let search = format!("{path}:{}", std::env::var("PATH").unwrap());
             command.env("PATH", search).output().unwrap();
             assert!(!asked.exists(), "{path}: claude was run outside");
@@ -235,7 +235,7 @@ fn what_has_become_a_change_since_the_review_is_not_applied() {
             let mark = world.home().join("mark");
             let check = format!("touch {}; sleep 1", mark.display());
             let mut command =
-                world.agent_command(&["worker", "-p", "x", "--apply", policy, "--check", &check]);
+                world.agent_command(&["weaver", "-p", "x", "--apply", policy, "--check", &check]);
             let mut run = command.spawn().unwrap();
             assert!(soon(|| mark.exists()), "the check does not start");
             world.outside("echo > .gitignore");
@@ -260,7 +260,7 @@ fn what_an_agent_leaves_in_its_harness_home_does_not_configure_the_next_attempt(
             );
             let world = World::with_harness(base.who, &script);
             world.persona(&crate::support::with(
-                crate::support::harness::worker(),
+                crate::support::harness::weaver(),
                 &json!({"hermetic": true}),
             ));
             world.give();

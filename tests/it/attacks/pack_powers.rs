@@ -201,13 +201,13 @@ fn commands_and_permissions_in_a_skill_of_the_pack_are_told() {
 fn a_persona_does_not_take_the_walls_away_without_a_word() {
     for_each_identity(|world| {
         world.repository(&[("a.txt", "one\n")]);
-        let persona = json!({"id": "worker", "intent": "work", "description": "works", "harness": "claude", "systemPrompt": "x",
+        let persona = json!({"id": "weaver", "intent": "work", "description": "works", "harness": "claude", "systemPrompt": "x",
             "mount": {"backend": "copy"}, "limits": {"turns": 500}, "hermetic": false});
         world.persona(&persona);
         let config = json!({"limits": {"turns": 5}, "hermetic": true});
         world.write("home/.agentworkforce/workforce/config.json", config.to_string());
         world.give();
-        let did = world.mounted(&["--persona", "worker"], "echo INSIDE >&2").ends(0);
+        let did = world.mounted(&["--persona", "weaver"], "echo INSIDE >&2").ends(0);
         let before = did.stderr.split("INSIDE").next().unwrap_or_default();
         for word in [
             "it works in a copy, without walls",
@@ -217,7 +217,7 @@ fn a_persona_does_not_take_the_walls_away_without_a_word() {
             assert!(before.contains(word), "{word}: {did:#?}");
         }
         // Whoever asks for it is not told.
-        let did = world.mounted(&["--persona", "worker", "--mount", "copy"], "true").ends(0);
+        let did = world.mounted(&["--persona", "weaver", "--mount", "copy"], "true").ends(0);
         assert!(!did.stderr.contains("without walls"), "{did:#?}");
     });
 }

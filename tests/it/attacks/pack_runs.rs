@@ -1,7 +1,7 @@
 //! A persona that means harm, run: its texts stay texts. None of them becomes an option of a harness, a part of its
 //! configuration, a value of the user's environment that nobody was told about, or a command.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{Identity, World};
 use crate::support::packs::pack;
 use crate::support::{TestEnv, flat, warnings, with};
@@ -122,7 +122,7 @@ fn opencode_is_given_every_text_of_a_persona_literally() {
         "headers": {"A": literal, "{env:SECRETX}": "b", "F": "a ${INJECTED} b", "T": "Bearer ${MY_TOKEN}", "W": "$MY_TOKEN"}});
     let local = json!({"command": literal, "args": [literal, "${MY_TOKEN}"], "env": {"K": literal}});
     world.persona(&with(
-        worker(),
+        weaver(),
         &json!({
             "harness": "opencode", "systemPrompt": format!("You work. {literal}"), "model": literal,
             "permissions": {"allow": ["Read", "Bash(echo {env:SECRETX})"], "deny": ["Bash({file:~/.npmrc})"]},
@@ -130,7 +130,7 @@ fn opencode_is_given_every_text_of_a_persona_literally() {
             "inputs": {"INJECTED": {"default": injected}},
         }),
     ));
-    let mut command = world.agent_command(&["worker", "-p", "x", "--json"]);
+    let mut command = world.agent_command(&["weaver", "-p", "x", "--json"]);
     let token = "a \"quoted\" {file:/etc/hosts} secret\\";
     command.env("SECRETX", "very-secret-value").env("MY_TOKEN", token);
     let output = command.output().expect("it runs");
@@ -153,7 +153,7 @@ fn opencode_is_given_every_text_of_a_persona_literally() {
     let local = &config["mcp"]["{env:SECRETX}"];
     assert_eq!(local["command"], json!([literal, literal, token]));
     assert_eq!(local["environment"], json!({"K": literal}));
-    let agent = &config["agent"]["agentworkforce/worker"];
+    let agent = &config["agent"]["agentworkforce/weaver"];
     assert_eq!(agent["model"], literal);
     assert_eq!(agent["permission"]["bash"]["echo {env:SECRETX}"], "allow");
     assert_eq!(agent["permission"]["bash"]["{file:~/.npmrc}"], "deny");
@@ -183,8 +183,8 @@ fn a_value_that_claude_fills_in_by_itself_is_redacted_and_scanned() {
         "begins; echo \"$SECRETX\" > leak.txt; answers \"it is $SECRETX\"",
     );
     let server = json!({"type": "http", "url": "http://127.0.0.1:9/${SECRETX:-none}"});
-    world.persona(&with(worker(), &json!({"mcpServers": {"x": server}})));
-    let mut command = world.agent_command(&["worker", "-p", "x", "--json", "--apply", "never"]);
+    world.persona(&with(weaver(), &json!({"mcpServers": {"x": server}})));
+    let mut command = world.agent_command(&["weaver", "-p", "x", "--json", "--apply", "never"]);
     let output = command.env("SECRETX", "very-secret-value-123").output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(!said.contains("very-secret-value-123"), "{said}");
@@ -218,7 +218,7 @@ fn a_variable_that_configures_a_harness_is_left_out() {
     // An input is a variable of the harness, too.
     let inputs = json!({"OPENCODE_ENABLE_X": {"default": config}, "TARGET": {"default": "there"}});
     let world = World::with_harness(Identity::Own, "begins; answers done");
-    world.persona(&with(worker(), &json!({"permissions": {"deny": ["Bash"]}, "env": env, "inputs": inputs})));
+    world.persona(&with(weaver(), &json!({"permissions": {"deny": ["Bash"]}, "env": env, "inputs": inputs})));
     for harness in ["claude", "opencode", "codex"] {
         let (report, code) = world.report(&["--harness", harness]);
         assert_eq!(code, 0, "{report:#}");
@@ -274,8 +274,8 @@ fn a_skill_brings_instructions_and_no_commands() {
         fs::create_dir_all(dir.join("sk/nested")).expect("directories");
         fs::write(dir.join("sk/SKILL.md"), &text).expect("a file");
         fs::write(dir.join("sk/nested/SKILL.md"), &text).expect("a file");
-        fs::write(dir.join("worker.md"), "x").expect("a file");
-        world.persona(&with(worker(), &json!({"skills": [{"id": "sk", "source": "./sk"}]})));
+        fs::write(dir.join("weaver.md"), "x").expect("a file");
+        world.persona(&with(weaver(), &json!({"skills": [{"id": "sk", "source": "./sk"}]})));
         for harness in if number == 0 { &["claude", "codex"][..] } else { &["claude"] } {
             let (report, code) = world.report(&["--harness", harness]);
             assert_eq!(code, 0, "{report:#}");
@@ -315,8 +315,8 @@ fn an_ordinary_skill_stays_as_it_is() {
     let dir = world.home().join(".agentworkforce/workforce/personas");
     fs::create_dir_all(dir.join("sk")).expect("a directory");
     fs::write(dir.join("sk/SKILL.md"), text).expect("a file");
-    fs::write(dir.join("worker.md"), "x").expect("a file");
-    world.persona(&with(worker(), &json!({"skills": [{"id": "sk", "source": "./sk"}]})));
+    fs::write(dir.join("weaver.md"), "x").expect("a file");
+    world.persona(&with(weaver(), &json!({"skills": [{"id": "sk", "source": "./sk"}]})));
     let (report, code) = world.report(&[]);
     assert_eq!((code, &report["warnings"]), (0, &json!([])), "{report:#}");
     assert_eq!(world.recorded("skills/sk/SKILL.md"), text);

@@ -1,6 +1,6 @@
 //! An agent that rewrites what decides about agents: persona layers, rule files, and links that would become them.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{Identity, World, for_each_identity, read};
 use crate::support::sessions::{BACKENDS, paths};
 use serde_json::json;
@@ -50,7 +50,7 @@ fn every_kind_of_entry_with_the_name_of_a_layer_is_protected() {
                 "echo 'x' > .agentworkforce; mkdir -p packages/api/.agentworkforce/workforce/personas
                  echo '{EVIL}' > packages/api/.agentworkforce/workforce/personas/evil.json
                  mkdir -p packages/web; ln -s /tmp packages/web/.AgentWorkforce
-                 printf '!.env\\n' > .agentignore; ln -s a.txt .agentreadonly; echo x > .worker.agentignore
+                 printf '!.env\\n' > .agentignore; ln -s a.txt .agentreadonly; echo x > .weaver.agentignore
                  mkdir 'packages/.agentreadonly'; echo x > 'packages/.agentwor\u{212a}force'"
             );
             let kept = protected(&world, &["--mount", backend], &script);
@@ -58,7 +58,7 @@ fn every_kind_of_entry_with_the_name_of_a_layer_is_protected() {
                 ".agentworkforce",
                 ".agentignore",
                 ".agentreadonly",
-                ".worker.agentignore",
+                ".weaver.agentignore",
                 "packages/.agentreadonly",
                 "packages/.agentwor\u{212a}force",
                 "packages/api/.agentworkforce",
@@ -76,7 +76,7 @@ fn every_kind_of_entry_with_the_name_of_a_layer_is_protected() {
 fn the_layer_of_a_package_is_protected_from_an_agent_and_from_a_command() {
     for_each_identity(|world| {
         let persona = "packages/api/.agentworkforce/workforce/personas/rev.json";
-        let mine = worker().to_string().replace("worker", "rev");
+        let mine = weaver().to_string().replace("weaver", "rev");
         world.repository(&[(persona, &mine), ("packages/api/src.txt", "one\n"), ("top.txt", "one\n")]);
         for backend in BACKENDS {
             for flags in [vec!["--mount", backend], vec!["--mount", backend, "--persona", "rev"]] {
@@ -100,14 +100,14 @@ fn the_layer_of_a_package_is_protected_from_an_agent_and_from_a_command() {
 #[test]
 fn a_headless_agent_cannot_rewrite_its_own_persona() {
     for_each_identity(|who| {
-        let mine = "project/.agentworkforce/workforce/personas/worker.json";
+        let mine = "project/.agentworkforce/workforce/personas/weaver.json";
         let world = World::with_harness(
             who.who,
-            &format!("begins; echo '{EVIL}' > .agentworkforce/workforce/personas/worker.json; rm -rf .agentworkforce/workforce/roles
+            &format!("begins; echo '{EVIL}' > .agentworkforce/workforce/personas/weaver.json; rm -rf .agentworkforce/workforce/roles
               echo x > .agentworkforce/directive.md; echo x > .agentworkforce/workforce/routing.md; answers done"),
         );
         let role = "project/.agentworkforce/workforce/roles/keeper.json";
-        let persona = worker().to_string();
+        let persona = weaver().to_string();
         world.write(mine, &persona);
         world.write(role, r#"{"label":"Keeper","charter":"Keep."}"#);
         // A rule file of the project cannot open the layer.
@@ -118,7 +118,7 @@ fn a_headless_agent_cannot_rewrite_its_own_persona() {
         let (report, code) = if code == 4 { world.report(&[]) } else { (report, code) };
         assert_eq!(code, 0, "{report:#}");
         let kept = paths(&report["protected"]);
-        assert!(kept.contains(&".agentworkforce/workforce/personas/worker.json".to_owned()), "{report:#}");
+        assert!(kept.contains(&".agentworkforce/workforce/personas/weaver.json".to_owned()), "{report:#}");
         assert_eq!(world.read(mine), persona);
         assert!(world.root().join(role).exists());
         assert!(!world.project().join(".agentworkforce/directive.md").exists());
@@ -286,7 +286,7 @@ fn a_persona_whose_job_it_is_needs_a_persons_approval() {
     for_each_identity(|world| {
         world.repository(&[("a.txt", "one\n")]);
         let persona =
-            crate::support::with(worker(), &json!({"id": "maker", "mount": {"allowLayerChanges": true}}));
+            crate::support::with(weaver(), &json!({"id": "maker", "mount": {"allowLayerChanges": true}}));
         world.persona(&persona);
         let file = world.project().join(".agentignore");
         for backend in BACKENDS {
@@ -322,18 +322,18 @@ fn a_persona_whose_job_it_is_needs_a_persons_approval() {
 fn the_plan_and_the_list_of_files_say_so() {
     let world = World::new(Identity::Own);
     world.repository(&[("packages/api/.agentworkforce/workforce/personas/x.json", "{}"), ("a.txt", "one\n")]);
-    world.persona(&worker());
-    let maker = crate::support::with(worker(), &json!({"id": "maker", "mount": {"allowLayerChanges": true}}));
+    world.persona(&weaver());
+    let maker = crate::support::with(weaver(), &json!({"id": "maker", "mount": {"allowLayerChanges": true}}));
     world.persona(&maker);
     let shown =
         |persona: &str, path: &str| world.aw(["show", persona, "--json", "--files", path]).ends(0).json();
     let path = "packages/api/.agentworkforce/workforce/personas/x.json";
-    assert_eq!(shown("worker", path)["decision"], "readonly");
-    assert_eq!(shown("worker", "new/.agentworkforce")["decision"], "readonly");
-    assert_eq!(shown("worker", "a.txt")["affectsAgents"], false);
+    assert_eq!(shown("weaver", path)["decision"], "readonly");
+    assert_eq!(shown("weaver", "new/.agentworkforce")["decision"], "readonly");
+    assert_eq!(shown("weaver", "a.txt")["affectsAgents"], false);
     let allowed = shown("maker", path);
     assert_eq!((&allowed["decision"], &allowed["affectsAgents"]), (&json!("writable"), &json!(true)));
-    for (persona, words) in [("worker", "never applied, at every level"), ("maker", "only by a person")] {
+    for (persona, words) in [("weaver", "never applied, at every level"), ("maker", "only by a person")] {
         let matrix = world.aw(["show", persona, "--enforcement"]).ends(0);
         matrix.says("mount.layers").says(words);
     }
@@ -354,8 +354,8 @@ fn skills_that_a_persona_names_are_not_the_agents_to_change() {
         fs::create_dir_all(&layer).unwrap();
         let skills =
             json!([{"id": "x", "source": "./skills/x"}, {"id": "y", "source": "./tools/y/SKILL.md"}]);
-        let persona = crate::support::with(worker(), &json!({ "skills": skills }));
-        fs::write(layer.join("worker.json"), persona.to_string()).unwrap();
+        let persona = crate::support::with(weaver(), &json!({ "skills": skills }));
+        fs::write(layer.join("weaver.json"), persona.to_string()).unwrap();
         world.give();
         let (report, code) = world.report(&[]);
         assert_eq!(code, 0, "{report:#}");

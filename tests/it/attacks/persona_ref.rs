@@ -1,6 +1,6 @@
 //! A pull request against the persona that reviews it: what the persona starts is not taken from the pull request's tree.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{Identity, World};
 use crate::support::with;
 use serde_json::{Value, json};
@@ -20,9 +20,9 @@ fn pull_request(servers: &Value) -> (World, String) {
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
     };
     script("#!/bin/sh\necho good\n");
-    fs::write(personas.join("worker.json"), with(worker(), &json!({ "mcpServers": servers })).to_string())
+    fs::write(personas.join("weaver.json"), with(weaver(), &json!({ "mcpServers": servers })).to_string())
         .unwrap();
-    fs::write(personas.join("worker.md"), "x").unwrap();
+    fs::write(personas.join("weaver.md"), "x").unwrap();
     world.give();
     world.outside("git add -A && git commit -qm base");
     let base = world.outside("git rev-parse HEAD").trim().to_owned();
@@ -32,7 +32,7 @@ fn pull_request(servers: &Value) -> (World, String) {
 }
 
 fn planned(world: &World, flags: &[&str]) -> Value {
-    let mut all = vec!["worker", "-p", "do it", "--dry-run", "--json"];
+    let mut all = vec!["weaver", "-p", "do it", "--dry-run", "--json"];
     all.extend(flags);
     world.agent(&all).json()
 }
@@ -61,7 +61,7 @@ fn a_server_that_is_a_file_of_the_pull_request_is_not_started() {
             "{warnings}"
         );
         world
-            .agent(&["worker", "-p", "do it", "--strict", "--persona-ref", &base])
+            .agent(&["weaver", "-p", "do it", "--strict", "--persona-ref", &base])
             .ends(4)
             .says("mcpServers.evil is left out");
         // Without the flag the tree is the user's own, and so is its server.
@@ -91,9 +91,9 @@ fn a_branch_that_has_the_name_of_the_trusted_ref_is_not_taken_for_it() {
     let short = &base[..8];
     world.outside(&format!("git branch origin/main; git branch v1; git branch {short}; git branch {base}"));
     for reference in ["origin/main", "origin/main~0", "v1", short] {
-        let did = world.aw(["show", "worker", "--persona-ref", reference]).ends(2);
+        let did = world.aw(["show", "weaver", "--persona-ref", reference]).ends(2);
         did.says("names more than one commit").says("refs/remotes/origin/main");
-        world.agent(&["worker", "-p", "x", "--dry-run", "--persona-ref", reference]).ends(2);
+        world.agent(&["weaver", "-p", "x", "--dry-run", "--persona-ref", reference]).ends(2);
     }
     for reference in ["refs/remotes/origin/main", "refs/tags/v1", &base] {
         let plan = planned(&world, &["--persona-ref", reference]);

@@ -1,7 +1,7 @@
 //! Secrets that an agent reads or writes in disguise: tokens of a CI checkout, and values that are escaped or encoded so that nobody
 //! finds them.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{Identity, World, for_each_identity};
 use crate::support::sessions::{BACKENDS, Did};
 use crate::support::with;
@@ -216,8 +216,8 @@ fn world_that_says(texts: &[String]) -> World {
         Identity::Own,
         "begins; cat \"$record/said\"; cp \"$record/said\" said.txt; answers done",
     );
-    world.persona(&with(worker(), &json!({"env": {"SERVICE": "$MY_TOKEN"}})));
-    fs::write(world.path("home/.agentworkforce/workforce/personas/worker.md"), "x").unwrap();
+    world.persona(&with(weaver(), &json!({"env": {"SERVICE": "$MY_TOKEN"}})));
+    fs::write(world.path("home/.agentworkforce/workforce/personas/weaver.md"), "x").unwrap();
     fs::create_dir_all(world.path("record")).unwrap();
     let lines: Vec<String> = texts
         .iter()
@@ -229,7 +229,7 @@ fn world_that_says(texts: &[String]) -> World {
 }
 
 fn run(world: &World, value: &str, flags: &[&str]) -> Did {
-    let mut all = vec!["worker", "-p", "do it", "--json", "--apply", "never", "-vv"];
+    let mut all = vec!["weaver", "-p", "do it", "--json", "--apply", "never", "-vv"];
     all.extend(flags);
     Did::of(&world.agent_command(&all).env("MY_TOKEN", value).output().unwrap())
 }
@@ -277,10 +277,10 @@ fn a_secret_that_supplies_an_input_is_redacted_in_the_session() {
     const VALUE: &str = "input-secret-0123456789";
     let world = World::with_harness(Identity::Own, "begins; answers done");
     world.persona(&json!({
-        "id": "worker", "intent": "work", "description": "works", "harness": "claude", "systemPrompt": "Use $T now.",
+        "id": "weaver", "intent": "work", "description": "works", "harness": "claude", "systemPrompt": "Use $T now.",
         "inputs": {"T": {"env": "AWS_SECRET_ACCESS_KEY"}},
     }));
-    let mut command = world.agent_command(&["worker", "-p", "t", "--json", "--keep"]);
+    let mut command = world.agent_command(&["weaver", "-p", "t", "--json", "--keep"]);
     command.env("AWS_SECRET_ACCESS_KEY", VALUE);
     let did = Did::of(&command.output().unwrap()).ends(0);
     assert!(!did.stdout.contains(VALUE), "{did:#?}");

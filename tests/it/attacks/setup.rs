@@ -1,7 +1,7 @@
 //! What the configuration of harnesses in a project leads to under other names: an agent that changes it would decide what the
 //! next run, or the user's own harness, is told and starts.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{World, for_each_identity, read};
 use crate::support::sessions::{BACKENDS, paths};
 use crate::support::with;
@@ -73,10 +73,10 @@ fn what_links_of_the_setup_lead_to_is_not_applied_by_a_persona() {
         }
         // In a commit, too.
         let commit = "echo EVIL > docs/guide.md; git add -A; git commit -qm x";
-        let did = world.mounted(&["--persona", "worker", "--json"], commit).ends(0);
+        let did = world.mounted(&["--persona", "weaver", "--json"], commit).ends(0);
         assert_eq!(did.json()["applied"]["git"]["held"][0]["path"], "docs/guide.md", "{did:#?}");
         // What is beside it is ordinary.
-        world.mounted(&["--persona", "worker"], "echo mine > docs/other.md; echo mine > ai/mine").ends(0);
+        world.mounted(&["--persona", "weaver"], "echo mine > docs/other.md; echo mine > ai/mine").ends(0);
         assert_eq!(world.outside("cat docs/other.md ai/mine"), "mine\nmine\n");
     });
 }
@@ -195,7 +195,7 @@ fn programs_that_configuration_of_harnesses_starts_are_not_applied() {
             world.outside("git checkout -q .");
         }
         // Whoever may change layers may change them, when a person says so.
-        world.persona(&with(worker(), &json!({"mount": {"allowLayerChanges": true}})));
+        world.persona(&with(weaver(), &json!({"mount": {"allowLayerChanges": true}})));
         let (report, code) = world.report(&[]);
         assert_eq!((code, &report["apply"]["status"]), (3, &json!("held")), "{report:#}");
     });
@@ -210,9 +210,9 @@ fn held_work_is_judged_by_the_links_and_configuration_of_now() {
             for redone in [false, true] {
                 world.outside("rm -rf .git .agentworkforce .mcp.json .claude ai scripts team");
                 world.repository(&[("a.txt", "one\n"), ("team/README.md", "x\n")]);
-                world.persona(&worker());
+                world.persona(&weaver());
                 let did = world.mounted(
-                    &["--mount", backend, "--persona", "worker", "--apply", "never"],
+                    &["--mount", backend, "--persona", "weaver", "--apply", "never"],
                     &writes(&evil),
                 );
                 did.ends(0);
@@ -260,7 +260,7 @@ fn configuration_of_harnesses_in_another_case_is_not_applied() {
         for backend in BACKENDS {
             only_ok_is_applied(&world, &flags_of(backend), &evil);
             let commit = "echo EVIL > .MCP.json; git add -A; git commit -qm x";
-            let did = world.mounted(&["--mount", backend, "--persona", "worker", "--json"], commit).ends(0);
+            let did = world.mounted(&["--mount", backend, "--persona", "weaver", "--json"], commit).ends(0);
             assert_eq!(did.json()["applied"]["git"]["held"][0]["path"], ".MCP.json", "{did:#?}");
         }
     });

@@ -1,6 +1,6 @@
 //! Files of the project that the runner reads itself, made into links to hidden files, devices and pipes.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{World, for_each_identity, read};
 use crate::support::sessions::{BACKENDS, Did};
 use serde_json::json;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 fn extending(world: &World) {
     let more =
         json!({"claudeMd": null, "agentsMd": null, "claudeMdContent": "PERSONA", "claudeMdMode": "extend"});
-    world.persona(&crate::support::with(worker(), &more));
+    world.persona(&crate::support::with(weaver(), &more));
 }
 
 /// Runs to its end, which must come soon.
@@ -43,7 +43,7 @@ fn a_sidecar_that_is_a_link_shows_nothing_that_is_hidden() {
             let run = |link: &str| {
                 world.outside(&format!("rm -f CLAUDE.md; {link}"));
                 soon(
-                    world.mounted_command(&["--mount", backend, "--persona", "worker"], "cat CLAUDE.md"),
+                    world.mounted_command(&["--mount", backend, "--persona", "weaver"], "cat CLAUDE.md"),
                     link,
                 )
             };
@@ -87,7 +87,7 @@ fn a_large_sidecar_is_refused() {
         world.repository(&[("a.txt", "one\n")]);
         extending(&world);
         world.outside("truncate -s 3G CLAUDE.md");
-        let did = soon(world.mounted_command(&["--persona", "worker"], "true"), "a large file");
+        let did = soon(world.mounted_command(&["--persona", "weaver"], "true"), "a large file");
         assert_ne!(did.code, 0, "{did:#?}");
         did.says("too large");
     });
@@ -102,7 +102,7 @@ fn pipes_and_devices_in_place_of_files_that_the_runner_reads_do_not_stop_it() {
         let places = [
             ".agentignore",
             ".agentreadonly",
-            ".worker.agentignore",
+            ".weaver.agentignore",
             ".worktreeinclude",
             ".gitignore",
             "nested/.git",
@@ -110,7 +110,7 @@ fn pipes_and_devices_in_place_of_files_that_the_runner_reads_do_not_stop_it() {
             ".git/config.worktree",
             ".git/commondir",
             ".agentworkforce/workforce/personas/other.json",
-            ".agentworkforce/workforce/personas/worker.json",
+            ".agentworkforce/workforce/personas/weaver.json",
         ];
         for place in places {
             for make in ["mkfifo", "ln -s /dev/zero"] {
@@ -118,14 +118,14 @@ fn pipes_and_devices_in_place_of_files_that_the_runner_reads_do_not_stop_it() {
                 for backend in BACKENDS {
                     let script = "echo two > a.txt";
                     // Whether it runs or is refused, it ends.
-                    let flags = ["--mount", backend, "--persona", "worker", "--apply", "never"];
+                    let flags = ["--mount", backend, "--persona", "weaver", "--apply", "never"];
                     let did = soon(world.mounted_command(&flags, script), &format!("{make} {place}"));
                     assert!(matches!(did.code, 0 | 1 | 2 | 3 | 4 | 125), "{place}: {did:#?}");
                 }
                 world.outside(&format!("rm -f {place}; mv ../saved {place} 2>/dev/null || true"));
             }
         }
-        world.mounted(&["--persona", "worker"], "echo three > a.txt").ends(0);
+        world.mounted(&["--persona", "weaver"], "echo three > a.txt").ends(0);
         assert_eq!(read(world.project().join("a.txt")), "three\n");
     });
 }

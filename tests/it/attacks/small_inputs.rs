@@ -1,6 +1,6 @@
 //! Small things that an agent leaves to stop the runner: pipes, tree bombs, very deep directories, very many branches.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{World, for_each_identity, identities};
 use crate::support::sessions::{BACKENDS, Did};
 use std::process::{Command, Stdio};
@@ -327,11 +327,11 @@ fn a_file_of_terabytes_in_place_of_an_injected_one_is_not_read() {
         for backend in BACKENDS {
             let world =
                 World::with_harness(who, "begins; truncate -s 15T CLAUDE.md; echo two > a.txt; answers done");
-            let mut persona = worker();
+            let mut persona = weaver();
             persona.as_object_mut().unwrap().remove("claudeMd");
             persona["claudeMdContent"] = "Be kind.".into();
             world.persona(&persona);
-            let flags = ["worker", "-p", "do it", "--mount", backend, "--apply", "auto"];
+            let flags = ["weaver", "-p", "do it", "--mount", backend, "--apply", "auto"];
             within(60, world.agent_command(&flags), backend).ends(0);
             assert_eq!(world.outside("cat a.txt"), "two\n", "{backend}");
             assert_eq!(world.outside("cat CLAUDE.md"), "REPO-CLAUDE\n", "{backend}");
@@ -347,11 +347,11 @@ fn holes_are_not_searched_for_secrets_and_what_is_between_them_is() {
         for backend in BACKENDS {
             let script = "begins; truncate -s 15T x; truncate -s 8T y; printf %s \"$API_TOK\" >> y; truncate -s 15T y; answers done";
             let world = World::with_harness(who, script);
-            let mut persona = worker();
+            let mut persona = weaver();
             persona["env"] = serde_json::json!({"API_TOK": "$API_TOK"});
             world.persona(&persona);
             let mut command = world
-                .agent_command(&["worker", "-p", "do it", "--mount", backend, "--apply", "never", "--json"]);
+                .agent_command(&["weaver", "-p", "do it", "--mount", backend, "--apply", "never", "--json"]);
             command.env("API_TOK", "tok-0123456789abcdef");
             let report = within(60, command, backend).ends(0).json();
             assert_eq!(report["leaks"][0]["place"], "y", "{backend}: {:#}", report["leaks"]);

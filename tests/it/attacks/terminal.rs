@@ -165,7 +165,7 @@ fn a_headless_agent_has_no_terminal_and_control_c_still_ends_it() {
             terminal.clear();
             let path = world.path("bin");
             terminal.line(&format!(
-                "PATH={}:$PATH $AW agent worker -p x --harness {harness}; echo ended $?",
+                "PATH={}:$PATH $AW agent weaver -p x --harness {harness}; echo ended $?",
                 path.display()
             ));
             assert!(soon(|| world.record("ready").exists()), "{}", terminal.screen());

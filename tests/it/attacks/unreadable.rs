@@ -1,6 +1,6 @@
 //! A directory that was closed while the project was scanned, opened from inside.
 
-use crate::support::harness::worker;
+use crate::support::harness::weaver;
 use crate::support::mount::{for_each_identity, is_unprivileged};
 use crate::support::sessions::BACKENDS;
 
@@ -8,7 +8,7 @@ use crate::support::sessions::BACKENDS;
 fn a_closed_directory_cannot_be_opened_from_inside() {
     for_each_identity(|world| {
         world.repository(&[("a.txt", "one\n"), ("ro/.env", "K=HIDDEN\n"), ("ro/x", "x\n")]);
-        world.persona(&worker());
+        world.persona(&weaver());
         world.outside(
             "mkdir -p s/deep x list/sub; echo K=TOPSECRET > s/.env; echo K=TOPSECRET > s/deep/.env
              echo K=TOPSECRET > x/.env; echo K=TOPSECRET > list/sub/.env
@@ -33,7 +33,7 @@ fn a_closed_directory_cannot_be_opened_from_inside() {
                 let kept = crate::support::sessions::paths(&review["protected"]);
                 assert!(kept.contains(&"s/made".to_owned()), "{review:#}");
                 for path in ["s/.env", "s/anything", "x/y", "list/sub"] {
-                    let shown = world.aw(["show", "worker", "--json", "--files", path]).ends(0);
+                    let shown = world.aw(["show", "weaver", "--json", "--files", path]).ends(0);
                     assert_eq!(shown.json()["decision"], "hidden", "{path}: {shown:?}");
                 }
             }

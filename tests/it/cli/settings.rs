@@ -71,6 +71,13 @@ fn every_setting_can_be_set_read_listed_and_taken_out() {
             "notify" => (vec!["notify-send", "-u", "low"], json!(["notify-send", "-u", "low"])),
             "notifyAfterSeconds" => (vec!["0"], json!(0)),
             "sidecar.codex" => (vec!["skip"], json!("skip")),
+            "worker.self_review.default_rules" | "worker.self_review.extra_rules" => {
+                (vec!["own-rule", "other-rule"], json!(["own-rule", "other-rule"]))
+            }
+            "tdd.enforce.enabled" => (vec!["off"], json!(false)),
+            "plans_file" => (vec!["docs/Plan.md"], json!("docs/Plan.md")),
+            "context.summarizer" => (vec!["docs-writer"], json!("docs-writer")),
+            key if key.starts_with("context.") => (vec!["200"], json!(200)),
             key if key.starts_with("features.") => (vec!["off"], json!(false)),
             other => panic!("a new setting needs a line in this test: {other}"),
         };

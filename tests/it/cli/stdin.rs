@@ -92,7 +92,7 @@ fn long_and_binary_input_is_bounded() {
 #[test]
 fn a_writer_of_more_than_is_read_is_not_kept_waiting() {
     let world = World::with_harness(Identity::Own, "begins; touch \"$record/ready\"; sleep 60; answers done");
-    let mut command = world.agent_command(&["worker", "explain", "--json"]);
+    let mut command = world.agent_command(&["weaver", "explain", "--json"]);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().expect("the binary runs");
     let mut stdin = child.stdin.take().expect("piped");
@@ -149,7 +149,7 @@ fn a_slow_writer_is_heard_to_the_end() {
 fn a_harness_is_given_the_task_and_the_piped_text() {
     let world = World::with_harness(Identity::Own, "begins; answers done");
     world.write("project/log", "line 1\nline 2\n");
-    let mut command = world.agent_command(&["worker", "explain", "--json"]);
+    let mut command = world.agent_command(&["weaver", "explain", "--json"]);
     command.stdin(File::open(world.path("project/log")).unwrap());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");

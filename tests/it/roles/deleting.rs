@@ -55,16 +55,16 @@ fn what_a_running_session_uses_is_neither_deleted_nor_reset() {
     let roles = world.path("home/.agentworkforce/workforce/roles");
     std::fs::create_dir_all(&roles).unwrap();
     std::fs::write(roles.join("reviewer.json"), "{\"label\": \"My Reviewer\"}").unwrap();
-    world.persona(&json!({"id": "worker", "role": "reviewer", "harness": "claude"}));
-    let running = world.waiting(&["--persona", "worker"], "", "");
+    world.persona(&json!({"id": "weaver", "role": "reviewer", "harness": "claude"}));
+    let running = world.waiting(&["--persona", "weaver"], "", "");
     let commands = [
-        vec!["persona", "delete", "worker"],
+        vec!["persona", "delete", "weaver"],
         vec!["persona", "reset", "--yes"],
         vec!["role", "reset", "reviewer"],
         vec!["role", "reset", "--yes"],
     ];
     for command in &commands {
-        world.aw(command).ends(2).says("persona `worker` is in use by the running session worker");
+        world.aw(command).ends(2).says("persona `weaver` is in use by the running session weaver");
     }
     running.go().ends(0);
     for command in commands {

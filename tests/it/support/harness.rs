@@ -28,7 +28,7 @@ esac
 "#;
 
 impl World {
-    /// A repository with a persona `worker` on claude and fake harnesses that do `script`.
+    /// A repository with a persona `weaver` on claude and fake harnesses that do `script`.
     pub(crate) fn with_harness(who: Identity, script: &str) -> World {
         World::with_harness_in(who, &std::env::temp_dir(), script)
     }
@@ -41,7 +41,7 @@ impl World {
             ("CLAUDE.md", "REPO-CLAUDE\n"),
             ("AGENTS.md", "REPO-AGENTS\n"),
         ]);
-        world.persona(&worker());
+        world.persona(&weaver());
         for name in HARNESSES {
             world.harness(name, script);
         }
@@ -84,7 +84,7 @@ impl World {
         self.recorded("env").split('\0').find_map(|pair| pair.strip_prefix(&prefix).map(str::to_owned))
     }
 
-    /// `agent worker FLAGS`, with the fakes first in `PATH`.
+    /// `agent weaver FLAGS`, with the fakes first in `PATH`.
     pub(crate) fn agent_command(&self, flags: &[&str]) -> Command {
         let mut command = self.aw_command(["agent"].iter().chain(flags));
         let path = format!("{}:{}", self.path("bin").display(), std::env::var("PATH").unwrap_or_default());
@@ -103,9 +103,9 @@ impl World {
         Did::of(&self.agent_command(flags).output().unwrap())
     }
 
-    /// A headless run of `worker` with these flags besides; its report and its exit code.
+    /// A headless run of `weaver` with these flags besides; its report and its exit code.
     pub(crate) fn report(&self, flags: &[&str]) -> (Value, i32) {
-        let mut all = vec!["worker", "-p", "do it", "--json"];
+        let mut all = vec!["weaver", "-p", "do it", "--json"];
         all.extend(flags);
         let did = self.agent(&all);
         (did.json(), did.code)
@@ -113,7 +113,7 @@ impl World {
 
     /// A started headless run, once the harness made `ready`.
     pub(crate) fn agent_at_work(&self, flags: &[&str]) -> Child {
-        let mut all = vec!["worker", "-p", "do it", "--json"];
+        let mut all = vec!["weaver", "-p", "do it", "--json"];
         all.extend(flags);
         let mut command = self.agent_command(&all);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -130,9 +130,9 @@ impl World {
     }
 }
 
-pub(crate) fn worker() -> Value {
+pub(crate) fn weaver() -> Value {
     json!({
-        "id": "worker", "intent": "work", "description": "works", "harness": "claude",
-        "systemPrompt": "You work.", "claudeMd": "worker.md", "agentsMd": "worker.md"
+        "id": "weaver", "intent": "work", "description": "works", "harness": "claude",
+        "systemPrompt": "You work.", "claudeMd": "weaver.md", "agentsMd": "weaver.md"
     })
 }

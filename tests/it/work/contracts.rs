@@ -1,7 +1,7 @@
 //! Contracts: what is refused before anything is spent, drafts, dry runs, and the verifier alone.
 
 use super::{status, world};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 
 #[test]
@@ -105,6 +105,46 @@ fn a_dry_run_prints_contract_checks_and_prompts_and_starts_nothing() {
     assert!(plan["checks"].as_array().unwrap().contains(&json!("scope")));
     assert_eq!(world.session_count(), 0);
     assert!(!world.record("count").exists());
+}
+
+#[test]
+fn the_built_in_worker_does_it_unless_a_layer_has_its_own_or_another_is_named() {
+    let world = world("mend; report '\"calc.sh\"'");
+    let flags = ["work", "mend add", "--check", "sh check.sh", "--apply", "auto", "--json"];
+    let plan = world.worked(&[&flags[..], &["--dry-run"]].concat()).json();
+    let agent = &plan["plan"];
+    assert_eq!(agent["persona"]["id"], "worker", "{plan:#}");
+    let prompt = agent["systemPrompt"].as_str().unwrap();
+    assert!(prompt.contains("under a contract") && prompt.contains("# Worker contract"), "{prompt}");
+    let verdict = world.worked(&flags).json();
+    assert_eq!(
+        (&verdict["persona"], &verdict["verdict"]),
+        (&json!("worker"), &json!("APPROVE")),
+        "{verdict:#}"
+    );
+    world.persona(&json!({
+        "id": "worker", "intent": "work", "description": "works", "harness": "claude", "systemPrompt": "OWN"
+    }));
+    let plan = world.worked(&[&flags[..], &["--dry-run"]].concat()).json();
+    assert!(plan["plan"]["systemPrompt"].as_str().unwrap().contains("OWN"), "{plan:#}");
+}
+
+#[test]
+fn no_built_in_for_work_may_start_other_agents_and_judges_change_nothing() {
+    let world = world("mend");
+    for (id, writes) in [("worker", true), ("advisor", false), ("planner", false)] {
+        let shown = world.worked(&["show", id, "--json"]).json();
+        let denied: Vec<&str> = shown["spec"]["permissions"]["deny"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        assert!(denied.contains(&"Task") && denied.contains(&"Agent"), "{id}: {denied:?}");
+        assert_eq!(!denied.contains(&"Write"), writes, "{id}: {denied:?}");
+        let files = world.worked(&["show", id, "--files", "calc.sh", "--json"]).json();
+        assert_eq!(files["decision"] != "readonly", writes, "{id}: {files:#}");
+    }
 }
 
 #[test]
