@@ -35,8 +35,20 @@ fn world(harness: Harness) -> Scratch {
 fn report(summary: &str) -> Value {
     json!({
         "schema_version": "worker-report.v1", "status": "completed", "task": "the-answer", "files_changed": ["answer.js"],
-        "commit": null, "summary": summary, "memory_updates": [], "nonce": NONCE,
+        "commit": null, "branch": null, "worktreePath": null, "summary": summary, "memory_updates": [],
+        "effort_applied": null, "effort_sufficient": null, "turns_used": null, "task_complexity_note": null, "nonce": NONCE,
+        "noop": null, "self_review": [], "escalation_reason": null,
     })
+}
+
+/// The end of a run: words and an answer in the form that is asked for. claude has a tool for that and does not let it be.
+fn ends(harness: Harness, words: &str, answer: &Value) -> Vec<Turn> {
+    match harness {
+        Harness::Claude => {
+            vec![Turn::text(words).and_call("StructuredOutput", answer.clone()), Turn::text("that is all")]
+        }
+        Harness::Opencode | Harness::Codex => vec![Turn::text(format!("{words} {answer}"))],
+    }
 }
 
 /// Writes the code and the report with a command.
@@ -89,14 +101,37 @@ fn first_turn_with(world: &Scratch, text: &str) -> usize {
     found.unwrap_or_else(|| panic!("{text} is in no request: {}", world.model.requests_text()))
 }
 
+/// The form of the answer is demanded with every request, by those who can.
+#[track_caller]
+fn is_held_to_a_schema(harness: Harness, request: &Value) {
+    match harness {
+        Harness::Claude => {
+            let tools = offered(request);
+            assert!(tools.iter().any(|tool| tool == "StructuredOutput"), "{tools:?}");
+        }
+        Harness::Codex => {
+            let format = &request["text"]["format"];
+            assert_eq!(
+                (&format["type"], &format["strict"]),
+                (&json!("json_schema"), &json!(true)),
+                "{format:#}"
+            );
+            assert!(format["schema"]["properties"]["nonce"].is_object(), "{format:#}");
+        }
+        Harness::Opencode => {}
+    }
+}
+
 fn a_lie_is_caught_and_corrected(harness: Harness) {
     let world = world(harness);
-    world.model.script([
-        work(harness, WRONG, "The answer is mended. All tests pass."),
-        Turn::text("FIRST-ANSWER: all tests pass"),
-        work(harness, RIGHT, "The answer is a number again. All tests pass."),
-        Turn::text("SECOND-ANSWER: all tests pass"),
-    ]);
+    world.model.script([work(harness, WRONG, "The answer is mended. All tests pass.")]);
+    world.model.script(ends(harness, "FIRST-ANSWER", &report("The answer is mended. All tests pass.")));
+    world.model.script([work(harness, RIGHT, "The answer is a number again. All tests pass.")]);
+    world.model.script(ends(
+        harness,
+        "SECOND-ANSWER",
+        &report("The answer is a number again. All tests pass."),
+    ));
     let done = worked(&world, "make the answer 42", &[]);
     approved(&world, &done, 2);
     let verdict = &done.0;
@@ -112,6 +147,9 @@ fn a_lie_is_caught_and_corrected(harness: Harness) {
         assert_eq!(check(verdict, attempt, "report")["status"], "passed", "{verdict:#}");
     }
     assert_eq!(verdict["report"]["summary"], "The answer is a number again. All tests pass.");
+    for turn in world.model.turns() {
+        is_held_to_a_schema(harness, &turn.body);
+    }
     // What the model is told, and that it still knows what it did: its own call comes back to it.
     let corrected = first_turn_with(&world, "Your report does not agree with what the runner measured");
     let request = world.model.turns().swap_remove(corrected);
@@ -139,8 +177,8 @@ fn codexs_lie_is_caught_and_corrected() {
 /// The report as the final answer; and what the model is told and offered.
 fn honest_work_is_approved_at_once(harness: Harness) {
     let world = world(harness);
-    let answer = report("The answer is 42. All tests pass.").to_string();
-    world.model.script([code(harness, RIGHT), Turn::text(answer)]);
+    world.model.script([code(harness, RIGHT)]);
+    world.model.script(ends(harness, "Done.", &report("The answer is 42. All tests pass.")));
     let done = worked(&world, "make the answer 42", &[]);
     approved(&world, &done, 1);
     let verdict = &done.0;
@@ -155,7 +193,7 @@ fn honest_work_is_approved_at_once(harness: Harness) {
     }
     // Other agents cannot be started.
     let tools = offered(&first.body);
-    for tool in ["Task", "Agent", "task", "spawn_agent"] {
+    for tool in ["Task", "Agent", "Workflow", "task", "spawn_agent"] {
         assert!(!tools.iter().any(|offered| offered == tool), "{harness} offers {tool}: {tools:?}");
     }
 }
@@ -175,12 +213,22 @@ fn codexs_honest_work_is_approved() {
     honest_work_is_approved_at_once(Harness::Codex);
 }
 
-fn review(verdict: &str, cites: &Value, gaps: &Value) -> Turn {
-    let answer = json!({
+/// claude insists for a while and gives up: the report is in the file all the same.
+#[test]
+fn a_claude_that_never_answers_in_form_is_believed_by_its_file() {
+    let world = world(Harness::Claude);
+    world.model.script([work(Harness::Claude, RIGHT, "The answer is 42.")]);
+    world.model.always(Turn::text("I would rather not."));
+    let done = worked(&world, "make the answer 42", &[]);
+    approved(&world, &done, 1);
+    assert_eq!(done.0["report"]["summary"], "The answer is 42.", "{:#}", done.0);
+}
+
+fn review(verdict: &str, cites: &Value, gaps: &Value) -> Value {
+    json!({
         "schema_version": "review-result.v1", "verdict": verdict, "type": "code", "reviewer_profile": "judge",
         "checks": cites, "gaps": gaps, "followups": ["name the question"], "memory_updates": [],
-    });
-    Turn::text(answer.to_string())
+    })
 }
 
 fn a_reviewer_refuses_then_approves(harness: Harness) {
@@ -189,14 +237,12 @@ fn a_reviewer_refuses_then_approves(harness: Harness) {
         "severity": "major", "location": "answer.js:1", "issue": "NOBODY-KNOWS-WHY", "suggestion": "write it plainly",
     }]);
     let cites = json!([{"id": "task", "status": "passed", "location": "answer.js:1", "quote": RIGHT}]);
-    world.model.script([
-        work(harness, "module.exports = () => 6 * 7;", "All tests pass."),
-        Turn::text("FIRST-ANSWER"),
-        review("REQUEST_CHANGES", &json!([]), &gap),
-        work(harness, RIGHT, "Written plainly. All tests pass."),
-        Turn::text("SECOND-ANSWER"),
-        review("APPROVE", &cites, &json!([])),
-    ]);
+    world.model.script([work(harness, "module.exports = () => 6 * 7;", "All tests pass.")]);
+    world.model.script(ends(harness, "FIRST-ANSWER", &report("All tests pass.")));
+    world.model.script(ends(harness, "I say no.", &review("REQUEST_CHANGES", &json!([]), &gap)));
+    world.model.script([work(harness, RIGHT, "Written plainly. All tests pass.")]);
+    world.model.script(ends(harness, "SECOND-ANSWER", &report("Written plainly. All tests pass.")));
+    world.model.script(ends(harness, "I say yes.", &review("APPROVE", &cites, &json!([]))));
     let done = worked(&world, "make the answer 42", &["--review", "judge"]);
     approved(&world, &done, 2);
     let verdict = &done.0;
@@ -236,11 +282,9 @@ fn an_advisors_advice_comes_first(harness: Harness) {
         "schema_version": "advisor-response.v1", "decision": "PLAN", "summary": "keep it plain",
         "executor_instructions": ["ADVICE-MARKER: change the one number"], "confidence": 0.8, "stop_reason": null,
     });
-    world.model.script([
-        Turn::text(advice.to_string()),
-        work(harness, RIGHT, "All tests pass."),
-        Turn::text("done as advised"),
-    ]);
+    world.model.script(ends(harness, "Thus:", &advice));
+    world.model.script([work(harness, RIGHT, "All tests pass.")]);
+    world.model.script(ends(harness, "Done as advised.", &report("All tests pass.")));
     let done = worked(&world, "make the answer 42 <!-- advisor:required -->", &["--advisor", "judge"]);
     approved(&world, &done, 1);
     assert_eq!(done.0["advice"], json!([advice]), "{:#}", done.0);
