@@ -42,12 +42,10 @@ fn report(summary: &str) -> Value {
 }
 
 /// The end of a run: words and an answer in the form that is asked for. claude has a tool for that and does not let it be.
-fn ends(harness: Harness, words: &str, answer: &Value) -> Vec<Turn> {
+fn ends(harness: Harness, words: &str, answer: &Value) -> Turn {
     match harness {
-        Harness::Claude => {
-            vec![Turn::text(words).and_call("StructuredOutput", answer.clone()), Turn::text("that is all")]
-        }
-        Harness::Opencode | Harness::Codex => vec![Turn::text(format!("{words} {answer}"))],
+        Harness::Claude => Turn::text(words).and_call("StructuredOutput", answer.clone()),
+        Harness::Opencode | Harness::Codex => Turn::text(format!("{words} {answer}")),
     }
 }
 
@@ -68,9 +66,14 @@ fn code(harness: Harness, code: &str) -> Turn {
 /// `work TASK` by the tester, to its end: the verdict and the exit code.
 #[track_caller]
 fn worked(world: &Scratch, task: &str, flags: &[&str]) -> (Value, Option<i32>) {
-    let args = ["work", task, "--as", "tester", "--task-id", "the-answer", "--files", "answer.js"];
+    worked_by(world, &["--as", "tester"], task, flags)
+}
+
+#[track_caller]
+fn worked_by(world: &Scratch, who: &[&str], task: &str, flags: &[&str]) -> (Value, Option<i32>) {
+    let args = ["work", task, "--task-id", "the-answer", "--files", "answer.js"];
     let more = ["--check", "node --test", "--apply", "auto", "--json"];
-    let ran = world.run(&mut world.agentworkforce(args.iter().chain(&more).chain(flags)), "");
+    let ran = world.run(&mut world.agentworkforce(args.iter().chain(who).chain(&more).chain(flags)), "");
     let verdict = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:#?}"));
     assert_eq!(world.leftovers(), [], "{verdict:#}");
     (verdict, ran.code)
@@ -84,6 +87,7 @@ fn approved(world: &Scratch, (verdict, code): &(Value, Option<i32>), attempts: u
     assert_eq!(verdict["apply"]["status"], "applied", "{verdict:#}");
     assert_eq!(verdict["attempts"].as_array().map(Vec::len), Some(attempts), "{verdict:#}");
     assert_eq!(world.read("project/answer.js").trim(), RIGHT, "{verdict:#}");
+    assert_eq!(world.model.turns_left(), 0, "{verdict:#}");
 }
 
 /// The check of an attempt, counted from 1.
@@ -125,13 +129,13 @@ fn is_held_to_a_schema(harness: Harness, request: &Value) {
 fn a_lie_is_caught_and_corrected(harness: Harness) {
     let world = world(harness);
     world.model.script([work(harness, WRONG, "The answer is mended. All tests pass.")]);
-    world.model.script(ends(harness, "FIRST-ANSWER", &report("The answer is mended. All tests pass.")));
+    world.model.script([ends(harness, "FIRST-ANSWER", &report("The answer is mended. All tests pass."))]);
     world.model.script([work(harness, RIGHT, "The answer is a number again. All tests pass.")]);
-    world.model.script(ends(
+    world.model.script([ends(
         harness,
         "SECOND-ANSWER",
         &report("The answer is a number again. All tests pass."),
-    ));
+    )]);
     let done = worked(&world, "make the answer 42", &[]);
     approved(&world, &done, 2);
     let verdict = &done.0;
@@ -153,10 +157,12 @@ fn a_lie_is_caught_and_corrected(harness: Harness) {
     // What the model is told, and that it still knows what it did: its own call comes back to it.
     let corrected = first_turn_with(&world, "Your report does not agree with what the runner measured");
     let request = world.model.turns().swap_remove(corrected);
-    let first = world.model.requests().iter().position(|request| !request.side).expect("a turn");
-    for known in ["is a number", "exit 1", &format!("call_{}_0", first + 1), "FIRST-ANSWER"] {
+    for known in ["is a number: passed before", "exit 1", "FIRST-ANSWER"] {
         assert!(request.text.contains(known), "{known} is not in {}", request.text);
     }
+    // claude looks whether anybody is there before it asks.
+    let is_its_own = |number: usize| request.text.contains(&format!("call_{number}_0\""));
+    assert!(is_its_own(1) || is_its_own(2), "{}", request.text);
 }
 
 #[test]
@@ -178,7 +184,7 @@ fn codexs_lie_is_caught_and_corrected() {
 fn honest_work_is_approved_at_once(harness: Harness) {
     let world = world(harness);
     world.model.script([code(harness, RIGHT)]);
-    world.model.script(ends(harness, "Done.", &report("The answer is 42. All tests pass.")));
+    world.model.script([ends(harness, "Done.", &report("The answer is 42. All tests pass."))]);
     let done = worked(&world, "make the answer 42", &[]);
     approved(&world, &done, 1);
     let verdict = &done.0;
@@ -213,6 +219,38 @@ fn codexs_honest_work_is_approved() {
     honest_work_is_approved_at_once(Harness::Codex);
 }
 
+/// Some models of codex have their tools elsewhere in a request, and more of them.
+#[test]
+fn no_model_of_codex_can_start_agents() {
+    for model in ["gpt-5.5", "gpt-6.1-sol"] {
+        let world = world(Harness::Codex);
+        world.plain(Harness::Codex, &json!({ "model": model }));
+        world.model.script([Turn::text("I can do nothing alone.")]);
+        let (verdict, _) = worked(&world, "make the answer 42", &["--attempts", "1"]);
+        let request = world.model.turns().swap_remove(0);
+        assert_eq!(request.body["model"], model, "{verdict:#}");
+        for tool in ["spawn_agent", "multi_agent"] {
+            assert!(!request.text.contains(tool), "{model} may use {tool}: {}", request.text);
+        }
+    }
+}
+
+/// The worker and the reviewer that come with the program, as they are.
+#[test]
+fn the_built_in_personas_work_together() {
+    let world = world(Harness::Claude);
+    let cites = json!([{"id": "task", "status": "passed", "location": "answer.js:1", "quote": RIGHT}]);
+    world.model.script([
+        work(Harness::Claude, RIGHT, "The answer is 42."),
+        ends(Harness::Claude, "Done.", &report("The answer is 42.")),
+        ends(Harness::Claude, "Fine.", &review("APPROVE", &cites, &json!([]))),
+    ]);
+    let done = worked_by(&world, &[], "make the answer 42", &["--review", "code-reviewer"]);
+    approved(&world, &done, 1);
+    assert_eq!(done.0["persona"], "engineer", "{:#}", done.0);
+    assert_eq!(check(&done.0, 1, "review")["status"], "passed", "{:#}", done.0);
+}
+
 /// claude insists for a while and gives up: the report is in the file all the same.
 #[test]
 fn a_claude_that_never_answers_in_form_is_believed_by_its_file() {
@@ -238,11 +276,11 @@ fn a_reviewer_refuses_then_approves(harness: Harness) {
     }]);
     let cites = json!([{"id": "task", "status": "passed", "location": "answer.js:1", "quote": RIGHT}]);
     world.model.script([work(harness, "module.exports = () => 6 * 7;", "All tests pass.")]);
-    world.model.script(ends(harness, "FIRST-ANSWER", &report("All tests pass.")));
-    world.model.script(ends(harness, "I say no.", &review("REQUEST_CHANGES", &json!([]), &gap)));
+    world.model.script([ends(harness, "FIRST-ANSWER", &report("All tests pass."))]);
+    world.model.script([ends(harness, "I say no.", &review("REQUEST_CHANGES", &json!([]), &gap))]);
     world.model.script([work(harness, RIGHT, "Written plainly. All tests pass.")]);
-    world.model.script(ends(harness, "SECOND-ANSWER", &report("Written plainly. All tests pass.")));
-    world.model.script(ends(harness, "I say yes.", &review("APPROVE", &cites, &json!([]))));
+    world.model.script([ends(harness, "SECOND-ANSWER", &report("Written plainly. All tests pass."))]);
+    world.model.script([ends(harness, "I say yes.", &review("APPROVE", &cites, &json!([])))]);
     let done = worked(&world, "make the answer 42", &["--review", "judge"]);
     approved(&world, &done, 2);
     let verdict = &done.0;
@@ -282,9 +320,9 @@ fn an_advisors_advice_comes_first(harness: Harness) {
         "schema_version": "advisor-response.v1", "decision": "PLAN", "summary": "keep it plain",
         "executor_instructions": ["ADVICE-MARKER: change the one number"], "confidence": 0.8, "stop_reason": null,
     });
-    world.model.script(ends(harness, "Thus:", &advice));
+    world.model.script([ends(harness, "Thus:", &advice)]);
     world.model.script([work(harness, RIGHT, "All tests pass.")]);
-    world.model.script(ends(harness, "Done as advised.", &report("All tests pass.")));
+    world.model.script([ends(harness, "Done as advised.", &report("All tests pass."))]);
     let done = worked(&world, "make the answer 42 <!-- advisor:required -->", &["--advisor", "judge"]);
     approved(&world, &done, 1);
     assert_eq!(done.0["advice"], json!([advice]), "{:#}", done.0);
