@@ -63,6 +63,22 @@ fn a_claim_that_does_not_hold_is_named_with_what_was_found_and_the_tools_to_use(
 }
 
 #[test]
+fn the_tests_that_passed_before_are_named_however_much_was_printed() {
+    let mut evidence = with_output(40);
+    evidence.executions[1].tail.iter_mut().for_each(|line| line.push_str(&" long".repeat(100)));
+    let lost = Check::failed(
+        CheckName::Regression.of(1),
+        CheckSeverity::Critical,
+        Some(Blocker::Partial),
+        "what passed on the base passes",
+        "npm test: exit 1",
+    );
+    let lost = lost.with_evidence(["locks after 5 tries: passed before"]);
+    let text = correction(&contract(), &evidence, &[command_failed("error"), lost], &[]);
+    assert!(text.contains("found npm test: exit 1\n    locks after 5 tries: passed before\n"), "{text}");
+}
+
+#[test]
 fn what_was_red_before_is_named_and_not_held_against() {
     let known = Check::failed(
         CheckName::Regression.of(1),

@@ -18,3 +18,4 @@ mod resumed;
 mod support;
 mod terminal;
 mod watched;
+mod worked;

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 const EFFORTS: [&str; 5] = ["low", "medium", "high", "xhigh", "max"];
 
 /// The tools that start other agents, by their old and new name.
-const SUBAGENT_TOOLS: [&str; 2] = ["Task", "Agent"];
+const SUBAGENT_TOOLS: [&str; 3] = ["Task", "Agent", "Workflow"];
 
 pub fn plan(job: &Job) -> HarnessPlan {
     let mut plan = HarnessPlan::default();
@@ -242,7 +242,7 @@ fn extras(plan: &mut HarnessPlan, job: &Job) {
         for tool in SUBAGENT_TOOLS {
             plan.value("--disallowedTools", tool);
         }
-        plan.enforced(Demand::NoSubagents, "--disallowedTools Task, Agent: removed");
+        plan.enforced(Demand::NoSubagents, "--disallowedTools Task, Agent, Workflow: removed");
     }
     if let Some(name) = &job.extras.lent_directory {
         plan.option_at("--add-dir", Template::session(name));

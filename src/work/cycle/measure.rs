@@ -45,7 +45,7 @@ pub struct Measuring<'a> {
 }
 
 /// Tools that start other agents, by their names in events.
-const SUBAGENT_TOOLS: [&str; 4] = ["Task", "Agent", "task", "spawn_agent"];
+const SUBAGENT_TOOLS: [&str; 5] = ["Task", "Agent", "Workflow", "task", "spawn_agent"];
 
 /// Measures a run whose processes are gone. `testimony` is made from the change set, where the worker left none.
 pub fn measure(

@@ -148,6 +148,7 @@ impl Shared {
             let mut state = self.state();
             request.side = !state.every_request_counts && dialect.is_side(&request);
             let turn = if request.side { Turn::text(ON_THE_SIDE) } else { state.next_turn() };
+            let turn = turn.with_nonce(nonce(&request.text));
             state.requests.push(request.clone());
             (turn, state.requests.len())
         };
@@ -187,6 +188,13 @@ impl State {
         let next = self.script.pop_front().or_else(|| self.always.clone());
         next.unwrap_or_else(|| Turn::text(AFTER_THE_SCRIPT))
     }
+}
+
+/// What a prompt of a piece of work names last; nothing where there is none.
+fn nonce(request: &str) -> &str {
+    const BEFORE: &str = "Nonce of this attempt: ";
+    let found = request.rfind(BEFORE).map_or("", |at| &request[at + BEFORE.len()..]);
+    found.split(|c: char| !c.is_ascii_hexdigit()).next().unwrap_or_default()
 }
 
 /// Answers to what is no turn at all.

@@ -3,6 +3,9 @@
 use serde_json::{Value, json};
 use std::time::Duration;
 
+/// Stands in a turn for the nonce that the newest prompt names.
+pub const NONCE: &str = "NONCE-OF-THE-PROMPT";
+
 #[derive(Debug, Clone)]
 pub struct Turn {
     pub parts: Vec<Part>,
@@ -67,6 +70,20 @@ impl Turn {
 
     pub fn after(mut self, delay: Duration) -> Turn {
         self.delay = delay;
+        self
+    }
+
+    /// The same with this instead of every [`NONCE`].
+    pub fn with_nonce(mut self, nonce: &str) -> Turn {
+        for part in &mut self.parts {
+            match part {
+                Part::Text(text) => *text = text.replace(NONCE, nonce),
+                Part::Call { input, .. } => {
+                    let text = input.to_string().replace(NONCE, nonce);
+                    *input = serde_json::from_str(&text).expect("a nonce needs no escaping");
+                }
+            }
+        }
         self
     }
 
