@@ -39,6 +39,7 @@ use crate::work::{correction, task_plan, testimony};
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -381,9 +382,15 @@ impl Work<'_> {
         self.open.hold()?;
         self.history.stalls = if outcome.is_stalled { self.history.stalls + 1 } else { 0 };
         let file = regular::open_no_link(&report)
-            .and_then(|file| regular::content(file, testimony::LARGEST_REPORT as u64 + 1))
-            .ok();
-        let said = testimony::collect(file.as_deref(), outcome.result.as_deref(), Some(&nonce));
+            .and_then(|file| regular::content(file, testimony::LARGEST_REPORT as u64 + 1));
+        let said = match file {
+            Ok(file) => testimony::collect(Some(&file), outcome.result.as_deref(), Some(&nonce)),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                testimony::collect(None, outcome.result.as_deref(), Some(&nonce))
+            }
+            // Something is there: it is no missing report, which would be written for the worker.
+            Err(error) => testimony::unreadable(&format!("the report cannot be read: {error}")),
+        };
         let task = contract.task.clone();
         let is_short = contract.form == ContractForm::Short;
         let has_ended_well = outcome.succeeded();

@@ -151,7 +151,8 @@ impl<'a> Bodies<'a> {
         let mut at = from;
         let mut found = None;
         while at < bytes.len() && at - from < LONGEST_HEADER {
-            if let Some(end) = self.passed.get(&at) {
+            let may_be_known = at % 128 == 0 || matches!(bytes[at], b'(' | b'[');
+            if may_be_known && let Some(end) = self.passed.get(&at) {
                 seen.push(at);
                 at = *end;
                 continue;
