@@ -22,6 +22,7 @@ use crate::work::{verify, verify_code};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// What an attempt came to.
 pub struct Measured {
@@ -60,6 +61,8 @@ pub fn measure(
 ) -> Result<Measured> {
     let Measuring { contract, settings, harness, denied, outside, uses_base, holdout, base, earlier, paths } =
         measuring;
+    let began = Instant::now();
+    let on_base = base.seconds();
     let mut tell = |execution: &_, command: &_| {
         observer.work(&WorkEvent::CommandEnded { command, execution });
     };
@@ -147,6 +150,10 @@ pub fn measure(
     }
     let code = verify_code::checks(&evidence);
     let checks = verify::verify(&evidence, &allows, code);
+    let later = evidence.executions.iter().filter(|execution| execution.on != View::Base);
+    let in_commands = base.seconds() - on_base + later.map(|execution| execution.seconds).sum::<f64>();
+    let own = (began.elapsed().as_secs_f64() - in_commands) * 1000.0;
+    tracing::info!(own_milliseconds = format!("{own:.2}"), checks = checks.len(), "work measured");
     Ok(Measured { evidence, checks, frozen, whole })
 }
 
