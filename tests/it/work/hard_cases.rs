@@ -85,10 +85,11 @@ fn a_command_without_an_end_or_with_much_to_say_is_bounded() {
     let (verdict, code) = under(&world, &slow, &[]);
     assert_eq!((code, status(&verdict, "validation/1")), (1, "inconclusive"), "{verdict:#}");
     let forks = json!({"validation_commands": ["for i in 1 2 3; do setsid sleep 900 & done; sh check.sh"]});
-    let (verdict, code) = under(&world, &forks, &["--apply", "never"]);
+    let (verdict, code) = under(&world, &forks, &[]);
     assert_eq!(code, 0, "{verdict:#}");
+    world.outside("git checkout -q .");
     let says = json!({"validation_commands": ["head -c 60000000 /dev/zero; sh check.sh"]});
-    let (verdict, code) = under(&world, &says, &["--apply", "never"]);
+    let (verdict, code) = under(&world, &says, &[]);
     assert_eq!(code, 0, "{verdict:#}");
     assert!(began.elapsed() < Duration::from_secs(300), "nothing waits for 900 seconds");
     let session = verdict["session"].as_str().unwrap();
@@ -188,7 +189,7 @@ fn a_commit_of_several_goes_to_a_branch_of_its_own() {
         world.outside("git show --name-only --format=%s harness-work/t1 | xargs").trim(),
         "mended it calc.sh"
     );
-    assert_eq!(world.outside("git log --format=%s -1 HEAD").trim() == "mended it", false);
+    assert_ne!(world.outside("git log --format=%s -1 HEAD").trim(), "mended it");
     assert_eq!(world.outside("git status --short").trim(), "M calc.sh");
 }
 
@@ -295,14 +296,9 @@ fn a_part_that_leaves_its_files_is_caught_and_loses_nothing() {
     ));
     second(&world, "planner");
     let terms = json!({
-        "planner": "planner", "files": ["calc.sh", "a.txt", "b.txt"], "budgets": {"attempts": 2},
+        "planner": "planner", "files": ["calc.sh", "a.txt", "b.txt"], "budgets": {"attempts": 3},
         "validation_commands": ["sh check.sh", "test -e a.txt", "test -e b.txt"],
     });
-    let terms = {
-        let mut terms = terms;
-        terms["budgets"]["attempts"] = json!(3);
-        terms
-    };
     let (verdict, code) = under(&world, &terms, &[]);
     assert_eq!(verdict["attempts"][2]["signal"]["blockerType"], "scope_drift", "{verdict:#}");
     assert_eq!(code, 0, "the next part writes its own: {verdict:#}");
