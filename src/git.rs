@@ -67,6 +67,23 @@ pub fn command(directory: &Path) -> Command {
     command
 }
 
+/// Who commits, where the environment says it and no configuration does.
+const IDENTITY: [&str; 6] = [
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_DATE",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_DATE",
+];
+
+/// A git command that commits on the user's behalf.
+pub fn committing(directory: &Path) -> Command {
+    let mut command = command(directory);
+    command.envs(std::env::vars_os().filter(|(name, _)| IDENTITY.iter().any(|known| name == *known)));
+    command
+}
+
 /// Where one of the user's own settings is a pipe or device, git does without it: it would wait for it. An agent may have left it in
 /// the home.
 fn pass_over_pipes(command: &mut Command) {

@@ -12,11 +12,12 @@ mod rules;
 mod settings;
 mod skill;
 mod source;
+mod work;
 
 /// A property check by its name. The names are directories of `fuzz/corpus`.
 pub type Target = (&'static str, fn(&[u8]));
 
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     ("archive", archive::check),
     ("events", events::check),
     ("git", git::check),
@@ -28,6 +29,7 @@ pub const TARGETS: [Target; 11] = [
     ("settings", settings::check),
     ("skill", skill::check),
     ("source", source::check),
+    ("work", work::check),
 ];
 
 pub fn target(name: &str) -> Option<fn(&[u8])> {

@@ -3,7 +3,7 @@
 //! not interpret the output: that is the listener's job.
 
 use super::cgroup::Exhausted;
-use super::child::{ChildCommand, ChildEvent, Helper, Left, PATIENCE, RunningChild, start_error};
+use super::child::{ChildCommand, ChildEvent, Helper, Left, RunningChild, start_error};
 use super::descendants;
 use super::disk_meter::DiskMeter;
 use super::inside::protocol::{Group, Report};
@@ -195,14 +195,10 @@ impl Helper {
         if self.spec.pid_namespace {
             return run();
         }
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
-            .map_err(std::io::Error::from)?;
-        let others = descendants::children();
-        let result = run();
-        if !descendants::kill_all_but(&others, PATIENCE) && result.is_ok() {
-            return Err(MountError::NotEnded { timed_out: false }.into());
+        match descendants::none_left(run)? {
+            Some(result) => result,
+            None => Err(MountError::NotEnded { timed_out: false }.into()),
         }
-        result
     }
 
     fn watch(&self, limits: TimeLimits) -> Watch {

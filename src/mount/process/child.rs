@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long everything inside may take to disappear after it was killed.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What to run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,8 +6,19 @@ use nix::unistd::Pid;
 use rustix::process::WaitOptions;
 use std::time::{Duration, Instant};
 
+/// How long what was killed may take to go.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Runs what starts processes, and ends those that are left of them, wherever they have moved. `None` if some do not go.
+pub fn none_left<T>(run: impl FnOnce() -> T) -> std::io::Result<Option<T>> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    let others = children();
+    let result = run();
+    Ok(kill_all_but(&others, PATIENCE).then_some(result))
+}
+
 /// The direct children of this process.
-pub(super) fn children() -> Vec<i32> {
+fn children() -> Vec<i32> {
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());

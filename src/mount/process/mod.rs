@@ -4,7 +4,7 @@
 pub mod attend;
 pub mod cgroup;
 pub mod child;
-mod descendants;
+pub mod descendants;
 pub mod disk_meter;
 mod fresh_temp;
 pub mod inside;

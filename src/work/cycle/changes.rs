@@ -7,7 +7,7 @@ use crate::mount::fs::stat::Kind;
 use crate::run::frozen::FrozenWork;
 use crate::work::evidence::{ChangeSet, ChangedFile, FileState, Node};
 use crate::work::path_kind::is_cache;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The change set, and the paths that are by-products of tools: new, in a directory of caches or written by the commands
@@ -51,6 +51,16 @@ pub fn change_set(work: &FrozenWork, written: &BTreeSet<PathBuf>) -> ChangeSet {
     }
     set.files.sort_by(|a, b| a.path.cmp(&b.path));
     set
+}
+
+/// What was changed after an earlier state of the same work: for a part of it, all before is given.
+pub fn since(earlier: &ChangeSet, now: ChangeSet) -> ChangeSet {
+    let before: BTreeMap<&RawPath, Option<&FileState>> =
+        earlier.files.iter().map(|file| (&file.path, file.after.as_ref())).collect();
+    let is_new = |file: &ChangedFile| before.get(&file.path) != Some(&file.after.as_ref());
+    let files = now.files.into_iter().filter(|file| is_new(file)).collect();
+    let protected = now.protected.into_iter().filter(|path| !earlier.protected.contains(path)).collect();
+    ChangeSet { files, protected, ..now }
 }
 
 fn state(side: Option<&FrozenSide>) -> Option<FileState> {

@@ -15,6 +15,7 @@ use crate::exit::Exit;
 use crate::files::regular;
 use crate::host::interruption;
 use crate::model::contract::{Contract, ContractForm};
+use crate::model::raw_path::RawPath;
 use crate::model::report::{ReportedApply, Status, Usage};
 use crate::model::run_extras::RunExtras;
 use crate::model::verdict::{
@@ -30,7 +31,7 @@ use crate::run::outcome::HarnessOutcome;
 use crate::run::prepare::Probing;
 use crate::run::request::Resume;
 use crate::run::{Engine, RunError, RunEvent};
-use crate::work::evidence::{Evidence, HarnessEnd, LARGEST_TEXT, ReportSource, Testimony};
+use crate::work::evidence::{ChangeSet, Evidence, HarnessEnd, LARGEST_TEXT, ReportSource, Testimony};
 use crate::work::history::History;
 use crate::work::next::{self, Next, NextAttempt, Stop};
 use crate::work::signal::{failures, signal};
@@ -39,6 +40,7 @@ use crate::work::{correction, task_plan, testimony};
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -61,6 +63,8 @@ struct Work<'w> {
     base: BaseRuns,
     paths: Option<BTreeSet<String>>,
     outside: Outside,
+    /// What had been changed when the part under way began.
+    earlier: Option<ChangeSet>,
     holdout: Option<PathBuf>,
     roles: Roles<'w>,
     last: Option<Measured>,
@@ -131,6 +135,7 @@ pub fn carry_out<'w>(
         base: BaseRuns::default(),
         paths: None,
         outside: Outside::look(&engine.workforce.host),
+        earlier: None,
         holdout,
         roles,
         last: None,
@@ -302,6 +307,7 @@ impl Work<'_> {
                         if let Some(end) = self.parts(contract, &plan, observer)? {
                             return Ok(end);
                         }
+                        self.earlier = None;
                         self.history.begin_subtask(None);
                         self.measure_whole(contract, observer)?;
                         self.decide(contract)
@@ -342,8 +348,13 @@ impl Work<'_> {
             strategy: attempt.strategy,
             subtask: self.history.subtask.as_deref(),
         });
-        if !attempt.put_back.is_empty()
-            && let Err(error) = self.open.put_back(&attempt.put_back)
+        // Where an earlier part has changed the same file, putting it back would take that, too.
+        let is_earlier =
+            |path: &RawPath| self.earlier.iter().flat_map(|set| &set.files).any(|file| file.path == *path);
+        let put_back: Vec<RawPath> =
+            attempt.put_back.iter().filter(|path| !is_earlier(path)).cloned().collect();
+        if !put_back.is_empty()
+            && let Err(error) = self.open.put_back(&put_back)
         {
             let text = format!("what is out of scope could not be put back: {error:#}");
             self.warn(WarningCode::NotApplied, text, observer);
@@ -381,9 +392,15 @@ impl Work<'_> {
         self.open.hold()?;
         self.history.stalls = if outcome.is_stalled { self.history.stalls + 1 } else { 0 };
         let file = regular::open_no_link(&report)
-            .and_then(|file| regular::content(file, testimony::LARGEST_REPORT as u64 + 1))
-            .ok();
-        let said = testimony::collect(file.as_deref(), outcome.result.as_deref(), Some(&nonce));
+            .and_then(|file| regular::content(file, testimony::LARGEST_REPORT as u64 + 1));
+        let said = match file {
+            Ok(file) => testimony::collect(Some(&file), outcome.result.as_deref(), Some(&nonce)),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                testimony::collect(None, outcome.result.as_deref(), Some(&nonce))
+            }
+            // Something is there: it is no missing report, which would be written for the worker.
+            Err(error) => testimony::unreadable(&format!("the report cannot be read: {error}")),
+        };
         let task = contract.task.clone();
         let is_short = contract.form == ContractForm::Short;
         let has_ended_well = outcome.succeeded();
@@ -420,7 +437,7 @@ impl Work<'_> {
         contract: &Contract,
         harness: HarnessEnd,
         denied: Vec<String>,
-        testimony: &dyn Fn(&crate::work::evidence::ChangeSet) -> Testimony,
+        testimony: &dyn Fn(&ChangeSet) -> Testimony,
         observer: &mut dyn WorkObserver,
     ) -> Result<()> {
         let now = Outside::look(&self.engine.workforce.host);
@@ -433,6 +450,7 @@ impl Work<'_> {
             uses_base: self.request.uses_base,
             holdout: self.holdout.as_deref(),
             base: &mut self.base,
+            earlier: self.earlier.as_ref(),
             paths: &mut self.paths,
         };
         self.last = Some(measure(&mut self.open, measuring, testimony, observer)?);
@@ -559,6 +577,7 @@ impl Work<'_> {
             if next::over_budget(whole, &self.history).is_some() {
                 break;
             }
+            self.earlier = self.last.as_ref().map(|last| last.whole.clone());
             let contract = task_plan::subtask_contract(whole, plan, part);
             self.history.begin_subtask(Some(part.id.clone()));
             let first = NextAttempt {

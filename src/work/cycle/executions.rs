@@ -26,6 +26,13 @@ pub struct BaseRuns {
     pub written: BTreeSet<PathBuf>,
 }
 
+impl BaseRuns {
+    /// How long the commands took that are remembered.
+    pub fn seconds(&self) -> f64 {
+        self.known.values().map(|execution| execution.seconds).sum()
+    }
+}
+
 /// What is needed besides the commands.
 pub struct Needs<'a> {
     pub contract: &'a Contract,

@@ -3,7 +3,7 @@
 
 use super::base;
 use super::bench::Bench;
-use super::changes::{change_set, name_of};
+use super::changes::{change_set, name_of, since};
 use super::executions::{self, BaseRuns, Needs};
 use super::project;
 use super::request::{WorkEvent, WorkObserver};
@@ -22,12 +22,15 @@ use crate::work::{verify, verify_code};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// What an attempt came to.
 pub struct Measured {
     pub evidence: Evidence,
     pub checks: Vec<Check>,
     pub frozen: FrozenWork,
+    /// All changes of the work; those in the evidence of a part are its own.
+    pub whole: ChangeSet,
 }
 
 /// What the measurement needs besides the run.
@@ -40,6 +43,8 @@ pub struct Measuring<'a> {
     pub uses_base: bool,
     pub holdout: Option<&'a Path>,
     pub base: &'a mut BaseRuns,
+    /// What had been changed when the part began that is measured.
+    pub earlier: Option<&'a ChangeSet>,
     /// The files at launch, once they are known.
     pub paths: &'a mut Option<BTreeSet<String>>,
 }
@@ -54,8 +59,10 @@ pub fn measure(
     testimony: &dyn Fn(&ChangeSet) -> Testimony,
     observer: &mut dyn WorkObserver,
 ) -> Result<Measured> {
-    let Measuring { contract, settings, harness, denied, outside, uses_base, holdout, base, paths } =
+    let Measuring { contract, settings, harness, denied, outside, uses_base, holdout, base, earlier, paths } =
         measuring;
+    let began = Instant::now();
+    let on_base = base.seconds();
     let mut tell = |execution: &_, command: &_| {
         observer.work(&WorkEvent::CommandEnded { command, execution });
     };
@@ -85,6 +92,10 @@ pub fn measure(
         let all = frozen.plain();
         executions::run_base(&mut Bench::of_run(open, &all, &changes), &mut needs, base)?;
         (frozen, changes) = freeze(open, &base.written)?;
+    }
+    let whole = changes.clone();
+    if let Some(earlier) = earlier {
+        changes = since(earlier, changes);
     }
     let plan_file = settings.plans_file().to_owned();
     let testimony = testimony(&changes);
@@ -139,7 +150,11 @@ pub fn measure(
     }
     let code = verify_code::checks(&evidence);
     let checks = verify::verify(&evidence, &allows, code);
-    Ok(Measured { evidence, checks, frozen })
+    let later = evidence.executions.iter().filter(|execution| execution.on != View::Base);
+    let in_commands = base.seconds() - on_base + later.map(|execution| execution.seconds).sum::<f64>();
+    let own = (began.elapsed().as_secs_f64() - in_commands) * 1000.0;
+    tracing::info!(own_milliseconds = format!("{own:.2}"), checks = checks.len(), "work measured");
+    Ok(Measured { evidence, checks, frozen, whole })
 }
 
 /// Freezes the changes. What is a by-product goes from the mount, as far as it can be taken back.

@@ -114,7 +114,7 @@ fn commit(contract: &Contract, root: &Path, paths: &[PathBuf], message: &str) ->
         bail!("nothing of it belongs to {}", repository.display());
     }
     let git = |args: &[&str], paths: &[PathBuf], index: Option<&Path>| -> Result<String> {
-        let mut command = git::command(&repository);
+        let mut command = git::committing(&repository);
         command.args(args);
         if !paths.is_empty() {
             command.arg("--").args(paths);
@@ -125,17 +125,21 @@ fn commit(contract: &Contract, root: &Path, paths: &[PathBuf], message: &str) ->
         let done = git::run(command)?;
         Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
     };
-    let Some(branch) = branch else {
+    let commit_here = || {
         // New files first: a commit of single paths takes only what git knows.
         git(&["add", "--all"], &paths, None)?;
-        git(&["commit", "--quiet", "--no-verify", "--only", "-m", message], &paths, None)?;
-        return git(&["rev-parse", "HEAD"], &[], None);
+        if let Err(error) = git(&["commit", "--quiet", "--no-verify", "--only", "-m", message], &paths, None)
+        {
+            // What could not be committed is not left in the index of the user.
+            let _ = git(&["reset", "--quiet"], &paths, None);
+            return Err(error);
+        }
+        git(&["rev-parse", "HEAD"], &[], None)
     };
+    let Some(branch) = branch else { return commit_here() };
     let reference = format!("refs/heads/{branch}");
     if git(&["symbolic-ref", "--quiet", "HEAD"], &[], None).is_ok_and(|head| head == reference) {
-        git(&["add", "--all"], &paths, None)?;
-        git(&["commit", "--quiet", "--no-verify", "--only", "-m", message], &paths, None)?;
-        return git(&["rev-parse", "HEAD"], &[], None);
+        return commit_here();
     }
     let tip = git(&["rev-parse", "--verify", "--quiet", &reference], &[], None);
     let parent = match &tip {

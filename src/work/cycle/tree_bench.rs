@@ -9,19 +9,28 @@ use crate::model::secrets::Secrets;
 use crate::mount::Ending;
 use crate::mount::process::attend::{ChildOutcome, ReachedLimit};
 use crate::mount::process::cgroup::Exhausted;
+use crate::mount::process::descendants::none_left;
 use crate::run::command_views::{ViewCommand, project_environment};
 use crate::tool::guard::Guard;
 use crate::work::evidence::{ChangeSet, Node};
 use anyhow::{Context, Result};
-use std::io::Read;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use std::io::{PipeReader, Read};
 use std::os::unix::fs::symlink;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Directories of dependencies that git ignores and commands need; they are the working tree's own.
 const DEPENDENCIES: [&str; 6] = ["node_modules", ".venv", "venv", "vendor", ".yarn", ".pnp.cjs"];
+
+/// How often a command is looked at that says nothing.
+const TICK: Duration = Duration::from_millis(20);
+/// What is read of a command that has ended: more than a pipe holds.
+const MOST_AFTER_ITS_END: usize = 4 << 20;
 
 /// A state to compare with, and the changes since.
 pub struct TreeBench {
@@ -90,7 +99,14 @@ impl TreeBench {
         Ok(TreeView { dir, temp: tempfile::Builder::new().prefix("aw-").tempdir()? })
     }
 
+    /// Nothing that the command has started is left.
     pub fn run(&self, view: &TreeView, command: ViewCommand<'_>) -> Result<CheckOutcome> {
+        let line = command.line.to_owned();
+        none_left(|| self.run_alone(view, command))?
+            .with_context(|| format!("processes of `{line}` cannot be ended"))?
+    }
+
+    fn run_alone(&self, view: &TreeView, command: ViewCommand<'_>) -> Result<CheckOutcome> {
         let ViewCommand { line, timeout_seconds, log, tap } = command;
         let (mut reader, writer) = std::io::pipe()?;
         let mut child = Command::new("sh");
@@ -113,7 +129,20 @@ impl TreeBench {
         let log = self.logs.path().join(log);
         let mut output = Output::to(&log, &secrets, tap)?;
         let mut buffer = vec![0; 64 << 10];
+        // What it has started may hold its output open for as long as it likes: the command's own end counts.
+        let mut left = MOST_AFTER_ITS_END;
+        let mut has_ended = false;
         loop {
+            if !is_readable(&reader, if has_ended { Duration::ZERO } else { TICK })? {
+                if has_ended {
+                    break;
+                }
+                has_ended = is_over(&running)?;
+                if has_ended {
+                    guard.end();
+                }
+                continue;
+            }
             let length = match reader.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(length) => length,
@@ -121,6 +150,14 @@ impl TreeBench {
                 Err(error) => return Err(error.into()),
             };
             output.take(&buffer[..length]);
+            has_ended = has_ended || is_over(&running)?;
+            if has_ended {
+                guard.end();
+                match left.checked_sub(length) {
+                    Some(less) => left = less,
+                    None => break,
+                }
+            }
         }
         let status = running.wait()?;
         let is_timed_out = began.elapsed() >= limit;
@@ -141,6 +178,27 @@ impl TreeBench {
             interrupted_by: None,
         };
         Ok(CheckOutcome { attended, seconds: began.elapsed().as_secs_f64(), sha256, tail })
+    }
+}
+
+fn is_readable(reader: &PipeReader, patience: Duration) -> Result<bool> {
+    let mut polled = [PollFd::new(reader, PollFlags::IN)];
+    let patience = Timespec::try_from(patience)?;
+    match poll(&mut polled, Some(&patience)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether a child has ended. It is not reaped: its number still belongs to it.
+fn is_over(child: &Child) -> Result<bool> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).context("a process has a number")?;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    match waitid(WaitId::Pid(pid), options) {
+        Ok(status) => Ok(status.is_some()),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 

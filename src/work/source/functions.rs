@@ -92,6 +92,7 @@ fn is_public(code: &str, start: usize, name: &str, language: Language) -> bool {
 /// Functions that a keyword announces: `fn name(…) … { … }`.
 fn braced(code: &str, keywords: &[&str], language: Language) -> Vec<Function> {
     let pairs = brackets::pairs(code);
+    let mut bodies = Bodies::new(code, &pairs, language);
     let bytes = code.as_bytes();
     let mut found = Vec::new();
     for keyword in keywords {
@@ -115,7 +116,7 @@ fn braced(code: &str, keywords: &[&str], language: Language) -> Vec<Function> {
             if name.is_empty() {
                 continue;
             }
-            if let Some((open, close)) = body_after(code, next + name.len(), &pairs, language) {
+            if let Some((open, close)) = bodies.after(next + name.len()) {
                 found.push(Function {
                     name: name.to_owned(),
                     header: at..open,
@@ -129,36 +130,61 @@ fn braced(code: &str, keywords: &[&str], language: Language) -> Vec<Function> {
     found
 }
 
-/// The braces of the body behind a name: over parameters and types, not over a semicolon.
-fn body_after(
-    code: &str,
-    from: usize,
-    pairs: &HashMap<usize, usize>,
+/// Finds bodies. Names that stand close to each other look through the same text; each part of it is looked through once.
+struct Bodies<'a> {
+    code: &'a str,
+    pairs: &'a HashMap<usize, usize>,
     language: Language,
-) -> Option<(usize, usize)> {
-    let bytes = code.as_bytes();
-    let mut at = from;
-    while at < bytes.len() && at - from < LONGEST_HEADER {
-        match bytes[at] {
-            b'(' | b'[' => at = *pairs.get(&at)?,
-            b'{' => {
-                let close = *pairs.get(&at)?;
-                let before = code.get(from..at).unwrap_or("").trim_end();
-                let is_type = language == Language::Go
-                    && (before.ends_with("interface") || before.ends_with("struct"))
-                    || language == Language::Script && before.ends_with([':', '|', '<', '&']);
-                if !is_type {
-                    return Some((at, close));
-                }
-                at = close;
-            }
-            b';' | b'}' => return None,
-            b'=' if language == Language::Java => return None,
-            _ => {}
-        }
-        at += 1;
+    /// From places that a search came by to where it ended: between them no body begins.
+    passed: HashMap<usize, usize>,
+}
+
+impl<'a> Bodies<'a> {
+    fn new(code: &'a str, pairs: &'a HashMap<usize, usize>, language: Language) -> Bodies<'a> {
+        Bodies { code, pairs, language, passed: HashMap::new() }
     }
-    None
+
+    /// The braces of the body behind a name: over parameters and types, not over a semicolon.
+    fn after(&mut self, from: usize) -> Option<(usize, usize)> {
+        let bytes = self.code.as_bytes();
+        let mut seen = Vec::new();
+        let mut at = from;
+        let mut found = None;
+        while at < bytes.len() && at - from < LONGEST_HEADER {
+            let may_be_known = at % 128 == 0 || matches!(bytes[at], b'(' | b'[');
+            if may_be_known && let Some(end) = self.passed.get(&at) {
+                seen.push(at);
+                at = *end;
+                continue;
+            }
+            match bytes[at] {
+                b'(' | b'[' => {
+                    let Some(close) = self.pairs.get(&at) else { break };
+                    seen.push(at);
+                    at = *close;
+                }
+                b'{' => {
+                    let Some(close) = self.pairs.get(&at) else { break };
+                    let before = self.code.get(from..at).unwrap_or("").trim_end();
+                    let is_type = self.language == Language::Go
+                        && (before.ends_with("interface") || before.ends_with("struct"))
+                        || self.language == Language::Script && before.ends_with([':', '|', '<', '&']);
+                    if !is_type {
+                        found = Some((at, *close));
+                        break;
+                    }
+                    at = *close;
+                }
+                b';' | b'}' => break,
+                b'=' if self.language == Language::Java => break,
+                _ if at % 128 == 0 => seen.push(at),
+                _ => {}
+            }
+            at += 1;
+        }
+        self.passed.extend(seen.into_iter().map(|place| (place, at)));
+        found
+    }
 }
 
 /// `name(…) { … }` without a keyword: methods.
@@ -188,6 +214,7 @@ fn methods(code: &str, language: Language) -> Vec<Function> {
         "fixed",
     ];
     let pairs = brackets::pairs(code);
+    let mut bodies = Bodies::new(code, &pairs, language);
     let bytes = code.as_bytes();
     let mut found = Vec::new();
     for open in memchr::memchr_iter(b'(', bytes) {
@@ -225,7 +252,7 @@ fn methods(code: &str, language: Language) -> Vec<Function> {
         if !has_body {
             continue;
         }
-        if let Some((open, close)) = body_after(code, next, &pairs, language) {
+        if let Some((open, close)) = bodies.after(next) {
             found.push(Function {
                 name: name.to_owned(),
                 header: start..open,
@@ -327,20 +354,28 @@ fn indented(code: &str) -> Vec<Function> {
     found
 }
 
-/// Ruby: from `def` to the `end` that is as far indented.
+/// Ruby: from `def` to the next `end` that is no further indented.
 fn ruby(code: &str) -> Vec<Function> {
     let mut found = Vec::new();
-    for (start, line) in lines(code) {
+    // The `end`s below, the next one last; one that is further indented than a nearer one closes nothing above that.
+    let mut ends: Vec<(usize, usize)> = Vec::new();
+    let all: Vec<(usize, &str)> = lines(code).collect();
+    for (start, line) in all.into_iter().rev() {
         let depth = indentation(line);
+        if line.trim() == "end" {
+            let further = ends.iter().rev().take_while(|(other, _)| *other >= depth).count();
+            ends.truncate(ends.len() - further);
+            ends.push((depth, start));
+            continue;
+        }
         let Some(rest) = line[depth..].strip_prefix("def ") else { continue };
         let rest = rest.strip_prefix("self.").unwrap_or(rest);
         let name: String =
             rest.chars().take_while(|c| c.is_alphanumeric() || "_?!=".contains(*c)).take(200).collect();
         let body_start = start + line.len();
-        let end = lines_from(code, body_start + 1)
-            .take(2000)
-            .find(|(_, line)| indentation(line) <= depth && line.trim() == "end")
-            .map(|(at, _)| at);
+        // Depths grow from first to last.
+        let below = ends.partition_point(|(other, _)| *other <= depth);
+        let end = below.checked_sub(1).map(|at| ends[at].1);
         if let Some(end) = end.filter(|_| !name.is_empty() && found.len() < MOST_FUNCTIONS) {
             let is_public = is_public(code, start, &name, Language::Ruby);
             found.push(Function {

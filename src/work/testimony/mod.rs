@@ -26,6 +26,11 @@ pub fn collect(file: Option<&[u8]>, answer: Option<&str>, nonce: Option<&str>) -
     }
 }
 
+/// A report file that is there and cannot be read: a link, a directory, more than a report may have.
+pub fn unreadable(problem: &str) -> Testimony {
+    refused(ReportSource::File, problem.to_owned())
+}
+
 fn from_file(bytes: &[u8], nonce: Option<&str>) -> Testimony {
     match parse(bytes) {
         Ok(value) => shape::recognise(value, ReportSource::File, nonce),

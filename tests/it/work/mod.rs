@@ -2,6 +2,7 @@
 
 mod contracts;
 mod ending;
+mod hard_cases;
 mod measuring;
 mod races;
 
