@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Who says it (an adapter, or `run` for the rows of every harness), the field, and the tests as `file::test`.
-const COVERED: [(&str, &str, &[&str]); 50] = [
+const COVERED: [(&str, &str, &[&str]); 52] = [
+    ("claude", "run.noSubagents", &["real/worked::claudes_honest_work_is_approved"]),
+    ("opencode", "run.noSubagents", &["real/worked::opencodes_honest_work_is_approved"]),
     (
         "run",
         "sidecar",

@@ -253,7 +253,10 @@ fn extras(plan: &mut HarnessPlan, job: &Job) {
     }
     if let Some(schema) = job.extras.output_schema.as_ref().filter(|_| job.mode == Mode::Headless) {
         plan.value("--json-schema", &schema.to_string());
-        plan.enforced(Demand::OutputSchema, "--json-schema");
+        plan.advisory(
+            Demand::OutputSchema,
+            "--json-schema; a model that never complies ends without such an answer",
+        );
     }
 }
 

@@ -56,7 +56,7 @@ pub fn plan(job: &Job) -> HarnessPlan {
     }
     if let Some(schema) = plan.schema_file(job) {
         plan.option_at("--output-schema", schema);
-        plan.enforced(Demand::OutputSchema, "--output-schema");
+        plan.advisory(Demand::OutputSchema, "--output-schema; codex does not check the answer itself");
     }
     if job.mode == Mode::Headless {
         plan.arg("-");

@@ -1,7 +1,7 @@
 //! Runs the commands of a contract in the views that its checks need, each once per view; what ran on the state at launch is
 //! remembered for the whole work.
 
-use super::bench::{Bench, BenchView};
+use super::command_runner::{CommandRunner, OpenView};
 use super::part::Part;
 use crate::launch::check::CheckOutcome;
 use crate::model::contract::{Contract, ValidationCommand};
@@ -61,7 +61,7 @@ struct Place<'p> {
 
 /// Runs everything that is wanted. The order is that of the contract, view by view.
 pub fn run(
-    bench: &mut Bench<'_, '_>,
+    runner: &mut CommandRunner<'_, '_>,
     mut needs: Needs<'_>,
     wanted: &[View],
     has_ignored: bool,
@@ -71,11 +71,11 @@ pub fn run(
     let all: Vec<usize> = (0..contract.validation_commands.len()).collect();
     let mut executions = Vec::new();
     if needs.uses_base {
-        executions.extend(run_base(bench, &mut needs, base)?);
+        executions.extend(run_base(runner, &mut needs, base)?);
     }
     let (old, tests, setup) = (needs.old, needs.tests, needs.setup);
     let place = |view| Place { view, part: Part::of(view, old, tests), setup };
-    let results = run_all(bench, &mut needs, &place(View::Result), &all)?;
+    let results = run_all(runner, &mut needs, &place(View::Result), &all)?;
     let failed: Vec<usize> =
         results.iter().filter(|execution| !execution.passed()).map(|execution| execution.command).collect();
     let passed_before = |number: &usize| {
@@ -85,7 +85,7 @@ pub fn run(
     let again: Vec<usize> = failed.iter().copied().filter(passed_before).collect();
     executions.extend(results);
     if !again.is_empty() {
-        executions.extend(run_all(bench, &mut needs, &place(View::ResultAgain), &again)?);
+        executions.extend(run_all(runner, &mut needs, &place(View::ResultAgain), &again)?);
     }
     for view in [View::OldTests, View::OnlyTests] {
         let has_changes = match view {
@@ -93,18 +93,18 @@ pub fn run(
             _ => !tests.is_empty(),
         };
         if wanted.contains(&view) && has_changes {
-            executions.extend(run_all(bench, &mut needs, &place(view), &all)?);
+            executions.extend(run_all(runner, &mut needs, &place(view), &all)?);
         }
     }
     if has_ignored && !failed.is_empty() {
-        executions.extend(run_all(bench, &mut needs, &place(View::WithIgnored), &failed)?);
+        executions.extend(run_all(runner, &mut needs, &place(View::WithIgnored), &failed)?);
     }
     Ok(executions)
 }
 
 /// Runs the commands on the state at launch, as far as that is not known. What they wrote is noted.
 pub fn run_base(
-    bench: &mut Bench<'_, '_>,
+    runner: &mut CommandRunner<'_, '_>,
     needs: &mut Needs<'_>,
     base: &mut BaseRuns,
 ) -> Result<Vec<Execution>> {
@@ -112,7 +112,7 @@ pub fn run_base(
     let unknown: Vec<usize> =
         (0..commands.len()).filter(|number| !base.known.contains_key(&commands[*number].command)).collect();
     let place = Place { view: View::Base, part: Part::Nothing, setup: needs.base_setup };
-    let (ran, written) = run_noting(bench, needs, &place, &unknown)?;
+    let (ran, written) = run_noting(runner, needs, &place, &unknown)?;
     base.written.extend(written);
     for execution in ran {
         base.known.insert(commands[execution.command].command.clone(), execution);
@@ -125,16 +125,16 @@ pub fn run_base(
 }
 
 fn run_all(
-    bench: &mut Bench<'_, '_>,
+    runner: &mut CommandRunner<'_, '_>,
     needs: &mut Needs<'_>,
     place: &Place<'_>,
     numbers: &[usize],
 ) -> Result<Vec<Execution>> {
-    Ok(run_noting(bench, needs, place, numbers)?.0)
+    Ok(run_noting(runner, needs, place, numbers)?.0)
 }
 
 fn run_noting(
-    bench: &mut Bench<'_, '_>,
+    runner: &mut CommandRunner<'_, '_>,
     needs: &mut Needs<'_>,
     place: &Place<'_>,
     numbers: &[usize],
@@ -147,11 +147,11 @@ fn run_noting(
         let command = &needs.contract.validation_commands[number];
         let prepared = match shared.take() {
             Some(prepared) => prepared,
-            None => prepare(bench, needs, place)?,
+            None => prepare(runner, needs, place)?,
         };
         let execution = match &prepared.problem {
             Some(problem) => unknown(number, place.view, problem.clone()),
-            None => run_one(bench, &prepared.view, place.view, number, command)?,
+            None => run_one(runner, &prepared.view, place.view, number, command)?,
         };
         (needs.tell)(&execution, command);
         executions.push(execution);
@@ -166,12 +166,12 @@ fn run_noting(
 
 /// A view that commands can run in, or why they cannot.
 struct Prepared {
-    view: BenchView,
+    view: OpenView,
     problem: Option<String>,
 }
 
-fn prepare(bench: &mut Bench<'_, '_>, needs: &Needs<'_>, place: &Place<'_>) -> Result<Prepared> {
-    let mut view = bench.view(place.part)?;
+fn prepare(runner: &mut CommandRunner<'_, '_>, needs: &Needs<'_>, place: &Place<'_>) -> Result<Prepared> {
+    let mut view = runner.view(place.part)?;
     let unclear = view.unknown().into_iter().find(|path| (needs.is_of_project)(path));
     let mut problem = unclear.map(|path| {
         format!("you have changed {} since the launch, and what it was is not known", path.display())
@@ -183,7 +183,7 @@ fn prepare(bench: &mut Bench<'_, '_>, needs: &Needs<'_>, place: &Place<'_>) -> R
         let mut ignore = |_: &[u8]| {};
         let command =
             ViewCommand { line, timeout_seconds: SETUP_SECONDS, log: "setup.log", tap: &mut ignore };
-        let outcome = bench.run(&view, command)?;
+        let outcome = runner.run(&view, command)?;
         if !outcome.passed() {
             let why = outcome.tail.last().cloned().unwrap_or_default();
             problem = Some(format!("the setup `{line}` ended with code {}: {why}", outcome.exit_code()));
@@ -196,15 +196,15 @@ fn prepare(bench: &mut Bench<'_, '_>, needs: &Needs<'_>, place: &Place<'_>) -> R
 }
 
 fn run_one(
-    bench: &mut Bench<'_, '_>,
-    view: &BenchView,
+    runner: &mut CommandRunner<'_, '_>,
+    view: &OpenView,
     on: View,
     number: usize,
     command: &ValidationCommand,
 ) -> Result<Execution> {
     let mut reader = SummaryReader::new();
     let log = format!("validation-{}-{}.log", number + 1, name(on));
-    let outcome = bench.run(
+    let outcome = runner.run(
         view,
         ViewCommand {
             line: &command.command,

@@ -2,8 +2,8 @@
 //! checks.
 
 use super::base;
-use super::bench::Bench;
 use super::changes::{change_set, name_of, since};
+use super::command_runner::CommandRunner;
 use super::executions::{self, BaseRuns, Needs};
 use super::project;
 use super::request::{WorkEvent, WorkObserver};
@@ -90,7 +90,7 @@ pub fn measure(
             tell: &mut tell,
         };
         let all = frozen.plain();
-        executions::run_base(&mut Bench::of_run(open, &all, &changes), &mut needs, base)?;
+        executions::run_base(&mut CommandRunner::of_run(open, &all, &changes), &mut needs, base)?;
         (frozen, changes) = freeze(open, &base.written)?;
     }
     let whole = changes.clone();
@@ -145,8 +145,8 @@ pub fn measure(
             is_of_project: &is_of_project,
             tell: &mut tell,
         };
-        let mut bench = Bench::of_run(open, &all, &evidence.changes);
-        evidence.executions = executions::run(&mut bench, needs, &wanted, has_ignored, base)?;
+        let mut runner = CommandRunner::of_run(open, &all, &evidence.changes);
+        evidence.executions = executions::run(&mut runner, needs, &wanted, has_ignored, base)?;
     }
     let code = verify_code::checks(&evidence);
     let checks = verify::verify(&evidence, &allows, code);

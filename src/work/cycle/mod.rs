@@ -2,8 +2,8 @@
 //! touches the world; what is decided is decided by the pure parts.
 
 mod base;
-pub mod bench;
 mod changes;
+pub mod command_runner;
 pub mod drive;
 mod executions;
 mod judge;
@@ -19,4 +19,4 @@ pub mod request;
 pub mod roles;
 pub mod settle;
 pub mod tree;
-mod tree_bench;
+mod tree_copies;

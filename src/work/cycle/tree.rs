@@ -1,12 +1,12 @@
 //! The verifier alone: a working tree against a git ref, for a continuous integration. No session, no mount; commands run in copies.
 
 use super::base;
-use super::bench::Bench;
+use super::command_runner::CommandRunner;
 use super::drive::empty_verdict;
 use super::executions::{self, BaseRuns, Needs};
 use super::project;
 use super::request::{FinishedWork, WorkEvent, WorkObserver, WorkRequest, exit_of};
-use super::tree_bench::TreeBench;
+use super::tree_copies::TreeCopies;
 use crate::exit::Exit;
 use crate::files::regular;
 use crate::git;
@@ -148,7 +148,7 @@ pub fn verify_tree(request: &TreeRequest<'_>, observer: &mut dyn WorkObserver) -
             is_of_project: &is_of_project,
             tell: &mut tell,
         };
-        let mut tree = TreeBench {
+        let mut tree = TreeCopies {
             root: root.to_path_buf(),
             base: base_dir,
             changes: evidence.changes.clone(),
@@ -157,7 +157,7 @@ pub fn verify_tree(request: &TreeRequest<'_>, observer: &mut dyn WorkObserver) -
         };
         let mut known = BaseRuns::default();
         evidence.executions =
-            executions::run(&mut Bench::Tree(&mut tree), needs, &wanted, false, &mut known)?;
+            executions::run(&mut CommandRunner::Tree(&mut tree), needs, &wanted, false, &mut known)?;
     }
     let code = verify_code::checks(&evidence);
     let checks = verify::verify(&evidence, &allows, code);

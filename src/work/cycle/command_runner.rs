@@ -3,7 +3,7 @@
 
 use super::changes;
 use super::part::Part;
-use super::tree_bench::{TreeBench, TreeView};
+use super::tree_copies::{TreeCopies, TreeView};
 use crate::launch::check::CheckOutcome;
 use crate::model::raw_path::RawPath;
 use crate::mount::changes::Change;
@@ -15,58 +15,58 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A place for commands.
-pub enum Bench<'b, 'run> {
+pub enum CommandRunner<'b, 'run> {
     Run {
         open: &'b mut OpenRun<'run>,
         /// The engine's changes that are in the change set, with the directories that they need.
         changes: Vec<Change>,
     },
-    Tree(&'b mut TreeBench),
+    Tree(&'b mut TreeCopies),
 }
 
 /// An open view of either kind.
 #[allow(clippy::large_enum_variant, reason = "there is one at a time")]
-pub enum BenchView {
+pub enum OpenView {
     Run(CommandView),
     Tree(TreeView),
 }
 
-impl BenchView {
+impl OpenView {
     /// Lays files over the view that the worker never sees.
     pub fn lay_over(&mut self, dir: &Path) -> Result<()> {
         match self {
-            BenchView::Run(view) => view.lay_over(dir),
-            BenchView::Tree(view) => view.lay_over(dir),
+            OpenView::Run(view) => view.lay_over(dir),
+            OpenView::Tree(view) => view.lay_over(dir),
         }
     }
 
     /// What commands have written in it.
     pub fn written(&self) -> BTreeSet<PathBuf> {
         match self {
-            BenchView::Run(view) => view.written(),
-            BenchView::Tree(_) => BTreeSet::new(),
+            OpenView::Run(view) => view.written(),
+            OpenView::Tree(_) => BTreeSet::new(),
         }
     }
 
     /// Files of the user that it cannot show as they were at launch.
     pub fn unknown(&self) -> Vec<PathBuf> {
         match self {
-            BenchView::Run(view) => view.changed_by_user().map(Path::to_path_buf).collect(),
-            BenchView::Tree(_) => Vec::new(),
+            OpenView::Run(view) => view.changed_by_user().map(Path::to_path_buf).collect(),
+            OpenView::Tree(_) => Vec::new(),
         }
     }
 }
 
-impl<'b, 'run> Bench<'b, 'run> {
+impl<'b, 'run> CommandRunner<'b, 'run> {
     /// The views of a run. What is not in the change set is not in them.
-    pub fn of_run(open: &'b mut OpenRun<'run>, all: &[Change], set: &ChangeSet) -> Bench<'b, 'run> {
+    pub fn of_run(open: &'b mut OpenRun<'run>, all: &[Change], set: &ChangeSet) -> CommandRunner<'b, 'run> {
         let by_products: Vec<RawPath> = set.by_products.iter().map(RawPath::from).collect();
-        Bench::Run { open, changes: changes::without(all, &by_products) }
+        CommandRunner::Run { open, changes: changes::without(all, &by_products) }
     }
 
-    pub fn view(&mut self, part: Part<'_>) -> Result<BenchView> {
+    pub fn view(&mut self, part: Part<'_>) -> Result<OpenView> {
         Ok(match self {
-            Bench::Run { open, changes } => {
+            CommandRunner::Run { open, changes } => {
                 let partly;
                 let measured = match part {
                     Part::Nothing => Measured::Base,
@@ -81,16 +81,16 @@ impl<'b, 'run> Bench<'b, 'run> {
                     }
                     Part::WithIgnored => Measured::WithIgnored,
                 };
-                BenchView::Run(open.command_view(measured)?)
+                OpenView::Run(open.command_view(measured)?)
             }
-            Bench::Tree(tree) => BenchView::Tree(tree.view(part)?),
+            CommandRunner::Tree(tree) => OpenView::Tree(tree.view(part)?),
         })
     }
 
-    pub fn run(&mut self, view: &BenchView, command: ViewCommand<'_>) -> Result<CheckOutcome> {
+    pub fn run(&mut self, view: &OpenView, command: ViewCommand<'_>) -> Result<CheckOutcome> {
         match (self, view) {
-            (Bench::Run { open, .. }, BenchView::Run(view)) => open.run_in(view, command),
-            (Bench::Tree(tree), BenchView::Tree(view)) => tree.run(view, command),
+            (CommandRunner::Run { open, .. }, OpenView::Run(view)) => open.run_in(view, command),
+            (CommandRunner::Tree(tree), OpenView::Tree(view)) => tree.run(view, command),
             _ => anyhow::bail!("a view belongs to another place"),
         }
     }

@@ -33,7 +33,7 @@ const TICK: Duration = Duration::from_millis(20);
 const MOST_AFTER_ITS_END: usize = 4 << 20;
 
 /// A state to compare with, and the changes since.
-pub struct TreeBench {
+pub struct TreeCopies {
     /// The working tree.
     pub root: PathBuf,
     /// The state before, as plain files.
@@ -55,7 +55,7 @@ impl TreeView {
     }
 }
 
-impl TreeBench {
+impl TreeCopies {
     pub fn view(&self, part: Part<'_>) -> Result<TreeView> {
         let dir = tempfile::Builder::new().prefix("aw-verify-").tempdir()?;
         copy_tree(self.base.path(), dir.path())?;
