@@ -1,6 +1,7 @@
 //! What a piece of work must satisfy: files, commands, definition of done, budgets. Plain data with every default filled in; `work`
 //! reads contracts, checks them and finds commands.
 
+use super::tier::Harness;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -94,6 +95,21 @@ pub enum WorkMode {
     Codex,
     /// A lead owns the plan file, and commits go to a branch.
     Breezing,
+}
+
+impl WorkMode {
+    pub fn name(self) -> &'static str {
+        match self {
+            WorkMode::Solo => "solo",
+            WorkMode::Codex => "codex",
+            WorkMode::Breezing => "breezing",
+        }
+    }
+
+    /// The harness that a mode is named after.
+    pub fn harness(self) -> Option<Harness> {
+        Harness::ALL.into_iter().find(|harness| harness.name() == self.name())
+    }
 }
 
 /// Why a contract has no spec.

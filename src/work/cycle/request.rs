@@ -1,11 +1,10 @@
 //! A piece of work as somebody asks for it, and what it came to. Plain values.
 
 use crate::exit::Exit;
-use crate::model::contract::{Contract, ValidationCommand, WorkMode};
+use crate::model::contract::{Contract, ValidationCommand};
 use crate::model::plan::ApplyPolicy;
 use crate::model::report::ApplyStatus;
 use crate::model::selector::Selector;
-use crate::model::tier::Harness;
 use crate::model::verdict::{AttemptStrategy, Check, Ruling, Signal, Verdict};
 use crate::run::request::{Overrides, ViewRequest};
 use crate::run::{Observer, RunRequest};
@@ -67,7 +66,7 @@ pub const WORKER_REPORT_FILE: &str = "report.json";
 impl WorkRequest {
     /// The request for a run, without what only an attempt knows.
     pub fn run_request(&self, task: String) -> RunRequest {
-        let harness = (self.contract.mode == WorkMode::Codex).then_some(Harness::Codex);
+        let harness = self.contract.mode.harness();
         let mut request = RunRequest {
             task: Some(task),
             overrides: Overrides { harness, ..Overrides::default() },
