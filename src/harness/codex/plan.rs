@@ -40,8 +40,10 @@ pub fn plan(job: &Job) -> HarnessPlan {
         plan.enforced(Demand::WebSearch, format!("web_search = {mode}"));
     }
     if job.extras.no_subagents {
+        // Some models bring agents along, whatever the features say.
         plan.option("-c", setting("features.multi_agent", false));
-        plan.advisory(Demand::NoSubagents, "features.multi_agent = false");
+        plan.option("-c", setting("agents.enabled", false));
+        plan.advisory(Demand::NoSubagents, "features.multi_agent = false, agents.enabled = false");
     }
     if job.mode == Mode::Headless {
         // The approval flag is only accepted before `exec`.
