@@ -45,57 +45,7 @@ mod session;
 mod skills;
 #[path = "../../src/tool/mod.rs"]
 mod tool;
-/// But for what touches the world, which reaches nearly everything.
-mod work {
-    #[path = "../../../src/work/advice.rs"]
-    pub mod advice;
-    #[path = "../../../src/work/context.rs"]
-    pub mod context;
-    #[path = "../../../src/work/contract/mod.rs"]
-    pub mod contract;
-    #[path = "../../../src/work/correction.rs"]
-    pub mod correction;
-    #[path = "../../../src/work/display.rs"]
-    pub mod display;
-    #[path = "../../../src/work/evidence.rs"]
-    pub mod evidence;
-    #[path = "../../../src/work/history.rs"]
-    pub mod history;
-    #[path = "../../../src/work/last_object.rs"]
-    pub mod last_object;
-    #[path = "../../../src/work/next.rs"]
-    pub mod next;
-    #[path = "../../../src/work/out_of_scope.rs"]
-    pub mod out_of_scope;
-    #[path = "../../../src/work/path_kind.rs"]
-    pub mod path_kind;
-    #[path = "../../../src/work/race.rs"]
-    pub mod race;
-    #[path = "../../../src/work/review.rs"]
-    pub mod review;
-    #[path = "../../../src/work/role_prompts.rs"]
-    pub mod role_prompts;
-    #[path = "../../../src/work/runners/mod.rs"]
-    pub mod runners;
-    #[path = "../../../src/work/signal.rs"]
-    pub mod signal;
-    #[path = "../../../src/work/signature.rs"]
-    pub mod signature;
-    #[path = "../../../src/work/source/mod.rs"]
-    pub mod source;
-    #[path = "../../../src/work/task_plan.rs"]
-    pub mod task_plan;
-    #[path = "../../../src/work/testimony/mod.rs"]
-    pub mod testimony;
-    #[path = "../../../src/work/tokens.rs"]
-    pub mod tokens;
-    #[path = "../../../src/work/verify/mod.rs"]
-    pub mod verify;
-    #[path = "../../../src/work/verify_code/mod.rs"]
-    pub mod verify_code;
-    #[path = "../../../src/work/worker_prompt.rs"]
-    pub mod worker_prompt;
-}
+mod work;
 
 use libfuzzer_sys::fuzz_target;
 use std::sync::OnceLock;
