@@ -151,7 +151,7 @@ impl<'a> Bodies<'a> {
         let mut at = from;
         let mut found = None;
         while at < bytes.len() && at - from < LONGEST_HEADER {
-            let may_be_known = at % 128 == 0 || matches!(bytes[at], b'(' | b'[');
+            let may_be_known = at.is_multiple_of(128) || matches!(bytes[at], b'(' | b'[');
             if may_be_known && let Some(end) = self.passed.get(&at) {
                 seen.push(at);
                 at = *end;
@@ -177,7 +177,7 @@ impl<'a> Bodies<'a> {
                 }
                 b';' | b'}' => break,
                 b'=' if self.language == Language::Java => break,
-                _ if at % 128 == 0 => seen.push(at),
+                _ if at.is_multiple_of(128) => seen.push(at),
                 _ => {}
             }
             at += 1;
