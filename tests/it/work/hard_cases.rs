@@ -91,7 +91,7 @@ fn a_command_without_an_end_or_with_much_to_say_is_bounded() {
     let says = json!({"validation_commands": ["head -c 60000000 /dev/zero; sh check.sh"]});
     let (verdict, code) = under(&world, &says, &[]);
     assert_eq!(code, 0, "{verdict:#}");
-    assert!(began.elapsed() < Duration::from_secs(300), "nothing waits for 900 seconds");
+    assert!(began.elapsed() < Duration::from_mins(5), "nothing waits for 900 seconds");
     let session = verdict["session"].as_str().unwrap();
     let log =
         world.home().join(".agentworkforce/workforce/sessions").join(session).join("validation-1-result.log");
@@ -117,7 +117,7 @@ fn the_verifier_alone_does_not_wait_for_what_a_command_leaves() {
         let did = world.worked(&["verify", "--base", "HEAD", "--contract", file.to_str().unwrap(), "--json"]);
         assert_eq!(did.code, code, "{command}: {}", did.stdout);
     }
-    assert!(began.elapsed() < Duration::from_secs(300));
+    assert!(began.elapsed() < Duration::from_mins(5));
     assert!(!is_running("901"), "nothing is left");
 }
 
