@@ -4,13 +4,12 @@
 use super::executions::BaseRuns;
 use super::measure::{Measured, Measuring, measure};
 use super::outside::Outside;
-use super::record::{read_history, write_history, write_verdict};
+use super::record::{read_history, write_history};
 use super::request::{
     FinishedWork, KeptWork, REPORT_DIR, WORKER_REPORT_FILE, WorkEvent, WorkObserver, WorkRequest, exit_of,
     status_of,
 };
 use super::roles::{self, Roles};
-use super::settle;
 use crate::exit::Exit;
 use crate::files::regular;
 use crate::host::interruption;
@@ -19,25 +18,24 @@ use crate::model::raw_path::RawPath;
 use crate::model::report::{ReportedApply, Status, Usage};
 use crate::model::run_extras::RunExtras;
 use crate::model::verdict::{
-    AttemptRecord, AttemptStrategy, Check, Confidence, ContractRef, Ruling, Signal, Verdict,
+    AttemptRecord, AttemptStrategy, Confidence, ContractRef, Ruling, Signal, Verdict,
 };
 use crate::model::warning::{Warning, WarningCode};
-use crate::model::worker_report::{AdvisorRequest, TaskPlan};
+use crate::model::worker_report::AdvisorRequest;
 use crate::run::attempt::{Ask, ConversationChoice};
-use crate::run::finish::ApplyGate;
 use crate::run::observer::Decider;
 use crate::run::open::OpenRun;
 use crate::run::outcome::HarnessOutcome;
 use crate::run::prepare::Probing;
 use crate::run::request::Resume;
 use crate::run::{Engine, RunError, RunEvent};
-use crate::work::evidence::{ChangeSet, Evidence, HarnessEnd, LARGEST_TEXT, ReportSource, Testimony};
+use crate::work::evidence::{ChangeSet, HarnessEnd, ReportSource, Testimony};
 use crate::work::history::History;
 use crate::work::next::{self, Next, NextAttempt, Stop};
 use crate::work::signal::{failures, signal};
 use crate::work::signature::{change_set_hash, signature};
-use crate::work::{correction, task_plan, testimony};
-use anyhow::{Context, Result};
+use crate::work::{correction, testimony};
+use anyhow::Result;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -46,7 +44,7 @@ use std::time::Instant;
 
 /// How the loop of one contract ended.
 #[derive(Debug)]
-enum End {
+pub(super) enum End {
     Approved,
     Noop,
     Stopped(Stop),
@@ -55,25 +53,25 @@ enum End {
 }
 
 /// A piece of work under way.
-struct Work<'w> {
-    engine: &'w Engine<'w>,
-    request: &'w WorkRequest,
-    open: OpenRun<'w>,
-    history: History,
-    base: BaseRuns,
-    paths: Option<BTreeSet<String>>,
-    outside: Outside,
+pub(super) struct Work<'w> {
+    pub(super) engine: &'w Engine<'w>,
+    pub(super) request: &'w WorkRequest,
+    pub(super) open: OpenRun<'w>,
+    pub(super) history: History,
+    pub(super) base: BaseRuns,
+    pub(super) paths: Option<BTreeSet<String>>,
+    pub(super) outside: Outside,
     /// What had been changed when the part under way began.
-    earlier: Option<ChangeSet>,
-    holdout: Option<PathBuf>,
-    roles: Roles<'w>,
-    last: Option<Measured>,
-    outcome: Option<HarnessOutcome>,
-    advice: Vec<Value>,
-    review: Option<Value>,
-    warnings: Vec<Warning>,
-    began: Instant,
-    elapsed_before: f64,
+    pub(super) earlier: Option<ChangeSet>,
+    pub(super) holdout: Option<PathBuf>,
+    pub(super) roles: Roles<'w>,
+    pub(super) last: Option<Measured>,
+    pub(super) outcome: Option<HarnessOutcome>,
+    pub(super) advice: Vec<Value>,
+    pub(super) review: Option<Value>,
+    pub(super) warnings: Vec<Warning>,
+    pub(super) began: Instant,
+    pub(super) elapsed_before: f64,
 }
 
 /// Carries out a piece of work from its contract to its verdict.
@@ -235,7 +233,7 @@ pub fn empty_verdict(request: &WorkRequest, history: &History, ruling: Ruling) -
     }
 }
 
-fn no_signal() -> Signal {
+pub(super) fn no_signal() -> Signal {
     Signal {
         confidence: Confidence::None,
         progress_made: false,
@@ -270,7 +268,7 @@ impl Work<'_> {
     }
 
     /// Attempts and measurements of one contract until it is decided. Without a first attempt what there is is measured.
-    fn contract_loop(
+    pub(super) fn contract_loop(
         &mut self,
         contract: &Contract,
         first: Option<NextAttempt>,
@@ -495,226 +493,18 @@ impl Work<'_> {
         self.open.limit_attempts(wall, usd);
     }
 
-    fn elapsed(&self) -> f64 {
+    pub(super) fn elapsed(&self) -> f64 {
         self.elapsed_before + self.began.elapsed().as_secs_f64()
     }
 
-    fn write_history(&mut self) -> Result<()> {
+    pub(super) fn write_history(&mut self) -> Result<()> {
         self.history.elapsed_seconds = self.elapsed();
         write_history(&self.open, &self.history)
     }
 
-    fn warn(&mut self, code: WarningCode, text: String, observer: &mut dyn WorkObserver) {
+    pub(super) fn warn(&mut self, code: WarningCode, text: String, observer: &mut dyn WorkObserver) {
         let warning = Warning::new(code, text);
         observer.event(&RunEvent::Warning(&warning));
         self.warnings.push(warning);
     }
-
-    fn consult(
-        &mut self,
-        contract: &Contract,
-        asked: &AdvisorRequest,
-        observer: &mut dyn WorkObserver,
-    ) -> Result<()> {
-        let response =
-            self.roles.advise(contract, asked, Some(&mut self.open), observer, &mut self.history)?;
-        self.advice.extend(response.map(serde_json::to_value).transpose()?);
-        self.write_history()?;
-        self.engine.crash_points.at("work: advised");
-        Ok(())
-    }
-
-    fn review(&mut self, contract: &Contract, observer: &mut dyn WorkObserver) -> Result<()> {
-        let Some(last) = &mut self.last else { return Ok(()) };
-        self.history.reviews += 1;
-        let reviewed = self.roles.review(contract, last, &mut self.open, observer, &mut self.history)?;
-        self.review = reviewed.answer;
-        last.checks.retain(|check| check.id != reviewed.check.id);
-        last.checks.push(reviewed.check);
-        if let Some(mut record) = self.history.attempts.last().cloned() {
-            // What came before the attempt decides about its signal.
-            let mut before = self.history.clone();
-            before.attempts.pop();
-            before.last_failures.clone_from(&self.history.failures_before);
-            record.checks.clone_from(&last.checks);
-            record.signal = signal(&last.evidence, &last.checks, &before);
-            record.signature = signature(&last.checks);
-            let failed = failures(&last.evidence, &last.checks);
-            observer.work(&WorkEvent::Measured {
-                number: record.number,
-                checks: &record.checks,
-                signal: &record.signal,
-            });
-            self.history.amend(record, failed);
-        }
-        self.write_history()?;
-        self.engine.crash_points.at("work: reviewed");
-        Ok(())
-    }
-
-    /// Asks the planner; `None` if it gave no usable plan.
-    fn plan(&mut self, contract: &Contract, observer: &mut dyn WorkObserver) -> Result<Option<TaskPlan>> {
-        self.history.decompositions += 1;
-        let plan = self.roles.plan(contract, &mut self.open, observer, &mut self.history)?;
-        self.write_history()?;
-        match plan {
-            Ok(plan) => Ok(Some(plan)),
-            Err(problem) => {
-                self.warn(WarningCode::NotUsed, format!("the task was not split: {problem}"), observer);
-                Ok(None)
-            }
-        }
-    }
-
-    /// The parts of a split task, one after the other. One that is given up does not keep the next from being tried.
-    fn parts(
-        &mut self,
-        whole: &Contract,
-        plan: &TaskPlan,
-        observer: &mut dyn WorkObserver,
-    ) -> Result<Option<End>> {
-        for part in &plan.subtasks {
-            if next::over_budget(whole, &self.history).is_some() {
-                break;
-            }
-            self.earlier = self.last.as_ref().map(|last| last.whole.clone());
-            let contract = task_plan::subtask_contract(whole, plan, part);
-            self.history.begin_subtask(Some(part.id.clone()));
-            let first = NextAttempt {
-                strategy: AttemptStrategy::Subtask,
-                put_back: Vec::new(),
-                prompt: correction::first(&contract),
-            };
-            match self.part(&contract, first, observer)? {
-                End::Interrupted(signal) => return Ok(Some(End::Interrupted(signal))),
-                End::Stopped(stop) => {
-                    let text = format!("part `{}` was not finished: {}", part.id, stop.reason);
-                    self.warn(WarningCode::NotApplied, text, observer);
-                }
-                End::Approved | End::Noop => {}
-            }
-        }
-        Ok(None)
-    }
-
-    /// A part is not split again.
-    fn part(
-        &mut self,
-        contract: &Contract,
-        first: NextAttempt,
-        observer: &mut dyn WorkObserver,
-    ) -> Result<End> {
-        self.contract_loop(contract, Some(first), observer)
-    }
-
-    /// Applies what is approved, holds what is not, and writes the verdict.
-    fn finish(
-        mut self,
-        end: &End,
-        observer: &mut dyn WorkObserver,
-        decider: &mut dyn Decider,
-    ) -> Result<FinishedWork> {
-        let is_noop = matches!(end, End::Noop);
-        let (mut ruling, mut reason, asked) = match end {
-            End::Approved => (Ruling::Approve, None, None),
-            End::Noop => (Ruling::Skipped, noop_reason(self.last.as_ref()), None),
-            End::Stopped(stop) => (stop.ruling, Some(stop.reason.clone()), stop.request.clone()),
-            End::Interrupted(signal) => (Ruling::Escalated, Some(format!("ended by signal {signal}")), None),
-        };
-        if let Some(asked) = asked {
-            self.advice.insert(0, serde_json::to_value(asked)?);
-        }
-        if ruling == Ruling::Approve && !self.is_still_frozen()? {
-            ruling = Ruling::Escalated;
-            reason = Some("the result has changed since it was verified: nothing is applied".to_owned());
-        }
-        self.open.review_for_report()?;
-        self.write_history()?;
-        let verdict = self.verdict(ruling);
-        write_verdict(&self.open, &self.open.redacted(&verdict)?)?;
-        self.open.note_verdict(ruling)?;
-        self.engine.crash_points.at("work: decided");
-        let gate = if ruling == Ruling::Approve { ApplyGate::Open } else { ApplyGate::Closed };
-        let changes = self.open.finish_changes(gate, decider)?;
-        self.engine.crash_points.at("work: settled");
-        let mut exit = match end {
-            End::Interrupted(signal) => Exit::Signal(u8::try_from(*signal).unwrap_or(0)),
-            _ => exit_of(ruling, is_noop, changes.exit()),
-        };
-        let has_run_out = self.outcome.as_ref().is_some_and(|outcome| outcome.status == Status::TimedOut);
-        let is_over = next::over_budget(&self.request.contract, &self.history).is_some();
-        if ruling != Ruling::Approve && has_run_out && is_over {
-            exit = Exit::TimedOut;
-        }
-        let was_applied = changes.applied.is_some() && ruling == Ruling::Approve;
-        let mut commit = None;
-        if was_applied && exit == Exit::Done {
-            let settled = settle::after_apply(
-                self.engine,
-                self.request,
-                &self.open,
-                &changes,
-                self.summary().as_deref(),
-            );
-            commit = settled.commit;
-            for warning in settled.warnings {
-                observer.event(&RunEvent::Warning(&warning));
-                self.warnings.push(warning);
-            }
-        }
-        let verdict = Verdict { apply: self.open.report.applied(), ..self.verdict(ruling) };
-        let value = self.open.redacted(&verdict)?;
-        write_verdict(&self.open, &value)?;
-        self.open
-            .write_report(exit, crate::session::kept_report::REPORT_FILE)
-            .context("the report could not be written")?;
-        self.open.note_end(&changes)?;
-        self.open.note_verdict(ruling)?;
-        let executions = self.last.map(|last| last.evidence.executions).unwrap_or_default();
-        Ok(FinishedWork {
-            verdict,
-            value,
-            reason,
-            exit,
-            executions,
-            contract: self.request.contract.clone(),
-            commit,
-        })
-    }
-
-    /// Whether the mount still has exactly what was verified.
-    fn is_still_frozen(&mut self) -> Result<bool> {
-        let now = self.open.freeze(LARGEST_TEXT)?;
-        Ok(self.last.as_ref().is_some_and(|last| super::changes::is_same(&last.frozen, &now)))
-    }
-
-    fn summary(&self) -> Option<String> {
-        let report = self.last.as_ref()?.evidence.testimony.report.as_ref()?;
-        Some(report.summary.clone()).filter(|summary| !summary.trim().is_empty())
-    }
-
-    fn verdict(&self, ruling: Ruling) -> Verdict {
-        let record = self.history.attempts.last();
-        let checks: Vec<Check> = self.last.as_ref().map(|last| last.checks.clone()).unwrap_or_default();
-        let evidence: Option<&Evidence> = self.last.as_ref().map(|last| &last.evidence);
-        let mut warnings = self.open.report.warnings.clone();
-        warnings.extend(self.warnings.iter().cloned());
-        Verdict {
-            session: Some(self.open.session().id.to_string()),
-            checks,
-            signal: record.map_or_else(no_signal, |record| record.signal),
-            advice: self.advice.clone(),
-            review: self.review.clone(),
-            apply: self.open.report.applied(),
-            report: evidence.and_then(|evidence| evidence.testimony.raw.clone()),
-            followups: roles::followups(self.review.as_ref()),
-            warnings,
-            ..empty_verdict(self.request, &self.history, ruling)
-        }
-    }
-}
-
-fn noop_reason(last: Option<&Measured>) -> Option<String> {
-    let report = last?.evidence.testimony.report.as_ref()?;
-    report.noop.as_ref().map(|why| format!("nothing had to be changed: {why}"))
 }
