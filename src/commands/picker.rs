@@ -19,7 +19,7 @@ use std::io::BufRead;
 use std::path::PathBuf;
 
 /// All that fit on a terminal of 24 lines, with the question and the answer.
-const SHOWN: usize = 19;
+const SHOWN: usize = 21;
 const REMEMBERED: usize = 10;
 
 /// How the question ended.

@@ -74,7 +74,7 @@ fn many_personas_scroll_on_a_small_terminal() {
 #[test]
 fn a_terminal_without_a_screen_of_its_own_has_a_prompt() {
     let env = TestEnv::new();
-    let mut terminal = open(&env, "dumb", (30, 80));
+    let mut terminal = open(&env, "dumb", (24, 80));
     terminal.wait_for("Number or name to pick", SOON);
     // All of them are to be seen, one a line.
     let screen = terminal.screen();
