@@ -14,6 +14,7 @@ use crate::model::warning::{Warning, WarningCode};
 use crate::model::worker_report::{
     ADVISOR_REQUEST, AdvisorReason, AdvisorRequest, AdvisorResponse, ReviewResult, TaskPlan,
 };
+use crate::mount::fs::tree::{Lookup, Tree};
 use crate::run::open::OpenRun;
 use crate::run::outcome::HarnessOutcome;
 use crate::run::prepare::Preview;
@@ -29,11 +30,11 @@ use crate::work::role_prompts::{ReviewBrief, advisor_prompt, planner_prompt, rev
 use crate::work::signature::{signature_of_text, trigger_hash};
 use crate::work::worker_prompt::{self, ReportChannel};
 use crate::work::{advice, correction, review, task_plan};
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use similar::TextDiff;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Files with what is to be heeded in every task.
 const DIRECTIVE: &str = "directive.md";
@@ -161,7 +162,7 @@ impl<'w> Roles<'w> {
         events: &[RecordedEvent],
         observer: &mut dyn WorkObserver,
     ) -> Result<AgentContext> {
-        let directive = self.directive();
+        let directive = self.directive()?;
         if let Some(warning) =
             directive.as_deref().and_then(|text| context::directive_warning(text, self.budgets))
             && !std::mem::replace(&mut self.has_warned, true)
@@ -185,16 +186,29 @@ impl<'w> Roles<'w> {
         Ok(context)
     }
 
-    /// The project's own, else the one of the home.
-    fn directive(&self) -> Option<String> {
-        let layers = &self.engine.workforce.layers;
-        let project = layers.project_root.as_ref().map(|root| root.join(".agentworkforce").join(DIRECTIVE));
-        let home = layers.home.parent().map(|home| home.join(DIRECTIVE));
-        let read = |path: PathBuf| {
-            let bytes = regular::read(&path, LARGEST_DIRECTIVE).ok()?;
-            Some(String::from_utf8_lossy(&bytes).into_owned()).filter(|text| !text.trim().is_empty())
+    /// The project's own, else the one of our home. With `--persona-ref` the project's is that of the commit: what a pull request brings
+    /// instructs nobody.
+    fn directive(&self) -> Result<Option<String>> {
+        let workforce = self.engine.workforce;
+        let layers = &workforce.layers;
+        let inside = Path::new(".agentworkforce").join(DIRECTIVE);
+        // A project may have a directive and no personas.
+        let root = || Some(self.preview()?.plan.mount.root.clone());
+        let project = match (workforce.snapshot(), layers.project_root.clone().or_else(root)) {
+            (Some(snapshot), _) => {
+                let path = snapshot.shown(&snapshot.project.clone().unwrap_or_default().join(&inside));
+                snapshot.bytes(&path).ok().flatten().map(<[u8]>::to_vec)
+            }
+            (None, Some(root)) => without_links(&root, &inside, LARGEST_DIRECTIVE)?,
+            (None, None) => None,
         };
-        project.and_then(read).or_else(|| home.and_then(read))
+        let bytes = match project {
+            Some(bytes) => Some(bytes),
+            // Inside a run our home is covered: what an agent writes beside it is not read.
+            None => without_links(&layers.home, Path::new(DIRECTIVE), LARGEST_DIRECTIVE)?,
+        };
+        let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        Ok(text.filter(|text| !text.trim().is_empty()))
     }
 
     /// What the configured persona makes of the older messages.
@@ -218,10 +232,13 @@ impl<'w> Roles<'w> {
         value.and_then(|value| value["summary"].as_str().map(str::to_owned)).or(Some(text))
     }
 
+    fn preview(&self) -> Option<Preview> {
+        Preview::of(self.engine.workforce, &self.request.persona, &Overrides::default()).ok()
+    }
+
     /// The author, as the verifier is told of it.
     fn validation(&self) -> Option<ValidationBlock> {
-        let preview =
-            Preview::of(self.engine.workforce, &self.request.persona, &Overrides::default()).ok()?;
+        let preview = self.preview()?;
         let agent = preview.agent();
         let resolved = &preview.parts.found.resolved;
         let skills = agent.skills.iter().map(|skill| SkillConstraints {
@@ -236,12 +253,13 @@ impl<'w> Roles<'w> {
         })
     }
 
-    /// What a local skill says about its limits.
+    /// What a local skill says about its limits. A commit's skills are not looked at.
     fn constraints(&self, source: &str) -> Vec<String> {
-        let root = self.engine.workforce.layers.project_root.clone().unwrap_or_default();
-        let dir = root.join(source);
-        let text =
-            [dir.join("SKILL.md"), dir].into_iter().find_map(|path| regular::read(&path, LARGEST_SKILL).ok());
+        let workforce = self.engine.workforce;
+        let root = workforce.layers.project_root.as_ref().filter(|_| workforce.snapshot().is_none());
+        let read = |path: &Path| without_links(root?, path, LARGEST_SKILL).ok().flatten();
+        let source = Path::new(source.trim_start_matches("./"));
+        let text = read(&source.join("SKILL.md")).or_else(|| read(source));
         let text = String::from_utf8(text.unwrap_or_default()).unwrap_or_default();
         let mut constraints = Vec::new();
         let mut is_inside = false;
@@ -443,4 +461,19 @@ fn line_of(changes: &ChangeSet, root: &Path, path: &str, number: usize) -> Optio
     let is_plain = Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)));
     let bytes = regular::read(&root.join(path), 4 << 20).ok().filter(|_| is_plain)?;
     line(&String::from_utf8(bytes).ok()?)
+}
+
+/// A file below a directory, none where there is none. A link on the way is an error: it could lead to what is hidden.
+fn without_links(root: &Path, path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
+    let named = || format!("{} cannot be read", root.join(path).display());
+    let Ok(tree) = Tree::open(root) else { return Ok(None) };
+    if matches!(tree.lookup(path).with_context(named)?, Lookup::Absent | Lookup::NoParent { .. }) {
+        // A link in place of a directory is no parent, either.
+        return match root.join(path).symlink_metadata() {
+            Ok(_) => bail!("{} is behind a link", root.join(path).display()),
+            Err(_) => Ok(None),
+        };
+    }
+    let (file, _) = tree.open_file(path).with_context(named)?;
+    regular::content(file, most).map(Some).with_context(named)
 }

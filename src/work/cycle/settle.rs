@@ -7,6 +7,7 @@ use crate::git;
 use crate::model::contract::{CommitTarget, Contract, WorkMode};
 use crate::model::warning::{Warning, WarningCode};
 use crate::mount::fs::stat::Kind;
+use crate::mount::fs::tree::Tree;
 use crate::run::Engine;
 use crate::run::finish::Changes;
 use crate::run::open::OpenRun;
@@ -75,7 +76,12 @@ pub fn settle(
 /// Sets the marker of the task's row. False where there is no such row, or nothing to change.
 fn mark_plan(root: &Path, plan_file: &str, task_id: &str) -> Result<bool> {
     let path = root.join(plan_file);
-    let Ok(bytes) = regular::read(&path, LARGEST_PLAN) else { return Ok(false) };
+    if path.symlink_metadata().is_err() {
+        return Ok(false);
+    }
+    // A link is the user's own, and would be replaced by a file.
+    let (file, _) = Tree::open(root)?.open_file(Path::new(plan_file)).context("it is no plain file")?;
+    let bytes = regular::content(file, LARGEST_PLAN)?;
     let text = String::from_utf8(bytes).context("it is not UTF-8")?;
     let Ok(marked) = mark_done(&text, task_id) else { return Ok(false) };
     if marked == text {
@@ -126,6 +132,9 @@ fn commit(contract: &Contract, root: &Path, paths: &[PathBuf], message: &str) ->
         Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
     };
     let commit_here = || {
+        if git(&["diff", "--cached", "--quiet"], &paths, None).is_err() {
+            bail!("you have staged changes of the same files: commit them by hand");
+        }
         // New files first: a commit of single paths takes only what git knows.
         git(&["add", "--all"], &paths, None)?;
         if let Err(error) = git(&["commit", "--quiet", "--no-verify", "--only", "-m", message], &paths, None)

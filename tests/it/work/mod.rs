@@ -1,6 +1,7 @@
 //! Work with a contract, from the command line: attempts are measured, lies are caught, and only what is approved is applied.
 
 mod contracts;
+mod directive;
 mod ending;
 mod hard_cases;
 mod measuring;
