@@ -24,6 +24,9 @@ pub struct Verdict {
     pub checks: Vec<Check>,
     pub signal: Signal,
     pub attempts: Vec<AttemptRecord>,
+    /// What all of it has cost, judges included, as far as the harnesses say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
     pub advice: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<Value>,
@@ -320,6 +323,17 @@ pub enum Confidence {
     Low,
     Medium,
     High,
+}
+
+impl Confidence {
+    pub fn text(self) -> &'static str {
+        match self {
+            Confidence::None => "none",
+            Confidence::Low => "low",
+            Confidence::Medium => "medium",
+            Confidence::High => "high",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

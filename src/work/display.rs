@@ -161,7 +161,8 @@ fn heading(verdict: &Verdict, contract: &Contract, facts: &DisplayFacts) -> Vec<
         ));
     }
     let costs: Vec<f64> = verdict.attempts.iter().filter_map(|attempt| attempt.usage.cost_usd).collect();
-    let cost = facts.cost_usd.or_else(|| (!costs.is_empty()).then(|| costs.iter().sum()));
+    let cost =
+        facts.cost_usd.or(verdict.cost_usd).or_else(|| (!costs.is_empty()).then(|| costs.iter().sum()));
     parts.extend(cost.map(dollars));
     joined(&parts).into_iter().map(|text| line(role, text)).collect()
 }
@@ -204,20 +205,11 @@ fn why_sure(verdict: &Verdict, contract: &Contract) -> Vec<DisplayLine> {
         }
         _ => "nothing shows that a command was red before, and no reviewer approved".into(),
     };
-    let confidence = confidence(verdict.signal.confidence);
+    let confidence = verdict.signal.confidence.text();
     wrapped(&format!("Confidence {confidence}: {}.", why.trim_end_matches('.')), WIDTH - 2, 2)
         .into_iter()
         .map(|text| line(LineRole::Plain, format!("  {text}")))
         .collect()
-}
-
-fn confidence(confidence: Confidence) -> &'static str {
-    match confidence {
-        Confidence::None => "none",
-        Confidence::Low => "low",
-        Confidence::Medium => "medium",
-        Confidence::High => "high",
-    }
 }
 
 /// Checks whose pass is worth a row.
@@ -333,6 +325,10 @@ fn refused_before(verdict: &Verdict) -> Vec<DisplayLine> {
 
 /// What became of the project, and how to go on.
 fn what_became(verdict: &Verdict) -> Vec<DisplayLine> {
+    if verdict.session.is_none() && verdict.attempts.is_empty() {
+        // Nothing was to become of it: it was only verified.
+        return Vec::new();
+    }
     let text = match verdict.apply.status {
         ApplyStatus::Applied => "The changes are in your project.",
         ApplyStatus::Held => "Your project is unchanged; the work is held.",

@@ -40,6 +40,7 @@ fn verdict(ruling: Ruling, status: ApplyStatus, checks: Vec<Check>, attempts: Ve
         checks,
         signal: signal(if ruling == Ruling::Approve { Confidence::High } else { Confidence::Low }, None),
         attempts,
+        cost_usd: None,
         advice: Vec::new(),
         review: None,
         apply: ReportedApply { status },

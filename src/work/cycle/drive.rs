@@ -224,6 +224,7 @@ pub fn empty_verdict(request: &WorkRequest, history: &History, ruling: Ruling) -
         checks: Vec::new(),
         signal: no_signal(),
         attempts: history.attempts.clone(),
+        cost_usd: Some(history.spent_usd).filter(|spent| *spent > 0.0),
         advice: Vec::new(),
         review: None,
         apply: ReportedApply { status: status_of(false) },

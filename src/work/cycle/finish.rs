@@ -3,11 +3,12 @@
 use super::drive::{End, Work, empty_verdict, no_signal};
 use super::measure::Measured;
 use super::record::write_verdict;
-use super::request::{FinishedWork, WorkObserver, exit_of};
+use super::request::{FinishedWork, WorkEvent, WorkObserver, exit_of};
 use super::{roles, settle};
 use crate::exit::Exit;
+use crate::model::plan::ApplyPolicy;
 use crate::model::report::Status;
-use crate::model::verdict::{Check, Ruling, Verdict};
+use crate::model::verdict::{Check, CheckName, Ruling, Verdict};
 use crate::run::RunEvent;
 use crate::run::finish::ApplyGate;
 use crate::run::observer::Decider;
@@ -44,6 +45,14 @@ impl Work<'_> {
         self.open.note_verdict(ruling)?;
         self.engine.crash_points.at("work: decided");
         let gate = if ruling == Ruling::Approve { ApplyGate::Open } else { ApplyGate::Closed };
+        if gate == ApplyGate::Open && self.open.plan().changes.apply == ApplyPolicy::Ask {
+            // Whoever is asked next wants to know what was measured.
+            let measured = verdict.checks.iter().filter(|check| check.id.name == CheckName::Validation);
+            let measured: Vec<&str> = measured.map(|check| check.observed.as_str()).collect();
+            let confidence = verdict.signal.confidence.text();
+            let text = format!("approved, confidence {confidence}: {}", measured.join("; "));
+            observer.work(&WorkEvent::Note(&text));
+        }
         let changes = self.open.finish_changes(gate, decider)?;
         self.engine.crash_points.at("work: settled");
         let mut exit = match end {
