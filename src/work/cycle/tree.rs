@@ -74,6 +74,13 @@ pub fn is_tracked(root: &Path, path: &Path) -> bool {
     git::run(command).is_ok()
 }
 
+/// Whether a commit has a link at a path.
+pub fn is_link_at(root: &Path, commit: &str, path: &Path) -> bool {
+    let mut command = git::command(root);
+    command.env("GIT_LITERAL_PATHSPECS", "1").args(["ls-tree", "-z", "--full-tree", commit, "--"]).arg(path);
+    git::run(command).is_ok_and(|done| done.stdout.starts_with(b"120000 "))
+}
+
 fn git_text(root: &Path, args: &[&str]) -> Result<String> {
     let mut command = git::command(root);
     command.args(args);

@@ -1,4 +1,4 @@
-//! The verifier alone, where a change puts links: it does not write through them.
+//! The verifier alone, where a change puts links: it neither writes through them, nor lets them choose the contract.
 
 use super::{status, world};
 use crate::support::mount::World;
@@ -94,4 +94,42 @@ fn hidden_tests_are_not_laid_through_a_link_of_the_change() {
     assert_eq!(did.code, 1, "{did:#?}");
     let verdict = did.json();
     assert_eq!((status(&verdict, "links-names"), status(&verdict, "validation/1")), ("failed", "passed"));
+}
+
+#[test]
+fn a_link_of_the_change_does_not_choose_the_contract() {
+    let world = world("mend");
+    // What is easily passed, and what is not.
+    let easy = contract(&json!({"validation_commands": ["grep add calc.sh"]}));
+    let project = world.project();
+    for dir in ["easy", "hard"] {
+        fs::create_dir(project.join(dir)).unwrap();
+    }
+    fs::write(project.join("easy/c.json"), &easy).unwrap();
+    fs::write(project.join("hard/c.json"), contract(&json!({}))).unwrap();
+    fs::write(project.join("contract.json"), contract(&json!({}))).unwrap();
+    symlink("hard/c.json", project.join("base-link.json")).unwrap();
+    fs::write(world.path("foreign.json"), &easy).unwrap();
+    world.outside("git add -A && git commit -qm contracts && rm base-link.json");
+    fs::write(project.join("calc.sh"), "add() { echo 4; }\n").unwrap();
+    let refused = |name: &str, why: &str| {
+        let did = world.verified(Path::new(name));
+        assert_eq!(did.code, 4, "{name}: {did:#?}");
+        did.says(why);
+    };
+    refused("base-link.json", "is a link in `main`");
+    world.outside("ln -sfn easy/c.json contract.json && ln -s ../foreign.json foreign.json && rm -r hard && ln -s easy hard");
+    refused("contract.json", "contract.json is a link in the working tree");
+    refused("foreign.json", "foreign.json is a link in the working tree");
+    refused("hard/c.json", "hard is a link in the working tree");
+    // A link of the user's own is followed to the repository, and the base's contract counts there.
+    world.outside(
+        "rm contract.json foreign.json hard && cp easy/c.json contract.json && git checkout -q hard base-link.json",
+    );
+    symlink(project.join("contract.json"), world.path("way.json")).unwrap();
+    for file in [Path::new("contract.json"), &world.path("way.json")] {
+        let did = world.verified(file);
+        assert_eq!((did.code, &did.json()["verdict"]), (1, &json!("REQUEST_CHANGES")), "{did:#?}");
+        assert_eq!(status(&did.json(), "validation/1"), "failed");
+    }
 }
