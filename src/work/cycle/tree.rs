@@ -15,6 +15,8 @@ use crate::model::change_kind::ChangeKind;
 use crate::model::raw_path::RawPath;
 use crate::model::settings::Settings;
 use crate::model::verdict::Verdict;
+use crate::mount::fs::stat::Kind;
+use crate::mount::fs::tree::Tree;
 use crate::run::base_files::texts;
 use crate::work::contract::Scope;
 use crate::work::evidence::{
@@ -29,7 +31,6 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -71,6 +72,13 @@ pub fn is_tracked(root: &Path, path: &Path) -> bool {
     let mut command = git::command(root);
     command.args(["ls-files", "--error-unmatch", "--"]).arg(path);
     git::run(command).is_ok()
+}
+
+/// Whether a commit has a link at a path.
+pub fn is_link_at(root: &Path, commit: &str, path: &Path) -> bool {
+    let mut command = git::command(root);
+    command.env("GIT_LITERAL_PATHSPECS", "1").args(["ls-tree", "-z", "--full-tree", commit, "--"]).arg(path);
+    git::run(command).is_ok_and(|done| done.stdout.starts_with(b"120000 "))
 }
 
 fn git_text(root: &Path, args: &[&str]) -> Result<String> {
@@ -207,6 +215,7 @@ fn export(root: &Path, commit: &str) -> Result<tempfile::TempDir> {
 /// What the working tree has that the base has not, and the other way round.
 fn change_set(request: &TreeRequest<'_>, base: &str, base_dir: &Path) -> Result<ChangeSet> {
     let root = request.root;
+    let (before_tree, after_tree) = (Tree::open(base_dir)?, Tree::open(root)?);
     let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
     let diff = ["diff", "--no-ext-diff", "--no-renames", "--name-only", "-z", base];
     paths.extend(git_paths(root, &diff)?);
@@ -216,7 +225,7 @@ fn change_set(request: &TreeRequest<'_>, base: &str, base_dir: &Path) -> Result<
         if request.own_files.contains(&path) {
             continue;
         }
-        let (before, after) = (state(&base_dir.join(&path))?, state(&root.join(&path))?);
+        let (before, after) = (state(&before_tree, &path)?, state(&after_tree, &path)?);
         if before == after {
             continue;
         }
@@ -234,26 +243,29 @@ fn change_set(request: &TreeRequest<'_>, base: &str, base_dir: &Path) -> Result<
     Ok(set)
 }
 
-/// What there is at a path, with the modes that git knows.
-fn state(path: &Path) -> Result<Option<FileState>> {
-    let Ok(meta) = path.symlink_metadata() else { return Ok(None) };
-    if meta.is_symlink() {
-        let target = std::fs::read_link(path)?;
-        let hash = blake3::hash(target.as_os_str().as_bytes()).to_hex().to_string();
-        let size = target.as_os_str().len() as u64;
-        return Ok(Some(FileState { node: Node::Link(RawPath(target)), mode: 0o777, hash, size }));
-    }
-    if meta.is_dir() {
+/// What there is at a path, with the modes that git knows. As for git, nothing is below a link.
+fn state(tree: &Tree, path: &Path) -> Result<Option<FileState>> {
+    let unreadable = || format!("{} cannot be read", tree.path().join(path).display());
+    let Some(stat) = tree.stat(path).with_context(unreadable)? else { return Ok(None) };
+    match stat.kind {
+        Kind::Symlink => {
+            let target = PathBuf::from(tree.read_link(path).with_context(unreadable)?);
+            let hash = blake3::hash(target.as_os_str().as_bytes()).to_hex().to_string();
+            let size = target.as_os_str().len() as u64;
+            return Ok(Some(FileState { node: Node::Link(RawPath(target)), mode: 0o777, hash, size }));
+        }
         // A repository of its own.
-        return Ok(Some(FileState { node: Node::Directory, mode: 0o755, hash: String::new(), size: 0 }));
+        Kind::Dir => {
+            let hash = String::new();
+            return Ok(Some(FileState { node: Node::Directory, mode: 0o755, hash, size: 0 }));
+        }
+        Kind::Special => return Ok(None),
+        Kind::File => {}
     }
-    if !meta.is_file() {
-        return Ok(None);
-    }
-    let mode = if meta.permissions().mode() & 0o100 == 0 { 0o644 } else { 0o755 };
+    let (mut file, stat) = tree.open_file(path).with_context(unreadable)?;
+    let mode = if stat.mode & 0o100 == 0 { 0o644 } else { 0o755 };
     let mut hasher = blake3::Hasher::new();
     let mut kept = Vec::new();
-    let mut file = regular::open_no_link(path)?;
     let mut buffer = vec![0; 64 << 10];
     loop {
         let length = file.read(&mut buffer)?;
@@ -261,13 +273,13 @@ fn state(path: &Path) -> Result<Option<FileState>> {
             break;
         }
         hasher.update(&buffer[..length]);
-        if meta.len() <= LARGEST_TEXT {
+        if stat.size <= LARGEST_TEXT {
             kept.extend_from_slice(&buffer[..length]);
         }
     }
-    let text = (meta.len() <= LARGEST_TEXT).then(|| String::from_utf8(kept).ok()).flatten().map(Arc::from);
+    let text = (stat.size <= LARGEST_TEXT).then(|| String::from_utf8(kept).ok()).flatten().map(Arc::from);
     let hash = hasher.finalize().to_hex().to_string();
-    Ok(Some(FileState { node: Node::File(text), mode, hash, size: meta.len() }))
+    Ok(Some(FileState { node: Node::File(text), mode, hash, size: stat.size }))
 }
 
 fn testimony_of(request: &TreeRequest<'_>, changes: &ChangeSet) -> Result<Testimony> {

@@ -7,17 +7,22 @@ use crate::launch::check::CheckOutcome;
 use crate::launch::check::{Output, OutputEnd};
 use crate::model::secrets::Secrets;
 use crate::mount::Ending;
+use crate::mount::fs::copy_entry::{CopyOptions, copy_entry, make_parents, remove_entry};
+use crate::mount::fs::stat::Kind;
+use crate::mount::fs::tree::{self, Tree};
 use crate::mount::process::attend::{ChildOutcome, ReachedLimit};
 use crate::mount::process::cgroup::Exhausted;
 use crate::mount::process::descendants::none_left;
 use crate::run::command_views::{ViewCommand, project_environment};
 use crate::tool::guard::Guard;
-use crate::work::evidence::{ChangeSet, Node};
-use anyhow::{Context, Result};
+use crate::work::evidence::{ChangeSet, ChangedFile, Node};
+use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{AtFlags, Timestamps, UTIME_NOW, utimensat};
 use rustix::io::Errno;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::io::{PipeReader, Read};
+use std::os::fd::AsFd;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -51,14 +56,17 @@ pub struct TreeView {
 
 impl TreeView {
     pub fn lay_over(&self, from: &Path) -> Result<()> {
-        copy_tree(from, self.dir.path())
+        let tree = Tree::open(from).with_context(|| format!("{} cannot be read", from.display()))?;
+        lay_tree(&tree, &Tree::open(self.dir.path())?, Path::new(""))
     }
 }
 
 impl TreeCopies {
+    /// A change may have put a link anywhere, also where the base has a directory: nothing is read or written through one.
     pub fn view(&self, part: Part<'_>) -> Result<TreeView> {
         let dir = tempfile::Builder::new().prefix("aw-verify-").tempdir()?;
-        copy_tree(self.base.path(), dir.path())?;
+        let (from, to) = (Tree::open(&self.root)?, Tree::open(dir.path())?);
+        lay_tree(&Tree::open(self.base.path())?, &to, Path::new(""))?;
         for file in &self.changes.files {
             let is_taken = match part {
                 Part::Nothing => false,
@@ -66,28 +74,10 @@ impl TreeCopies {
                 Part::Without(paths) => !paths.contains(&file.path),
                 Part::Only(paths) => paths.contains(&file.path),
             };
-            if !is_taken {
-                continue;
-            }
-            let target = dir.path().join(&file.path.0);
-            remove(&target);
-            let Some(after) = &file.after else { continue };
-            if let Some(parent) = target.parent() {
-                std::fs::create_dir_all(parent)?;
-            }
-            match &after.node {
-                Node::Directory => std::fs::create_dir_all(&target)?,
-                Node::Link(to) => symlink(&to.0, &target)?,
-                Node::File(_) => {
-                    let source = self.root.join(&file.path.0);
-                    std::fs::copy(&source, &target)
-                        .with_context(|| format!("{} cannot be copied", source.display()))?;
-                    // A new time: build tools compare them.
-                    std::fs::File::options()
-                        .append(true)
-                        .open(&target)?
-                        .set_modified(self.host.now().into())?;
-                }
+            if is_taken {
+                take(&from, &to, file).with_context(|| {
+                    format!("{} cannot be copied", self.root.join(&file.path.0).display())
+                })?;
             }
         }
         for name in DEPENDENCIES {
@@ -202,32 +192,51 @@ fn is_over(child: &Child) -> Result<bool> {
     }
 }
 
-fn remove(path: &Path) {
-    // What is in the way may be either; an error shows when something is put there.
-    let _ = std::fs::remove_file(path);
-    let _ = std::fs::remove_dir_all(path);
+/// Makes one path of a copy what the change says.
+fn take(from: &Tree, to: &Tree, file: &ChangedFile) -> Result<()> {
+    let path = file.path.0.as_path();
+    let Some(after) = &file.after else { return Ok(remove_entry(to, path)?) };
+    match &after.node {
+        Node::Directory => {
+            remove_entry(to, path)?;
+            make_parents(from, to, &path.join("x"))?;
+        }
+        Node::Link(_) => lay_entry(from, to, path, Kind::Symlink)?,
+        Node::File(_) => lay_entry(from, to, path, Kind::File)?,
+    }
+    Ok(())
 }
 
-/// Copies files, links and modes; nothing is followed.
-pub fn copy_tree(from: &Path, to: &Path) -> Result<()> {
-    for entry in ignore::WalkBuilder::new(from).standard_filters(false).follow_links(false).build() {
-        let entry = entry?;
-        let below = entry.path().strip_prefix(from)?;
-        if below.as_os_str().is_empty() {
-            continue;
-        }
-        let target = to.join(below);
-        let Some(kind) = entry.file_type() else { continue };
-        if kind.is_dir() {
-            std::fs::create_dir_all(&target)?;
-        } else if kind.is_symlink() {
-            remove(&target);
-            symlink(std::fs::read_link(entry.path())?, &target)?;
-        } else if kind.is_file() {
-            remove(&target);
-            std::fs::copy(entry.path(), &target)
-                .with_context(|| format!("{} cannot be copied", entry.path().display()))?;
+/// Lays what is below a directory of one tree over another: directories are merged, and anything else that is in the way is replaced.
+fn lay_tree(from: &Tree, to: &Tree, directory: &Path) -> Result<()> {
+    let opened = from.open_dir(directory)?;
+    for name in tree::list(opened.as_fd())? {
+        let path = directory.join(name);
+        let lay = || -> Result<()> {
+            match from.stat(&path)?.map(|stat| stat.kind) {
+                Some(Kind::Dir) => Ok(make_parents(from, to, &path.join("x"))?),
+                Some(kind @ (Kind::File | Kind::Symlink)) => lay_entry(from, to, &path, kind),
+                Some(Kind::Special) | None => Ok(()),
+            }
+        };
+        lay().with_context(|| format!("{} cannot be copied", from.path().join(&path).display()))?;
+        if from.stat(&path)?.is_some_and(|stat| stat.kind == Kind::Dir) {
+            lay_tree(from, to, &path)?;
         }
     }
     Ok(())
+}
+
+/// Copies one file or link, with a new time: build tools compare them.
+fn lay_entry(from: &Tree, to: &Tree, path: &Path, expected: Kind) -> Result<()> {
+    if from.stat(path)?.map(|stat| stat.kind) != Some(expected) {
+        bail!("it has changed meanwhile");
+    }
+    remove_entry(to, path)?;
+    make_parents(from, to, path)?;
+    copy_entry(from, to, path, &CopyOptions { opaque: None, skip: &|_| false })?;
+    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+    let place = to.place(path)?;
+    let times = Timestamps { last_access: now, last_modification: now };
+    Ok(utimensat(&place.dir, &place.name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }

@@ -6,6 +6,7 @@ mod ending;
 mod hard_cases;
 mod measuring;
 mod races;
+mod verify_links;
 
 use crate::support::harness::SPEECH;
 use crate::support::mount::{BINARY, Identity, World};
