@@ -37,7 +37,7 @@ pub struct Contract {
     /// Whether what runs them may change.
     #[serde(default)]
     pub validators: Guard,
-    /// Files outside the project that the worker never sees, laid over the view when commands run.
+    /// Hidden tests: a directory outside the project, laid over the view when commands run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holdout_path: Option<String>,
     #[serde(default)]

@@ -211,7 +211,8 @@ pub struct MountSpec {
     /// Layers outside of the root, by their real paths: nothing inside writes them. Every run finds them anew.
     #[serde(skip)]
     pub protected: Vec<PathBuf>,
-    /// What a harness would take for its configuration above the root, by its real paths: it is empty inside.
+    /// What a harness would take for its configuration above the root, and directories of hidden tests, by their real paths: it is
+    /// empty inside.
     #[serde(skip)]
     pub above: Vec<PathBuf>,
 }

@@ -5,7 +5,6 @@ use super::error::RunError;
 use super::open::OpenRun;
 use crate::launch::check::{self, CheckCommand, CheckOutcome};
 use crate::model::mount::{Backend, Sandbox};
-use crate::model::mount_record::LARGEST_INJECTED;
 use crate::mount::changes::frozen::{AtLaunch, at_launch};
 use crate::mount::changes::{Change, Merging, Review};
 use crate::mount::fs::cleanup;
@@ -35,8 +34,8 @@ const FRESH_ANSWERS: [(&str, &str); 4] =
 
 /// Files that are looked at to tell what a command writes.
 const MOST_OWN_FILES: usize = 20_000;
-/// Files and bytes that are laid over a view at most.
-const MOST_LAID_OVER: usize = 5_000;
+/// Changes of the user that are taken back in a view at most.
+const MOST_TAKEN_BACK: usize = 5_000;
 
 /// What a view of the work shows.
 #[derive(Debug, Clone, Copy)]
@@ -78,23 +77,9 @@ impl CommandView {
         self.view.changed_by_user.iter().map(|path| path.0.as_path())
     }
 
-    /// Lays all files of a directory over the view.
-    pub fn lay_over(&mut self, dir: &Path) -> Result<()> {
-        let mut files = Vec::new();
-        for entry in ignore::WalkBuilder::new(dir).standard_filters(false).follow_links(false).build() {
-            let entry = entry.with_context(|| format!("{} cannot be read", dir.display()))?;
-            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
-                continue;
-            }
-            let path = entry.path().strip_prefix(dir)?.to_path_buf();
-            let bytes = crate::files::regular::read(entry.path(), LARGEST_INJECTED)
-                .with_context(|| format!("{} cannot be read", entry.path().display()))?;
-            files.push(InjectedFile { path, bytes, mode: mode_of(entry.path()) });
-            if files.len() > MOST_LAID_OVER {
-                bail!("{} has more than {MOST_LAID_OVER} files", dir.display());
-            }
-        }
-        self.view.lay_over(&files)?;
+    /// Lays files over the view.
+    pub fn lay_over(&mut self, files: &[InjectedFile]) -> Result<()> {
+        self.view.lay_over(files)?;
         self.before = self.view.own_files(MOST_OWN_FILES);
         Ok(())
     }
@@ -116,11 +101,6 @@ pub fn project_environment(users: impl Iterator<Item = String>) -> Vec<(OsString
         users.filter(is_foreign).map(|name| (OsString::from(name), None)).collect();
     env.extend(FRESH_ANSWERS.map(|(name, value)| (name.into(), Some(value.into()))));
     env
-}
-
-fn mode_of(path: &Path) -> u32 {
-    use std::os::unix::fs::MetadataExt;
-    path.symlink_metadata().map_or(0o644, |meta| meta.mode() & 0o777)
 }
 
 impl Drop for CommandView {
@@ -160,7 +140,7 @@ impl OpenRun<'_> {
 
     /// Makes the view show what was there at launch where the user has changed it since, as far as that is known.
     fn lay_back(&self, view: &mut ScratchView) -> Result<()> {
-        if view.changed_by_user.is_empty() || view.changed_by_user.len() > MOST_LAID_OVER {
+        if view.changed_by_user.is_empty() || view.changed_by_user.len() > MOST_TAKEN_BACK {
             return Ok(());
         }
         let Some(work) = self.session.work()? else { return Ok(()) };

@@ -71,7 +71,7 @@ pub fn contract_schema() -> Value {
             "definition_of_done": {"type": "array", "items": done, "description": "What has to be true; a `check` is a command too."},
             "tests": guard("Whether existing tests may change."),
             "validators": guard("Whether what runs the tests may change."),
-            "holdout_path": described(text(), "Files outside the project that the worker never sees, laid over the result when commands run."),
+            "holdout_path": described(text(), "A directory outside the project with hidden tests, laid over the result when commands run. It is read before the worker starts, and is empty in its mount (not with a copy)."),
             "tdd_required": {"type": "boolean", "default": false, "description": "The changed tests must fail on the base."},
             "skip_tdd_reason": described(text(), "Why TDD does not count."),
             "prove": {"type": "boolean", "default": false, "description": "A command must fail on the base and pass on the result."},

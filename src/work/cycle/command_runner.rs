@@ -2,6 +2,7 @@
 //! at launch and the changes.
 
 use super::changes;
+use super::holdout::Holdout;
 use super::part::Part;
 use super::tree_copies::{TreeCopies, TreeView};
 use crate::launch::check::CheckOutcome;
@@ -32,11 +33,11 @@ pub enum OpenView {
 }
 
 impl OpenView {
-    /// Lays files over the view that the worker never sees.
-    pub fn lay_over(&mut self, dir: &Path) -> Result<()> {
+    /// Lays hidden tests over the view.
+    pub fn lay_over(&mut self, holdout: &Holdout) -> Result<()> {
         match self {
-            OpenView::Run(view) => view.lay_over(dir),
-            OpenView::Tree(view) => view.lay_over(dir),
+            OpenView::Run(view) => view.lay_over(&holdout.files),
+            OpenView::Tree(view) => view.lay_over(&holdout.dir),
         }
     }
 

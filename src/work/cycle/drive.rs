@@ -2,6 +2,7 @@
 //! next begins.
 
 use super::executions::BaseRuns;
+use super::holdout::Holdout;
 use super::measure::{Measured, Measuring, measure};
 use super::outside::Outside;
 use super::record::{read_history, write_history};
@@ -39,7 +40,6 @@ use anyhow::Result;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
-use std::path::PathBuf;
 use std::time::Instant;
 
 /// How the loop of one contract ended.
@@ -63,7 +63,7 @@ pub(super) struct Work<'w> {
     pub(super) outside: Outside,
     /// What had been changed when the part under way began.
     pub(super) earlier: Option<ChangeSet>,
-    pub(super) holdout: Option<PathBuf>,
+    pub(super) holdout: Option<Holdout>,
     pub(super) roles: Roles<'w>,
     pub(super) last: Option<Measured>,
     pub(super) outcome: Option<HarnessOutcome>,
@@ -117,12 +117,17 @@ pub fn carry_out<'w>(
         work: Some(contract.task_id.clone()),
     };
     run.resume = resumed.map(Resume::Session);
-    let prepared = engine.prepare(&run, Probing::Keep)?;
+    let mut prepared = engine.prepare(&run, Probing::Keep)?;
     super::plan::expect_mount(&prepared.plan)?;
     if !prepared.plan.refusals.is_empty() {
         return Err(RunError::Refused(prepared.plan.refusals).into());
     }
     let holdout = contract.holdout_path.as_ref().map(|path| engine.workforce.host.absolute(path.as_ref()));
+    let holdout = holdout.map(Holdout::read).transpose()?;
+    // Before the launch: what a worker writes there later counts for nothing, and its mount shows nothing there.
+    if let Some(holdout) = &holdout {
+        prepared.plan.mount.above.push(holdout.dir.canonicalize()?);
+    }
     let open = engine.start(prepared, observer)?;
     let elapsed_before = history.elapsed_seconds;
     let mut work = Work {
@@ -144,7 +149,7 @@ pub fn carry_out<'w>(
         began,
         elapsed_before,
     };
-    KeptWork::of(request, contract, work.holdout.as_deref()).write(&work.open)?;
+    KeptWork::of(request, contract, work.holdout.as_ref().map(|holdout| &*holdout.dir)).write(&work.open)?;
     work.write_history()?;
     engine.crash_points.at("work: begun");
     let ended = work.whole(observer);
@@ -447,7 +452,7 @@ impl Work<'_> {
             denied,
             outside: self.outside.changes(&now),
             uses_base: self.request.uses_base,
-            holdout: self.holdout.as_deref(),
+            holdout: self.holdout.as_ref(),
             base: &mut self.base,
             earlier: self.earlier.as_ref(),
             paths: &mut self.paths,

@@ -2,6 +2,7 @@
 //! remembered for the whole work.
 
 use super::command_runner::{CommandRunner, OpenView};
+use super::holdout::Holdout;
 use super::part::Part;
 use crate::launch::check::CheckOutcome;
 use crate::model::contract::{Contract, ValidationCommand};
@@ -37,7 +38,7 @@ impl BaseRuns {
 pub struct Needs<'a> {
     pub contract: &'a Contract,
     /// Hidden tests.
-    pub holdout: Option<&'a Path>,
+    pub holdout: Option<&'a Holdout>,
     /// Commands that prepare a view of the result; none if it has what they need already.
     pub setup: &'a [String],
     /// The same for the state at launch.

@@ -5,6 +5,7 @@ use super::base;
 use super::changes::{change_set, name_of, since};
 use super::command_runner::CommandRunner;
 use super::executions::{self, BaseRuns, Needs};
+use super::holdout::Holdout;
 use super::project;
 use super::request::{WorkEvent, WorkObserver};
 use crate::model::contract::Contract;
@@ -41,7 +42,7 @@ pub struct Measuring<'a> {
     pub denied: Vec<String>,
     pub outside: Vec<String>,
     pub uses_base: bool,
-    pub holdout: Option<&'a Path>,
+    pub holdout: Option<&'a Holdout>,
     pub base: &'a mut BaseRuns,
     /// What had been changed when the part began that is measured.
     pub earlier: Option<&'a ChangeSet>,

@@ -7,6 +7,7 @@ pub mod command_runner;
 pub mod drive;
 mod executions;
 mod finish;
+pub mod holdout;
 mod judge;
 mod judging;
 mod measure;

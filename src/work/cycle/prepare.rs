@@ -123,7 +123,13 @@ fn ready(
             let problems = vec![format!("holdout_path: `{holdout}` is not a directory")];
             return Err(InvalidContract { problems, hints: Vec::new() }.into());
         }
-        if path.canonicalize()?.starts_with(root.canonicalize()?) {
+        let (real, real_root) = (path.canonicalize()?, root.canonicalize()?);
+        if real_root != real && real_root.starts_with(&real) {
+            let problems = vec![format!("holdout_path: the project is in `{holdout}`")];
+            let hints = vec!["put the hidden tests into a directory of their own".to_owned()];
+            return Err(InvalidContract { problems, hints }.into());
+        }
+        if real.starts_with(real_root) {
             let problems =
                 vec![format!("holdout_path: `{holdout}` is in the project, where the worker sees it")];
             let hints = vec!["move the hidden tests out of the project".to_owned()];

@@ -21,8 +21,9 @@ use crate::work::race::{Entrant, best};
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{Read, Seek, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -51,8 +52,12 @@ pub struct FinishedRace {
 struct Runner {
     place: usize,
     child: Child,
-    output: tempfile::NamedTempFile,
+    /// What it prints. The file has no name: the agents, who may share our temporary directory, cannot write it.
+    output: File,
 }
+
+/// What a racer can answer at most.
+const LARGEST_ANSWER: u64 = 64 << 20;
 
 /// Runs the race, and applies the best result.
 pub fn run(
@@ -62,8 +67,7 @@ pub fn run(
     decider: &mut dyn Decider,
 ) -> Result<FinishedRace> {
     let mut signals = catch_runner_signals()?;
-    let scratch = tempfile::Builder::new().prefix("aw-race-").tempdir()?;
-    let verdicts = run_all(engine, race, scratch.path(), observer)?;
+    let verdicts = run_all(engine, race, observer)?;
     if let Some(signal) = interruption::signal() {
         return Err(crate::mount::MountError::Stopped { signal }.into());
     }
@@ -177,10 +181,11 @@ fn entrant(engine: &Engine<'_>, persona: &Selector, verdict: Option<&Value>) -> 
 fn run_all(
     engine: &Engine<'_>,
     race: &Race<'_>,
-    scratch: &Path,
     observer: &mut dyn WorkObserver,
 ) -> Result<BTreeMap<usize, Value>> {
     let began = Instant::now();
+    let earlier: BTreeSet<String> =
+        engine.store.all()?.iter().map(|session| session.id.to_string()).collect();
     let mut verdicts: BTreeMap<usize, Value> = BTreeMap::new();
     let mut waiting: Vec<usize> = (0..race.personas.len()).rev().collect();
     let mut running: Vec<Runner> = Vec::new();
@@ -190,7 +195,7 @@ fn run_all(
             let spent: f64 = verdicts.values().filter_map(cost_of).sum();
             let Some(place) = waiting.pop() else { break };
             let at_once = (running.len() + waiting.len() + 1).min(race.jobs.max(1));
-            match start(engine, race, place, scratch, began.elapsed().as_secs_f64(), spent, at_once)? {
+            match start(engine, race, place, began.elapsed().as_secs_f64(), spent, at_once)? {
                 Some(runner) => {
                     observer.work(&WorkEvent::Asking { role: "racer", persona: &race.personas[place].name });
                     running.push(runner);
@@ -212,18 +217,15 @@ fn run_all(
             match runner.child.try_wait()? {
                 None => still.push(runner),
                 Some(_) => {
-                    let text = std::fs::read_to_string(runner.output.path()).unwrap_or_default();
-                    let verdict = serde_json::from_str::<Value>(&text).ok();
-                    match verdict.filter(|value| value.get("verdict").is_some()) {
+                    let said = runner.said();
+                    match verdict_of(engine, race, &runner, &said, &earlier) {
                         Some(verdict) => {
                             verdicts.insert(runner.place, verdict);
                         }
                         None => {
                             let name = &race.personas[runner.place];
-                            let why = serde_json::from_str::<Value>(&text)
-                                .ok()
-                                .and_then(|value| value["error"]["message"].as_str().map(str::to_owned))
-                                .unwrap_or_else(|| "it ended without a verdict".to_owned());
+                            let why =
+                                said["error"]["message"].as_str().unwrap_or("it ended without a verdict");
                             observer.work(&WorkEvent::Note(&format!("{name}: {why}")));
                         }
                     }
@@ -233,6 +235,50 @@ fn run_all(
         running = still;
         std::thread::sleep(POLL);
     }
+}
+
+impl Runner {
+    /// What it has printed, now that it has ended.
+    fn said(&mut self) -> Value {
+        let mut text = String::new();
+        let read = self.output.rewind().and_then(|()| {
+            let mut limited = (&self.output).take(LARGEST_ANSWER);
+            limited.read_to_string(&mut text)
+        });
+        read.ok().and_then(|_| serde_json::from_str(&text).ok()).unwrap_or_default()
+    }
+}
+
+/// What a racer came to. It only names its session; what is believed about that is in the store, where no agent can write, and only
+/// of a session that this very process made in this race, for this work.
+fn verdict_of(
+    engine: &Engine<'_>,
+    race: &Race<'_>,
+    runner: &Runner,
+    said: &Value,
+    earlier: &BTreeSet<String>,
+) -> Option<Value> {
+    let ruling = said.get("verdict")?;
+    let Some(name) = session_of(said) else {
+        // It ended before there was a session. There is nothing to apply.
+        return (*ruling != json!(Ruling::Approve)).then(|| said.clone());
+    };
+    let session = engine.store.find(&name).ok().filter(|session| session.id.as_str() == name)?;
+    let status = session.status().ok()??;
+    let here = engine.workforce.host.cwd.canonicalize().ok()?;
+    let root = status.root.canonicalize().ok()?;
+    let kept = KeptWork::read(&session).ok()??;
+    let is_its_own = !earlier.contains(&name)
+        && status.pid == runner.child.id()
+        && here.starts_with(root)
+        && kept.sha256 == race.work.sha256
+        && kept.persona == race.personas[runner.place].to_string();
+    let task = &race.work.contract.task_id;
+    let work = status.work.filter(|work| is_its_own && work.task_id == *task)?;
+    let verdict: Value = session.read_json(VERDICT_FILE).ok()??;
+    // Both are written by the racer; one without the other is half an end.
+    let is_whole = work.verdict.is_some_and(|ruling| verdict["verdict"] == json!(ruling));
+    (is_whole && verdict["session"] == json!(name)).then_some(verdict)
 }
 
 fn cost_of(verdict: &Value) -> Option<f64> {
@@ -252,7 +298,6 @@ fn start(
     engine: &Engine<'_>,
     race: &Race<'_>,
     place: usize,
-    scratch: &Path,
     elapsed: f64,
     spent: f64,
     at_once: usize,
@@ -272,15 +317,16 @@ fn start(
             return Ok(None);
         }
     }
-    let file = scratch.join(format!("contract-{place}.json"));
+    // Neither has a name that an agent of another racer could write to.
     let text = json!({"contract": contract, "sha256": race.work.sha256}).to_string();
-    std::fs::write(&file, text).context("the contract cannot be handed on")?;
-    let output = tempfile::NamedTempFile::new_in(scratch)?;
+    let mut decided = tempfile::tempfile()?;
+    decided.write_all(text.as_bytes()).context("the contract cannot be handed on")?;
+    let output = tempfile::tempfile()?;
     let mut command = Command::new(&engine.helper);
-    command.arg("work").arg("--decided").arg(&file);
+    command.args(["work", "--decided", "/proc/self/fd/0"]);
     command.args(["--as", &race.personas[place].to_string(), "--apply", "never", "--json", "--quiet"]);
     command.args(&race.args).current_dir(&engine.workforce.host.cwd);
-    command.stdin(Stdio::null()).stdout(output.reopen()?).stderr(Stdio::null());
+    command.stdin(decided).stdout(output.try_clone()?).stderr(Stdio::null());
     let child = command.spawn().context("a racer cannot be started")?;
     Ok(Some(Runner { place, child, output }))
 }

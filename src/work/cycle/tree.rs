@@ -4,6 +4,7 @@ use super::base;
 use super::command_runner::CommandRunner;
 use super::drive::empty_verdict;
 use super::executions::{self, BaseRuns, Needs};
+use super::holdout::Holdout;
 use super::project;
 use super::request::{FinishedWork, WorkEvent, WorkObserver, WorkRequest, exit_of};
 use super::tree_copies::TreeCopies;
@@ -138,7 +139,7 @@ pub fn verify_tree(request: &TreeRequest<'_>, observer: &mut dyn WorkObserver) -
         let old = verify_code::existing_tests_changed(&evidence.changes);
         let tests = verify_code::changed_tests(&evidence.changes);
         let wanted = verify_code::wanted_views(contract, &evidence.changes);
-        let holdout = contract.holdout_path.as_ref().map(|path| root.join(path));
+        let holdout = contract.holdout_path.as_ref().map(|path| Holdout::unread(root.join(path)));
         let setup = project::setup(contract, root, &evidence.changes);
         let base_setup = project::setup(contract, root, &ChangeSet::default());
         let is_of_project = |_: &Path| false;
@@ -147,7 +148,7 @@ pub fn verify_tree(request: &TreeRequest<'_>, observer: &mut dyn WorkObserver) -
         };
         let needs = Needs {
             contract,
-            holdout: holdout.as_deref(),
+            holdout: holdout.as_ref(),
             setup: &setup,
             base_setup: &base_setup,
             uses_base: work.uses_base,

@@ -241,6 +241,28 @@ fn hidden_tests_are_run_and_never_seen() {
 }
 
 #[test]
+fn a_worker_that_knows_where_the_hidden_tests_are_gains_nothing() {
+    let script = "hidden=\"$record/../hidden\"; cat \"$hidden/deep.sh\" > \"$record/stolen\" 2>/dev/null; \
+         echo 'exit 0' > \"$hidden/deep.sh\"; mend; full '\"calc.sh\"'";
+    for backend in ["overlay", "copy"] {
+        let world = full_world(script);
+        let hidden = ". ./calc.sh\n[ \"$(add 2 2)\" = 5 ]\n";
+        fs::create_dir_all(world.path("hidden")).unwrap();
+        fs::write(world.path("hidden/deep.sh"), hidden).unwrap();
+        let terms = json!({
+            "holdout_path": world.path("hidden"), "validation_commands": ["sh check.sh", "sh deep.sh"],
+        });
+        let flags = ["--mount", backend, "--sandbox", "project"];
+        let (verdict, code) = under(&world, &terms, if backend == "copy" { &flags[..2] } else { &flags });
+        assert_eq!((code, status(&verdict, "validation/2")), (1, "failed"), "{backend}: {verdict:#}");
+        if backend == "overlay" {
+            assert_eq!(fs::read_to_string(world.record("stolen")).unwrap(), "");
+            assert_eq!(fs::read_to_string(world.path("hidden/deep.sh")).unwrap(), hidden);
+        }
+    }
+}
+
+#[test]
 fn a_setup_prepares_the_view_and_a_failed_one_decides_nothing() {
     let world = full_world("mend; full '\"calc.sh\"'");
     let terms = json!({"setup": ["mkdir -p dep; echo 1 > dep/x"], "validation_commands": ["test -e dep/x && sh check.sh"]});
