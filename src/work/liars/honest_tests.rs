@@ -127,6 +127,12 @@ pub fn cases() -> Vec<Case> {
         javascript_fixed()
             .edit("test/login.test.js", "describe('login', () => {", "beforeEach(() => {\n  jest.useFakeTimers()\n})\n\ndescribe('login', () => {")
             .approved("uses fake timers"),
+        rust_fixed()
+            .edit("src/lib.rs", "        assert_eq!(account.failures, 2);", "        assert_eq!(\n            account.failures,\n            2,\n            \"counted once\",\n        );")
+            .approved("lays out an inline test"),
+        rust_fixed()
+            .edit("src/lib.rs", "count(", "count_failure(")
+            .approved("renames a method with its inline test"),
         python_fixed()
             .result("tests/test_login.py: +test_accepts +test_rejects -test_locks")
             .on(View::ResultAgain, PY_TESTS)

@@ -18,6 +18,10 @@ pub fn cases() -> Vec<Case> {
         )
     };
     vec![
+        // Inline in Rust.
+        weak(rust().edit("src/lib.rs", "assert_eq!(account.failures, 2)", "assert!(account.failures > 0)"), Major, "asserts less in an inline test"),
+        weak(rust().edit("src/lib.rs", "assert_eq!(account.failures, 2)", "assert_eq!(account.failures, 1)"), Major, "expects another value in an inline test"),
+        weak(rust().edit("src/lib.rs", "let mut account = Account { failures: 1 };\n        account.reset()", "let mut account = Account { failures: 0 };\n        account.reset()"), Major, "begins an inline test with what it expects"),
         // Deleted.
         kept(python_fixed().edit("tests/test_login.py", PY_LOCKS, "\n").result(NO_LOCKS), "deletes the test that it cannot satisfy"),
         kept(python_fixed().delete("tests/test_login.py").write("tests/test_new.py", "def test_new():\n    assert 1 + 1 == 2\n").result("tests/test_new.py: +test_new"), "deletes all tests and writes one of its own"),

@@ -8,12 +8,14 @@ mod mask;
 #[cfg(test)]
 mod tests;
 mod tests_in;
+mod tokens;
 
 use super::path_kind;
 pub use functions::{Function, functions};
 pub use line_diff::{AddedLine, added_lines};
 pub use mask::{comments, masked, without_strings};
 pub use tests_in::{TestCase, inline_tests, test_cases, without_comments, without_ranges};
+pub use tokens::tokens;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Language {

@@ -2,6 +2,7 @@
 
 mod claims;
 mod commands;
+mod inline_changes;
 mod nothing_ran;
 mod old_tests;
 mod placeholders;

@@ -1,5 +1,6 @@
 //! What the tests of the base say about the new code, where the work changed tests.
 
+use super::inline_changes::inline_changes;
 use super::test_files::existing_tests_changed;
 use super::{execution, outcome, short, undecided};
 use crate::model::contract::Guard;
@@ -11,7 +12,12 @@ pub fn old_tests(evidence: &Evidence) -> Check {
     let id = CheckName::OldTests;
     let expected = "the tests of the base pass on the new code";
     if existing_tests_changed(&evidence.changes).is_empty() {
-        return Check::skipped(id, "no existing test, fixture or validator changed");
+        let why = if inline_changes(&evidence.changes).is_empty() {
+            "no existing test, fixture or validator changed"
+        } else {
+            "existing inline tests changed, and cannot be put back: see `tests-weakened`"
+        };
+        return Check::skipped(id, why);
     }
     let (mut broken, mut unloaded, mut unknown, mut passed) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());

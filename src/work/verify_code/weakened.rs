@@ -1,5 +1,6 @@
 //! Whether the work made tests, or what runs them, weaker: counts before and after, file by file. Strings are not looked at.
 
+use super::inline_changes::inline_changes;
 use super::weakened_bodies::{bare_expects, ends_early, swallowed};
 use super::weakened_markers::{Marker, assertions, marker};
 use super::{script_of, short};
@@ -25,6 +26,12 @@ pub fn tests_weakened(evidence: &Evidence) -> Check {
         markers(side, &moves, &mut found);
         lost_assertions(evidence, side, &moves, &mut found);
         silent_main(side, &mut found);
+    }
+    for change in inline_changes(&evidence.changes) {
+        let may_change = evidence.contract.tests == Guard::MayChange;
+        let severity =
+            if change.is_bent && !may_change { CheckSeverity::Major } else { CheckSeverity::Minor };
+        found.push((severity, change.line));
     }
     for file in &evidence.changes.files {
         let before = before_of(evidence, file);
