@@ -104,14 +104,14 @@ fn the_verifier_alone_does_not_wait_for_what_a_command_leaves() {
     fs::write(world.project().join("calc.sh"), "add() { echo $(($1 + $2)); }\n").unwrap();
     let file = world.path("contract.json");
     let began = Instant::now();
-    for (command, code) in [
-        ("setsid sleep 901 & sh check.sh", 0),
-        ("setsid sh -c 'while :; do echo y; done' & sh check.sh", 0),
-        ("setsid sleep 901 & sleep 901; sh check.sh", 1),
+    for (command, seconds, code) in [
+        ("setsid sleep 901 & sh check.sh", 100, 0),
+        ("setsid sh -c 'while :; do echo y; done' & sh check.sh", 100, 0),
+        ("setsid sleep 901 & sleep 901; sh check.sh", 3, 1),
     ] {
         let contract = json!({
             "task": "mend add", "task_id": "t1", "files": ["calc.sh"], "spec_skip_reason": "mechanical-change",
-            "validation_commands": [{"command": command, "timeout_seconds": 3}],
+            "validation_commands": [{"command": command, "timeout_seconds": seconds}],
         });
         fs::write(&file, contract.to_string()).unwrap();
         let did = world.worked(&["verify", "--base", "HEAD", "--contract", file.to_str().unwrap(), "--json"]);
