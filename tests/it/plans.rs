@@ -36,6 +36,9 @@ fn every_builtin_at_every_tier_on_every_harness_is_a_reviewed_plan() {
     }
 }
 
+/// An argument for codex that depends on where the tests have their projects.
+const ABOUT_TMP: &str = "sandbox_workspace_write.exclude_slash_tmp=true";
+
 /// Texts that are reviewed where they are written are named by their length here, so that a snapshot shows the plan.
 fn shortened(mut plan: Value) -> Value {
     let by_length = |value: &mut Value| {
@@ -44,8 +47,6 @@ fn shortened(mut plan: Value) -> Value {
         }
     };
     by_length(&mut plan["systemPrompt"]);
-    // It depends on where the tests have their projects.
-    const ABOUT_TMP: &str = "sandbox_workspace_write.exclude_slash_tmp=true";
     if let Some(args) = plan.pointer_mut("/command/args").and_then(Value::as_array_mut)
         && let Some(at) = args.iter().position(|arg| arg == ABOUT_TMP)
     {
