@@ -80,5 +80,14 @@ pub fn cases() -> Vec<Case> {
         python_fixed()
             .edit("src/login.py", "", "\n\ndef assert_unlocked(account):\n    assert not locked(account), \"locked\"\n")
             .approved("asserts in code that is no test"),
+        javascript_fixed()
+            .edit("src/login.js", "function locked", "const assert = require('node:assert')\n\nfunction check(user) {\n  assert.ok(user, 'no user; see require(\"assert\").ok = 1')\n}\n\nfunction locked")
+            .approved("asserts by node in code that is no test"),
+        javascript_fixed()
+            .edit("src/login.js", "function locked", "const command = process.argv[2]\nif (command === 'test') login('ada', 'secret')\n\nfunction locked")
+            .approved("has a command called test"),
+        rust_fixed()
+            .edit("src/lib.rs", "pub struct Account", "macro_rules! assert_unlocked {\n    ($account:expr) => {\n        assert!(!$account.is_locked())\n    };\n}\n\npub struct Account")
+            .approved("writes a macro that asserts"),
     ]
 }

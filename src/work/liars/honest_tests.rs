@@ -133,6 +133,21 @@ pub fn cases() -> Vec<Case> {
         rust_fixed()
             .edit("src/lib.rs", "count(", "count_failure(")
             .approved("renames a method with its inline test"),
+        rust_fixed()
+            .contract(|contract| contract.prove = true)
+            .edit("src/lib.rs", "#[cfg(test)]\nmod tests {\n    use super::*;\n", "#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn five_lock() {\n        assert!(Account { failures: 5 }.is_locked());\n    }\n")
+            .result("src/lib.rs: +tests::counts +tests::five_lock +tests::resets | tests/login.rs: +accepts +locks")
+            .approved("must prove and adds an inline test"),
+        rust_fixed()
+            .contract(|contract| contract.tdd_required = true)
+            .with(|evidence| evidence.tdd_enforced = true)
+            .edit("src/lib.rs", "#[cfg(test)]\nmod tests {\n    use super::*;\n", "#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn five_lock() {\n        assert!(Account { failures: 5 }.is_locked());\n    }\n")
+            .result("src/lib.rs: +tests::counts +tests::five_lock +tests::resets | tests/login.rs: +accepts +locks")
+            .approved("must be red first and adds an inline test"),
+        rust_fixed()
+            .edit("src/lib.rs", "#[cfg(test)]\nmod tests {\n    use super::*;\n", "#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    #[should_panic(expected = \"overflow\")]\n    fn too_many() {\n        Account { failures: u32::MAX }.count();\n    }\n")
+            .result("src/lib.rs: +tests::counts +tests::resets +tests::too_many | tests/login.rs: +accepts +locks")
+            .approved("adds a test that expects a panic"),
         python_fixed()
             .result("tests/test_login.py: +test_accepts +test_rejects -test_locks")
             .on(View::ResultAgain, PY_TESTS)

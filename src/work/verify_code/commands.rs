@@ -1,6 +1,7 @@
 //! What the commands showed: each on the result, beside the base, with and without what git ignores.
 
 use super::claims::claims_command;
+use super::test_files::new_inline_tests;
 use super::{execution, failed, outcome, short, tdd, undecided};
 use crate::model::contract::{Baseline, ValidationCommand};
 use crate::model::verdict::{Blocker, Check, CheckName, CheckSeverity};
@@ -222,6 +223,26 @@ fn has_failed_tests(run: &Execution, command: &ValidationCommand) -> bool {
         }
 }
 
+/// Whether an inline test of Rust ran and passed that the base has not.
+fn has_new_inline_test(evidence: &Evidence) -> bool {
+    let new = new_inline_tests(&evidence.changes);
+    let commands = 0..evidence.contract.validation_commands.len();
+    !new.is_empty()
+        && commands.into_iter().any(|index| {
+            let summary = |view| execution(evidence, index, view).and_then(|run| run.summary.as_ref());
+            let Some(now) = summary(View::Result) else { return false };
+            let before = summary(View::Base);
+            if now.tests.is_empty() {
+                return before.is_some_and(|before| now.passed > before.passed);
+            }
+            now.tests.iter().any(|(name, outcome)| {
+                *outcome == TestOutcome::Passed
+                    && new.iter().any(|test| name.rsplit("::").next() == Some(test.as_str()))
+                    && before.is_none_or(|before| !before.tests.contains_key(name))
+            })
+        })
+}
+
 /// `discriminates`: required with TDD and `--prove`, said otherwise.
 pub fn discriminates_check(evidence: &Evidence) -> Check {
     let id = CheckName::Discriminates;
@@ -239,6 +260,43 @@ pub fn discriminates_check(evidence: &Evidence) -> Check {
     if !is_measured {
         return Check::inconclusive(id, expected, "no run on the base");
     }
+    if has_new_inline_test(evidence) {
+        return Check::skipped(
+            id,
+            "the new tests are inline and cannot be run without the new code: for the reviewer",
+        );
+    }
     let observed = "green on both proves nothing new";
     Check::failed(id, CheckSeverity::Major, Some(Blocker::Partial), expected, observed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::verdict::CheckStatus;
+    use crate::work::verify_code::sample::{Sample, named};
+    use TestOutcome::Passed;
+
+    #[test]
+    fn a_new_inline_test_is_left_to_the_reviewer() {
+        let judged = |test: &str, ran: &[(&str, TestOutcome)]| {
+            let before = "fn f() -> u8 { 1 }\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn a() { assert_eq!(super::f(), 1); }\n}\n";
+            let after = before.replace("mod tests {", &format!("mod tests {{\n{test}"));
+            let mut sample = Sample::new("cargo test")
+                .changed("src/lib.rs", before, &after)
+                .base(0, named("cargo", &[("src/lib.rs::tests::a", Passed)]))
+                .result(0, named("cargo", ran));
+            sample.evidence.contract.prove = true;
+            discriminates_check(&sample.evidence).status
+        };
+        let both = [("src/lib.rs::tests::a", Passed), ("src/lib.rs::tests::b", Passed)];
+        let new = "    #[test]\n    fn b() { assert_eq!(super::f(), 1); }\n";
+        assert_eq!(judged(new, &both), CheckStatus::Skipped);
+        let panics = "    #[test]\n    #[should_panic(expected = \"zero\")]\n    fn b() { super::f(); }\n";
+        assert_eq!(judged(panics, &both), CheckStatus::Skipped);
+        // It did not run; it asserts nothing; there is none.
+        assert_eq!(judged(new, &both[..1]), CheckStatus::Failed);
+        assert_eq!(judged("    #[test]\n    fn b() {}\n", &both), CheckStatus::Failed);
+        assert_eq!(judged("", &both[..1]), CheckStatus::Failed);
+    }
 }

@@ -106,47 +106,51 @@ impl Side {
         })
     }
 
-    /// Nothing where nothing was lost; else whether the test was bent, and how.
+    /// Nothing where nothing was lost; else whether the test was bent, and how. By the names as they are, or as they were changed.
     fn compared(&self, old: &Body, new: &Body) -> Option<(bool, String)> {
-        let old = without(&old.tokens, &self.lost);
-        let new = without(&new.tokens, &self.gained);
-        if old == new {
-            return None;
-        }
-        let (before, after) = (Statements::of(&old), Statements::of(&new));
-        let mut left = after.assertions.clone();
-        for assertion in &before.assertions {
-            match left.iter().position(|other| other == assertion) {
-                Some(at) => drop(left.swap_remove(at)),
-                None => return Some((true, format!("no longer has `{}`", readable(assertion)))),
-            }
-        }
-        let asserted: HashSet<&String> = before.assertions.iter().flatten().collect();
-        for pair in new.windows(2).filter(|pair| pair[0] == "let" && asserted.contains(&pair[1])) {
-            if !old.windows(2).any(|other| other == pair) {
-                return Some((true, format!("defines `{}` anew", pair[1])));
-            }
-        }
-        let is_gone = |statement: &&Vec<String>| !after.others.contains(statement);
-        let gone: Vec<&Vec<String>> = before.others.iter().filter(is_gone).collect();
-        let shape = |statement: &[String]| -> Vec<String> {
-            statement.iter().map(|token| if is_literal(token) { "0".into() } else { token.clone() }).collect()
-        };
-        let shapes: HashSet<Vec<String>> = after
-            .others
-            .iter()
-            .filter(|other| !before.others.contains(other))
-            .map(|other| shape(other))
-            .collect();
-        let is_value = |statement: &&&Vec<String>| {
-            shapes.contains(&shape(statement)) && statement.iter().any(|token| is_literal(token))
-                || is_plain_value(statement)
-        };
-        if let Some(statement) = gone.iter().find(is_value) {
-            return Some((true, format!("has another value in place of `{}`", readable(statement))));
-        }
-        (!gone.is_empty()).then(|| (false, "was written anew around its assertions".to_owned()))
+        let plain = compared(&old.tokens, &new.tokens)?;
+        let renamed = compared(&without(&old.tokens, &self.lost), &without(&new.tokens, &self.gained))?;
+        Some(if renamed.0 { plain } else { renamed })
     }
+}
+
+fn compared(old: &[String], new: &[String]) -> Option<(bool, String)> {
+    if old == new {
+        return None;
+    }
+    let (before, after) = (Statements::of(old), Statements::of(new));
+    let mut left = after.assertions.clone();
+    for assertion in &before.assertions {
+        match left.iter().position(|other| other == assertion) {
+            Some(at) => drop(left.swap_remove(at)),
+            None => return Some((true, format!("no longer has `{}`", readable(assertion)))),
+        }
+    }
+    let asserted: HashSet<&String> = before.assertions.iter().flatten().collect();
+    for pair in new.windows(2).filter(|pair| pair[0] == "let" && asserted.contains(&pair[1])) {
+        if !old.windows(2).any(|other| other == pair) {
+            return Some((true, format!("defines `{}` anew", pair[1])));
+        }
+    }
+    let is_gone = |statement: &&Vec<String>| !after.others.contains(statement);
+    let gone: Vec<&Vec<String>> = before.others.iter().filter(is_gone).collect();
+    let shape = |statement: &[String]| -> Vec<String> {
+        statement.iter().map(|token| if is_literal(token) { "0".into() } else { token.clone() }).collect()
+    };
+    let shapes: HashSet<Vec<String>> = after
+        .others
+        .iter()
+        .filter(|other| !before.others.contains(other))
+        .map(|other| shape(other))
+        .collect();
+    let is_value = |statement: &&&Vec<String>| {
+        shapes.contains(&shape(statement)) && statement.iter().any(|token| is_literal(token))
+            || is_plain_value(statement)
+    };
+    if let Some(statement) = gone.iter().find(is_value) {
+        return Some((true, format!("has another value in place of `{}`", readable(statement))));
+    }
+    (!gone.is_empty()).then(|| (false, "was written anew around its assertions".to_owned()))
 }
 
 fn words(text: &str) -> Vec<String> {

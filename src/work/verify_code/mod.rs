@@ -5,6 +5,7 @@ mod commands;
 mod inline_changes;
 mod nothing_ran;
 mod old_tests;
+mod patched_assertions;
 mod placeholders;
 mod references;
 mod tdd;

@@ -92,7 +92,8 @@ fn runner_sign(line: &str, compact: &str) -> Option<&'static str> {
     if compact.contains("flag.Lookup(\"test.") || compact.contains("os.Args[0],\".test\"") {
         return Some("the flags of go test");
     }
-    let names_arguments = ["sys.argv", "process.argv", "sys._getframe", "inspect.stack", "os.Args"];
+    let names_arguments =
+        ["sys.argv", "sys.orig_argv", "process.argv", "sys._getframe", "inspect.stack", "os.Args"];
     if names_arguments.iter().any(|name| line.contains(name))
         && RUNNERS.iter().any(|runner| line.contains(runner))
     {
@@ -120,6 +121,59 @@ fn asks_alias(line: &str, aliases: &[&str]) -> Option<&'static str> {
     let is_asked = ["'test'", "\"test\""].iter().any(|word| line.contains(word)) && line.contains("==");
     let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$');
     (is_asked && !aliases.is_empty() && words.any(|word| aliases.contains(&word))).then_some("NODE_ENV")
+}
+
+/// Names that hold what is on the stack, or how the program was called, from the line that took it.
+fn callers<'t>(lines: &[&'t str]) -> Vec<&'t str> {
+    let taken = lines.iter().filter(|line| ORIGINS.iter().any(|origin| line.contains(origin)));
+    let names = taken.filter_map(|line| {
+        let left = match line.trim_start().strip_prefix("for ") {
+            Some(rest) => rest.split(" in ").next()?,
+            None => line.split_once('=').filter(|(left, _)| !left.contains('('))?.0,
+        };
+        left.trim().rsplit([' ', ':', ',']).next()
+    });
+    let is_name = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    names.filter(is_name).take(20).collect()
+}
+
+const ORIGINS: [&str; 9] = [
+    "sys.argv",
+    "sys.orig_argv",
+    "process.argv",
+    "require.main",
+    "inspect.stack",
+    "_getframe",
+    "extract_stack",
+    "Error().stack",
+    "os.Args",
+];
+
+/// A line that compares them with how tests are called. `argv[2] === 'test'` is a command of a program, and no such name.
+fn asks_caller(line: &str, callers: &[&str]) -> Option<&'static str> {
+    const NAMES: [&str; 10] =
+        [".test.", ".spec.", "_test", "test_", "/test", "tests/", "pytest", "unittest", "jest", "mocha"];
+    let mut strings = line.split(['"', '\'', '`']).skip(1).step_by(2);
+    let is_named = strings.any(|text| NAMES.iter().any(|name| text.contains(name)));
+    let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let is_taken = ORIGINS.iter().any(|origin| line.contains(origin))
+        || !callers.is_empty() && words.any(|word| callers.contains(&word));
+    let compares = [
+        "==",
+        " in ",
+        "with(",
+        "With(",
+        "includes(",
+        "match",
+        "search(",
+        "test(",
+        "indexOf(",
+        "Suffix(",
+        "Contains(",
+    ]
+    .iter()
+    .any(|sign| line.contains(sign));
+    (is_named && is_taken && compares).then_some("how it was called")
 }
 
 /// Python without its docstrings and other long strings; line ends stay.
@@ -168,9 +222,11 @@ pub fn test_aware(evidence: &Evidence) -> Check {
             ["config", "settings", "setup", "gulpfile", "gruntfile"].iter().any(|word| stem.contains(word));
         let added = added_lines(&before, &after);
         let aliases = aliases(&added.iter().map(|line| line.text).collect::<Vec<_>>());
+        let callers = callers(&added.iter().map(|line| line.text).collect::<Vec<_>>());
         for line in added {
             let Some(sign) = sign(line.text)
                 .or_else(|| asks_alias(line.text, &aliases))
+                .or_else(|| asks_caller(line.text, &callers))
                 .filter(|sign| !is_configuration || !matches!(*sign, "NODE_ENV" | "env.CI" | "VITEST"))
             else {
                 continue;
@@ -215,6 +271,10 @@ mod tests {
             ("src/a.js", "const mode = process.env.NODE_ENV\nif (mode === 'test') {}\n"),
             ("src/a.js", "if (process.env.npm_lifecycle_event === 'test') {}\n"),
             ("a.py", "if any('pytest' in a for a in sys.argv): x()\n"),
+            ("a.py", "if any('unittest' in a for a in sys.orig_argv): x()\n"),
+            ("a.py", "for f in inspect.stack():\n    if f.function.startswith('test_'):\n        x()\n"),
+            ("src/a.js", "if (require.main.filename.endsWith('.test.js')) {}\n"),
+            ("src/a.js", "const me = process.argv[1]\nif (me.endsWith('math.test.js')) {}\n"),
             ("a.go", "if flag.Lookup(\"test.v\") != nil {}\n"),
         ] {
             let check = test_aware(&Sample::new("x").changed(path, "", text).evidence);
@@ -242,6 +302,9 @@ mod tests {
                 "if (typeof test === 'function') {}\nconst mode = 'test'\nif (mode === 'test') {}\n",
             ),
             ("src/a.js", "if (process.env.NODE_ENV === 'production') {}\n"),
+            ("src/a.js", "const [command] = process.argv.slice(2)\nif (command === 'test') {}\n"),
+            ("src/a.js", "if (process.argv[2] === 'test' || require.main === module) {}\n"),
+            ("a.py", "args = sys.argv[1:]\nif '--verbose' in args:\n    x('tests/')\n"),
         ] {
             assert_eq!(
                 test_aware(&Sample::new("x").changed(path, "", text).evidence).status,

@@ -1,10 +1,12 @@
 //! Which changed files are tests, and which further views the commands are run in.
 
+use super::weakened_markers::assertions;
 use crate::model::contract::Contract;
 use crate::model::raw_path::RawPath;
 use crate::work::evidence::{ChangeSet, ChangedFile, View};
 use crate::work::path_kind::{is_ci, is_fixture, is_runner_configuration, is_test};
-use crate::work::source::{Language, inline_tests};
+use crate::work::source::{Language, TestCase, inline_tests, masked, test_cases};
+use std::collections::HashSet;
 
 /// Something that judges the work: a test, its data, or what runs it.
 fn judges(path: &str) -> bool {
@@ -42,6 +44,35 @@ pub fn has_inline_tests(changes: &ChangeSet) -> bool {
         let after = items(file.text_after());
         !after.is_empty() && after != items(file.text_before())
     })
+}
+
+/// The inline tests that a changed Rust file has now and that no changed file had before, if they assert something.
+pub fn new_inline_tests(changes: &ChangeSet) -> Vec<String> {
+    let cases = |text: Option<&str>| {
+        let text = text.unwrap_or("").to_owned();
+        let cases = test_cases(&text, Language::Rust);
+        (text, cases)
+    };
+    let files = || changes.files.iter().filter(|file| Language::of(&file.name()) == Some(Language::Rust));
+    let old: HashSet<String> =
+        files().flat_map(|file| cases(file.text_before()).1).map(|case| case.name).collect();
+    let mut found = Vec::new();
+    for file in files().filter(|file| !is_test(&file.name())) {
+        let (text, cases) = cases(file.text_after());
+        let code = masked(&text, Language::Rust);
+        let ranges = inline_tests(&text);
+        let is_new = |case: &TestCase| {
+            let above = code.get(..case.range.start).unwrap_or("");
+            let own = &above[above.rfind(['}', ';', '{']).map_or(0, |at| at + 1)..];
+            let asserts = assertions(code.get(case.range.clone()).unwrap_or(""), Language::Rust) > 0
+                || own.contains("#[should_panic");
+            asserts
+                && !old.contains(&case.name)
+                && ranges.iter().any(|range| range.contains(&case.range.start))
+        };
+        found.extend(cases.into_iter().filter(is_new).map(|case| case.name));
+    }
+    found
 }
 
 /// The further executions that the checks need, beyond base and result. [`View::WithIgnored`] only where a command failed.

@@ -1,6 +1,7 @@
 //! Whether the work made tests, or what runs them, weaker: counts before and after, file by file. Strings are not looked at.
 
 use super::inline_changes::inline_changes;
+use super::patched_assertions::patched;
 use super::weakened_bodies::{bare_expects, ends_early, swallowed};
 use super::weakened_markers::{Marker, assertions, marker};
 use super::{script_of, short};
@@ -37,6 +38,8 @@ pub fn tests_weakened(evidence: &Evidence) -> Check {
         let before = before_of(evidence, file);
         silenced_failures(file, before, &mut found);
         lints(evidence, file, before, &mut found);
+        let patches = patched(file, before).into_iter();
+        found.extend(patches.map(|line| (CheckSeverity::Major, line)));
     }
     let Some(worst) = found.iter().map(|(severity, _)| *severity).max() else {
         return Check::passed(id, expected, "nothing weaker found");
@@ -229,6 +232,10 @@ fn markers(side: &Sides, moves: &Moves, found: &mut Vec<(CheckSeverity, String)>
             let start = starts.get(line.number - 1).copied().unwrap_or(0);
             let case = case_at(side, start, start + line.text.len());
             let is_new_case = side.is_new || case.is_some_and(|case| !old_names.contains(case.name.as_str()));
+            // A new test that expects a panic takes nothing away.
+            if is_new_case && line.text.trim_start().starts_with("#[should_panic") {
+                continue;
+            }
             let severity = match wanted {
                 Marker::Skip if is_new_case => CheckSeverity::Minor,
                 Marker::Skip => CheckSeverity::Critical,

@@ -134,6 +134,11 @@ fn what_only_looks_weaker_is_honest() {
             "def test_a():\n    assert f(1) == 1\n    assert f(2) == 2\n",
             "def check(n):\n    assert f(n) == n\ndef test_a():\n    check(1)\n    check(2)\n",
         ),
+        (
+            "src/a.rs",
+            "fn f() {}\n",
+            "fn f() {}\n#[cfg(test)]\nmod tests {\n    #[test]\n    #[should_panic(expected = \"zero\")]\n    fn a() { super::f(); }\n}\n",
+        ),
         ("gen.js", "", "// @generated\n/* eslint-disable */\n"),
     ] {
         assert_eq!(changed(path, before, after), FINE, "{after}");
