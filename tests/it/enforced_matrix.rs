@@ -269,7 +269,8 @@ const COVERED: [(&str, &str, &[&str]); 52] = [
 ];
 
 /// Every demand that is called enforced somewhere.
-const DEMANDS: [Demand; 33] = [
+const DEMANDS: [Demand; 34] = [
+    Demand::NoSubagents,
     Demand::InheritInstructions,
     Demand::InheritCommands,
     Demand::InheritSkills,
