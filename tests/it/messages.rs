@@ -171,11 +171,11 @@ fn a_list_fits_the_terminal_and_is_whole_in_a_pipe() {
         command.arg("list").current_dir(env.project()).env("HOME", env.home()).env("PATH", "/usr/bin:/bin");
         command.env("TERM", "xterm").env(processes::MARK, env.root());
         let mut terminal = Terminal::open(env.root(), &command, (40, columns));
-        terminal.wait_for("19 rows", SOON);
+        terminal.wait_for("22 rows", SOON);
         terminal.wait_for_end(SOON);
         let screen = terminal.screen();
         // The header, the personas, an empty line, the count.
-        assert_eq!(screen.trim_end().lines().count(), 1 + 19 + 2, "{columns}: {screen}");
+        assert_eq!(screen.trim_end().lines().count(), 1 + 22 + 2, "{columns}: {screen}");
         assert!(screen.contains("zebra") && screen.contains("DESCRIPTION"), "{screen}");
         // An id that is cut cannot be copied.
         assert!(screen.contains("security-reviewer "), "{columns}: {screen}");
