@@ -365,7 +365,7 @@ fn a_run_in_the_background_draws_no_status_line() {
     let world = World::with_harness(*identities().last().unwrap(), &long_command());
     let path = world.path("bin");
     let terminal = small(&world);
-    terminal.line(&format!("PATH={}:$PATH $AW agent worker -p x --apply never &", path.display()));
+    terminal.line(&format!("PATH={}:$PATH $AW agent weaver -p x --apply never &", path.display()));
     terminal.shows("• First I look.");
     std::thread::sleep(std::time::Duration::from_millis(1500));
     assert_eq!(rows(&terminal, "1 turn  1 file changed"), Vec::<String>::new(), "{}", terminal.screen());

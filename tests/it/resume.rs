@@ -251,13 +251,13 @@ fn what_holds_work_back_goes_on_with_the_session() {
     let session = id(&held);
     for resume in [&["--resume", session][..], &["--resume", "last"], &["-c"]] {
         let plan =
-            world.agent(&[&["worker", "-p", "x", "--dry-run", "--json"], resume].concat()).ends(0).json();
+            world.agent(&[&["weaver", "-p", "x", "--dry-run", "--json"], resume].concat()).ends(0).json();
         assert_eq!(plan["carriedOver"], json!(["checks"]), "{plan:#}");
         let (again, code) = world.report(resume);
         assert_eq!((code, &again["apply"]["status"]), (1, &json!("held")), "{again:#}");
         assert_eq!(again["checks"][0]["exitCode"], 7, "{again:#}");
     }
-    let did = world.agent(&["worker", "-p", "x", "-c"]).ends(1);
+    let did = world.agent(&["weaver", "-p", "x", "-c"]).ends(1);
     did.says("with the checks of the session (`--no-checks` leaves them out): grep -c made made.txt; exit 7");
     did.says("check failed: grep");
     // Others in their place, and none.
@@ -272,7 +272,7 @@ fn what_holds_work_back_goes_on_with_the_session() {
     );
 
     let (held, _) = world.report(&["--apply", "never"]);
-    let plan = world.agent(&["worker", "-p", "x", "-c", "--dry-run"]).ends(0);
+    let plan = world.agent(&["weaver", "-p", "x", "-c", "--dry-run"]).ends(0);
     plan.says("its changes stay in the session, as before");
     let (again, code) = world.report(&["-c"]);
     assert_eq!((code, id(&again), &again["apply"]["status"]), (0, id(&held), &json!("held")), "{again:#}");
@@ -280,5 +280,5 @@ fn what_holds_work_back_goes_on_with_the_session() {
     assert_eq!((id(&applied), &applied["apply"]["status"]), (id(&held), &json!("applied")), "{applied:#}");
     // What is not known about the last run must not pass for no checks.
     fs::write(world.sessions().join(id(&held)).join("plan.json"), "{").unwrap();
-    world.agent(&["worker", "-p", "x", "-c"]).says("plan.json is damaged");
+    world.agent(&["weaver", "-p", "x", "-c"]).says("plan.json is damaged");
 }

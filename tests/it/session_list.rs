@@ -200,7 +200,7 @@ fn the_list_fits_a_terminal_of_80_columns() {
 #[test]
 fn the_list_on_a_terminal_tells_the_projects_apart() {
     let world = world(Identity::Own);
-    world.agent(&["worker", "-p", "look"]).ends(0);
+    world.agent(&["weaver", "-p", "look"]).ends(0);
     let other = world.path("other/shop");
     fs::create_dir_all(&other).unwrap();
     let mut command = world.aw_command(["mount", "--root", ".", "--", "true"]);
@@ -210,7 +210,7 @@ fn the_list_on_a_terminal_tells_the_projects_apart() {
     terminal.shows("ended");
     let screen = terminal.screen();
     assert!(
-        screen.contains("        mount in shop: true") && screen.contains("        worker in project: look"),
+        screen.contains("        mount in shop: true") && screen.contains("        weaver in project: look"),
         "{screen}"
     );
     terminal.resize(180, 24);

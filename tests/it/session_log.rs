@@ -411,7 +411,7 @@ fn an_answer_that_claude_wrote_down_first_comes_after_its_question() {
         "{KEEPS}\nsays later; sleep 0.05; answers_with hi; tac $file > $file.new; mv $file.new $file"
     );
     let world = World::with_harness(Identity::Own, &script);
-    world.agent(&["worker", "--apply", "never", "--", "hello"]).ends(0);
+    world.agent(&["weaver", "--apply", "never", "--", "hello"]).ends(0);
     let did = log_of(&world, "last", &[]).ends(0);
     assert!(did.stdout.starts_with("> later\n• hi\n"), "{did:#?}");
 }

@@ -139,7 +139,7 @@ fn a_session_shows_the_commits_of_its_agent_and_commands_that_can_be_pasted() {
     let shown = world.aw(["sessions", "show", "last"]).ends(0);
     shown.says(&format!("commit    {}  by the agent  (kept as {reference})", &id[..10]));
 
-    let did = world.agent(&["worker", "-p", "x", "--apply", "never"]).ends(0);
+    let did = world.agent(&["weaver", "-p", "x", "--apply", "never"]).ends(0);
     did.says("shows it, `agentworkforce sessions apply ");
     world.outside("echo mine > a");
     let (report, _) = world.report(&["--apply", "never"]);
