@@ -127,19 +127,17 @@ fn assigned(words: &[&str], names: &[&str], modules: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for at in 0..words.len() {
         let is_part = at > 0 && words[at - 1] == ".";
-        let end = if LOADS.contains(&words[at]) && names_module(words.get(at + 2), modules) {
-            at + 4
-        } else if names.contains(&words[at]) && !is_part {
-            at + 1
-        } else if GLOBALS.contains(&words[at])
-            && words.get(at + 2).is_some_and(|name| matches!(*name, "assert" | "expect" | "test" | "it"))
-            || words[at] == "sys"
-                && words.get(at + 2) == Some(&"modules")
-                && names_module(words.get(at + 4), modules)
-        {
-            at + 1
-        } else {
-            continue;
+        let is_loaded = LOADS.contains(&words[at]) && names_module(words.get(at + 2), modules);
+        let is_named = names.contains(&words[at]) && !is_part;
+        let is_global = GLOBALS.contains(&words[at])
+            && words.get(at + 2).is_some_and(|name| matches!(*name, "assert" | "expect" | "test" | "it"));
+        let is_registered = words[at] == "sys"
+            && words.get(at + 2) == Some(&"modules")
+            && names_module(words.get(at + 4), modules);
+        let end = match is_loaded {
+            true => at + 4,
+            false if is_named || is_global || is_registered => at + 1,
+            false => continue,
         };
         let is_builtin = matches!(words[at], "builtins" | "__builtins__");
         let (last, after) = parts(words, end);
