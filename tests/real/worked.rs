@@ -247,7 +247,7 @@ fn the_built_in_personas_work_together() {
     ]);
     let done = worked_by(&world, &[], "make the answer 42", &["--review", "code-reviewer"]);
     approved(&world, &done, 1);
-    assert_eq!(done.0["persona"], "engineer", "{:#}", done.0);
+    assert_eq!(done.0["persona"], "worker", "{:#}", done.0);
     assert_eq!(check(&done.0, 1, "review")["status"], "passed", "{:#}", done.0);
 }
 
